@@ -1,0 +1,163 @@
+"""Element types: flowc's names, TensorFlow's names and numbers, NumPy's dtypes.
+
+In: a name (`f32`, `float32`, `float`), a TF enum number, a NumPy dtype. Out: one shared `DType`.
+Invariant: one `DType` object per element type, so identity is equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DType:
+    """One element type.
+
+    `name` is what IR text, messages and the command line print (`f32`); `tf_name` what TensorFlow's
+    Python calls it (`float32`); `enum` its number in TensorFlow's `DataType`; `size` bytes per
+    element (0 where values have no fixed size); `kind` one of
+    `float int uint bool complex string handle`.
+    """
+
+    name: str
+    tf_name: str
+    enum: int
+    numpy: np.dtype[Any]
+    size: int
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"tf.{self.tf_name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_complex(self) -> bool:
+        return self.kind == "complex"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind in ("int", "uint", "float", "complex")
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        return self.numpy.type
+
+    @property
+    def as_datatype_enum(self) -> int:
+        return self.enum
+
+    @property
+    def real_dtype(self) -> DType:
+        """The dtype of a complex number's parts; itself for every other dtype."""
+        return {"c64": f32, "c128": f64}.get(self.name, self)
+
+    @property
+    def base_dtype(self) -> DType:
+        return self
+
+
+def _dtype(name: str, tf_name: str, enum: int, numpy: Any, kind: str) -> DType:
+    d = np.dtype(numpy)
+    return DType(name, tf_name, enum, d, 0 if d.hasobject else d.itemsize, kind)
+
+
+f32 = _dtype("f32", "float32", 1, np.float32, "float")
+f64 = _dtype("f64", "float64", 2, np.float64, "float")
+i32 = _dtype("i32", "int32", 3, np.int32, "int")
+u8 = _dtype("u8", "uint8", 4, np.uint8, "uint")
+i16 = _dtype("i16", "int16", 5, np.int16, "int")
+i8 = _dtype("i8", "int8", 6, np.int8, "int")
+string = _dtype("string", "string", 7, object, "string")
+c64 = _dtype("c64", "complex64", 8, np.complex64, "complex")
+i64 = _dtype("i64", "int64", 9, np.int64, "int")
+bool_ = _dtype("bool", "bool", 10, np.bool_, "bool")
+bf16 = _dtype("bf16", "bfloat16", 14, ml_dtypes.bfloat16, "float")
+u16 = _dtype("u16", "uint16", 17, np.uint16, "uint")
+c128 = _dtype("c128", "complex128", 18, np.complex128, "complex")
+f16 = _dtype("f16", "float16", 19, np.float16, "float")
+resource = _dtype("resource", "resource", 20, object, "handle")
+variant = _dtype("variant", "variant", 21, object, "handle")
+u32 = _dtype("u32", "uint32", 22, np.uint32, "uint")
+u64 = _dtype("u64", "uint64", 23, np.uint64, "uint")
+# Quantised types carry plain integers; flowc reads and writes them but computes with none.
+qi8 = _dtype("qi8", "qint8", 11, np.int8, "quantized")
+qu8 = _dtype("qu8", "quint8", 12, np.uint8, "quantized")
+qi32 = _dtype("qi32", "qint32", 13, np.int32, "quantized")
+qi16 = _dtype("qi16", "qint16", 15, np.int16, "quantized")
+qu16 = _dtype("qu16", "quint16", 16, np.uint16, "quantized")
+
+ALL: tuple[DType, ...] = (
+    f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool_, c64, c128,
+    string, resource, variant, qi8, qu8, qi32, qi16, qu16,
+)  # fmt: skip
+FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
+INTS: tuple[DType, ...] = (i8, i16, i32, i64)
+UINTS: tuple[DType, ...] = (u8, u16, u32, u64)
+COMPLEX: tuple[DType, ...] = (c64, c128)
+NUMBERS: tuple[DType, ...] = FLOATS + INTS + UINTS + COMPLEX
+
+REF_OFFSET = 100  # TensorFlow's enum of a reference dtype is its base's plus 100
+
+_BY_NAME = {d.name: d for d in ALL} | {d.tf_name: d for d in ALL}
+_BY_NAME |= {"float": f32, "double": f64, "half": f16, "int": i32}
+_BY_ENUM = {d.enum: d for d in ALL}
+_BY_NUMPY = {d.numpy: d for d in ALL if d.size and d.kind != "quantized"}
+
+
+def from_enum(enum: int) -> DType:
+    """The dtype of a TensorFlow `DataType` number; a reference dtype gives its base.
+
+    Raises `TypeError` for a number that names no dtype flowc knows.
+    """
+    found = _BY_ENUM.get(enum % REF_OFFSET if enum > REF_OFFSET else enum)
+    if found is None:
+        raise TypeError(f"no dtype has the number {enum}")
+    return found
+
+
+def as_dtype(value: Any) -> DType:
+    """The `DType` meant by a `DType`, a name, a TF enum number, or anything NumPy takes as a dtype.
+
+    Raises `TypeError` when nothing fits.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str):
+        name = value.removesuffix("_ref")
+        if name in _BY_NAME:
+            return _BY_NAME[name]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return from_enum(value)
+    if value is float:
+        return f32
+    if value is int:
+        return i32
+    if value is str or value is bytes:
+        return string
+    try:
+        numpy = np.dtype(value)
+    except TypeError:
+        numpy = None
+    if numpy is not None:
+        if numpy.kind in "SUO":
+            return string
+        if numpy in _BY_NUMPY:
+            return _BY_NUMPY[numpy]
+    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")

@@ -1,0 +1,150 @@
+"""Every error that flowc shows its users.
+
+An error says what failed, at which node of the user's graph, what was found, what was expected and
+what to try. Classes that TensorFlow's API has keep TensorFlow's names; each also derives from the
+Python built-in that callers would otherwise expect. `code` (FLnnnn) is stable across releases;
+`exit_code` is what the command line ends with.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FlowcError(Exception):
+    """The root of all errors that flowc raises on purpose.
+
+    `node`: the TensorFlow name of the node at fault, if one is. `hint`: what to try.
+    """
+
+    code = "FL0001"
+    exit_code = 70
+
+    def __init__(self, message: str, *, node: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.node = node
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = self.message
+        if self.node is not None and self.node not in text:
+            text += f"\n  node: {self.node}"
+        if self.hint is not None:
+            text += f"\n  try: {self.hint}"
+        return text
+
+
+class InternalError(FlowcError):
+    """A fault of flowc's own: an invariant of the compiler did not hold."""
+
+    code = "FL0070"
+
+
+class UsageError(FlowcError, ValueError):
+    """A call or command that cannot be carried out as it was given."""
+
+    code = "FL0100"
+    exit_code = 2
+
+
+class UnknownNameError(UsageError, KeyError):
+    """A feed, fetch, signature, tag or option that the model does not have."""
+
+    code = "FL0101"
+
+    def __str__(self) -> str:
+        return FlowcError.__str__(self)
+
+
+class InvalidModelError(FlowcError, ValueError):
+    """A file or graph that is malformed: truncated, corrupted, or against TensorFlow's rules."""
+
+    code = "FL0400"
+    exit_code = 4
+
+
+class UnsupportedError(FlowcError):
+    """Well-formed input that flowc cannot compile. `problems` lists (op type, count, node names)."""
+
+    code = "FL0300"
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        hint: str | None = None,
+        problems: Iterable[tuple[str, int, tuple[str, ...]]] = (),
+    ) -> None:
+        super().__init__(message, node=node, hint=hint)
+        self.problems = tuple(problems)
+
+
+class OpError(FlowcError):
+    """The root of TensorFlow's own error classes (`tf.errors.OpError`)."""
+
+    code = "FL0500"
+    exit_code = 4
+
+
+class InvalidArgumentError(OpError, ValueError):
+    code = "FL0503"
+
+
+class NotFoundError(OpError, LookupError):
+    code = "FL0505"
+
+    def __str__(self) -> str:
+        return FlowcError.__str__(self)
+
+
+class AlreadyExistsError(OpError):
+    code = "FL0506"
+
+
+class FailedPreconditionError(OpError, RuntimeError):
+    code = "FL0509"
+
+
+class OutOfRangeError(OpError, IndexError):
+    code = "FL0511"
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    code = "FL0512"
+    exit_code = 3
+
+
+class ResourceExhaustedError(OpError, MemoryError):
+    code = "FL0508"
+    exit_code = 5
+
+
+class CancelledError(OpError):
+    code = "FL0501"
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    code = "FL0504"
+
+
+class DataLossError(OpError, InvalidModelError):
+    """A file whose checksums or structure show damage."""
+
+    code = "FL0515"
+    exit_code = 4
+
+
+class ShapeError(InvalidArgumentError):
+    """Types or shapes that an op does not take, found while they are inferred."""
+
+    code = "FL0510"
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str | None:
+    """`did you mean 'a' or 'b'?`, or None when nothing known is near."""
+    near = difflib.get_close_matches(name, list(known), n=most, cutoff=0.5)
+    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else None

@@ -1,0 +1,269 @@
+"""Builds Computations: infers types, follows shape arithmetic, stamps origins.
+
+In: ops, values, attrs. Out: nodes with checked types, then a Computation. Invariant: what a Builder
+makes passes the verifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import FlowcError, InvalidModelError
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, Expr, substitute, symbol, symbols_of
+from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
+from flowc.ir.signature import REQUIRED
+from flowc.ir.types import Dims, TensorType
+
+Content = np.ndarray | None
+CONTENT_LIMIT = 1024  # elements; larger integer tensors are data, not shapes
+SIZES_LIMIT = 32  # elements of a tensor that the run may read sizes from
+
+
+class Builder:
+    """Appends nodes to a Computation under construction.
+
+    `origin` is stamped on every node made; set it (or pass it) per TensorFlow node. The names of ops
+    are methods: `b.add(x, y)`, `b.transpose(x, perm)`; NumPy arrays and Python numbers among the
+    inputs become constants of the dtype of the first Value input (ints for shapes: i32).
+    """
+
+    def __init__(self, origin: tuple[str, ...] = ()) -> None:
+        self.origin = origin
+        self.nodes: list[Node] = []
+        self.parameters: list[Node] = []
+        self.constraints: list[tuple[Dim, Dim]] = []
+        self._content: dict[Value, Content] = {}
+        self._size_names: set[str] = set()
+
+    # -- making nodes
+
+    def emit(
+        self,
+        op: Op,
+        inputs: Sequence[Value],
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        after: Iterable[Node] = (),
+        origin: tuple[str, ...] | None = None,
+    ) -> Node:
+        """Appends one node. Raises `ShapeError` or `InvalidModelError` naming the origin."""
+        origin = self.origin if origin is None else origin
+        full = self._full_attrs(op, attrs or {}, origin)
+        types, sizes = self.infer(op, inputs, full, origin)
+        node = Node(
+            op, tuple(inputs), MappingProxyType(full), types, tuple(after), origin, sizes
+        )
+        self.nodes.append(node)
+        return node
+
+    def infer(
+        self,
+        op: Op,
+        inputs: Sequence[Value],
+        attrs: Mapping[str, Any],
+        origin: tuple[str, ...],
+    ) -> tuple[tuple[TensorType, ...], tuple[tuple[str, Dim | None], ...]]:
+        """The output types of a node, and the data-dependent sizes in them."""
+        sizes: list[tuple[str, Dim | None]] = []
+
+        def fresh(hint: str, bound: Dim | None) -> Dim:
+            sizes.append((self._fresh_name(hint), bound))
+            return symbol(sizes[-1][0])
+
+        inference = Inference(
+            op,
+            [v.type for v in inputs],
+            attrs,
+            lambda i: self.content(inputs[i]),
+            fresh,
+            lambda a, b: self.constraints.append((a, b)),
+            lambda i: self._read_sizes(inputs[i]),
+            origin[0] if origin else None,
+        )
+        try:
+            dims = op.infer(inference)
+            dtype_list = output_dtypes(op, inference.inputs, attrs)
+        except FlowcError as error:
+            if error.node is None and origin:
+                error.node = origin[0]
+            raise
+        many = dims if isinstance(dims, list) else [dims] if dtype_list else []
+        if len(many) != len(dtype_list):
+            raise InvalidModelError(
+                f"{op.tf_name}: {len(dtype_list)} outputs are declared, {len(many)} inferred",
+                node=origin[0] if origin else None,
+            )
+        return tuple(TensorType(t, tuple(d)) for t, d in zip(dtype_list, many)), tuple(sizes)
+
+    def _read_sizes(self, value: Value) -> Content:
+        """Sizes that the run reads from the elements of a small integer value."""
+        if not (value.type.dtype.is_integer and value.type.is_static and value.type.rank <= 1):
+            return None
+        if int(value.type.size) > SIZES_LIMIT:  # type: ignore[arg-type]
+            return None
+        self.note_sizes(self.emit(op_named("read_sizes"), (value,)))
+        return self._content[value]
+
+    def note_sizes(self, node: Node) -> None:
+        """Remembers that a read_sizes node knows the elements of its input as sizes."""
+        (value,) = node.inputs
+        symbols = np.array([symbol(name) for name, _ in node.sizes], dtype=object)
+        self._content[value] = symbols.reshape(value.type.static_dims)
+
+    def _full_attrs(self, op: Op, attrs: Mapping[str, Any], origin: tuple[str, ...]) -> dict[str, Any]:
+        inferred = op.signature.inferred_attrs
+        full = {}
+        for name, definition in op.signature.attrs.items():
+            if name in inferred and name not in attrs:
+                continue
+            value = attrs.get(name, definition.default)
+            if value is REQUIRED:
+                raise InvalidModelError(
+                    f"{op.tf_name}: attr {name!r} is missing", node=origin[0] if origin else None
+                )
+            if definition.allowed and definition.kind in ("string", "type") and (
+                value not in definition.allowed
+            ):
+                allowed = ", ".join(str(a) for a in definition.allowed)
+                raise InvalidModelError(
+                    f"{op.tf_name}: attr {name!r} is {value!s}, allowed: {allowed}",
+                    node=origin[0] if origin else None,
+                )
+            full[name] = value
+        return full
+
+    def _fresh_name(self, hint: str) -> str:
+        name, number = hint, 1
+        while name in self._size_names:
+            name, number = f"{hint}_{number}", number + 1
+        self._size_names.add(name)
+        return name
+
+    def append(self, node: Node) -> Node:
+        """Appends a node that was built elsewhere with inputs of this builder (see rewrite.py)."""
+        self.nodes.append(node)
+        self._size_names.update(name for name, _ in node.sizes)
+        if node.op.name == "read_sizes":
+            self.note_sizes(node)
+        return node
+
+    def parameter(self, name: str, type: TensorType) -> Value:
+        """A new parameter; symbols in its dims are defined by it."""
+        op = op_named("parameter")
+        attrs = MappingProxyType({"name": name, "dtype": type.dtype, "dims": type.dims})
+        node = Node(op, (), attrs, (type,), (), (name.partition(":")[0],))
+        self.parameters.append(node)
+        self.nodes.append(node)
+        for dim in type.dims:
+            self._size_names.update(symbols_of(dim))
+        return node.output
+
+    def const(self, value: Any, dtype: DType | None = None) -> Value:
+        """A constant from anything NumPy takes; the array must not be changed afterwards."""
+        array = np.asarray(value, dtype=dtype.numpy if dtype is not None else None)
+        if dtype is None:
+            if not isinstance(value, (np.ndarray, np.generic)) and array.dtype == np.float64:
+                array = array.astype(np.float32)
+            if not isinstance(value, (np.ndarray, np.generic)) and array.dtype == np.int64:
+                array = array.astype(np.int32)
+            dtype = dtypes.as_dtype(array.dtype)
+        return self.emit(op_named("const"), (), {"value": array, "dtype": dtype}).output
+
+    def sizes(self, dims: Sequence[Dim], dtype: DType = dtypes.i32) -> Value:
+        """A vector holding sizes: a constant where all are known, else computed by the run."""
+        if not any(isinstance(d, Expr) for d in dims):
+            return self.const(np.array(dims, dtype.numpy), dtype)
+        return self.emit(op_named("sizes"), (), {"dims": tuple(dims), "dtype": dtype}).output
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            op = op_named(name)
+        except KeyError:
+            raise AttributeError(f"no op is named {name!r}") from None
+
+        def call(*inputs: Any, **attrs: Any) -> Any:
+            node = self.emit(op, self._values(inputs), attrs)
+            return node.output if len(node.outputs) == 1 else node.outputs
+
+        return call
+
+    def _values(self, inputs: Sequence[Any]) -> list[Value]:
+        first = next((x for x in inputs if isinstance(x, Value)), None)
+        found: list[Value] = []
+        for x in inputs:
+            if isinstance(x, Value):
+                found.append(x)
+            elif isinstance(x, (np.ndarray, np.generic)):
+                found.append(self.const(x))
+            elif isinstance(x, (tuple, list)):
+                found.append(self.sizes(x))
+            else:
+                found.append(self.const(x, first.type.dtype if first is not None else None))
+        return found
+
+    def build(self, results: Sequence[Value]) -> Computation:
+        return Computation(
+            tuple(self.parameters), tuple(self.nodes), tuple(results), tuple(self.constraints)
+        )
+
+    # -- what is known of elements
+
+    def content(self, value: Value) -> Content:
+        """The elements of an integer (or small constant) value: numbers and sizes, or None."""
+        if value not in self._content:
+            self._content[value] = content_of(value, self.content)
+        return self._content[value]
+
+
+def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
+    """The elements of one value, given those of its node's inputs; None where they are data."""
+    node = value.node
+    constant = value.constant
+    if constant is not None:
+        return constant
+    if node.op.name == "sizes":
+        return np.array(node.attrs["dims"], dtype=object)
+    small = value.type.is_static and int(value.type.size) <= CONTENT_LIMIT  # type: ignore[arg-type]
+    if not node.op.content or not value.type.dtype.is_integer or not small:
+        return None
+    function = node.op.reference if node.op.content is True else node.op.content
+    arrays: list[Any] = []
+    for operand in node.inputs:
+        array = known(operand)
+        if array is None:
+            if not getattr(function, "types_suffice", False):
+                return None
+            array = operand.type
+        arrays.append(_as_objects(array) if isinstance(array, np.ndarray) else array)
+    assert function is not None
+    results = call_reference(
+        node.op, function, arrays, node.attrs, [v.type.dtype for v in node.inputs]
+    )
+    result = np.asarray(results[value.index], dtype=object)
+    if not any(isinstance(x, Expr) for x in result.reshape(-1)):
+        return result.astype(value.type.dtype.numpy)
+    return result
+
+
+def _as_objects(array: np.ndarray) -> np.ndarray:
+    """Ints as Python objects, so that they mix with sizes and do not overflow."""
+    return array.astype(object) if array.dtype.kind in "iu" else array
+
+
+def types_suffice(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a `content` function that takes a TensorType in place of unknown elements (Shape)."""
+    function.types_suffice = True  # type: ignore[attr-defined]
+    return function
+
+
+def substitute_dims(dims: Dims, env: Mapping[str, Dim]) -> Dims:
+    return tuple(substitute(d, env) for d in dims)

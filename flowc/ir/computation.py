@@ -1,0 +1,118 @@
+"""The Computation: typed SSA in topological order, immutable.
+
+In: a Builder (builder.py). Out: what passes map, the planner schedules and text.py prints.
+Invariants (verifier.py checks them): every input of a node is a parameter or an output of an
+earlier node; types are what `op.infer` says; every size symbol is defined before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowc.ir.dims import Dim
+from flowc.ir.op import Op
+from flowc.ir.types import TensorType
+
+
+class Node:
+    """One application of an op. Identity is equality.
+
+    `attrs` may hold Computations (bodies). `after` orders effects and control inputs. `origin`: the
+    TensorFlow node names that it came from. `sizes`: the data-dependent sizes that it defines, each
+    a symbol with its upper bound (None: unbounded).
+    """
+
+    __slots__ = ("after", "attrs", "inputs", "op", "origin", "outputs", "sizes")
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Value, ...],
+        attrs: Mapping[str, Any],
+        types: tuple[TensorType, ...],
+        after: tuple[Node, ...] = (),
+        origin: tuple[str, ...] = (),
+        sizes: tuple[tuple[str, Dim | None], ...] = (),
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.after = after
+        self.origin = origin
+        self.sizes = sizes
+        self.outputs = tuple(Value(self, i, t) for i, t in enumerate(types))
+
+    @property
+    def types(self) -> tuple[TensorType, ...]:
+        return tuple(v.type for v in self.outputs)
+
+    @property
+    def output(self) -> Value:
+        """The only output."""
+        (value,) = self.outputs
+        return value
+
+    @property
+    def name(self) -> str:
+        """The TensorFlow node to name in messages."""
+        return self.origin[0] if self.origin else self.op.name
+
+    def __repr__(self) -> str:
+        types = ", ".join(str(t) for t in self.types)
+        return f"<{self.op.name} : {types}>"
+
+
+class Value:
+    """One output of a node."""
+
+    __slots__ = ("index", "node", "type")
+
+    def __init__(self, node: Node, index: int, type: TensorType) -> None:
+        self.node = node
+        self.index = index
+        self.type = type
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        return self.type.dims
+
+    @property
+    def constant(self) -> np.ndarray | None:
+        """The elements, when the value is a constant."""
+        return self.node.attrs["value"] if self.node.op.name == "const" else None
+
+    def __repr__(self) -> str:
+        return f"<value {self.index} of {self.node!r}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computation:
+    """`parameters` (nodes of op `parameter`), all `nodes` in order, and the `results`.
+
+    `constraints`: pairs of sizes that must be equal, which every run checks first.
+    """
+
+    parameters: tuple[Node, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[Value, ...]
+    constraints: tuple[tuple[Dim, Dim], ...] = ()
+
+    def users(self) -> dict[Value, list[Node]]:
+        """For each value the nodes that read it, in order, once for each read."""
+        found: dict[Value, list[Node]] = {v: [] for n in self.nodes for v in n.outputs}
+        for node in self.nodes:
+            for value in node.inputs:
+                found[value].append(node)
+        return found
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __str__(self) -> str:
+        from flowc.ir.text import print_computation
+
+        return print_computation(self)

@@ -1,0 +1,410 @@
+"""Sizes and indices as exact integer expressions.
+
+In: ints, symbols, and `+ - * // %` of them. Out: an `int` where the value is known, else an `Expr`
+in canonical form, so that equal polynomials are equal objects. Invariant: an `Expr` is never a
+constant; `%` is written `a - b*(a//b)`, so that `(a//b)*b + a%b` cancels to `a` by itself.
+
+Divisors are positive and symbols are non-negative: sizes, and loop indices below their extent.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+Dim = Union[int, "Expr"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named non-negative integer; `extent`, when given, is an exclusive upper bound."""
+
+    name: str
+    extent: Dim | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """floor(numerator / denominator), denominator > 0."""
+
+    numerator: Dim
+    denominator: Dim
+
+    def __str__(self) -> str:
+        return f"floordiv({self.numerator}, {self.denominator})"
+
+
+@dataclass(frozen=True, slots=True)
+class Extremum:
+    """The larger (`kind == "max"`) or smaller of two expressions."""
+
+    kind: str
+    left: Dim
+    right: Dim
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.left}, {self.right})"
+
+
+Atom = Symbol | FloorDiv | Extremum
+Monomial = tuple[Atom, ...]
+
+
+class Expr:
+    """A polynomial with integer coefficients over atoms; immutable, hashable, never constant."""
+
+    __slots__ = ("_hash", "terms")
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expr) and self.terms == other.terms
+
+    def __add__(self, other: Dim) -> Dim:
+        if not isinstance(other, (int, Expr)):
+            return NotImplemented
+        total = dict(self.terms)
+        for monomial, coefficient in _terms(other):
+            total[monomial] = total.get(monomial, 0) + coefficient
+        return _make(total)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim) -> Dim:
+        if not isinstance(other, (int, Expr)):
+            return NotImplemented
+        return self + other * -1
+
+    def __rsub__(self, other: Dim) -> Dim:
+        return self * -1 + other
+
+    def __mul__(self, other: Dim) -> Dim:
+        if not isinstance(other, (int, Expr)):
+            return NotImplemented
+        total: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in _terms(other):
+                key = tuple(sorted(left + right, key=str)) if left and right else left or right
+                total[key] = total.get(key, 0) + a * b
+        return _make(total)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return floordiv(self, other)
+
+    def __rfloordiv__(self, other: Dim) -> Dim:
+        return floordiv(other, self)
+
+    def __mod__(self, other: Dim) -> Dim:
+        return self - floordiv(self, other) * other
+
+    def __rmod__(self, other: Dim) -> Dim:
+        return other - floordiv(other, self) * self
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the size {self} is not known: compare with ==, or ask is_nonnegative")
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for monomial, coefficient in self.terms:
+            text = "*".join(str(a) for a in monomial)
+            if not monomial:
+                text = str(abs(coefficient))
+            elif abs(coefficient) != 1:
+                text = f"{abs(coefficient)}*{text}"
+            sign = "-" if coefficient < 0 else "+"
+            parts.append(f" {sign} {text}" if parts else (f"-{text}" if coefficient < 0 else text))
+        return "".join(parts)
+
+    __repr__ = __str__
+
+
+def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
+    if isinstance(value, Expr):
+        return value.terms
+    return (((), int(value)),) if value else ()
+
+
+def _make(terms: Mapping[Monomial, int]) -> Dim:
+    kept = [(m, c) for m, c in terms.items() if c]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    if len(kept) > 1:
+        kept.sort(key=lambda t: (-len(t[0]), str(t[0])))
+    return Expr(tuple(kept))
+
+
+def symbol(name: str, extent: Dim | None = None) -> Expr:
+    """The expression of one named size, or of one loop index when `extent` is given."""
+    return Expr((((Symbol(name, extent),), 1),))
+
+
+def _atom(atom: Atom) -> Expr:
+    return Expr((((atom,), 1),))
+
+
+def as_dim(value: object) -> Dim:
+    """A `Dim` from an int-like value or an `Expr`."""
+    return value if isinstance(value, Expr) else int(value)  # type: ignore[call-overload]
+
+
+def floordiv(a: Dim, b: Dim) -> Dim:
+    """floor(a / b) for b > 0, simplified with what is known of the ranges of symbols."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if b == 1 or a == 0:
+        return a
+    quotient, rest = _split_multiples(a, b)
+    if rest == 0 or (is_nonnegative(rest) and is_nonnegative(b - 1 - rest)):
+        return quotient
+    return quotient + _reduce_fraction(rest, b)
+
+
+def _split_multiples(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """a == quotient*b + rest, with every term of `a` that b divides moved into the quotient."""
+    divisor = _terms(b)
+    if len(divisor) != 1:
+        return (1, 0) if a == b else (0, a)
+    (atoms, factor) = divisor[0]
+    quotient: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, coefficient in _terms(a):
+        left = _without(monomial, atoms)
+        whole = coefficient // factor if left is not None else 0
+        if left is not None and whole:
+            quotient[left] = quotient.get(left, 0) + whole
+            coefficient -= whole * factor
+        if coefficient:
+            rest[monomial] = coefficient
+    return _make(quotient), _make(rest)
+
+
+def _without(monomial: Monomial, atoms: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in atoms:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _reduce_fraction(a: Dim, b: Dim) -> Dim:
+    """floor(a / b) after common factors and nested divisions are taken out."""
+    terms = _terms(a)
+    if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
+        inner = terms[0][0][0]
+        if isinstance(inner, FloorDiv):
+            return floordiv(inner.numerator, inner.denominator * b)
+    if isinstance(b, int):
+        for coefficient in sorted({abs(c) for _, c in terms if abs(c) > 1}, reverse=True):
+            factor = math.gcd(b, coefficient)
+            if factor > 1:
+                smaller = floordiv(a, factor)
+                if not _has_division(smaller):
+                    return floordiv(smaller, b // factor)
+    return _atom(FloorDiv(a, b))
+
+
+def _has_division(value: Dim) -> bool:
+    return any(isinstance(a, FloorDiv) for m, _ in _terms(value) for a in m)
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    """The larger of two sizes."""
+    return _extremum("max", a, b)
+
+
+def minimum(a: Dim, b: Dim) -> Dim:
+    """The smaller of two sizes."""
+    return _extremum("min", a, b)
+
+
+def _extremum(kind: str, a: Dim, b: Dim) -> Dim:
+    if is_nonnegative(a - b):
+        return a if kind == "max" else b
+    if is_nonnegative(b - a):
+        return b if kind == "max" else a
+    left, right = sorted((a, b), key=str)
+    return _atom(Extremum(kind, left, right))
+
+
+def ceildiv(a: Dim, b: Dim) -> Dim:
+    """ceil(a / b) for b > 0."""
+    return floordiv(a + b - 1, b)
+
+
+def product(values: Iterable[Dim]) -> Dim:
+    total: Dim = 1
+    for value in values:
+        total = total * value
+    return total
+
+
+def is_nonnegative(value: Dim) -> bool:
+    """Whether `value >= 0` can be proved; False says only that no proof was found."""
+    if isinstance(value, int):
+        return value >= 0
+    for _ in range(8):
+        negative = [(m, c) for m, c in value.terms if c < 0]
+        if not negative:
+            return all(_atom_nonnegative(a) for m, _ in value.terms for a in m)
+        for monomial, coefficient in negative:
+            bounded = next((a for a in monomial if _upper(a) is not None), None)
+            if bounded is not None:
+                break
+        else:
+            return False
+        # An index in a term with a negative sign counts least at its largest value.
+        others = _without(monomial, (bounded,)) or ()
+        limit = _upper(bounded)
+        assert limit is not None
+        raised = limit * _make({others: coefficient})
+        value = value + _make({monomial: -coefficient}) + raised
+        if isinstance(value, int):
+            return value >= 0
+    return False
+
+
+def _upper(atom: Atom) -> Dim | None:
+    """The largest value of an atom, when it is known."""
+    if isinstance(atom, Symbol):
+        return None if atom.extent is None else atom.extent - 1
+    if isinstance(atom, FloorDiv) and isinstance(atom.denominator, int):
+        numerator = _upper_of(atom.numerator)
+        return None if numerator is None else numerator // atom.denominator
+    return None
+
+
+def _upper_of(value: Dim) -> int | None:
+    """A constant upper bound of a polynomial, when every symbol has a constant extent."""
+    total = 0
+    for monomial, coefficient in _terms(value):
+        if coefficient < 0:
+            continue
+        bounds = [_upper(a) for a in monomial]
+        if any(not isinstance(b, int) for b in bounds):
+            return None
+        total += coefficient * math.prod(b for b in bounds if isinstance(b, int))
+    return total
+
+
+def _atom_nonnegative(atom: Atom) -> bool:
+    match atom:
+        case Symbol():
+            return True
+        case FloorDiv():
+            return is_nonnegative(atom.numerator)
+        case Extremum(kind="max"):
+            return is_nonnegative(atom.left) or is_nonnegative(atom.right)
+        case _:
+            return is_nonnegative(atom.left) and is_nonnegative(atom.right)
+
+
+def symbols_of(value: Dim) -> dict[str, Symbol]:
+    """The symbols in an expression by name, in order of first sight."""
+    found: dict[str, Symbol] = {}
+    stack: list[Dim | Atom] = [value]
+    while stack:
+        item = stack.pop()
+        match item:
+            case Symbol():
+                found.setdefault(item.name, item)
+            case FloorDiv():
+                stack += [item.denominator, item.numerator]
+            case Extremum():
+                stack += [item.right, item.left]
+            case Expr():
+                stack += [a for m, _ in reversed(item.terms) for a in reversed(m)]
+            case _:
+                pass
+    return found
+
+
+def rebuild(value: Dim, leaf: Callable[[Symbol], Dim]) -> Dim:
+    """The expression with every symbol replaced by what `leaf` gives for it."""
+    if isinstance(value, int):
+        return value
+    total: Dim = 0
+    for monomial, coefficient in value.terms:
+        term: Dim = coefficient
+        for atom in monomial:
+            match atom:
+                case Symbol():
+                    term = term * leaf(atom)
+                case FloorDiv():
+                    top = rebuild(atom.numerator, leaf)
+                    term = term * floordiv(top, rebuild(atom.denominator, leaf))
+                case Extremum():
+                    left, right = rebuild(atom.left, leaf), rebuild(atom.right, leaf)
+                    term = term * _extremum(atom.kind, left, right)
+        total = total + term
+    return total
+
+
+def substitute(value: Dim, env: Mapping[str, Dim]) -> Dim:
+    """The expression with the named symbols replaced; symbols not in `env` stay."""
+    if isinstance(value, int):
+        return value
+    return rebuild(value, lambda s: env[s.name] if s.name in env else _atom(s))
+
+
+def evaluate(value: Dim, env: Mapping[str, int]) -> int:
+    """The number that an expression stands for. Raises `KeyError` for a symbol not in `env`."""
+    if isinstance(value, int):
+        return value
+    result = rebuild(value, lambda s: env[s.name])
+    assert isinstance(result, int)
+    return result
+
+
+def parse_dim(text: str, env: Mapping[str, Dim] | None = None) -> Dim:
+    """Reads back what `str` of a `Dim` printed. Raises `ValueError` on anything else."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"not a size: {text!r}") from error
+    return _from_ast(tree, env or {})
+
+
+def _from_ast(node: ast.expr, env: Mapping[str, Dim]) -> Dim:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return env[name] if name in env else symbol(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _from_ast(operand, env) * -1
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _from_ast(left, env), _from_ast(right, env)
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+                case _:
+                    raise ValueError(f"not a size operator: {ast.dump(op)}")
+        case ast.Call(func=ast.Name(id=name), args=[left, right]):
+            table = {"floordiv": floordiv, "max": maximum, "min": minimum}
+            if name in table:
+                return table[name](_from_ast(left, env), _from_ast(right, env))
+    raise ValueError(f"not a size: {ast.dump(node)}")

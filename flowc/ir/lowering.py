@@ -1,0 +1,119 @@
+"""How an op becomes code: the closed union of lowerings. `match` on it; never ask an op's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flowc.dtypes import DType
+from flowc.ir.dims import Dim
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+    from flowc.ir.scalar import ScalarBuilder
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """One output element from the elements of all inputs at its index, inputs broadcast.
+
+    `expr(k, *elements)` builds it from the scalar primitives.
+    """
+
+    expr: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One output element from input elements at other indices: `read(k, index)`.
+
+    Reads with `k.load(operand, index)`, `k.load_if`, `k.checked_index`. `reshape` says that input 0
+    holds the same elements in the same row-major order, so that no data need move.
+    """
+
+    read: Callable[[ScalarBuilder, tuple[Dim, ...]], Any]
+    reshape: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A fold over `axes` of input 0 (kept as size 1 or dropped, as the output type says).
+
+    `combine` is `add mul max min and or`. `prepare(k, *elements)` maps the inputs' elements (inputs
+    beyond the first broadcast against input 0) before the fold; `finish(k, total, count)` maps the
+    result, `count` being the number of folded elements as a scalar of the accumulator's dtype.
+    `accumulator`: dtype of the running value; None means that of `prepare`'s result (f32 for
+    f16 and bf16). The fold of nothing is the combine's neutral element, or `empty` if given.
+    """
+
+    axes: tuple[int, ...]
+    combine: str
+    prepare: Callable[..., Any] | None = None
+    finish: Callable[..., Any] | None = None
+    accumulator: DType | None = None
+    empty: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatMul:
+    """`a @ b` over the last two axes, leading axes broadcast; conjugation is done before it."""
+
+    transpose_a: bool = False
+    transpose_b: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """Channels-last convolution: input [N, *spatial, C], weights [*window, C/groups, O].
+
+    Depthwise is `groups == C`, weights [*window, 1, C*multiplier]. `pad` are the zeros before and
+    after each spatial dim. `transposed` computes the gradient with respect to the input: input is
+    the output's gradient [N, *spatial, O], weights are as above, the output is [N, *spatial', C].
+    """
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pad: tuple[tuple[Dim, Dim], ...]
+    groups: int = 1
+    transposed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decompose:
+    """Written in terms of other ops: `build(b, node)` returns the values of the outputs."""
+
+    build: Callable[[Builder, Node], Value | Sequence[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A hand-written loop kernel: a module-level Python function in Numba's nopython subset.
+
+    It is called as `kernel(*inputs, *outputs, [sizes], [scratch], [status], *arguments, begin, end)`:
+    typed pointers (row-major; bool as uint8), then int64 arguments (sizes and int attrs), then its
+    share of the range [0, parallel). `constants` are globals that it sees as compile-time constants.
+    `sizes` (int64*, present if the op has data-dependent sizes) receives them, in the order in which
+    `infer` made them; `scratch` (uint8*, if `scratch` is not 0) is private to the worker; `status`
+    (int64*, if there are `errors`) takes [1 + number of the message, a, b, c] to make the run fail;
+    messages may use {a} {b} {c}. f16 and bf16 inputs are widened to f32 around the kernel.
+    A kernel that returns early on error must leave memory safe. Math functions of the scalar table
+    may be called as globals named `exp_f32` and the like when listed in `functions`.
+    """
+
+    kernel: Callable[..., None]
+    arguments: tuple[Dim, ...] = ()
+    parallel: Dim = 1
+    scratch: Dim = 0
+    errors: tuple[str, ...] = ()
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Structural:
+    """Handled by the compiler itself: parameters, constants, sizes, clusters, calls, state."""
+
+
+Lowering = Elementwise | View | Reduction | MatMul | Convolution | Decompose | Native | Structural

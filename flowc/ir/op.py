@@ -1,0 +1,334 @@
+"""One record an op: everything that the program knows of it.
+
+In: `define(Op(...))`, once for each op, in a file of `flowc/ops/`. Out: `op_named` and `tf_op`.
+Invariant: names are unique, and nothing about an op stands outside its record.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import InvalidModelError, ShapeError
+from flowc.ir.dims import Dim, Expr
+from flowc.ir.lowering import Lowering
+from flowc.ir.signature import REQUIRED, Signature, parse_signature
+from flowc.ir.types import Dims, TensorType
+
+if TYPE_CHECKING:
+    from flowc.ir.computation import Node
+
+Attrs = Mapping[str, Any]
+
+
+class NeedsContent(ShapeError):
+    """Inference needs the elements of an input (a shape, an axis) that are not known yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """`name`: what IR text prints. `tf`: TensorFlow's signature (signature.py has the grammar).
+
+    `infer(c)` returns the output's dims as a tuple, or a list of such tuples for several outputs;
+    dtypes follow from the signature. `reference(*inputs, **attrs)` computes the outputs in NumPy: an
+    input that is a list in the signature comes as a list; keyword-only parameters name the attrs
+    that it wants (type attrs as `DType`). `lowering`: a Lowering, or a function of the node.
+    `gradient(b, node, *dys)` returns the gradients of the inputs (None where there is none), or is
+    None where the op has no gradient yet. `traits`: see TRAITS. `examples`: each a text of input
+    types and attrs such as `"f32[2,3] i32[]=1; axis=0"`, from which tests are generated
+    (ops/examples.py). `content`: True if `reference` also works on object arrays of sizes, so that
+    shape arithmetic passes through; or a function to use in its place. `aliases`: other TF op names
+    with the same signature and meaning.
+    """
+
+    name: str
+    tf: str
+    infer: Callable[[Inference], Dims | list[Dims]]
+    lowering: Lowering | Callable[[Node], Lowering]
+    reference: Callable[..., Any] | None = None
+    gradient: Callable[..., Sequence[Any]] | None = None
+    traits: frozenset[str] = frozenset()
+    examples: tuple[str, ...] = ()
+    content: bool | Callable[..., Any] = False
+    aliases: tuple[str, ...] = ()
+
+    @cached_property
+    def signature(self) -> Signature:
+        return parse_signature(self.tf)
+
+    @cached_property
+    def tf_name(self) -> str:
+        return self.tf.partition("(")[0].strip()
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+TRAITS = {
+    "commutative",  # f(x, y) == f(y, x)
+    "associative",
+    "idempotent",  # f(f(x)) == f(x)
+    "involution",  # f(f(x)) == x
+    "identity",  # the output is input 0 (Identity, StopGradient, Snapshot...)
+    "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
+    "random",  # draws from a stream: never merged or folded
+    "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
+}
+
+_BY_NAME: dict[str, Op] = {}
+_BY_TF_NAME: dict[str, Op] = {}
+
+
+def define(op: Op) -> Op:
+    """Registers a record. Raises `ValueError` for a name already taken or an unknown trait."""
+    unknown = op.traits - TRAITS
+    if unknown:
+        raise ValueError(f"{op.name}: unknown traits {sorted(unknown)}")
+    if op.name in _BY_NAME:
+        raise ValueError(f"op {op.name!r} is defined twice")
+    _BY_NAME[op.name] = op
+    for tf_name in (op.tf_name, *op.aliases):
+        if tf_name in _BY_TF_NAME:
+            raise ValueError(f"TensorFlow op {tf_name!r} is defined twice")
+        _BY_TF_NAME[tf_name] = op
+    return op
+
+
+def op_named(name: str) -> Op:
+    """The record with this IR name. Raises `KeyError`."""
+    return _BY_NAME[name]
+
+
+def tf_op(tf_name: str) -> Op | None:
+    """The record of a TensorFlow op type, or None where flowc has none."""
+    return _BY_TF_NAME.get(tf_name)
+
+
+def all_ops() -> tuple[Op, ...]:
+    """Every record, in order of definition."""
+    return tuple(_BY_NAME.values())
+
+
+def tf_names() -> tuple[str, ...]:
+    """Every TensorFlow op type that has a record, aliases too."""
+    return tuple(_BY_TF_NAME)
+
+
+class Inference:
+    """What `infer` sees of a node: input types, attrs, and what is known of inputs' elements.
+
+    `fresh(hint, bound)` makes (or, when types are re-inferred, gives again) a data-dependent size.
+    """
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: Sequence[TensorType],
+        attrs: Attrs,
+        content: Callable[[int], np.ndarray | None] = lambda _: None,
+        fresh: Callable[[str, Dim | None], Dim] | None = None,
+        require: Callable[[Dim, Dim], None] | None = None,
+        read: Callable[[int], np.ndarray | None] | None = None,
+        node_name: str | None = None,
+    ) -> None:
+        self.op = op
+        self.inputs = tuple(inputs)
+        self.attrs = attrs
+        self.node_name = node_name
+        self._content = content
+        self._fresh = fresh
+        self._require = require
+        self._read = read
+
+    def dims(self, i: int) -> Dims:
+        return self.inputs[i].dims
+
+    def rank(self, i: int) -> int:
+        return self.inputs[i].rank
+
+    def content(self, i: int) -> np.ndarray | None:
+        """The elements of input i: an int array, or an object array of ints and sizes; or None."""
+        return self._content(i)
+
+    def need(self, i: int) -> np.ndarray:
+        """The elements of input i as ints and sizes; those that the run computes become sizes that
+        it reads. Raises `NeedsContent` where that cannot be."""
+        found = self._content(i)
+        if found is None and self._read is not None:
+            found = self._read(i)
+        if found is None:
+            raise NeedsContent(
+                f"{self.op.tf_name} needs the elements of its input {i} "
+                f"({self.inputs[i]}) when it is compiled, and they are computed at run time",
+                node=self.node_name,
+                hint="feed that input as a constant, or freeze the graph",
+            )
+        return found
+
+    def need_ints(self, i: int) -> tuple[int, ...]:
+        """The elements of input i as ints, flattened. Raises `NeedsContent` for sizes."""
+        found = self._content(i)
+        if found is None or any(isinstance(x, Expr) for x in found.reshape(-1)):
+            raise NeedsContent(
+                f"{self.op.tf_name} needs constants as its input {i} ({self.inputs[i]}), "
+                f"found {'values computed at run time' if found is None else list(found.flat)}",
+                node=self.node_name,
+                hint="feed that input as a constant, or freeze the graph",
+            )
+        return tuple(int(x) for x in found.reshape(-1))
+
+    def need_int(self, i: int) -> int:
+        """The one element of input i as an int. Raises `NeedsContent`."""
+        return self.need_ints(i)[0]
+
+    def fresh(self, hint: str, bound: Dim | None = None) -> Dim:
+        """A size known only at run time, at most `bound`."""
+        if self._fresh is None:
+            raise NeedsContent(f"{self.op.tf_name} has a data-dependent size", node=self.node_name)
+        return self._fresh(hint, bound)
+
+    def fail(self, message: str, hint: str | None = None) -> ShapeError:
+        """The error to raise for inputs that the op does not take."""
+        types = ", ".join(str(t) for t in self.inputs)
+        where = f" at node '{self.node_name}'" if self.node_name else ""
+        text = f"{self.op.tf_name}{where}: {message} (inputs: {types or 'none'})"
+        return ShapeError(text, node=self.node_name, hint=hint)
+
+    def broadcast(self, *operands: int) -> Dims:
+        """The dims that the given inputs (all, if none is given) broadcast to."""
+        which = operands or tuple(range(len(self.inputs)))
+        result: Dims = self.inputs[which[0]].dims
+        for i in which[1:]:
+            result = self.broadcast_dims(result, self.inputs[i].dims)
+        return result
+
+    def broadcast_dims(self, left: Dims, right: Dims) -> Dims:
+        rank = max(len(left), len(right))
+        a = (1,) * (rank - len(left)) + left
+        b = (1,) * (rank - len(right)) + right
+        return tuple(self._broadcast_dim(x, y, left, right) for x, y in zip(a, b))
+
+    def _broadcast_dim(self, x: Dim, y: Dim, left: Dims, right: Dims) -> Dim:
+        if x == y or y == 1:
+            return x
+        if x == 1:
+            return y
+        if isinstance(x, int) and isinstance(y, int):
+            shown = [f"[{','.join(map(str, d))}]" for d in (left, right)]
+            raise self.fail(f"Incompatible shapes: {shown[0]} vs. {shown[1]}")
+        # A size not known yet could be 1 and broadcast, but graphs mean it to be equal.
+        return self.equal(x, y)
+
+    def equal(self, x: Dim, y: Dim) -> Dim:
+        """One of two sizes that must be the same; where that cannot be seen, the run checks it."""
+        if isinstance(x, int) and isinstance(y, int) and x != y:
+            raise self.fail(f"sizes {x} and {y} must be equal")
+        if x != y and self._require is not None:
+            self._require(x, y)
+        return x if isinstance(x, int) else y
+
+    def axis(self, value: int, rank: int) -> int:
+        """A possibly negative axis as one in [0, rank)."""
+        if not -rank <= value < rank:
+            raise self.fail(f"axis {value} is not in [{-rank}, {rank})")
+        return value % rank if rank else 0
+
+
+def output_dtypes(op: Op, inputs: Sequence[TensorType], attrs: Attrs) -> tuple[DType, ...]:
+    """The dtypes of a node's outputs, from its signature.
+
+    Raises `InvalidModelError` where input dtypes contradict the signature.
+    """
+    bound = bind_types(op, [t.dtype for t in inputs], attrs)
+    found: list[DType] = []
+    for arg in op.signature.outputs:
+        kind = arg.dtype if arg.type_attr is None else bound[arg.type_attr]
+        if arg.is_list:
+            found += kind
+        elif arg.number_attr is not None:
+            found += [kind] * bound[arg.number_attr]
+        else:
+            found.append(kind)
+    return tuple(found)
+
+
+def bind_types(op: Op, inputs: Sequence[DType], attrs: Attrs) -> dict[str, Any]:
+    """Type and number attrs by name: those given, those that follow from inputs, and defaults."""
+    signature = op.signature
+    bound: dict[str, Any] = {n: a.default for n, a in signature.attrs.items()} | dict(attrs)
+    known: dict[str, Any] = dict(attrs)
+    spans = input_spans(op, len(inputs), attrs)
+    for arg, (start, stop) in zip(signature.inputs, spans):
+        given = tuple(inputs[start:stop])
+        if arg.number_attr is not None:
+            bound[arg.number_attr] = stop - start
+        if arg.is_list:
+            bound[arg.type_attr or ""] = given
+            continue
+        if arg.type_attr is None:
+            wanted = arg.dtype
+        else:
+            wanted = known.setdefault(arg.type_attr, given[0] if given else None)
+            bound[arg.type_attr] = wanted
+        for dtype in given:
+            if dtype is not wanted:
+                raise InvalidModelError(
+                    f"{op.tf_name}: input '{arg.name}' has dtype {dtype}, expected {wanted}"
+                )
+    return bound
+
+
+def input_spans(op: Op, count: int, attrs: Attrs) -> list[tuple[int, int]]:
+    """For each input of the signature, where its tensors stand among the node's `count` inputs."""
+    args = op.signature.inputs
+    listed = [i for i, a in enumerate(args) if a.number_attr is not None or a.is_list]
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for i, arg in enumerate(args):
+        width = 1
+        if i in listed:
+            known = attrs.get(arg.number_attr or "") if not arg.is_list else None
+            if arg.is_list and arg.type_attr in attrs:
+                known = len(attrs[arg.type_attr])
+            if known is None:
+                # One list takes what the others leave; several lists of one number share it.
+                others = len(args) - len(listed)
+                known = (count - others) // len(listed)
+            width = known
+        spans.append((at, at + width))
+        at += width
+    if at != count:
+        raise InvalidModelError(f"{op.tf_name}: takes {at} inputs, found {count}")
+    return spans
+
+
+@cache
+def _wanted_attrs(function: Callable[..., Any]) -> tuple[str, ...]:
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def call_reference(
+    op: Op, function: Callable[..., Any], arrays: Sequence[Any], attrs: Attrs, dtypes: Sequence[DType]
+) -> list[np.ndarray]:
+    """Runs a NumPy reference: groups list inputs and passes the attrs that it asks for."""
+    bound = bind_types(op, dtypes, attrs)
+    spans = input_spans(op, len(arrays), attrs)
+    grouped: list[Any] = []
+    for arg, (start, stop) in zip(op.signature.inputs, spans):
+        many = arg.number_attr is not None or arg.is_list
+        grouped.append(list(arrays[start:stop]) if many else arrays[start])
+    missing = [n for n in _wanted_attrs(function) if bound.get(n, REQUIRED) is REQUIRED]
+    if missing:
+        raise InvalidModelError(f"{op.tf_name}: attr {missing[0]!r} is missing")
+    result = function(*grouped, **{n: bound[n] for n in _wanted_attrs(function)})
+    return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -1,0 +1,207 @@
+'''The signature of an op as TensorFlow's OpDef has it, read from one line of text.
+
+    Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> output: T
+    Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, strides: list(int),
+           padding: {"SAME", "VALID", "EXPLICIT"}, data_format: string = "NHWC") -> output: T
+    Assign(ref: ref(T), value: T; T: type, use_locking: bool = True) -> output_ref: ref(T)
+
+Inputs stand before `;`, attrs after it. An input's or output's type is a dtype, a type attr, `N*type`
+(N an int attr), a `list(type)` attr, or `ref(type)`. Groups of dtypes have names: FLOAT NUMBER REAL
+INT INDEX COMPLEX. An attr that is `type` takes every dtype.
+'''
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from flowc import dtypes
+from flowc.dtypes import DType
+
+GROUPS: dict[str, tuple[DType, ...]] = {
+    "FLOAT": dtypes.FLOATS,
+    "COMPLEX": dtypes.COMPLEX,
+    "INT": dtypes.INTS + dtypes.UINTS,
+    "REAL": dtypes.FLOATS + dtypes.INTS + dtypes.UINTS,
+    "NUMBER": dtypes.NUMBERS,
+    "INDEX": (dtypes.i32, dtypes.i64),
+    "FLOAT_COMPLEX": dtypes.FLOATS + dtypes.COMPLEX,
+}
+REQUIRED: Any = type("Required", (), {"__repr__": lambda _: "REQUIRED"})()
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One input or output: `dtype` fixed, or `type_attr` names the attr that holds it (or, when
+    `is_list`, them); `number_attr` names the attr that counts repeated tensors."""
+
+    name: str
+    dtype: DType | None = None
+    type_attr: str | None = None
+    number_attr: str | None = None
+    is_list: bool = False
+    is_ref: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDef:
+    """One attr. `kind` is TF's: `int float bool string type shape tensor func` or `list(kind)`."""
+
+    name: str
+    kind: str
+    default: Any = REQUIRED
+    allowed: tuple[Any, ...] | None = None
+    minimum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    name: str
+    inputs: tuple[Arg, ...]
+    outputs: tuple[Arg, ...]
+    attrs: dict[str, AttrDef]
+
+    @property
+    def inferred_attrs(self) -> frozenset[str]:
+        """Attrs whose values follow from the inputs and so need not be stored."""
+        names = {a.type_attr for a in self.inputs} | {a.number_attr for a in self.inputs}
+        return frozenset(n for n in names if n)
+
+
+_TOKEN = re.compile(r'\s*(->|>=|"[^"]*"|-?\d+\.?\d*(?:[eE]-?\d+)?|[A-Za-z_][A-Za-z_0-9]*|[^\s])')
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _TOKEN.findall(text)
+        self.at = 0
+        self.attr_kinds: dict[str, AttrDef] = {}
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def next(self, expected: str | None = None) -> str:
+        token = self.peek()
+        if not token or (expected is not None and token != expected):
+            raise ValueError(f"{self.text!r}: expected {expected or 'more'}, found {token!r}")
+        self.at += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        if self.peek() == token:
+            self.at += 1
+            return True
+        return False
+
+    def signature(self) -> Signature:
+        name = self.next()
+        self.next("(")
+        inputs = self.arguments({";", ")"})
+        attrs: dict[str, AttrDef] = {}
+        if self.accept(";"):
+            while self.peek() != ")":
+                attr = self.attr()
+                attrs[attr.name] = attr
+                self.accept(",")
+        self.next(")")
+        outputs: list[tuple[str, list[str]]] = []
+        if self.accept("->"):
+            if self.accept("("):
+                outputs = self.arguments({")"})
+                self.next(")")
+            else:
+                outputs = self.arguments({""})
+        if self.peek():
+            raise ValueError(f"{self.text!r}: unexpected {self.peek()!r}")
+        resolve = lambda args: tuple(_resolve(n, t, attrs, self.text) for n, t in args)  # noqa: E731
+        return Signature(name, resolve(inputs), resolve(outputs), attrs)
+
+    def arguments(self, ends: set[str]) -> list[tuple[str, list[str]]]:
+        found: list[tuple[str, list[str]]] = []
+        while self.peek() not in ends:
+            name = self.next()
+            self.next(":")
+            words = [self.next()]
+            if words[0] == "ref":
+                self.next("(")
+                words.append(self.next())
+                self.next(")")
+            elif self.accept("*"):
+                words.append(self.next())
+                words.insert(1, "*")
+            found.append((name, words))
+            self.accept(",")
+        return found
+
+    def attr(self) -> AttrDef:
+        name = self.next()
+        self.next(":")
+        allowed: tuple[Any, ...] | None = None
+        kind = "type"
+        word = self.peek()
+        if word == "{":
+            allowed = self.values("{", "}")
+            kind = "string" if isinstance(allowed[0], str) else "type"
+        elif word in GROUPS:
+            allowed = GROUPS[self.next()]
+        else:
+            kind = self.next()
+            if kind == "list":
+                self.next("(")
+                inner = self.peek()
+                if inner == "{":
+                    allowed = self.values("{", "}")
+                    kind = "list(string)" if isinstance(allowed[0], str) else "list(type)"
+                elif inner in GROUPS:
+                    allowed = GROUPS[self.next()]
+                    kind = "list(type)"
+                else:
+                    kind = f"list({self.next()})"
+                self.next(")")
+        minimum = int(self.next()) if self.accept(">=") else None
+        default = self.value() if self.accept("=") else REQUIRED
+        if kind == "float" and isinstance(default, int):
+            default = float(default)
+        return AttrDef(name, kind, default, allowed, minimum)
+
+    def values(self, opening: str, closing: str) -> tuple[Any, ...]:
+        self.next(opening)
+        found: list[Any] = []
+        while not self.accept(closing):
+            found.append(self.value())
+            self.accept(",")
+        return tuple(found)
+
+    def value(self) -> Any:
+        if self.peek() == "[":
+            return self.values("[", "]")
+        word = self.next()
+        if word.startswith('"'):
+            return word[1:-1]
+        if word in ("True", "False", "None"):
+            return {"True": True, "False": False, "None": None}[word]
+        if re.match(r"-?\d", word):
+            return float(word) if re.search(r"[.eE]", word) else int(word)
+        if word in ("inf", "nan"):
+            return float(word)
+        return dtypes.as_dtype(word)
+
+
+def _resolve(name: str, words: list[str], attrs: dict[str, AttrDef], text: str) -> Arg:
+    number = words[0] if len(words) == 3 else None
+    is_ref = words[0] == "ref"
+    word = words[-1]
+    if word in attrs:
+        is_list = attrs[word].kind == "list(type)"
+        return Arg(name, None, word, number, is_list, is_ref)
+    try:
+        return Arg(name, dtypes.as_dtype(word), None, number, False, is_ref)
+    except TypeError as error:
+        raise ValueError(f"{text!r}: {word!r} is neither a dtype nor an attr") from error
+
+
+def parse_signature(text: str) -> Signature:
+    """Reads one signature. Raises `ValueError` with the text and what was expected."""
+    return _Parser(text).signature()

@@ -1,0 +1,81 @@
+"""The type of a value: dtype and dims. Prints as `f32[batch,784]`, scalars as `f32[]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.ir.dims import Dim, Expr, as_dim, parse_dim, product
+
+Dims = tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Element dtype and one size a dimension; the rank is always known."""
+
+    dtype: DType
+    dims: Dims
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+    @property
+    def size(self) -> Dim:
+        """The number of elements."""
+        return product(self.dims)
+
+    @property
+    def is_static(self) -> bool:
+        return not any(isinstance(d, Expr) for d in self.dims)
+
+    @property
+    def static_dims(self) -> tuple[int, ...]:
+        """The dims as ints. Raises `ValueError` when one is symbolic."""
+        if not self.is_static:
+            raise ValueError(f"{self} has a size that is not known")
+        return tuple(int(d) for d in self.dims)  # type: ignore[arg-type]
+
+    def with_dims(self, dims: Iterable[Dim]) -> TensorType:
+        return TensorType(self.dtype, tuple(dims))
+
+    def with_dtype(self, dtype: DType) -> TensorType:
+        return TensorType(dtype, self.dims)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(str(d).replace(' ', '') for d in self.dims)}]"
+
+
+def tensor_type(dtype: DType | str, dims: Iterable[object] = ()) -> TensorType:
+    """A `TensorType` from a dtype (or its name) and int-like or symbolic sizes."""
+    return TensorType(dtypes.as_dtype(dtype), tuple(as_dim(d) for d in dims))
+
+
+def split_dims(text: str) -> list[str]:
+    """`a,max(b, c)` -> the texts between the commas outside parentheses."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:position].strip())
+            start = position + 1
+    last = text[start:].strip()
+    return [*parts, last] if last or parts else []
+
+
+def parse_type(text: str) -> TensorType:
+    """Reads `f32[batch,784]`. Raises `ValueError` with the text that could not be read."""
+    name, bracket, rest = text.strip().partition("[")
+    if not bracket or not rest.endswith("]"):
+        raise ValueError(f"not a type: {text!r} (expected for example f32[batch,784])")
+    try:
+        dtype = dtypes.as_dtype(name)
+    except TypeError as error:
+        raise ValueError(f"not a dtype: {name!r}") from error
+    return TensorType(dtype, tuple(parse_dim(d) for d in split_dims(rest[:-1])))

@@ -1,0 +1,73 @@
+"""Ops of the Computation itself, which no TensorFlow graph holds by these names."""
+
+from __future__ import annotations
+
+from flowc.ir.lowering import Structural
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+
+
+def _infer_read_sizes(c: Inference) -> list[Dims]:
+    count = int(c.inputs[0].size)  # type: ignore[arg-type]
+    for _ in range(count):
+        c.fresh("n")
+    return []
+
+
+def _infer_cluster(c: Inference) -> list[Dims]:
+    return [v.type.dims for v in c.attrs["body"].results]
+
+
+parameter = define(
+    Op(
+        "parameter",
+        "_Parameter(; name: string, dtype: type, dims: shape) -> output: dtype",
+        infer=lambda c: c.attrs["dims"],
+        lowering=Structural(),
+        traits=frozenset({"no_fold"}),
+    )
+)
+
+const = define(
+    Op(
+        "const",
+        "Const(; value: tensor, dtype: type) -> output: dtype",
+        infer=lambda c: c.attrs["value"].shape,
+        reference=lambda *, value: value,
+        lowering=Structural(),
+    )
+)
+
+sizes = define(
+    Op(
+        "sizes",
+        "_Sizes(; dims: shape, dtype: {i32, i64} = i32) -> output: dtype",
+        infer=lambda c: (len(c.attrs["dims"]),),
+        lowering=Structural(),
+        traits=frozenset({"no_fold"}),
+    )
+)
+
+# Defines sizes (node.sizes), one for each element of a small integer vector that the run computes.
+read_sizes = define(
+    Op(
+        "read_sizes",
+        "_ReadSizes(input: T; T: INT)",
+        infer=_infer_read_sizes,
+        lowering=Structural(),
+        traits=frozenset({"no_fold"}),
+    )
+)
+
+# One fused group of nodes: `body` is a Computation whose parameters are the inputs, `kind` says what
+# becomes of it: loop, matmul, convolution or native.
+cluster = define(
+    Op(
+        "cluster",
+        "_Cluster(inputs: Tin; body: func, kind: string, Tin: list(type), Tout: list(type))"
+        " -> outputs: Tout",
+        infer=_infer_cluster,
+        lowering=Structural(),
+        traits=frozenset({"no_fold"}),
+    )
+)
