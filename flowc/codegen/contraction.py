@@ -1,0 +1,133 @@
+"""What every generated contraction kernel has in common.
+
+In: the pieces of one contraction (how a block of its left operand is gathered, what follows a
+finished block). Out: a `ContractionSource`: the text of one Python function that Numba compiles in
+nopython mode, with its arguments, the globals it calls, and how much scratch and how many tasks it
+takes.
+
+A kernel walks tasks `begin <= task < end`. A task is a block of rows x columns of C (of one batch
+entry or group), owned by that task alone and summed over the whole inner dimension in one fixed
+order, so results do not depend on how tasks are shared out. Per block of the inner dimension the
+kernel gathers rows of A into `scratch` (row-major, `shape.row_stride` apart) and runs the register
+tile over the packed panels of B. When a block of C is finished, and still in cache, the epilogue's
+lines run over it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from flowc.codegen.tiles import TileShape
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A kernel argument: `type` is a dtype's name for a pointer to such elements, or `index`."""
+
+    name: str
+    type: str
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type != "index"
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionSource:
+    """One kernel as text.
+
+    `arguments` are in order and end with `begin, end`. `symbols` are the globals that the text
+    calls. `tasks` (an expression over the index arguments, of `+ - * //` and parentheses) is the
+    end of the whole parallel range. `scratch_bytes` is what each worker must have at `scratch`,
+    64-byte aligned; its contents need no initial value.
+    """
+
+    name: str
+    text: str
+    arguments: tuple[Argument, ...]
+    tasks: str
+    scratch_bytes: int
+    symbols: dict[str, Any] = field(compare=False)
+
+
+class Epilogue(Protocol):
+    """Writes the lines that finish a block of C in place.
+
+    `indent` is the number of spaces each line must start with. `rows` and `columns` are pairs of
+    expressions, begin and end, that index C as `c[row * c_stride + column]`, where a row is a
+    matrix row (of all batch entries in a row) or a flattened output pixel.
+    """
+
+    def __call__(
+        self, indent: int, rows: tuple[str, str], columns: tuple[str, str]
+    ) -> Sequence[str]: ...
+
+
+def no_epilogue(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+    return ()
+
+
+def indented(text: str, indent: int) -> str:
+    return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * indent)
+
+
+def ceil_div(dividend: str, divisor: int) -> str:
+    return f"(({dividend} + {divisor - 1}) // {divisor})"
+
+
+def index_arguments(names: str) -> tuple[Argument, ...]:
+    return tuple(Argument(name, "index") for name in names.split())
+
+
+def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str:
+    """`def name(arguments):` over bodies that are already indented by 4."""
+    head = textwrap.fill(
+        f"def {name}({', '.join(a.name for a in arguments)}):",
+        96,
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+    )
+    return "\n".join([head, *(body for body in bodies if body)]) + "\n"
+
+
+def block_bounds(shape: TileShape) -> str:
+    """Lines that share out `m` rows evenly over row blocks and count the column blocks of `n`."""
+    return f"""
+        row_blocks = {ceil_div("m", shape.block_rows)}
+        per_block = (m + row_blocks - 1) // row_blocks if row_blocks > 0 else 0
+        per_block = (per_block + {shape.rows - 1}) // {shape.rows} * {shape.rows}
+        column_blocks = {ceil_div("n", shape.block_columns)}
+        """
+
+
+def block_of_task(shape: TileShape) -> str:
+    """Lines that set `row_begin .. column_end` from `block_index`; consecutive blocks go down."""
+    return f"""
+        column_block = block_index // row_blocks
+        row_begin = (block_index - column_block * row_blocks) * per_block
+        row_end = row_begin + per_block if row_begin + per_block < m else m
+        column_begin = column_block * {shape.block_columns}
+        column_end = column_begin + {shape.block_columns}
+        column_end = column_end if column_end < n else n
+        """
+
+
+def panel_loop(shape: TileShape) -> str:
+    """Lines that add block x panels to C.
+
+    They read `panels` (of this batch entry or group), `inner` (rows of a panel), `k_begin`,
+    `depth`, the block in `scratch`, and C at `c_block` with `c_stride`.
+    """
+    return f"""
+        for j in range(column_begin, column_end, {shape.columns}):
+            columns = column_end - j if column_end - j < {shape.columns} else {shape.columns}
+            panel = advance(panels, j * inner + k_begin * {shape.columns})
+            for i in range(row_begin, row_end, {shape.rows}):
+                rows = row_end - i if row_end - i < {shape.rows} else {shape.rows}
+                block = advance(scratch, (i - row_begin) * {shape.row_stride})
+                tile(block, panel, advance(c_block, i * c_stride + j), depth, {shape.columns},
+                     c_stride, rows, columns, accumulate)
+        """

@@ -1,0 +1,261 @@
+"""Convolution kernels over channels-last tensors, 2-D and 3-D.
+
+In: a `ConvSpec` (structure only: sizes, strides, dilations, padding and groups are run-time
+arguments, so one kernel serves every layer with the same epilogue). Out: kernel source.
+
+A convolution is a matrix multiplication whose left operand is never stored: for a block of output
+pixels (flattened over batch and space, so small maps fill whole tiles) and a block of taps x
+channels, the kernel copies the input runs that the taps see into `scratch`, zeros where they fall
+into the padding, and runs the register tile over the packed weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowc.codegen.contraction import (
+    Argument,
+    ContractionSource,
+    Epilogue,
+    block_bounds,
+    block_of_task,
+    ceil_div,
+    function_text,
+    indented,
+    index_arguments,
+    no_epilogue,
+    panel_loop,
+)
+from flowc.codegen.tiles import TileShape, depthwise_intrinsics, tile_intrinsics
+
+AXES = "dhw"  # names of the spatial axes, slowest first; a 2-D kernel takes the last two
+
+
+@dataclass(frozen=True, slots=True)
+class ConvSpec:
+    """The structure of a convolution over `rank` spatial dimensions."""
+
+    shape: TileShape
+    rank: int = 2
+
+    @property
+    def axes(self) -> str:
+        return AXES[-self.rank :]
+
+
+def _sizes(axes: str, *names: str) -> str:
+    return " ".join(f"{name}_{axis}" for name in names for axis in axes)
+
+
+def _product(factors: Sequence[str]) -> str:
+    return " * ".join(factors)
+
+
+def _split(index: str, axes: str, prefix: str, extent: str, outer: str) -> str:
+    """Lines that split a flat index into `prefix_axis` and `outer`."""
+    lines = [f"rest = {index}"]
+    for axis in reversed(axes):
+        lines.append(f"{prefix}_{axis} = rest % {extent}_{axis}")
+        lines.append(f"rest = rest // {extent}_{axis}")
+    return "\n".join([*lines, f"{outer} = rest"])
+
+
+def _step(axes: str, prefix: str, extent: str, outer: str | None) -> str:
+    """Lines that go from one index to the next without dividing."""
+    lines = [f"{prefix}_{axes[-1]} += 1"]
+    indent = ""
+    for axis, above in zip(reversed(axes), [*reversed(axes[:-1]), None]):
+        carry = f"{prefix}_{above} += 1" if above else f"{outer} += 1" if outer else None
+        if carry is None:
+            break
+        lines.append(f"{indent}if {prefix}_{axis} == {extent}_{axis}:")
+        indent += "    "
+        lines += [f"{indent}{prefix}_{axis} = 0", f"{indent}{carry}"]
+    return "\n".join(lines)
+
+
+def _gather(spec: ConvSpec, position: dict[str, str]) -> str:
+    """Lines that fill the block for taps `tap_begin .. tap_end` and a range of channels.
+
+    `position` says where, along each axis, the current tap of the current pixel reads. Taps along
+    the last axis that lie side by side in memory are copied as one run.
+    """
+    axes, last = spec.axes, spec.axes[-1]
+    outside = " or ".join(f"at_{a} < 0 or at_{a} >= in_{a}" for a in axes[:-1])
+    pixel = "image"
+    for axis in axes[:-1]:
+        pixel = f"({pixel} * in_{axis} + at_{axis})"
+    pixel = f"({pixel} * in_{last} + at_{last} + low)"
+    places = "\n".join(f"at_{a} = {position[a]}" for a in axes)
+    carries = _step(axes, "tap", "kernel", None).split("\n", 1)[1:]
+    run = f"""\
+count = kernel_{last} - tap_{last} if adjacent else 1
+count = count if count < left else left
+{places}
+low = -at_{last} if at_{last} < 0 else 0
+low = low if low < count else count
+high = in_{last} - at_{last}
+high = high if high < count else count
+high = high if high > low else low
+if {outside}:
+    low = count
+    high = count
+zero_run(target, low * span)
+copy_run(advance(target, low * span), advance(x, {pixel} * x_stride + x_channel),
+         (high - low) * span)
+zero_run(advance(target, high * span), (count - high) * span)
+target = advance(target, count * span)
+left -= count
+tap_{last} += count
+"""
+    return "\n".join(
+        [
+            _split("row_begin", axes, "pixel", "rows" if "row_h" in position else "out", "image"),
+            "for i in range(row_begin, row_end):",
+            f"    target = advance(scratch, (i - row_begin) * {spec.shape.row_stride})",
+            indented(_split("tap_begin", axes, "tap", "kernel", "rest"), 4),
+            "    left = tap_end - tap_begin",
+            "    while left > 0:",
+            indented(run, 8),
+            *(indented(c, 8) for c in carries),
+            indented(_step(axes, "pixel", "out", "image"), 4),
+        ]
+    )
+
+
+def _blocking(shape: TileShape) -> str:
+    """Lines that choose how many taps, or how much of one tap's channels, a block holds."""
+    return f"""
+        tap_step = {shape.depth} // channels if channels <= {shape.depth} else 1
+        tap_blocks = (taps + tap_step - 1) // tap_step
+        tap_step = (taps + tap_blocks - 1) // tap_blocks
+        channel_blocks = {ceil_div("channels", shape.depth)}
+        channel_step = (channels + channel_blocks - 1) // channel_blocks
+        """
+
+
+_BLOCK_LOOPS = """
+    for tap_begin in range(0, taps, tap_step):
+        tap_end = tap_begin + tap_step if tap_begin + tap_step < taps else taps
+        for channel_begin in range(0, channels, channel_step):
+            span = channels - channel_begin
+            span = span if span < channel_step else channel_step
+            depth = (tap_end - tap_begin) * span
+            k_begin = tap_begin * channels + channel_begin
+            accumulate = 1 if k_begin > 0 else 0
+    """
+
+
+def conv_source(
+    spec: ConvSpec,
+    epilogue: Epilogue = no_epilogue,
+    *,
+    name: str = "conv",
+    extra: Sequence[Argument] = (),
+) -> ContractionSource:
+    """y[batch, *out, groups * n] = x convolved with weights packed by `pack_conv_weights`.
+
+    Arguments: `x, weights, y, scratch`; `batch`; per axis (`_d _h _w`, or `_h _w`) each of
+    `in out kernel stride dilation pad` (`pad`: zeros before the first element); `channels` and `n`
+    (input and output channels of one group); `groups`; `x_stride` and `c_stride` (elements from one
+    pixel to the next); then `extra`; then `begin, end`.
+    """
+    shape, axes = spec.shape, spec.axes
+    pointers = tuple(Argument(p, shape.dtype.name) for p in ("x", "weights", "y", "scratch"))
+    per_axis = _sizes(axes, "in", "out", "kernel", "stride", "dilation", "pad")
+    sizes = index_arguments(f"batch {per_axis} channels n groups x_stride c_stride")
+    arguments = (*pointers, *sizes, *extra, *index_arguments("begin end"))
+    rows = _product(["batch", *(f"out_{a}" for a in axes)])
+    position = {a: f"pixel_{a} * stride_{a} - pad_{a} + tap_{a} * dilation_{a}" for a in axes}
+    before = f"""
+        taps = {_product([f"kernel_{a}" for a in axes])}
+        inner = taps * channels
+        m = {rows}
+        panel_elements = {ceil_div("n", shape.columns)} * {shape.columns} * inner
+        """
+    operands = f"""
+        group = task // (row_blocks * column_blocks)
+        block_index = task - group * (row_blocks * column_blocks)
+        panels = advance(weights, group * panel_elements)
+        c_block = advance(y, group * n)
+        """
+    runs = f"""
+        x_channel = group * channels + channel_begin
+        adjacent = dilation_{axes[-1]} == 1 and span == x_stride
+        """
+    finish = epilogue(
+        8, ("row_begin", "row_end"), ("(group * n + column_begin)", "(group * n + column_end)")
+    )
+    text = function_text(
+        name,
+        arguments,
+        indented(before, 4),
+        indented(block_bounds(shape), 4),
+        indented(_blocking(shape), 4),
+        "    for task in range(begin, end):",
+        indented(operands, 8),
+        indented(block_of_task(shape), 8),
+        indented(_BLOCK_LOOPS, 8),
+        indented(runs, 16),
+        indented(_gather(spec, position), 16),
+        indented(panel_loop(shape), 16),
+        *finish,
+    )
+    tasks = f"groups * {ceil_div(rows, shape.block_rows)} * {ceil_div('n', shape.block_columns)}"
+    return ContractionSource(
+        name, text, arguments, tasks, shape.block_bytes, tile_intrinsics(shape)
+    )
+
+
+def depthwise_source(
+    shape: TileShape,
+    epilogue: Epilogue = no_epilogue,
+    *,
+    name: str = "depthwise",
+    extra: Sequence[Argument] = (),
+) -> ContractionSource:
+    """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
+
+    A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
+    weights, y`; `batch`; per axis `in out kernel stride dilation pad`; `channels`; then `extra`;
+    then `begin, end`. A task is one row of output pixels.
+    """
+    pointers = tuple(Argument(p, shape.dtype.name) for p in ("x", "weights", "y"))
+    per_axis = _sizes("hw", "in", "out", "kernel", "stride", "dilation", "pad")
+    arguments = (
+        *pointers,
+        *index_arguments(f"batch {per_axis} channels"),
+        *extra,
+        *index_arguments("begin end"),
+    )
+    body = """
+        inside_begin = (pad_w + stride_w - 1) // stride_w
+        inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
+        for task in range(begin, end):
+            image = task // out_h
+            first_h = (task - image * out_h) * stride_h - pad_h
+            low_h = (dilation_h - 1 - first_h) // dilation_h if first_h < 0 else 0
+            high_h = (in_h - first_h + dilation_h - 1) // dilation_h
+            high_h = high_h if high_h < kernel_h else kernel_h
+            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
+            tap_row = advance(weights, low_h * kernel_w * channels)
+            pixels = advance(y, task * out_w * channels)
+            w = 0
+            while w < out_w:
+                count = 4 if w >= inside_begin and w + 4 <= inside_end and w + 4 <= out_w else 1
+                first_w = w * stride_w - pad_w
+                low_w = (dilation_w - 1 - first_w) // dilation_w if first_w < 0 else 0
+                high_w = (in_w - first_w + dilation_w - 1) // dilation_w
+                high_w = high_w if high_w < kernel_w else kernel_w
+                depthwise_tile(
+                    advance(pixels, w * channels),
+                    advance(lines, (first_w + low_w * dilation_w) * channels),
+                    advance(tap_row, low_w * channels),
+                    count, high_h - low_h, high_w - low_w, dilation_h * in_w * channels,
+                    dilation_w * channels, kernel_w * channels, stride_w * channels, channels)
+                w += count
+        """
+    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
+    text = function_text(name, arguments, indented(body, 4), *finish)
+    return ContractionSource(name, text, arguments, "batch * out_h", 0, depthwise_intrinsics(shape))
