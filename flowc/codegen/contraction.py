@@ -18,9 +18,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
-from flowc.codegen.tiles import TileShape
+from flowc.codegen.gather import gather_intrinsics
+from flowc.codegen.tiles import TileShape, panel_intrinsics
+from flowc.codegen.vector_ir import advance
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +118,22 @@ def block_of_task(shape: TileShape) -> str:
         """
 
 
-def panel_loop(shape: TileShape) -> str:
-    """Lines that add block x panels to C.
-
-    They read `panels` (of this batch entry or group), `inner` (rows of a panel), `k_begin`,
-    `depth`, the block in `scratch`, and C at `c_block` with `c_stride`.
+PANEL_CALL = """
+    add_panels(scratch, advance(panels, k_begin * {columns}), c_block, inner, depth, c_stride,
+               row_begin, row_end, column_begin, column_end, accumulate)
     """
-    return f"""
-        for j in range(column_begin, column_end, {shape.columns}):
-            columns = column_end - j if column_end - j < {shape.columns} else {shape.columns}
-            panel = advance(panels, j * inner + k_begin * {shape.columns})
-            for i in range(row_begin, row_end, {shape.rows}):
-                rows = row_end - i if row_end - i < {shape.rows} else {shape.rows}
-                block = advance(scratch, (i - row_begin) * {shape.row_stride})
-                tile(block, panel, advance(c_block, i * c_stride + j), depth, {shape.columns},
-                     c_stride, rows, columns, accumulate)
-        """
+
+
+def add_panels_text(shape: TileShape) -> str:
+    """The call that adds block x panels to C.
+
+    It reads `panels` (of this batch entry or group), `inner` (rows of a panel), `k_begin`, `depth`,
+    the block in `scratch`, C from `c_block` on with `c_stride`, and `accumulate`.
+    """
+    return PANEL_CALL.format(columns=shape.columns)
+
+
+@lru_cache(maxsize=64)
+def contraction_symbols(shape: TileShape, rank: int = 2) -> dict[str, Any]:
+    """The globals of contraction kernels; the same objects for the same shape."""
+    return {"advance": advance, **panel_intrinsics(shape), **gather_intrinsics(shape, rank)}

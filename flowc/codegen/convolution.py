@@ -18,16 +18,19 @@ from flowc.codegen.contraction import (
     Argument,
     ContractionSource,
     Epilogue,
+    add_panels_text,
     block_bounds,
     block_of_task,
     ceil_div,
+    contraction_symbols,
     function_text,
     indented,
     index_arguments,
     no_epilogue,
-    panel_loop,
 )
-from flowc.codegen.tiles import TileShape, depthwise_intrinsics, tile_intrinsics
+from flowc.codegen.depthwise import depthwise_intrinsics
+from flowc.codegen.tiles import TileShape
+from flowc.codegen.vector_ir import advance
 
 AXES = "dhw"  # names of the spatial axes, slowest first; a 2-D kernel takes the last two
 
@@ -50,78 +53,6 @@ def _sizes(axes: str, *names: str) -> str:
 
 def _product(factors: Sequence[str]) -> str:
     return " * ".join(factors)
-
-
-def _split(index: str, axes: str, prefix: str, extent: str, outer: str) -> str:
-    """Lines that split a flat index into `prefix_axis` and `outer`."""
-    lines = [f"rest = {index}"]
-    for axis in reversed(axes):
-        lines.append(f"{prefix}_{axis} = rest % {extent}_{axis}")
-        lines.append(f"rest = rest // {extent}_{axis}")
-    return "\n".join([*lines, f"{outer} = rest"])
-
-
-def _step(axes: str, prefix: str, extent: str, outer: str | None) -> str:
-    """Lines that go from one index to the next without dividing."""
-    lines = [f"{prefix}_{axes[-1]} += 1"]
-    indent = ""
-    for axis, above in zip(reversed(axes), [*reversed(axes[:-1]), None]):
-        carry = f"{prefix}_{above} += 1" if above else f"{outer} += 1" if outer else None
-        if carry is None:
-            break
-        lines.append(f"{indent}if {prefix}_{axis} == {extent}_{axis}:")
-        indent += "    "
-        lines += [f"{indent}{prefix}_{axis} = 0", f"{indent}{carry}"]
-    return "\n".join(lines)
-
-
-def _gather(spec: ConvSpec, position: dict[str, str]) -> str:
-    """Lines that fill the block for taps `tap_begin .. tap_end` and a range of channels.
-
-    `position` says where, along each axis, the current tap of the current pixel reads. Taps along
-    the last axis that lie side by side in memory are copied as one run.
-    """
-    axes, last = spec.axes, spec.axes[-1]
-    outside = " or ".join(f"at_{a} < 0 or at_{a} >= in_{a}" for a in axes[:-1])
-    pixel = "image"
-    for axis in axes[:-1]:
-        pixel = f"({pixel} * in_{axis} + at_{axis})"
-    pixel = f"({pixel} * in_{last} + at_{last} + low)"
-    places = "\n".join(f"at_{a} = {position[a]}" for a in axes)
-    carries = _step(axes, "tap", "kernel", None).split("\n", 1)[1:]
-    run = f"""\
-count = kernel_{last} - tap_{last} if adjacent else 1
-count = count if count < left else left
-{places}
-low = -at_{last} if at_{last} < 0 else 0
-low = low if low < count else count
-high = in_{last} - at_{last}
-high = high if high < count else count
-high = high if high > low else low
-if {outside}:
-    low = count
-    high = count
-zero_run(target, low * span)
-copy_run(advance(target, low * span), advance(x, {pixel} * x_stride + x_channel),
-         (high - low) * span)
-zero_run(advance(target, high * span), (count - high) * span)
-target = advance(target, count * span)
-left -= count
-tap_{last} += count
-"""
-    return "\n".join(
-        [
-            _split("row_begin", axes, "pixel", "rows" if "row_h" in position else "out", "image"),
-            "for i in range(row_begin, row_end):",
-            f"    target = advance(scratch, (i - row_begin) * {spec.shape.row_stride})",
-            indented(_split("tap_begin", axes, "tap", "kernel", "rest"), 4),
-            "    left = tap_end - tap_begin",
-            "    while left > 0:",
-            indented(run, 8),
-            *(indented(c, 8) for c in carries),
-            indented(_step(axes, "pixel", "out", "image"), 4),
-        ]
-    )
 
 
 def _blocking(shape: TileShape) -> str:
@@ -167,22 +98,23 @@ def conv_source(
     sizes = index_arguments(f"batch {per_axis} channels n groups x_stride c_stride")
     arguments = (*pointers, *sizes, *extra, *index_arguments("begin end"))
     rows = _product(["batch", *(f"out_{a}" for a in axes)])
-    position = {a: f"pixel_{a} * stride_{a} - pad_{a} + tap_{a} * dilation_{a}" for a in axes}
     before = f"""
         taps = {_product([f"kernel_{a}" for a in axes])}
         inner = taps * channels
         m = {rows}
         panel_elements = {ceil_div("n", shape.columns)} * {shape.columns} * inner
         """
-    operands = f"""
+    operands = """
         group = task // (row_blocks * column_blocks)
         block_index = task - group * (row_blocks * column_blocks)
         panels = advance(weights, group * panel_elements)
         c_block = advance(y, group * n)
         """
-    runs = f"""
-        x_channel = group * channels + channel_begin
-        adjacent = dilation_{axes[-1]} == 1 and span == x_stride
+    patch_sizes = _sizes(axes, "in", "out", "kernel", "stride", "dilation", "pad")
+    gather = f"""
+        gather_patches(scratch, x, row_begin, row_end, tap_begin, tap_end, span, x_stride,
+                       group * channels + channel_begin,
+                       {", ".join(patch_sizes.split())})
         """
     finish = epilogue(
         8, ("row_begin", "row_end"), ("(group * n + column_begin)", "(group * n + column_end)")
@@ -197,14 +129,13 @@ def conv_source(
         indented(operands, 8),
         indented(block_of_task(shape), 8),
         indented(_BLOCK_LOOPS, 8),
-        indented(runs, 16),
-        indented(_gather(spec, position), 16),
-        indented(panel_loop(shape), 16),
+        indented(gather, 16),
+        indented(add_panels_text(shape), 16),
         *finish,
     )
     tasks = f"groups * {ceil_div(rows, shape.block_rows)} * {ceil_div('n', shape.block_columns)}"
     return ContractionSource(
-        name, text, arguments, tasks, shape.block_bytes, tile_intrinsics(shape)
+        name, text, arguments, tasks, shape.block_bytes, contraction_symbols(shape, spec.rank)
     )
 
 
@@ -258,4 +189,11 @@ def depthwise_source(
         """
     finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
     text = function_text(name, arguments, indented(body, 4), *finish)
-    return ContractionSource(name, text, arguments, "batch * out_h", 0, depthwise_intrinsics(shape))
+    return ContractionSource(
+        name,
+        text,
+        arguments,
+        "batch * out_h",
+        0,
+        {"advance": advance, **depthwise_intrinsics(shape)},
+    )

@@ -15,16 +15,17 @@ from flowc.codegen.contraction import (
     Argument,
     ContractionSource,
     Epilogue,
+    add_panels_text,
     block_bounds,
     block_of_task,
     ceil_div,
+    contraction_symbols,
     function_text,
     indented,
     index_arguments,
     no_epilogue,
-    panel_loop,
 )
-from flowc.codegen.tiles import TileShape, tile_intrinsics
+from flowc.codegen.tiles import TileShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,13 @@ def gemm_source(
     arguments = (*pointers, *sizes, *extra, *index_arguments("begin end"))
     if spec.transpose_a:
         gather = f"""
-            transpose_run(scratch, advance(a_matrix, k_begin * a_stride + row_begin), depth,
-                          row_end - row_begin, {shape.row_stride}, a_stride)
+            transpose(scratch, advance(a_matrix, k_begin * a_stride + row_begin), depth,
+                      row_end - row_begin, {shape.row_stride}, a_stride)
             """
     else:
         gather = f"""
-            for i in range(row_begin, row_end):
-                copy_run(advance(scratch, (i - row_begin) * {shape.row_stride}),
-                         advance(a_matrix, i * a_stride + k_begin), depth)
+            copy_rows(scratch, advance(a_matrix, row_begin * a_stride + k_begin),
+                      row_end - row_begin, depth, {shape.row_stride}, a_stride)
             """
     before = f"""
         k_blocks = {ceil_div("k", shape.depth)} if k > 0 else 1
@@ -103,12 +103,12 @@ def gemm_source(
         indented(block_of_task(shape), 8),
         indented(steps, 8),
         indented(gather, 12),
-        indented(panel_loop(shape), 12),
+        indented(add_panels_text(shape), 12),
         *finish,
     )
     tasks = f"batch * {ceil_div('m', shape.block_rows)} * {ceil_div('n', shape.block_columns)}"
     return ContractionSource(
-        name, text, arguments, tasks, shape.block_bytes, tile_intrinsics(shape)
+        name, text, arguments, tasks, shape.block_bytes, contraction_symbols(shape)
     )
 
 
@@ -124,14 +124,11 @@ def pack_source(
     arguments = (*pointers, *index_arguments("batch k n b_stride b_batch begin end"))
     if transpose_b:
         move = f"""
-            transpose_run(panel, advance(matrix, j * b_stride), columns, k, {shape.columns},
-                          b_stride)
+            transpose(panel, advance(matrix, j * b_stride), columns, k, {shape.columns}, b_stride)
             """
     else:
         move = f"""
-            for i in range(k):
-                copy_run(advance(panel, i * {shape.columns}), advance(matrix, i * b_stride + j),
-                         columns)
+            copy_rows(panel, advance(matrix, j), k, columns, {shape.columns}, b_stride)
             """
     text = function_text(
         name,
@@ -153,4 +150,4 @@ def pack_source(
         indented(move, 8),
     )
     tasks = f"batch * {ceil_div('n', shape.columns)}"
-    return ContractionSource(name, text, arguments, tasks, 0, tile_intrinsics(shape))
+    return ContractionSource(name, text, arguments, tasks, 0, contraction_symbols(shape))

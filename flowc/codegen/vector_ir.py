@@ -1,0 +1,242 @@
+"""Vector IR: the small vocabulary that register tiles and block moves are written in.
+
+In: llvmlite builders. Out: instructions, and Numba intrinsics over internal functions
+(`function_intrinsic`) that are built once per kernel module, so many call sites cost one body.
+Loops that every kernel shares are written here rather than in its generated source because they
+then cost no Numba time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from flowc import dtypes
+from flowc.dtypes import DType
+
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+VOID = ir.VoidType()
+
+Values = Sequence[ir.Value]
+
+
+def element_type(dtype: DType) -> ir.Type:
+    """LLVM's type of one element. Raises `TypeError` for dtypes without vector arithmetic."""
+    match dtype:
+        case dtypes.f32:
+            return ir.FloatType()
+        case dtypes.f64:
+            return ir.DoubleType()
+        case _ if dtype.is_integer:
+            return ir.IntType(8 * dtype.size)
+    raise TypeError(f"no vector arithmetic for {dtype}")
+
+
+def numba_type(dtype: DType) -> types.Type:
+    """Numba's type of one element, as kernels' pointers are declared with."""
+    return getattr(types, dtype.tf_name)
+
+
+def const(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An int64 in IR, with Python's arithmetic and comparisons."""
+
+    b: ir.IRBuilder
+    value: ir.Value
+
+    def _other(self, other: Index | int) -> ir.Value:
+        return other.value if isinstance(other, Index) else const(other)
+
+    def __add__(self, other: Index | int) -> Index:
+        return Index(self.b, self.b.add(self.value, self._other(other)))
+
+    def __sub__(self, other: Index | int) -> Index:
+        return Index(self.b, self.b.sub(self.value, self._other(other)))
+
+    def __mul__(self, other: Index | int) -> Index:
+        return Index(self.b, self.b.mul(self.value, self._other(other)))
+
+    def __floordiv__(self, other: Index | int) -> Index:
+        """Truncating: for values that are not negative."""
+        return Index(self.b, self.b.sdiv(self.value, self._other(other)))
+
+    def __mod__(self, other: Index | int) -> Index:
+        """Truncating: for values that are not negative."""
+        return Index(self.b, self.b.srem(self.value, self._other(other)))
+
+    def compare(self, operator: str, other: Index | int) -> ir.Value:
+        return self.b.icmp_signed(operator, self.value, self._other(other))
+
+    def least(self, other: Index | int) -> Index:
+        bound = self._other(other)
+        smaller = self.b.icmp_signed("<", self.value, bound)
+        return Index(self.b, self.b.select(smaller, self.value, bound))
+
+    def most(self, other: Index | int) -> Index:
+        bound = self._other(other)
+        larger = self.b.icmp_signed(">", self.value, bound)
+        return Index(self.b, self.b.select(larger, self.value, bound))
+
+
+class Counter:
+    """An int64 variable in IR: a stack slot that later passes turn into a register."""
+
+    def __init__(self, b: ir.IRBuilder, value: Index | int) -> None:
+        self.b = b
+        with b.goto_entry_block():
+            self.slot = b.alloca(I64)
+        self.set(value)
+
+    def get(self) -> Index:
+        return Index(self.b, self.b.load(self.slot))
+
+    def set(self, value: Index | int) -> None:
+        self.b.store(value.value if isinstance(value, Index) else const(value), self.slot)
+
+    def add(self, value: Index | int) -> None:
+        self.set(self.get() + value)
+
+
+def indices(b: ir.IRBuilder, values: Values) -> list[Index]:
+    return [Index(b, value) for value in values]
+
+
+def offset(pointer: ir.Value, elements: Index | int) -> ir.Value:
+    """pointer + elements; the builder is the index's."""
+    assert isinstance(elements, Index)
+    return elements.b.gep(pointer, [elements.value])
+
+
+@contextmanager
+def counted_loop(b: ir.IRBuilder, count: Index, step: int = 1) -> Iterator[Index]:
+    """`for index in range(0, count, step)`: the body is emitted inside the `with`."""
+    with index_range(b, Index(b, const(0)), count, step) as index:
+        yield index
+
+
+@contextmanager
+def index_range(b: ir.IRBuilder, begin: Index, end: Index, step: int = 1) -> Iterator[Index]:
+    """`for index in range(begin, end, step)`: the body is emitted inside the `with`."""
+    head, body, done = (b.append_basic_block(n) for n in ("head", "body", "done"))
+    before = b.block
+    b.branch(head)
+    b.position_at_end(head)
+    index = b.phi(I64)
+    index.add_incoming(begin.value, before)
+    b.cbranch(b.icmp_signed("<", index, end.value), body, done)
+    b.position_at_end(body)
+    yield Index(b, index)
+    following = b.add(index, const(step))
+    index.add_incoming(following, b.block)
+    b.branch(head)
+    b.position_at_end(done)
+
+
+@contextmanager
+def while_positive(b: ir.IRBuilder, counter: Counter) -> Iterator[None]:
+    """`while counter > 0`: the body, which lowers the counter, is emitted inside the `with`."""
+    head, body, done = (b.append_basic_block(n) for n in ("while", "body", "done"))
+    b.branch(head)
+    b.position_at_end(head)
+    b.cbranch(counter.get().compare(">", 0), body, done)
+    b.position_at_end(body)
+    yield
+    b.branch(head)
+    b.position_at_end(done)
+
+
+def load_vector(b: ir.IRBuilder, pointer: ir.Value, lanes: int, align: int) -> ir.Value:
+    vector = ir.VectorType(pointer.type.pointee, lanes)
+    return b.load(b.bitcast(pointer, vector.as_pointer()), align=align)
+
+
+def store_vector(b: ir.IRBuilder, value: ir.Value, pointer: ir.Value, align: int) -> None:
+    b.store(value, b.bitcast(pointer, value.type.as_pointer()), align=align)
+
+
+def broadcast(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
+    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    first = b.insert_element(undefined, scalar, ir.Constant(I32, 0))
+    return b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), None))
+
+
+def multiply_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+    """x * y + z: fused where the target has it, two instructions where not."""
+    element = x.type.element
+    if isinstance(element, ir.IntType):
+        return b.add(b.mul(x, y), z)
+    suffix = "f32" if isinstance(element, ir.FloatType) else "f64"
+    name = f"llvm.fmuladd.v{x.type.count}{suffix}"
+    function = b.module.globals.get(name)
+    if function is None:
+        function = ir.Function(b.module, ir.FunctionType(x.type, [x.type] * 3), name)
+    return b.call(function, [x, y, z])
+
+
+def module_function(
+    module: ir.Module,
+    name: str,
+    arguments: Sequence[ir.Type],
+    emit: Callable[[ir.IRBuilder, Values], None],
+    *,
+    inline: bool = False,
+) -> ir.Function:
+    """The internal function `name` of the module, built by `emit` when it is first wanted."""
+    function = module.globals.get(name)
+    if function is not None:
+        return function
+    function = ir.Function(module, ir.FunctionType(VOID, arguments), name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    function.attributes.add("alwaysinline" if inline else "noinline")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    emit(b, function.args)
+    b.ret_void()
+    return function
+
+
+def llvm_arguments(dtype: DType, kinds: str) -> list[ir.Type]:
+    """Argument types from letters: `p` a pointer to elements of `dtype`, `i` an int64."""
+    pointer = element_type(dtype).as_pointer()
+    return [pointer if kind == "p" else I64 for kind in kinds]
+
+
+def function_intrinsic(
+    full_name: str, dtype: DType, kinds: str, emit: Callable[[ir.IRBuilder, Values], None]
+) -> Any:
+    """A Numba intrinsic, returning nothing, that calls the internal function `full_name`."""
+    pointer = types.CPointer(numba_type(dtype))
+    signature = types.void(*(pointer if kind == "p" else types.int64 for kind in kinds))
+
+    def lower(context: Any, b: ir.IRBuilder, _: Any, values: Values) -> Any:
+        function = module_function(b.module, full_name, llvm_arguments(dtype, kinds), emit)
+        b.call(function, values)
+        return context.get_dummy_value()
+
+    # Numba takes an intrinsic's arity from its Python signature, so one is written for it.
+    names = ", ".join(f"x{i}" for i in range(len(kinds)))
+    name = full_name.replace(".", "_")
+    scope: dict[str, Any] = {"typer": lambda *_: (signature, lower)}
+    exec(f"def {name}(typing, {names}): return typer({names})", scope)
+    return intrinsic(scope[name])
+
+
+@intrinsic
+def advance(typing: Any, pointer: Any, count: Any) -> Any:
+    """pointer + count, in elements."""
+
+    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
+        return b.gep(values[0], [values[1]])
+
+    return pointer(pointer, types.int64), lower
