@@ -1,0 +1,258 @@
+"""exp, expm1, log, log1p, sigmoid and the hyperbolic functions.
+
+All are branch-free. Reductions are Cody-Waite: the high part of ln 2 has so few bits that its
+product with the exponent is exact, with or without a fused multiply-add. Polynomials are minimax
+(Remez) in the form noted beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, FloatFormat, Value
+from flowc.codegen.math.table import define
+
+LOG2_E = 1.4426950408889634
+LN2 = 0.6931471805599453
+INF = float("inf")
+NAN = float("nan")
+
+# (exp(r) - 1 - r) / r**2 on [-ln2/2, ln2/2]; relative error of exp 2**-28 and 2**-64.
+_EXP32 = (0.5, 0.16666518, 0.041666206, 0.008368953, 0.0013950599)
+_EXP64 = (
+    0.5, 0.16666666666666685, 0.04166666666666673, 0.008333333333316621, 0.0013888888888858235,
+    0.00019841269897358485, 2.480158737408167e-05, 2.755723393125037e-06, 2.7557233104931787e-07,
+    2.511234825413349e-08, 2.0927014487566914e-09,
+)  # fmt: skip
+# (log(1 + f) - f + f**2/2) / f**3 on [sqrt(1/2) - 1, sqrt(2) - 1]; error 2**-30.
+_LOG32 = (
+    0.3333331, -0.24999985, 0.20002246, -0.16669318, 0.14218259, -0.123828895, 0.118748285,
+    -0.117996685, 0.069228105,
+)  # fmt: skip
+# (log((1 + s)/(1 - s)) - 2*s) / s**3 as a polynomial in s**2; error 2**-65.
+LOG_ATANH64 = (
+    0.6666666666666666, 0.4000000000000633, 0.2857142856905909, 0.22222222650888396,
+    0.1818177533471437, 0.1538710534098361, 0.1324978700410162, 0.13254358630531318,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpConstants:
+    """`low`..`high`: beyond these exp is 0 or infinity. `tiny`: below it 2**n is no normal number;
+    there n is raised by `lift` and the result lowered again, so that it rounds only once."""
+
+    ln2_high: float
+    ln2_low: float
+    polynomial: tuple[float, ...]
+    low: float
+    high: float
+    tiny: float
+    lift: int
+
+
+_EXP = {
+    FORMAT32: _ExpConstants(0.693359375, -2.12194440e-4, _EXP32, -104.0, 89.0, -86.0, 64),
+    FORMAT64: _ExpConstants(
+        0.693145751953125, 1.42860682030941723212e-6, _EXP64, -746.0, 710.0, -707.0, 128
+    ),
+}
+_LN2_SPLIT = {
+    FORMAT32: (0.693359375, -2.12194440e-4),
+    FORMAT64: (6.93147180369123816490e-01, 1.90821492927058770002e-10),
+}
+
+
+def _reduce(e: Emitter, x: Value, bias: int) -> tuple[Value, Value]:
+    """x = n ln2 + r: r, and n + bias in the low bits of an integer."""
+    f, c = x.format, _EXP[x.format]
+    shift = f.rounding_shift + bias
+    rounded = e.fma(x, LOG2_E, shift)
+    n = rounded - shift
+    r = e.fma(n, -c.ln2_high, x)
+    return e.fma(n, -c.ln2_low, r), rounded.bits()
+
+
+def _exp_minus_1(e: Emitter, r: Value) -> Value:
+    """exp(r) - 1 for a reduced r."""
+    return e.fma(r * r, e.polynomial(r, _EXP[r.format].polynomial), r)
+
+
+def exp_below(e: Emitter, x: Value, *, negative: bool = False) -> Value:
+    """exp(x) for any x; `negative`: x is known to be at most 0, which saves the upper clamp."""
+    f, c = x.format, _EXP[x.format]
+    tiny = x < c.tiny
+    x = e.at_least(x, c.low)
+    if not negative:
+        x = e.at_most(x, c.high)
+    # Above 0 the scale is halved, for 2**(bias+1) is no number; the last factor makes up for it.
+    halved = 0 if negative else 1
+    r, n = _reduce(e, x, f.bias - halved)
+    y = _exp_minus_1(e, r) + 1.0
+    lifted = e.select(tiny, e.constant(f.bits, c.lift << f.mantissa), 0)
+    scale = ((n << f.mantissa) + lifted).as_float()
+    return y * scale * e.select(tiny, e.like(x, 2.0 ** (halved - c.lift)), 2.0**halved)
+
+
+@define("exp")
+def exp(e: Emitter, x: Value) -> Value:
+    return exp_below(e, x)
+
+
+@define("sigmoid")
+def sigmoid(e: Emitter, x: Value) -> Value:
+    """1 / (1 + exp(-x)), by exp(-|x|), so that neither end loses digits."""
+    t = exp_below(e, -e.abs(x), negative=True)
+    return e.select(x < 0.0, t, 1.0) / (t + 1.0)
+
+
+def _expm1_scaled(e: Emitter, a: Value, high: float) -> Value:
+    """exp(a) - 1 for a >= 0, clamped to `high`, where the result is still finite."""
+    f = a.format
+    r, n = _reduce(e, e.at_most(a, high), f.bias)
+    scale = (n << f.mantissa).as_float()
+    return e.fma(scale, _exp_minus_1(e, r), scale - 1.0)
+
+
+@define("expm1")
+def expm1(e: Emitter, x: Value) -> Value:
+    f, c = x.format, _EXP[x.format]
+    # Beyond the top exponent the scale is halved and the result doubled; -1 no longer matters.
+    top = x > c.high - 1.5
+    r, n = _reduce(e, e.at_most(e.at_least(x, -45.0), c.high), f.bias)
+    halved = e.select(top, e.constant(f.bits, -(1 << f.mantissa)), 0)
+    scale = ((n << f.mantissa) + halved).as_float()
+    result = e.fma(scale, _exp_minus_1(e, r), scale - 1.0) * e.select(top, e.like(x, 2.0), 1.0)
+    return e.copysign(result, x)
+
+
+@define("tanh")
+def tanh(e: Emitter, x: Value) -> Value:
+    """t / (t + 2) with t = exp(2|x|) - 1; beyond the clamp it is 1 to the last bit."""
+    t = _expm1_scaled(e, e.abs(x) * 2.0, 20.0 if e.is_f32 else 44.0)
+    return e.copysign(t / (t + 2.0), x)
+
+
+def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
+    """x = m * 2**k for a positive normal x, m in [sqrt(1/2), sqrt(2)): m, and k as a float."""
+    f = x.format
+    root_half = 0x3F3504F3 if f is FORMAT32 else 0x3FE6A09E667F3BCD
+    one = f.bias << f.mantissa
+    moved = x.bits() + (one - root_half)
+    m = ((moved & ((1 << f.mantissa) - 1)) + root_half).as_float()
+    # The biased exponent becomes the low mantissa bits of 2**mantissa: no integer conversion,
+    # which 64-bit lanes have only on AVX-512.
+    anchor = (f.bias + f.mantissa) << f.mantissa
+    k = (moved.shift_right_logical(f.mantissa) | anchor).as_float()
+    return m, k - (2.0**f.mantissa + f.bias)
+
+
+def log_of_parts(e: Emitter, f: Value, k: Value) -> Value:
+    """log(2**k * (1 + f)) for f in [sqrt(1/2) - 1, sqrt(2) - 1)."""
+    high, low = _LN2_SPLIT[f.format]
+    square = f * f
+    if f.format is FORMAT32:
+        y = f * square * e.polynomial(f, _LOG32)
+        y = e.fma(k, low, y)
+        y = e.fma(square, -0.5, y)
+        return e.fma(k, high, f + y)
+    s = f / (f + 2.0)
+    z = s * s
+    half = square * 0.5
+    tail = e.fma(s, e.fma(z, e.polynomial(z, LOG_ATANH64), half), k * low)
+    return e.fma(k, high, f - (half - tail))
+
+
+@define("log")
+def log(e: Emitter, x: Value) -> Value:
+    f = x.format
+    subnormal = x < f.smallest_normal
+    lift = f.mantissa + 1
+    m, k = split_exponent(e, e.select(subnormal, x * 2.0**lift, x))
+    k = k - e.select(subnormal, e.like(x, float(lift)), 0.0)
+    result = log_of_parts(e, m - 1.0, k)
+    result = e.select(x < INF, result, x)
+    result = e.select(x < 0.0, e.like(x, NAN), result)
+    return e.select(x.equals(0.0), e.like(x, -INF), result)
+
+
+def log1p_inside(e: Emitter, x: Value) -> Value:
+    """log(1 + x) for -1 < x < inf, without its sign at zero."""
+    f = x.format
+    u = x + 1.0
+    m, k = split_exponent(e, u)
+    # 1 + x = 2**k (1 + g), and g = 2**-k x + (2**-k - 1) rounds once: the product is exact.
+    scale = e.power_of_two(-_small_integer(e, k), f)
+    g = e.fma(scale, x, scale - 1.0)
+    # Beyond 2**mantissa+1 the 1 is lost anyway, and 2**-k may be no normal number.
+    return log_of_parts(e, e.select(x > 2.0 ** (f.mantissa + 2), m - 1.0, g), k)
+
+
+def _small_integer(e: Emitter, k: Value) -> Value:
+    """The integer held by the integral float `k`, |k| < 2**(mantissa-1), modulo small powers."""
+    f: FloatFormat = k.format
+    return (k + f.rounding_shift).bits()
+
+
+@define("log1p")
+def log1p(e: Emitter, x: Value) -> Value:
+    result = e.copysign(log1p_inside(e, x), x)
+    result = e.select(x < INF, result, x)
+    result = e.select(x < -1.0, e.like(x, NAN), result)
+    return e.select(x.equals(-1.0), e.like(x, -INF), result)
+
+
+def _half_exp_parts(e: Emitter, a: Value) -> tuple[Value, Value]:
+    """(exp(a) - 1)/2 and exp(a)/2 for a >= 0, infinite only where the latter is."""
+    f, c = a.format, _EXP[a.format]
+    r, n = _reduce(e, e.at_most(a, c.high + 0.5), f.bias - 2)
+    quarter = (n << f.mantissa).as_float()
+    p = _exp_minus_1(e, r)
+    return e.fma(quarter, p, quarter - 0.25) * 2.0, e.fma(quarter, p, quarter) * 2.0
+
+
+@define("sinh")
+def sinh(e: Emitter, x: Value) -> Value:
+    """(t + t/(t+1))/2 with t = exp(|x|) - 1; for tiny x, x itself (t/2 may lose bits there)."""
+    a = e.abs(x)
+    h, half_exp = _half_exp_parts(e, a)
+    result = h + h / (h * 2.0 + 1.0)
+    result = e.select(a > 20.0, half_exp, result)
+    return e.copysign(e.select(a < 2.0**-30, a, result), x)
+
+
+@define("cosh")
+def cosh(e: Emitter, x: Value) -> Value:
+    _, half_exp = _half_exp_parts(e, e.abs(x))
+    return half_exp + 0.25 / half_exp
+
+
+@define("asinh")
+def asinh(e: Emitter, x: Value) -> Value:
+    """log1p(a + a**2 / (1 + sqrt(a**2 + 1))); for large a, log(a) + ln 2."""
+    a = e.abs(x)
+    large = a > 2.0 ** (x.format.mantissa + 5)
+    square = a * a
+    t = a + square / (e.sqrt(square + 1.0) + 1.0)
+    result = log1p_inside(e, e.select(large, a, t))
+    result = result + e.select(large, e.like(x, LN2), 0.0)
+    return e.copysign(e.select(a < INF, result, a), x)
+
+
+@define("acosh")
+def acosh(e: Emitter, x: Value) -> Value:
+    """log1p(t + sqrt(2 t + t**2)) with t = x - 1; for large x, log(x) + ln 2."""
+    large = x > 2.0 ** (x.format.mantissa + 5)
+    t = x - 1.0
+    inner = e.select(large, x, t + e.sqrt(e.fma(t, t, t * 2.0)))
+    result = log1p_inside(e, inner) + e.select(large, e.like(x, LN2), 0.0)
+    result = e.select(x < INF, result, x)
+    return e.select(x < 1.0, e.like(x, NAN), result)
+
+
+@define("atanh")
+def atanh(e: Emitter, x: Value) -> Value:
+    a = e.abs(x)
+    result = log1p_inside(e, a * 2.0 / (1.0 - a)) * 0.5
+    result = e.select(a < 2.0**-30, a, result)
+    result = e.select(a.equals(1.0), e.like(x, INF), result)
+    return e.copysign(e.select(a <= 1.0, result, NAN), x)
