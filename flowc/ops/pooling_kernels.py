@@ -1,0 +1,221 @@
+"""Native kernels of pooling, channels last.
+
+In: row-major [batch, depth, height, width, channels] (depth 1 for images), the window as int64
+arguments. Out: [batch, out_depth, out_height, out_width, channels]. Invariant: a worker writes only
+the output rows (batch, depth, height) of its share [begin, end). Taps run outside and channels
+inside, so that the inner loop is contiguous and vectorises.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Globals that the compiler gives to kernels: casts by dtype, and Native.constants.
+    elem: Any = None
+    lowest: Any = None
+
+
+def max_pool(
+    x: Any, y: Any,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """A NaN never wins, as `v > best` is false for it; a window of NaNs gives the lowest number."""
+    for row in range(begin, end):
+        oh = row % out_h
+        plane = row // out_h
+        od = plane % out_d
+        batch = plane // out_d
+        d0 = od * sd - front
+        d1 = depth if d0 + kd > depth else d0 + kd
+        d0 = 0 if d0 < 0 else d0
+        h0 = oh * sh - top
+        h1 = height if h0 + kh > height else h0 + kh
+        h0 = 0 if h0 < 0 else h0
+        for ow in range(out_w):
+            w0 = ow * sw - left
+            w1 = width if w0 + kw > width else w0 + kw
+            w0 = 0 if w0 < 0 else w0
+            out = (row * out_w + ow) * channels
+            for c in range(channels):
+                y[out + c] = lowest
+            for d in range(d0, d1):
+                for h in range(h0, h1):
+                    at = (((batch * depth + d) * height + h) * width + w0) * channels
+                    w = w0
+                    while w + 3 <= w1:
+                        # Three taps at a time spare two thirds of the loads and stores of y.
+                        right = at + channels
+                        far = right + channels
+                        for c in range(channels):
+                            best = y[out + c]
+                            best = x[at + c] if x[at + c] > best else best
+                            best = x[right + c] if x[right + c] > best else best
+                            best = x[far + c] if x[far + c] > best else best
+                            y[out + c] = best
+                        at = far + channels
+                        w += 3
+                    while w < w1:
+                        for c in range(channels):
+                            best = y[out + c]
+                            y[out + c] = x[at + c] if x[at + c] > best else best
+                        at += channels
+                        w += 1
+
+
+def avg_pool(
+    x: Any, y: Any,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """The mean of the elements inside the image: padding is neither added nor counted."""
+    for row in range(begin, end):
+        oh = row % out_h
+        plane = row // out_h
+        od = plane % out_d
+        batch = plane // out_d
+        d0 = od * sd - front
+        d1 = depth if d0 + kd > depth else d0 + kd
+        d0 = 0 if d0 < 0 else d0
+        h0 = oh * sh - top
+        h1 = height if h0 + kh > height else h0 + kh
+        h0 = 0 if h0 < 0 else h0
+        for ow in range(out_w):
+            w0 = ow * sw - left
+            w1 = width if w0 + kw > width else w0 + kw
+            w0 = 0 if w0 < 0 else w0
+            out = (row * out_w + ow) * channels
+            for c in range(channels):
+                y[out + c] = elem(0)
+            for d in range(d0, d1):
+                for h in range(h0, h1):
+                    at = (((batch * depth + d) * height + h) * width + w0) * channels
+                    w = w0
+                    while w + 3 <= w1:
+                        right = at + channels
+                        far = right + channels
+                        for c in range(channels):
+                            y[out + c] = ((y[out + c] + x[at + c]) + x[right + c]) + x[far + c]
+                        at = far + channels
+                        w += 3
+                    while w < w1:
+                        for c in range(channels):
+                            y[out + c] += x[at + c]
+                        at += channels
+                        w += 1
+            count = elem((d1 - d0) * (h1 - h0) * (w1 - w0))
+            for c in range(channels):
+                y[out + c] = y[out + c] / count
+
+
+def max_pool_with_argmax(
+    x: Any, y: Any, argmax: Any,
+    height: int, width: int, channels: int, out_h: int, out_w: int,
+    kh: int, kw: int, sh: int, sw: int, top: int, left: int, include_batch: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Also the flat position of each maximum: the first of equals. A NaN wins only as the first."""
+    for row in range(begin, end):
+        oh = row % out_h
+        batch = row // out_h
+        h0 = oh * sh - top
+        h1 = height if h0 + kh > height else h0 + kh
+        h0 = 0 if h0 < 0 else h0
+        counted = batch if include_batch else 0
+        for ow in range(out_w):
+            w0 = ow * sw - left
+            w1 = width if w0 + kw > width else w0 + kw
+            w0 = 0 if w0 < 0 else w0
+            out = (row * out_w + ow) * channels
+            first = ((batch * height + h0) * width + w0) * channels
+            shown = ((counted * height + h0) * width + w0) * channels
+            for c in range(channels):
+                y[out + c] = x[first + c]
+                argmax[out + c] = shown + c
+            for h in range(h0, h1):
+                for w in range(w0, w1):
+                    at = ((batch * height + h) * width + w) * channels
+                    shown = ((counted * height + h) * width + w) * channels
+                    for c in range(channels):
+                        if x[at + c] > y[out + c]:
+                            y[out + c] = x[at + c]
+                            argmax[out + c] = shown + c
+
+
+def max_pool_grad(
+    x: Any, pooled: Any, dy: Any, dx: Any,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Gives each window's gradient to the first element that equals its maximum.
+
+    Runs over batches, since windows overlap. `pooled` only confirms the shape: the maximum is
+    recomputed, so that its place is found in the same order as the forward kernel finds it.
+    """
+    size = depth * height * width * channels
+    for batch in range(begin, end):
+        for i in range(size):
+            dx[batch * size + i] = elem(0)
+        for od in range(out_d):
+            d0 = od * sd - front
+            d1 = depth if d0 + kd > depth else d0 + kd
+            d0 = 0 if d0 < 0 else d0
+            for oh in range(out_h):
+                h0 = oh * sh - top
+                h1 = height if h0 + kh > height else h0 + kh
+                h0 = 0 if h0 < 0 else h0
+                for ow in range(out_w):
+                    w0 = ow * sw - left
+                    w1 = width if w0 + kw > width else w0 + kw
+                    w0 = 0 if w0 < 0 else w0
+                    out = (((batch * out_d + od) * out_h + oh) * out_w + ow) * channels
+                    for c in range(channels):
+                        place = (((batch * depth + d0) * height + h0) * width + w0) * channels + c
+                        best = x[place]
+                        for d in range(d0, d1):
+                            for h in range(h0, h1):
+                                line = ((batch * depth + d) * height + h) * width
+                                for w in range(w0, w1):
+                                    at = (line + w) * channels + c
+                                    if x[at] > best:
+                                        best = x[at]
+                                        place = at
+                        dx[place] += dy[out + c]
+
+
+def avg_pool_grad(
+    dy: Any, dx: Any,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Spreads each window's gradient evenly over its elements inside the image, batch by batch."""
+    size = depth * height * width * channels
+    for batch in range(begin, end):
+        for i in range(size):
+            dx[batch * size + i] = elem(0)
+        for od in range(out_d):
+            d0 = od * sd - front
+            d1 = depth if d0 + kd > depth else d0 + kd
+            d0 = 0 if d0 < 0 else d0
+            for oh in range(out_h):
+                h0 = oh * sh - top
+                h1 = height if h0 + kh > height else h0 + kh
+                h0 = 0 if h0 < 0 else h0
+                for ow in range(out_w):
+                    w0 = ow * sw - left
+                    w1 = width if w0 + kw > width else w0 + kw
+                    w0 = 0 if w0 < 0 else w0
+                    out = (((batch * out_d + od) * out_h + oh) * out_w + ow) * channels
+                    count = elem((d1 - d0) * (h1 - h0) * (w1 - w0))
+                    for d in range(d0, d1):
+                        for h in range(h0, h1):
+                            line = ((batch * depth + d) * height + h) * width
+                            for w in range(w0, w1):
+                                at = (line + w) * channels
+                                for c in range(channels):
+                                    dx[at + c] += dy[out + c] / count

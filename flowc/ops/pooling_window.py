@@ -1,0 +1,180 @@
+"""The geometry of pooling: windows, padding, output sizes, and what references read of them.
+
+In: sizes and attrs as nodes have them. Out: a `Window` over the spatial axes alone, the checked
+output dims, the arguments of the kernels. Invariant: padding counts as TensorFlow's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product as all_combinations
+from typing import Any
+
+import numpy as np
+
+from flowc.ir.dims import Dim, ceildiv, floordiv, maximum
+from flowc.ir.op import Inference
+from flowc.ir.types import Dims
+
+Pads = tuple[tuple[Dim, Dim], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A pooling window over the spatial axes alone: sizes, strides, padding and output sizes."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: Pads
+    output: Dims
+
+
+def channels_first(data_format: str) -> bool:
+    return data_format.startswith("NC")
+
+
+def spatial(values: Sequence[Any], data_format: str) -> tuple[Any, ...]:
+    """The entries of the spatial axes among one entry an axis."""
+    return tuple(values[2:] if channels_first(data_format) else values[1:-1])
+
+
+def to_channels_last(rank: int) -> tuple[int, ...]:
+    return (0, *range(2, rank), 1)
+
+
+def to_channels_first(rank: int) -> tuple[int, ...]:
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+def window_of(
+    dims: Sequence[Dim],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[tuple[int, int]] = (),
+) -> Window:
+    """Output sizes and padding as TensorFlow counts them, for the spatial sizes `dims`."""
+    output: list[Dim] = []
+    pads: list[tuple[Dim, Dim]] = []
+    for axis, (size, k, stride) in enumerate(zip(dims, sizes, strides)):
+        if padding == "SAME":
+            count = ceildiv(size, stride)
+            total = maximum((count - 1) * stride + k - size, 0)
+            before = floordiv(total, 2)
+            pads.append((before, total - before))
+        else:
+            before, after = explicit[axis] if padding == "EXPLICIT" else (0, 0)
+            count = floordiv(size + (before + after - k), stride) + 1
+            pads.append((before, after))
+        output.append(count)
+    return Window(tuple(sizes), tuple(strides), tuple(pads), tuple(output))
+
+
+def _explicit_pads(explicit: Sequence[int], data_format: str) -> tuple[tuple[int, int], ...]:
+    pairs = list(zip(explicit[::2], explicit[1::2]))
+    return spatial(pairs, data_format) if pairs else ()
+
+
+def window_of_node(dims: Sequence[Dim], attrs: Any) -> Window:
+    form = attrs.get("data_format", "NHWC")
+    return window_of(
+        spatial(dims, form),
+        spatial(attrs["ksize"], form),
+        spatial(attrs["strides"], form),
+        attrs["padding"],
+        _explicit_pads(attrs.get("explicit_paddings", ()), form),
+    )
+
+
+def check_window(c: Inference, ksize: Sequence[int], strides: Sequence[int], rank: int) -> None:
+    if c.rank(0) != rank:
+        raise c.fail(f"tensor_in must be {rank}-dimensional")
+    for name, values in (("window ksize", ksize), ("window stride", strides)):
+        if len(values) != rank:
+            raise c.fail(f"Sliding {name} field must specify {rank} dimensions")
+        if min(values) <= 0:
+            raise c.fail(f"Sliding {name} must be positive, found {list(values)}")
+    if ksize[0] != 1 or strides[0] != 1:
+        raise c.fail("Pooling is not yet supported on the batch dimension.")
+
+
+def checked_output(c: Inference, dims: Sequence[Dim], sizes: Sequence[int], window: Window) -> Dims:
+    for size, k, stride, (before, after), count in zip(
+        dims, sizes, window.strides, window.pads, window.output
+    ):
+        if isinstance(count, int) and count < 0:
+            raise c.fail(
+                f"Computed output size would be negative: {count} [input_size: {size}, "
+                f"effective_filter_size: {k}, stride: {stride}]"
+            )
+        if any(isinstance(p, int) and p >= k > 1 for p in (before, after)):
+            raise c.fail(f"padding {(before, after)} needs to be smaller than the window size {k}")
+    return window.output
+
+
+def volume_of(values: Sequence[Dim], fill: Dim) -> tuple[Dim, ...]:
+    """Three spatial entries: images are volumes of depth 1."""
+    return (fill,) * (3 - len(values)) + tuple(values)
+
+
+def pool_arguments(dims: Dims, window: Window) -> tuple[Dim, ...]:
+    """The int64 arguments that the pooling kernels share."""
+    return (
+        *volume_of(dims[1:-1], 1),
+        dims[-1],
+        *volume_of(window.output, 1),
+        *volume_of(window.sizes, 1),
+        *volume_of(window.strides, 1),
+        *volume_of([before for before, _ in window.pads], 0),
+    )
+
+
+def channels_last_attrs(attrs: Any) -> dict[str, Any]:
+    """The attrs of a channels-first node as those of the channels-last one."""
+    rank = len(attrs["ksize"])
+    order = to_channels_last(rank)
+    found = dict(attrs) | {
+        "ksize": tuple(attrs["ksize"][i] for i in order),
+        "strides": tuple(attrs["strides"][i] for i in order),
+        "data_format": "NHWC" if rank == 4 else "NDHWC",
+    }
+    explicit = attrs.get("explicit_paddings")
+    if explicit:
+        found["explicit_paddings"] = tuple(explicit[2 * i + j] for i in order for j in (0, 1))
+    return found
+
+
+def to_volume(x: np.ndarray, attrs: dict[str, Any]) -> tuple[np.ndarray, Window]:
+    """An array as [batch, depth, height, width, channels] with the window over three axes."""
+    if channels_first(attrs["data_format"]):
+        x = x.transpose(to_channels_last(x.ndim))
+        attrs = channels_last_attrs(attrs)
+    window = window_of_node(x.shape, attrs)
+    fill = 3 - len(window.sizes)
+    pads: Any = ((0, 0),) * fill + window.pads
+    volume = Window(
+        (1,) * fill + window.sizes, (1,) * fill + window.strides, pads, (1,) * fill + window.output
+    )
+    return x.reshape(x.shape[0], *volume_of(x.shape[1:-1], 1), x.shape[-1]), volume
+
+
+def taps_of(x: np.ndarray, window: Window, outside: Any) -> list[np.ndarray]:
+    """For each tap of the window, row by row, the elements that it sees: one an output."""
+    pads: Any = ((0, 0), *window.pads, (0, 0))
+    padded = np.pad(x, pads, constant_values=outside)
+    out: Any = window.output
+    found = []
+    for tap in all_combinations(*(range(k) for k in window.sizes)):
+        spans = [slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, window.strides, out)]
+        empty = any(n <= 0 for n in out)
+        found.append(padded[:, :0, :0, :0] if empty else padded[:, spans[0], spans[1], spans[2]])
+    return found
+
+
+def from_volume(
+    y: np.ndarray, x: np.ndarray, window: Window, data_format: str, rank: int
+) -> np.ndarray:
+    output: Any = window.output
+    y = y.reshape(x.shape[0], *output[5 - rank :], x.shape[-1])
+    return y.transpose(to_channels_first(rank)) if channels_first(data_format) else y
