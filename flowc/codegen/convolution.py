@@ -14,21 +14,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flowc.codegen.contraction import (
+from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
     add_panels_text,
+    arguments_of,
     block_bounds,
     block_of_task,
+    block_pointer,
     ceil_div,
     contraction_symbols,
     function_text,
     indented,
-    index_arguments,
     no_epilogue,
 )
-from flowc.codegen.depthwise import depthwise_intrinsics
+from flowc.codegen.depthwise import PIXELS, depthwise_intrinsic
 from flowc.codegen.tiles import TileShape
 from flowc.codegen.vector_ir import advance
 
@@ -47,29 +48,32 @@ class ConvSpec:
         return AXES[-self.rank :]
 
 
-def _sizes(axes: str, *names: str) -> str:
-    return " ".join(f"{name}_{axis}" for name in names for axis in axes)
+def per_axis(axes: str, *names: str) -> list[str]:
+    return [f"{name}_{axis}" for name in names for axis in axes]
 
 
-def _product(factors: Sequence[str]) -> str:
+def product(factors: Sequence[str]) -> str:
     return " * ".join(factors)
 
 
-def _blocking(shape: TileShape) -> str:
+def blocking(shape: TileShape) -> str:
     """Lines that choose how many taps, or how much of one tap's channels, a block holds."""
     return f"""
-        tap_step = {shape.depth} // channels if channels <= {shape.depth} else 1
+        tap_step = {shape.depth} // channels if channels < {shape.depth} else 1
         tap_blocks = (taps + tap_step - 1) // tap_step
-        tap_step = (taps + tap_blocks - 1) // tap_blocks
+        tap_step = (taps + tap_blocks - 1) // tap_blocks if taps > 0 else 1
         channel_blocks = {ceil_div("channels", shape.depth)}
         channel_step = (channels + channel_blocks - 1) // channel_blocks
         """
 
 
-_BLOCK_LOOPS = """
-    for tap_begin in range(0, taps, tap_step):
+# No taps still make one block, of depth 0, which sets C to zero.
+BLOCK_LOOPS = """
+    for tap_block in range(tap_blocks if taps > 0 else 1):
+        tap_begin = tap_block * tap_step
         tap_end = tap_begin + tap_step if tap_begin + tap_step < taps else taps
-        for channel_begin in range(0, channels, channel_step):
+        for channel_block in range(channel_blocks):
+            channel_begin = channel_block * channel_step
             span = channels - channel_begin
             span = span if span < channel_step else channel_step
             depth = (tap_end - tap_begin) * span
@@ -87,19 +91,18 @@ def conv_source(
 ) -> ContractionSource:
     """y[batch, *out, groups * n] = x convolved with weights packed by `pack_conv_weights`.
 
-    Arguments: `x, weights, y, scratch`; `batch`; per axis (`_d _h _w`, or `_h _w`) each of
-    `in out kernel stride dilation pad` (`pad`: zeros before the first element); `channels` and `n`
-    (input and output channels of one group); `groups`; `x_stride` and `c_stride` (elements from one
-    pixel to the next); then `extra`; then `begin, end`.
+    Arguments: `x, weights, y, scratch` and the pointers of `extra`; `batch`; per axis (`_d _h _w`,
+    or `_h _w`) each of `in out kernel stride dilation pad` (`pad`: zeros before the first element);
+    `channels` and `n` (input and output channels of one group); `groups`; `x_stride` and `c_stride`
+    (elements from one pixel to the next); the indices of `extra`; `begin, end`.
     """
     shape, axes = spec.shape, spec.axes
-    pointers = tuple(Argument(p, shape.dtype.name) for p in ("x", "weights", "y", "scratch"))
-    per_axis = _sizes(axes, "in", "out", "kernel", "stride", "dilation", "pad")
-    sizes = index_arguments(f"batch {per_axis} channels n groups x_stride c_stride")
-    arguments = (*pointers, *sizes, *extra, *index_arguments("begin end"))
-    rows = _product(["batch", *(f"out_{a}" for a in axes)])
+    sizes = per_axis(axes, "in", "out", "kernel", "stride", "dilation", "pad")
+    indices = ["batch", *sizes, *["channels", "n", "groups", "x_stride", "c_stride"]]
+    arguments = arguments_of(shape, "x weights y scratch", indices, extra)
+    rows = product(["batch", *(f"out_{a}" for a in axes)])
     before = f"""
-        taps = {_product([f"kernel_{a}" for a in axes])}
+        taps = {product([f"kernel_{a}" for a in axes])}
         inner = taps * channels
         m = {rows}
         panel_elements = {ceil_div("n", shape.columns)} * {shape.columns} * inner
@@ -110,11 +113,10 @@ def conv_source(
         panels = advance(weights, group * panel_elements)
         c_block = advance(y, group * n)
         """
-    patch_sizes = _sizes(axes, "in", "out", "kernel", "stride", "dilation", "pad")
     gather = f"""
-        gather_patches(scratch, x, row_begin, row_end, tap_begin, tap_end, span, x_stride,
+        gather_patches(blocks, x, row_begin, row_end, tap_begin, tap_end, span, x_stride,
                        group * channels + channel_begin,
-                       {", ".join(patch_sizes.split())})
+                       {", ".join(sizes)})
         """
     finish = epilogue(
         8, ("row_begin", "row_end"), ("(group * n + column_begin)", "(group * n + column_end)")
@@ -122,13 +124,14 @@ def conv_source(
     text = function_text(
         name,
         arguments,
+        indented(block_pointer(shape), 4),
         indented(before, 4),
         indented(block_bounds(shape), 4),
-        indented(_blocking(shape), 4),
+        indented(blocking(shape), 4),
         "    for task in range(begin, end):",
         indented(operands, 8),
         indented(block_of_task(shape), 8),
-        indented(_BLOCK_LOOPS, 8),
+        indented(BLOCK_LOOPS, 8),
         indented(gather, 16),
         indented(add_panels_text(shape), 16),
         *finish,
@@ -149,18 +152,13 @@ def depthwise_source(
     """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
 
     A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
-    weights, y`; `batch`; per axis `in out kernel stride dilation pad`; `channels`; then `extra`;
-    then `begin, end`. A task is one row of output pixels.
+    weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
+    `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
     """
-    pointers = tuple(Argument(p, shape.dtype.name) for p in ("x", "weights", "y"))
-    per_axis = _sizes("hw", "in", "out", "kernel", "stride", "dilation", "pad")
-    arguments = (
-        *pointers,
-        *index_arguments(f"batch {per_axis} channels"),
-        *extra,
-        *index_arguments("begin end"),
-    )
-    body = """
+    sizes = per_axis("hw", "in", "out", "kernel", "stride", "dilation", "pad")
+    arguments = arguments_of(shape, "x weights y", ["batch", *sizes, "channels"], extra)
+    tile, intrinsic = depthwise_intrinsic(shape)
+    body = f"""
         inside_begin = (pad_w + stride_w - 1) // stride_w
         inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
         for task in range(begin, end):
@@ -174,12 +172,14 @@ def depthwise_source(
             pixels = advance(y, task * out_w * channels)
             w = 0
             while w < out_w:
-                count = 4 if w >= inside_begin and w + 4 <= inside_end and w + 4 <= out_w else 1
+                after = w + {PIXELS}
+                inside = w >= inside_begin and after <= inside_end and after <= out_w
+                count = {PIXELS} if inside else 1
                 first_w = w * stride_w - pad_w
                 low_w = (dilation_w - 1 - first_w) // dilation_w if first_w < 0 else 0
                 high_w = (in_w - first_w + dilation_w - 1) // dilation_w
                 high_w = high_w if high_w < kernel_w else kernel_w
-                depthwise_tile(
+                {tile}(
                     advance(pixels, w * channels),
                     advance(lines, (first_w + low_w * dilation_w) * channels),
                     advance(tap_row, low_w * channels),
@@ -195,5 +195,5 @@ def depthwise_source(
         arguments,
         "batch * out_h",
         0,
-        {"advance": advance, **depthwise_intrinsics(shape)},
+        {"advance": advance, tile: intrinsic},
     )

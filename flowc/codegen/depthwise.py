@@ -7,6 +7,7 @@ and channels are done side by side.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -83,15 +84,19 @@ def _part(b: ir.IRBuilder, pointer: ir.Value, elements: int) -> ir.Value:
     return b.gep(pointer, [ir.Constant(ir.IntType(64), elements)])
 
 
-def depthwise_intrinsics(shape: TileShape) -> dict[str, Any]:
-    """`depthwise_tile(y, x, w, pixels, taps_h, taps_w, x_row, x_tap, w_row, x_pixel, channels)`:
+@lru_cache(maxsize=64)
+def depthwise_intrinsic(shape: TileShape) -> tuple[str, Any]:
+    """The name and intrinsic of `tile(y, x, w, pixels, taps_h, taps_w, x_row, x_tap, w_row,
 
-    y[pixels, channels] = sum over taps_h x taps_w of x * w, for 1 or `PIXELS` pixels. The steps, in
-    elements, go from one tap row, one tap, one tap row of w and one pixel to the next.
+    x_pixel, channels)`: y[pixels, channels] = sum over taps_h x taps_w of x * w, for 1 or `PIXELS`
+    pixels. The steps, in elements, go from one tap row, one tap, one tap row of w and one pixel to
+    the next.
     """
 
     def emit(b: ir.IRBuilder, values: Values) -> None:
         _emit_depthwise(b, values, shape)
 
     name = f"flowc.depthwise.{shape.dtype}.{shape.lanes}"
-    return {"depthwise_tile": function_intrinsic(name, shape.dtype, "pppiiiiiiii", emit)}
+    return f"depthwise_tile_{shape.lanes}", function_intrinsic(
+        name, shape.dtype, "pppiiiiiiii", emit
+    )

@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flowc.codegen.contraction import (
+from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
     add_panels_text,
+    arguments_of,
     block_bounds,
     block_of_task,
+    block_pointer,
     ceil_div,
     contraction_symbols,
     function_text,
     indented,
-    index_arguments,
     no_epilogue,
 )
 from flowc.codegen.tiles import TileShape
@@ -52,23 +53,22 @@ def gemm_source(
 ) -> ContractionSource:
     """C[batch, m, n] = A x packed B.
 
-    Arguments: `a, b, c, scratch`; `batch m n k`; `a_stride` (elements from one stored row of A to
-    the next: A is [m, k], or [k, m] with `transpose_a`); `c_stride`; `a_batch b_batch` (elements
-    from one batch entry to the next); then `extra`; then `begin, end`. Row r of batch entry i of C
-    starts at (i * m + r) * c_stride.
+    Arguments: `a, b, c, scratch` and the pointers of `extra`; `batch m n k`; `a_stride` (elements
+    from one stored row of A to the next: A is [m, k], or [k, m] with `transpose_a`); `c_stride`;
+    `a_batch b_batch` (elements from one batch entry to the next); the indices of `extra`;
+    `begin, end`. Row r of batch entry i of C starts at (i * m + r) * c_stride.
     """
     shape = spec.shape
-    pointers = tuple(Argument(p, shape.dtype.name) for p in ("a", "b", "c", "scratch"))
-    sizes = index_arguments("batch m n k a_stride c_stride a_batch b_batch")
-    arguments = (*pointers, *sizes, *extra, *index_arguments("begin end"))
+    sizes = ["batch", "m", "n", "k", "a_stride", "c_stride", "a_batch", "b_batch"]
+    arguments = arguments_of(shape, "a b c scratch", sizes, extra)
     if spec.transpose_a:
         gather = f"""
-            transpose(scratch, advance(a_matrix, k_begin * a_stride + row_begin), depth,
+            transpose(blocks, advance(a_matrix, k_begin * a_stride + row_begin), depth,
                       row_end - row_begin, {shape.row_stride}, a_stride)
             """
     else:
         gather = f"""
-            copy_rows(scratch, advance(a_matrix, row_begin * a_stride + k_begin),
+            copy_rows(blocks, advance(a_matrix, row_begin * a_stride + k_begin),
                       row_end - row_begin, depth, {shape.row_stride}, a_stride)
             """
     before = f"""
@@ -84,7 +84,8 @@ def gemm_source(
         c_block = advance(c, batch_index * m * c_stride)
         """
     steps = """
-        for k_begin in range(0, k if k > 0 else 1, k_step if k > 0 else 1):
+        for k_block in range(k_blocks):
+            k_begin = k_block * k_step
             depth = k_step if k_begin + k_step < k else k - k_begin
             accumulate = 1 if k_begin > 0 else 0
         """
@@ -96,6 +97,7 @@ def gemm_source(
     text = function_text(
         name,
         arguments,
+        indented(block_pointer(shape), 4),
         indented(block_bounds(shape), 4),
         indented(before, 4),
         "    for task in range(begin, end):",
@@ -120,8 +122,7 @@ def pack_source(
     Arguments: `b, packed`; `batch k n`; `b_stride` (elements from one stored row to the next);
     `b_batch`; `begin, end`. Entry i of the result starts at i * panels * k * columns.
     """
-    pointers = tuple(Argument(p, shape.dtype.name) for p in ("b", "packed"))
-    arguments = (*pointers, *index_arguments("batch k n b_stride b_batch begin end"))
+    arguments = arguments_of(shape, "b packed", ["batch", "k", "n", "b_stride", "b_batch"], ())
     if transpose_b:
         move = f"""
             transpose(panel, advance(matrix, j * b_stride), columns, k, {shape.columns}, b_stride)

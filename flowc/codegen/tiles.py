@@ -85,8 +85,10 @@ def tile_shape(
     """The tile for a target with vectors of `vector_bits` and that many vector `registers`.
 
     Two vectors wide, and as high as the registers allow beside two vectors of the panel and the
-    broadcast element (and the product, where multiply and add are two instructions).
+    broadcast element (and the product, where multiply and add are two instructions). Raises
+    `TypeError` for dtypes without vector arithmetic.
     """
+    element_type(dtype)
     lanes = max(1, vector_bits // (8 * dtype.size))
     if registers >= 32:
         rows = 14 if fma else 12

@@ -22,16 +22,18 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from flowc.codegen.gather import gather_intrinsics
+from flowc.codegen.kernel import Kernel
 from flowc.codegen.tiles import TileShape, panel_intrinsics
 from flowc.codegen.vector_ir import advance
+from flowc.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A kernel argument: `type` is a dtype's name for a pointer to such elements, or `index`."""
+    """A kernel argument: a pointer to elements of `type` (`"bytes"` for scratch), or an index."""
 
     name: str
-    type: str
+    type: DType | str = "index"
 
     @property
     def is_pointer(self) -> bool:
@@ -42,9 +44,9 @@ class Argument:
 class ContractionSource:
     """One kernel as text.
 
-    `arguments` are in order and end with `begin, end`. `symbols` are the globals that the text
-    calls. `tasks` (an expression over the index arguments, of `+ - * //` and parentheses) is the
-    end of the whole parallel range. `scratch_bytes` is what each worker must have at `scratch`,
+    `arguments` are in order: pointers, indices, `begin, end`. `symbols` are the globals that the
+    text calls. `tasks` (an expression over the index arguments, of `+ - * //` and parentheses) is
+    the end of the whole parallel range. `scratch_bytes` is what each worker must have at `scratch`,
     64-byte aligned; its contents need no initial value.
     """
 
@@ -54,6 +56,12 @@ class ContractionSource:
     tasks: str
     scratch_bytes: int
     symbols: dict[str, Any] = field(compare=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        buffers = tuple(a.type for a in self.arguments if a.is_pointer)
+        ints = len(self.arguments) - len(buffers) - 2
+        return Kernel(self.text, buffers, ints, globals=self.symbols, entry=self.name)
 
 
 class Epilogue(Protocol):
@@ -81,8 +89,23 @@ def ceil_div(dividend: str, divisor: int) -> str:
     return f"(({dividend} + {divisor - 1}) // {divisor})"
 
 
-def index_arguments(names: str) -> tuple[Argument, ...]:
-    return tuple(Argument(name, "index") for name in names.split())
+def arguments_of(
+    shape: TileShape, pointers: str, indices: Sequence[str], extra: Sequence[Argument]
+) -> tuple[Argument, ...]:
+    """All arguments in order; of the pointers, the one named `scratch` is to bytes."""
+    return (
+        *(Argument(p, "bytes" if p == "scratch" else shape.dtype) for p in pointers.split()),
+        *(a for a in extra if a.is_pointer),
+        *(Argument(name) for name in indices),
+        *(a for a in extra if not a.is_pointer),
+        Argument("begin"),
+        Argument("end"),
+    )
+
+
+def block_pointer(shape: TileShape) -> str:
+    """The line that makes `blocks`, where rows are gathered, of the scratch bytes."""
+    return f"blocks = as_{shape.dtype}_pointer(scratch)"
 
 
 def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str:
@@ -119,7 +142,7 @@ def block_of_task(shape: TileShape) -> str:
 
 
 PANEL_CALL = """
-    add_panels(scratch, advance(panels, k_begin * {columns}), c_block, inner, depth, c_stride,
+    add_panels(blocks, advance(panels, k_begin * {columns}), c_block, inner, depth, c_stride,
                row_begin, row_end, column_begin, column_end, accumulate)
     """
 
@@ -128,7 +151,7 @@ def add_panels_text(shape: TileShape) -> str:
     """The call that adds block x panels to C.
 
     It reads `panels` (of this batch entry or group), `inner` (rows of a panel), `k_begin`, `depth`,
-    the block in `scratch`, C from `c_block` on with `c_stride`, and `accumulate`.
+    the block at `blocks`, C from `c_block` on with `c_stride`, and `accumulate`.
     """
     return PANEL_CALL.format(columns=shape.columns)
 
