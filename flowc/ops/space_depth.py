@@ -1,0 +1,490 @@
+"""Blocks of pixels moved between space, batch and depth; and image patches.
+
+In: images (or any [batch, spatial..., rest...]). Out: the same elements elsewhere, and zeros where
+padding is read. Invariant: every record is a View, so that these ops cost nothing where they fuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.lowering import Decompose, Lowering, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.pooling_window import window_of
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+    from flowc.ir.scalar import ScalarBuilder
+
+PATCH_TYPES = "{bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, c64, c128, bool}"
+IMAGE_FORMATS = '{"NHWC", "NCHW", "NCHW_VECT_C"}'
+
+
+# -- space <-> batch
+
+
+def _divided(c: Inference, name: str, size: Dim, by: int) -> Dim:
+    if isinstance(size, int) and size % by:
+        raise c.fail(f"{name}={size} is not divisible by block_shape={by}")
+    return floordiv(size, by)
+
+
+def _infer_space_to_batch(c: Inference, blocks: Sequence[int], operand: int) -> Dims:
+    dims = c.dims(0)
+    count = len(blocks)
+    _check_blocks(c, blocks, operand)
+    spatial = []
+    for i, (block, (before, after)) in enumerate(zip(blocks, _pairs(c, operand, "paddings"))):
+        spatial.append(_divided(c, f"padded_shape[{i}]", dims[1 + i] + before + after, block))
+    return (dims[0] * prod(blocks), *spatial, *dims[1 + count :])
+
+
+def _infer_batch_to_space(c: Inference, blocks: Sequence[int], operand: int) -> Dims:
+    dims = c.dims(0)
+    count = len(blocks)
+    _check_blocks(c, blocks, operand)
+    spatial = []
+    for i, (block, (before, after)) in enumerate(zip(blocks, _pairs(c, operand, "crops"))):
+        size = dims[1 + i] * block - before - after
+        if isinstance(size, int) and size < 0:
+            raise c.fail(f"cropped_shape[{i}]={size} must be non-negative")
+        spatial.append(size)
+    batch = _divided(c, "input batch dimension", dims[0], prod(blocks))
+    return (batch, *spatial, *dims[1 + count :])
+
+
+def _pairs(c: Inference, operand: int, name: str) -> list[tuple[Dim, Dim]]:
+    """Start and end of each spatial axis of a paddings or crops operand."""
+    flat = [as_dim(n) for n in c.need(operand).reshape(-1)]
+    if any(isinstance(n, int) and n < 0 for n in flat):
+        raise c.fail(f"{name} must be non-negative")
+    return list(zip(flat[::2], flat[1::2]))
+
+
+def _check_blocks(c: Inference, blocks: Sequence[int], operand: int) -> None:
+    count = len(blocks)
+    if c.rank(0) < 1 + count:
+        raise c.fail(f"input rank should be >= {1 + count} instead of {c.rank(0)}")
+    if any(b <= 0 for b in blocks):
+        raise c.fail(f"block_shape must be positive, found {list(blocks)}")
+    if c.dims(operand) != (count, 2):
+        raise c.fail(f"paddings and crops should have shape [{count}, 2]")
+
+
+def _shifts(k: ScalarBuilder, node: Node, operand: int, extents: Sequence[Dim]) -> list[Dim]:
+    """How far each spatial axis is padded or cropped at its start."""
+    value = node.inputs[operand]
+    if value.constant is not None:
+        return [int(n) for n in value.constant[:, 0]]
+    loaded = [k.load(operand, (i, 0)) for i in range(len(extents))]
+    return [k.as_index(x, extent) for x, extent in zip(loaded, extents)]
+
+
+def _space_to_batch_view(node: Node, blocks: Sequence[int], operand: int) -> View:
+    dims = node.inputs[0].dims
+    count = len(blocks)
+
+    def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
+        padded = [o * b + 1 for o, b in zip(node.output.dims[1:], blocks)]
+        shifts = _shifts(k, node, operand, padded)
+        batch, place = index[0] % dims[0], floordiv(index[0], dims[0])
+        at: list[Dim] = []
+        inside = k.const(True, dtypes.bool_)
+        for i, (block, shift) in enumerate(zip(blocks, shifts)):
+            offset = floordiv(place, prod(blocks[i + 1 :])) % block
+            at.append(index[1 + i] * block + offset - shift)
+            inside = k.logical_and(inside, k.in_range(at[-1], 0, dims[1 + i]))
+        zero = k.const(_zero(node), node.output.type.dtype)
+        return k.load_if(inside, 0, (batch, *at, *index[1 + count :]), zero)
+
+    return View(read)
+
+
+def _batch_to_space_view(node: Node, blocks: Sequence[int], operand: int) -> View:
+    count = len(blocks)
+
+    def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
+        full = [n * b for n, b in zip(node.inputs[0].dims[1:], blocks)]
+        shifts = _shifts(k, node, operand, full)
+        at: list[Dim] = []
+        place: Dim = 0
+        for i, (block, shift) in enumerate(zip(blocks, shifts)):
+            position = index[1 + i] + shift
+            at.append(floordiv(position, block))
+            place = place * block + position % block
+        return k.load(0, (place * node.output.dims[0] + index[0], *at, *index[1 + count :]))
+
+    return View(read)
+
+
+def _zero(node: Node) -> Any:
+    return False if node.output.type.dtype is dtypes.bool_ else 0
+
+
+Make = Callable[["Node", Sequence[int], int], View]
+
+
+def _of_attr(make: Make) -> Callable[[Node], Lowering]:
+    return lambda node: make(node, (node.attrs["block_size"],) * 2, 1)
+
+
+def _of_operand(make: Make) -> Callable[[Node], Lowering]:
+    def lower(node: Node) -> Lowering:
+        blocks = node.inputs[1].constant
+        if blocks is None:
+            return Decompose(_with_constant_blocks)
+        return make(node, tuple(int(b) for b in blocks), 2)
+
+    return lower
+
+
+def _with_constant_blocks(b: Builder, node: Node) -> Value:
+    """The block shape is known by shape arithmetic alone."""
+    x, blocks, pads = node.inputs
+    known = b.const(np.array(b.content(blocks), blocks.type.dtype.numpy))
+    return b.emit(node.op, (x, known, pads), dict(node.attrs)).output
+
+
+def _space_to_batch_reference(x: np.ndarray, blocks: Sequence[int], pads: np.ndarray) -> np.ndarray:
+    count = len(blocks)
+    rest = x.ndim - 1 - count
+    x = np.pad(x, [(0, 0), *((int(a), int(b)) for a, b in pads), *[(0, 0)] * rest])
+    split = [n for d, b in zip(x.shape[1:], blocks) for n in (d // b, b)]
+    x = x.reshape(x.shape[0], *split, *x.shape[1 + count :])
+    inner = range(2, 2 * count + 1, 2)
+    outer = range(1, 2 * count, 2)
+    x = x.transpose(*inner, 0, *outer, *range(2 * count + 1, x.ndim))
+    return np.ascontiguousarray(x.reshape(-1 if x.size else _rows(x, count), *x.shape[count + 1 :]))
+
+
+def _rows(x: np.ndarray, count: int) -> int:
+    return prod(x.shape[: count + 1])
+
+
+def _batch_to_space_reference(
+    x: np.ndarray, blocks: Sequence[int], crops: np.ndarray
+) -> np.ndarray:
+    count = len(blocks)
+    batch, dims = x.shape[0] // prod(blocks), x.shape[1:]
+    x = x.reshape(*blocks, batch, *dims)
+    pairs = [n for i in range(count) for n in (count + 1 + i, i)]
+    x = x.transpose(count, *pairs, *range(2 * count + 1, x.ndim))
+    x = x.reshape(batch, *(d * b for d, b in zip(dims, blocks)), *dims[count:])
+    cuts = [slice(int(a), n - int(b)) for n, (a, b) in zip(x.shape[1:], crops)]
+    return np.ascontiguousarray(x[(slice(None), *cuts)])
+
+
+space_to_batch_nd = define(
+    Op(
+        "space_to_batch_nd",
+        "SpaceToBatchND(input: T, block_shape: Tblock_shape, paddings: Tpaddings; T: type, "
+        "Tblock_shape: INDEX = i32, Tpaddings: INDEX = i32) -> output: T",
+        infer=lambda c: _infer_space_to_batch(c, c.need_ints(1), 2),
+        lowering=_of_operand(_space_to_batch_view),
+        reference=lambda x, blocks, pads: _space_to_batch_reference(x, blocks.tolist(), pads),
+        examples=(
+            "f32[2,4,6,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
+            "i64[1,5,4,2] i64[2]=[3,2] i32[2,2]=[[1,0],[2,2]]",
+            "f64[3,7] i32[1]=[4] i64[1,2]=[[0,1]]",
+            "bool[2,3,2,2,2] i32[3]=[3,1,2] i32[3,2]=[[2,1],[0,0],[1,1]]",
+            "f32[0,4,2] i32[1]=[2] i32[1,2]=[[0,2]]",
+        ),
+    )
+)
+
+batch_to_space_nd = define(
+    Op(
+        "batch_to_space_nd",
+        "BatchToSpaceND(input: T, block_shape: Tblock_shape, crops: Tcrops; T: type, "
+        "Tblock_shape: INDEX = i32, Tcrops: INDEX = i32) -> output: T",
+        infer=lambda c: _infer_batch_to_space(c, c.need_ints(1), 2),
+        lowering=_of_operand(_batch_to_space_view),
+        reference=lambda x, blocks, crops: _batch_to_space_reference(x, blocks.tolist(), crops),
+        examples=(
+            "f32[12,2,3,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
+            "i64[6,5,4,2] i64[2]=[3,2] i32[2,2]=[[1,0],[2,2]]",
+            "f64[8,3] i32[1]=[4] i64[1,2]=[[3,1]]",
+            "f32[0,4,2] i32[1]=[2] i32[1,2]=[[0,2]]",
+        ),
+    )
+)
+
+space_to_batch = define(
+    Op(
+        "space_to_batch",
+        "SpaceToBatch(input: T, paddings: Tpaddings; T: type, Tpaddings: INDEX = i32, "
+        "block_size: int >= 2) -> output: T",
+        infer=lambda c: _infer_space_to_batch(c, (c.attrs["block_size"],) * 2, 1),
+        lowering=_of_attr(_space_to_batch_view),
+        reference=lambda x, pads, *, block_size: _space_to_batch_reference(
+            x, (block_size,) * 2, pads
+        ),
+        examples=(
+            "f32[2,4,6,3] i32[2,2]=[[0,0],[1,1]]; block_size=2",
+            "i8[1,1,5,2] i64[2,2]=[[1,1],[0,1]]; block_size=3",
+        ),
+    )
+)
+
+batch_to_space = define(
+    Op(
+        "batch_to_space",
+        "BatchToSpace(input: T, crops: Tidx; T: type, block_size: int >= 2, Tidx: INDEX = i32)"
+        " -> output: T",
+        infer=lambda c: _infer_batch_to_space(c, (c.attrs["block_size"],) * 2, 1),
+        lowering=_of_attr(_batch_to_space_view),
+        reference=lambda x, crops, *, block_size: _batch_to_space_reference(
+            x, (block_size,) * 2, crops
+        ),
+        examples=(
+            "f32[8,2,3,3] i32[2,2]=[[0,1],[1,1]]; block_size=2",
+            "u8[9,1,2,1] i64[2,2]=[[0,0],[2,0]]; block_size=3",
+        ),
+    )
+)
+
+
+# -- space <-> depth
+
+
+def _image_sizes(dims: Sequence[Dim], data_format: str) -> tuple[Dim, Dim, Dim, Dim]:
+    """Batch, height, width and channels of an image in any layout."""
+    if data_format == "NHWC":
+        n, h, w, c = dims
+        return n, h, w, c
+    n, c, h, w = dims[:4]
+    return n, h, w, c * 4 if data_format == "NCHW_VECT_C" else c
+
+
+def _image_index(place: Sequence[Dim], data_format: str) -> tuple[Dim, ...]:
+    """The index into an image in any layout of (batch, row, column, channel)."""
+    n, h, w, c = place
+    if data_format == "NHWC":
+        return (n, h, w, c)
+    if data_format == "NCHW":
+        return (n, c, h, w)
+    return (n, floordiv(c, 4), h, w, c % 4)
+
+
+def _image_place(index: Sequence[Dim], data_format: str) -> tuple[Dim, Dim, Dim, Dim]:
+    """(batch, row, column, channel) of an index into an image in any layout."""
+    n, h, w, c = _image_sizes(index, data_format)
+    return (n, h, w, c + index[4] if data_format == "NCHW_VECT_C" else c)
+
+
+def _image_dims(sizes: Sequence[Dim], data_format: str) -> Dims:
+    n, h, w, c = sizes
+    if data_format == "NHWC":
+        return (n, h, w, c)
+    return (n, floordiv(c, 4), h, w, 4) if data_format == "NCHW_VECT_C" else (n, c, h, w)
+
+
+def _check_image(c: Inference) -> None:
+    rank = 5 if c.attrs["data_format"] == "NCHW_VECT_C" else 4
+    if c.rank(0) != rank:
+        raise c.fail(f"Input rank should be: {rank} instead of: {c.rank(0)}")
+
+
+def _infer_space_to_depth(c: Inference) -> Dims:
+    _check_image(c)
+    form, block = c.attrs["data_format"], c.attrs["block_size"]
+    n, h, w, depth = _image_sizes(c.dims(0), form)
+    if any(isinstance(size, int) and size % block for size in (h, w)):
+        raise c.fail(f"Image width {w} and height {h} should be divisible by block_size: {block}")
+    return _image_dims((n, floordiv(h, block), floordiv(w, block), depth * (block * block)), form)
+
+
+def _infer_depth_to_space(c: Inference) -> Dims:
+    _check_image(c)
+    form, block = c.attrs["data_format"], c.attrs["block_size"]
+    n, h, w, depth = _image_sizes(c.dims(0), form)
+    if isinstance(depth, int) and depth % (block * block):
+        raise c.fail(f"Input depth dimension {depth} should be divisible by: {block * block}")
+    return _image_dims((n, h * block, w * block, floordiv(depth, block * block)), form)
+
+
+def _space_to_depth(node: Node) -> Lowering:
+    form, block = node.attrs["data_format"], node.attrs["block_size"]
+    depth = _image_sizes(node.inputs[0].dims, form)[3]
+
+    def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
+        n, h, w, c = _image_place(index, form)
+        row, column = floordiv(c, depth * block), floordiv(c, depth) % block
+        return k.load(0, _image_index((n, h * block + row, w * block + column, c % depth), form))
+
+    return View(read)
+
+
+def _depth_to_space(node: Node) -> Lowering:
+    form, block = node.attrs["data_format"], node.attrs["block_size"]
+    depth = _image_sizes(node.output.dims, form)[3]
+
+    def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
+        n, h, w, c = _image_place(index, form)
+        channel = ((h % block) * block + w % block) * depth + c
+        return k.load(0, _image_index((n, floordiv(h, block), floordiv(w, block), channel), form))
+
+    return View(read)
+
+
+def _channels_last(x: np.ndarray, data_format: str) -> np.ndarray:
+    if data_format == "NHWC":
+        return x
+    if data_format == "NCHW":
+        return x.transpose(0, 2, 3, 1)
+    n, c, h, w, four = x.shape
+    return x.transpose(0, 2, 3, 1, 4).reshape(n, h, w, c * four)
+
+
+def _in_format(x: np.ndarray, data_format: str) -> np.ndarray:
+    if data_format == "NCHW":
+        x = x.transpose(0, 3, 1, 2)
+    elif data_format == "NCHW_VECT_C":
+        n, h, w, c = x.shape
+        x = x.reshape(n, h, w, c // 4, 4).transpose(0, 3, 1, 2, 4)
+    return np.ascontiguousarray(x)
+
+
+def _space_to_depth_reference(x: np.ndarray, *, block_size: int, data_format: str) -> np.ndarray:
+    x = _channels_last(x, data_format)
+    n, h, w, c = x.shape
+    b = block_size
+    x = x.reshape(n, h // b, b, w // b, b, c).transpose(0, 1, 3, 2, 4, 5)
+    return _in_format(x.reshape(n, h // b, w // b, b * b * c), data_format)
+
+
+def _depth_to_space_reference(x: np.ndarray, *, block_size: int, data_format: str) -> np.ndarray:
+    x = _channels_last(x, data_format)
+    n, h, w, c = x.shape
+    b = block_size
+    x = x.reshape(n, h, w, b, b, c // (b * b)).transpose(0, 1, 3, 2, 4, 5)
+    return _in_format(x.reshape(n, h * b, w * b, c // (b * b)), data_format)
+
+
+space_to_depth = define(
+    Op(
+        "space_to_depth",
+        "SpaceToDepth(input: T; T: type, block_size: int >= 2, "
+        f'data_format: {IMAGE_FORMATS} = "NHWC") -> output: T',
+        infer=_infer_space_to_depth,
+        lowering=_space_to_depth,
+        reference=_space_to_depth_reference,
+        gradient=lambda b, node, dy: (b.depth_to_space(dy, **_block_attrs(node)),),
+        examples=(
+            "f32[2,4,6,3]; block_size=2",
+            "i64[1,3,6,1]; block_size=3",
+            'f64[2,3,4,2]; block_size=2; data_format="NCHW"',
+            'i8[1,2,4,2,4]; block_size=2; data_format="NCHW_VECT_C"',
+            "f32[0,2,2,1]; block_size=2",
+        ),
+    )
+)
+
+depth_to_space = define(
+    Op(
+        "depth_to_space",
+        "DepthToSpace(input: T; T: type, block_size: int >= 2, "
+        f'data_format: {IMAGE_FORMATS} = "NHWC") -> output: T',
+        infer=_infer_depth_to_space,
+        lowering=_depth_to_space,
+        reference=_depth_to_space_reference,
+        gradient=lambda b, node, dy: (b.space_to_depth(dy, **_block_attrs(node)),),
+        examples=(
+            "f32[2,2,3,12]; block_size=2",
+            "i64[1,1,2,9]; block_size=3",
+            'f64[2,8,2,1]; block_size=2; data_format="NCHW"',
+            'i8[1,4,1,2,4]; block_size=2; data_format="NCHW_VECT_C"',
+        ),
+    )
+)
+
+
+def _block_attrs(node: Node) -> dict[str, Any]:
+    return {n: node.attrs[n] for n in ("block_size", "data_format")}
+
+
+# -- patches
+
+
+def _patch_window(dims: Sequence[Dim], attrs: Any) -> Any:
+    sizes, rates = attrs["ksizes"][1:3], attrs["rates"][1:3]
+    spread = [k + (k - 1) * (r - 1) for k, r in zip(sizes, rates)]
+    return window_of(dims[1:3], spread, attrs["strides"][1:3], attrs["padding"])
+
+
+def _infer_patches(c: Inference) -> Dims:
+    if c.rank(0) != 4:
+        raise c.fail("input must be 4-dimensional")
+    for name in ("ksizes", "strides", "rates"):
+        values = c.attrs[name]
+        if len(values) != 4 or values[0] != 1 or values[3] != 1 or min(values) < 1:
+            raise c.fail(f"{name} must be [1, rows, columns, 1] and positive, found {list(values)}")
+    n, _, _, depth = c.dims(0)
+    window = _patch_window(c.dims(0), c.attrs)
+    for size in window.output:
+        if isinstance(size, int) and size < 0:
+            raise c.fail(f"Computed output size would be negative: {size}")
+    rows, columns = c.attrs["ksizes"][1:3]
+    return (n, *window.output, depth * (rows * columns))
+
+
+def _patches(node: Node) -> Lowering:
+    dims = node.inputs[0].dims
+    window = _patch_window(dims, node.attrs)
+    columns = node.attrs["ksizes"][2]
+
+    def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
+        tap, channel = floordiv(index[3], dims[3]), index[3] % dims[3]
+        at = [
+            index[1 + i] * window.strides[i]
+            + place * node.attrs["rates"][1 + i]
+            - window.pads[i][0]
+            for i, place in enumerate((floordiv(tap, columns), tap % columns))
+        ]
+        inside = k.logical_and(k.in_range(at[0], 0, dims[1]), k.in_range(at[1], 0, dims[2]))
+        zero = k.const(_zero(node), node.output.type.dtype)
+        return k.load_if(inside, 0, (index[0], *at, channel), zero)
+
+    return View(read)
+
+
+def _patches_reference(
+    x: np.ndarray, *, ksizes: Any, strides: Any, rates: Any, padding: str
+) -> np.ndarray:
+    attrs = dict(ksizes=ksizes, strides=strides, rates=rates, padding=padding)
+    window = _patch_window(x.shape, attrs)
+    output: Any = window.output
+    pads: Any = ((0, 0), *window.pads, (0, 0))
+    x = np.pad(x, pads)
+    found = np.zeros((x.shape[0], *output, ksizes[1], ksizes[2], x.shape[3]), x.dtype)
+    for row in range(ksizes[1]):
+        for column in range(ksizes[2]):
+            at = (row * rates[1], column * rates[2])
+            spans = [slice(a, a + s * (n - 1) + 1, s) for a, s, n in zip(at, strides[1:3], output)]
+            found[:, :, :, row, column] = x[:, spans[0], spans[1]] if found.size else 0
+    return found.reshape(x.shape[0], *output, ksizes[1] * ksizes[2] * x.shape[3])
+
+
+extract_image_patches = define(
+    Op(
+        "extract_image_patches",
+        "ExtractImagePatches(images: T; ksizes: list(int), strides: list(int), rates: list(int), "
+        f'T: {PATCH_TYPES}, padding: {{"SAME", "VALID"}}) -> patches: T',
+        infer=_infer_patches,
+        lowering=_patches,
+        reference=_patches_reference,
+        examples=(
+            'T[1,5,4,2]; ksizes=[1,2,3,1]; strides=[1,1,2,1]; rates=[1,1,1,1]; padding="VALID"',
+            'f32[2,7,6,3]; ksizes=[1,3,2,1]; strides=[1,2,1,1]; rates=[1,2,3,1]; padding="SAME"',
+            'f32[1,3,3,1]; ksizes=[1,1,1,1]; strides=[1,2,2,1]; rates=[1,1,1,1]; padding="SAME"',
+        ),
+    )
+)
