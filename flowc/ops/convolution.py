@@ -1,0 +1,579 @@
+"""Convolutions: Conv2D, Conv3D, DepthwiseConv2dNative, and their gradients with respect to inputs.
+
+In: tensors with batch and channel axes, weights [*window, channels/groups, outputs]. Out: records
+that lower to the channels-last Convolution. Invariant: other layouts and the depthwise form are
+written as transposes and reshapes round it, and channel groups follow from shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Convolution, Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.convolution_reference import convolve, convolve_transposed
+from flowc.ops.convolution_window import (
+    channel_axis,
+    channels_last,
+    check_attrs,
+    check_fit,
+    check_rank,
+    convolution_window,
+    spatial_axes,
+)
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+LAST_FORMATS = {4: "NHWC", 5: "NDHWC"}
+
+
+def _axis_orders(data_format: str) -> tuple[np.ndarray, np.ndarray]:
+    """The transposes to channels-last and back."""
+    rank = len(data_format)
+    order = channels_last(range(rank), data_format)
+    return np.array(order, np.int32), np.argsort(order).astype(np.int32)
+
+
+def _in_channels_last(
+    build: Callable[[Builder, Node, Sequence[Value], Mapping[str, Any]], Value],
+    images: Sequence[int],
+) -> Decompose:
+    """The node in channels-last layout: `images` are the operands that have a layout."""
+
+    def built(b: Builder, node: Node) -> Value:
+        data_format = node.attrs["data_format"]
+        there, back = _axis_orders(data_format)
+        operands = list(node.inputs)
+        for i in images:
+            operands[i] = b.transpose(operands[i], there)
+        return b.transpose(build(b, node, operands, _last_attrs(node.attrs)), back)
+
+    return Decompose(built)
+
+
+def _last_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attrs of a convolution rewritten for channels-last tensors."""
+    data_format = attrs["data_format"]
+    changed = dict(attrs) | {
+        "strides": channels_last(attrs["strides"], data_format),
+        "dilations": channels_last(attrs["dilations"], data_format),
+        "data_format": LAST_FORMATS[len(data_format)],
+    }
+    explicit = attrs.get("explicit_paddings", ())
+    if explicit:
+        pairs = list(zip(explicit[::2], explicit[1::2]))
+        changed["explicit_paddings"] = tuple(
+            p for pair in channels_last(pairs, data_format) for p in pair
+        )
+    return changed
+
+
+def _is_last(node: Node) -> bool:
+    return node.attrs["data_format"] in LAST_FORMATS.values()
+
+
+def _moved_last(x: np.ndarray, data_format: str) -> np.ndarray:
+    return np.transpose(x, _axis_orders(data_format)[0])
+
+
+def _moved_back(x: np.ndarray, data_format: str) -> np.ndarray:
+    return np.ascontiguousarray(np.transpose(x, _axis_orders(data_format)[1]))
+
+
+# -- Conv2D, Conv3D
+
+
+def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim) -> int:
+    """How many groups the channels fall into. Raises `ShapeError` where they do not."""
+    if not (isinstance(channels, int) and isinstance(filter_channels, int)):
+        c.equal(channels, filter_channels)
+        return 1
+    if filter_channels < 1 or outputs == 0:
+        raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+    if channels % filter_channels:
+        raise c.fail(
+            f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
+        )
+    groups = channels // filter_channels
+    if groups and isinstance(outputs, int) and outputs % groups:
+        raise c.fail(
+            f"output depth must be evenly divisible by number of groups: {outputs} vs {groups}"
+        )
+    return groups
+
+
+def _infer_conv(c: Inference, rank: int) -> Dims:
+    check_rank(c, 0, rank)
+    check_rank(c, 1, rank)
+    check_attrs(c, rank)
+    data_format = c.attrs["data_format"]
+    x, (*window, filter_channels, outputs) = c.dims(0), c.dims(1)
+    channels = x[channel_axis(data_format)]
+    groups = count_groups(c, channels, filter_channels, outputs)
+    if rank == 5 and groups != 1:
+        raise c.fail(f"input and filter must have the same depth: {channels} vs {filter_channels}")
+    sizes = [x[i] for i in spatial_axes(data_format)]
+    geometry = convolution_window(sizes, window, c.attrs)
+    check_fit(c.fail, sizes, window, geometry)
+    return _placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+
+
+def _placed(batch: Dim, spatial: Dims, channels: Dim, data_format: str) -> Dims:
+    """Dims in the order of the format."""
+    rest = iter(spatial)
+    named = {"N": batch, "C": channels}
+    return tuple(named[x] if x in named else next(rest) for x in data_format)
+
+
+def _lower_conv(node: Node) -> Convolution | Decompose:
+    if not _is_last(node):
+        return _in_channels_last(
+            lambda b, node, operands, attrs: b.emit(node.op, operands, attrs).output, (0,)
+        )
+    x, w = (v.dims for v in node.inputs)
+    geometry = convolution_window(x[1:-1], w[:-2], node.attrs)
+    known = isinstance(x[-1], int) and isinstance(w[-2], int)
+    groups = x[-1] // w[-2] if known else 1
+    assert isinstance(groups, int)
+    return Convolution(geometry.strides, geometry.dilations, geometry.pad, groups)
+
+
+def _conv_reference(input: np.ndarray, filter: np.ndarray, attrs: dict[str, Any]) -> np.ndarray:
+    data_format = attrs["data_format"]
+    x = _moved_last(input, data_format)
+    geometry = convolution_window(x.shape[1:-1], filter.shape[:-2], attrs)
+    return _moved_back(convolve(x, filter, geometry), data_format)
+
+
+def _conv2d(
+    input: np.ndarray,
+    filter: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    padding: str,
+    explicit_paddings: tuple[int, ...],
+    data_format: str,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    return _conv_reference(
+        input,
+        filter,
+        {
+            "strides": strides,
+            "padding": padding,
+            "explicit_paddings": explicit_paddings,
+            "data_format": data_format,
+            "dilations": dilations,
+        },
+    )
+
+
+def _conv2d_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    x, w = node.inputs
+    attrs = {k: v for k, v in node.attrs.items() if k != "T"}
+    dx = b.conv2d_backprop_input(b.sizes(x.dims), w, dy, **attrs)
+    return dx, b.conv2d_backprop_filter(x, b.sizes(w.dims), dy, **attrs)
+
+
+CONV2D_ATTRS = (
+    "strides: list(int), use_cudnn_on_gpu: bool = True,"
+    ' padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [],'
+    ' data_format: {"NHWC", "NCHW"} = "NHWC", dilations: list(int) = [1, 1, 1, 1]'
+)
+
+conv2d = define(
+    Op(
+        "conv2d",
+        "Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, "
+        + CONV2D_ATTRS
+        + ") -> output: T",
+        infer=lambda c: _infer_conv(c, 4),
+        lowering=_lower_conv,
+        reference=_conv2d,
+        gradient=_conv2d_gradient,
+        examples=(
+            'T[1,5,6,3] T[3,3,3,4]; strides=[1,1,1,1], padding="SAME"',
+            'T[2,7,7,2] T[3,2,2,17]; strides=[1,2,2,1], padding="SAME"',
+            'T[1,8,9,3] T[2,3,3,5]; strides=[1,2,1,1], padding="VALID", dilations=[1,1,2,1]',
+            'T[1,5,5,4] T[3,3,2,6]; strides=[1,1,1,1], padding="SAME"',
+            'T[1,4,4,2] T[1,1,2,3]; strides=[1,1,1,1], padding="VALID"',
+            'T[1,5,6,2] T[3,3,2,4]; strides=[1,2,2,1], padding="EXPLICIT",'
+            " explicit_paddings=[0,0,1,2,3,0,0,0]",
+            'f32[1,3,6,5] f32[3,3,3,4]; strides=[1,1,2,1], padding="SAME", data_format="NCHW"',
+        ),
+    )
+)
+
+
+def _conv3d(
+    input: np.ndarray,
+    filter: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    padding: str,
+    data_format: str,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    return _conv_reference(
+        input,
+        filter,
+        {
+            "strides": strides,
+            "padding": padding,
+            "data_format": data_format,
+            "dilations": dilations,
+        },
+    )
+
+
+CONV3D_ATTRS = (
+    'strides: list(int) >= 5, padding: {"SAME", "VALID"},'
+    ' data_format: {"NDHWC", "NCDHW"} = "NDHWC", dilations: list(int) = [1, 1, 1, 1, 1]'
+)
+
+conv3d = define(
+    Op(
+        "conv3d",
+        f"Conv3D(input: T, filter: T; T: FLOAT, {CONV3D_ATTRS}) -> output: T",
+        infer=lambda c: _infer_conv(c, 5),
+        lowering=_lower_conv,
+        reference=_conv3d,
+        examples=(
+            'T[1,4,5,6,2] T[2,3,3,2,4]; strides=[1,1,1,1,1], padding="SAME"',
+            'T[2,5,5,5,1] T[2,2,2,1,3]; strides=[1,2,2,1,1], padding="VALID"',
+            'f32[1,2,4,5,4] f32[2,2,2,2,3]; strides=[1,1,1,1,1], padding="SAME",'
+            ' data_format="NCDHW", dilations=[1,1,2,1,1]',
+        ),
+    )
+)
+
+
+# -- DepthwiseConv2dNative
+
+
+def _infer_depthwise(c: Inference) -> Dims:
+    check_rank(c, 0, 4)
+    check_rank(c, 1, 4)
+    check_attrs(c, 4)
+    data_format = c.attrs["data_format"]
+    x, (*window, filter_channels, multiplier) = c.dims(0), c.dims(1)
+    channels = x[channel_axis(data_format)]
+    if isinstance(channels, int) and isinstance(filter_channels, int):
+        if channels != filter_channels:
+            raise c.fail(
+                "input depth must be evenly divisible by filter depth: "
+                f"{channels} vs {filter_channels}"
+            )
+    else:
+        c.equal(channels, filter_channels)
+    sizes = [x[i] for i in spatial_axes(data_format)]
+    geometry = convolution_window(sizes, window, c.attrs)
+    check_fit(c.fail, sizes, window, geometry)
+    outputs = filter_channels * multiplier
+    return _placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+
+
+def _build_depthwise(b: Builder, node: Node) -> Value:
+    x, w = node.inputs
+    attrs = {k: v for k, v in node.attrs.items() if k != "T"}
+    return b.conv2d(x, depthwise_weights(b, w), **attrs)
+
+
+def depthwise_weights(b: Builder, w: Value) -> Value:
+    """Weights [*window, channels, multiplier] as those of a convolution in groups of one."""
+    *window, channels, multiplier = w.dims
+    return b.reshape(w, (*window, 1, channels * multiplier))
+
+
+def _depthwise(
+    input: np.ndarray,
+    filter: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    padding: str,
+    explicit_paddings: tuple[int, ...],
+    data_format: str,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    return _conv2d(
+        input,
+        filter.reshape(*filter.shape[:2], 1, -1),
+        strides=strides,
+        padding=padding,
+        explicit_paddings=explicit_paddings,
+        data_format=data_format,
+        dilations=dilations,
+    )
+
+
+DEPTHWISE_ATTRS = CONV2D_ATTRS.replace(" use_cudnn_on_gpu: bool = True,", "")
+
+depthwise_conv2d = define(
+    Op(
+        "depthwise_conv2d",
+        f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+        infer=_infer_depthwise,
+        lowering=Decompose(_build_depthwise),
+        reference=_depthwise,
+        examples=(
+            'T[1,5,6,3] T[3,3,3,1]; strides=[1,1,1,1], padding="SAME"',
+            'T[2,7,7,17] T[3,3,17,1]; strides=[1,2,2,1], padding="SAME"',
+            'T[1,6,6,2] T[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
+            'f32[1,3,6,5] f32[3,3,3,2]; strides=[1,1,1,1], padding="SAME", data_format="NCHW"',
+        ),
+    )
+)
+
+
+# -- gradients with respect to the input
+
+
+def _transposed_window(attrs: Mapping[str, Any]) -> tuple[tuple[Dim, Dim], ...]:
+    pad = attrs["pad"]
+    return tuple(zip(pad[::2], pad[1::2]))
+
+
+def _infer_transposed(c: Inference) -> Dims:
+    *_, channels, _ = c.dims(1)
+    return (c.dims(0)[0], *c.attrs["output_dims"], channels * c.attrs["groups"])
+
+
+def _transposed_reference(
+    input: np.ndarray,
+    filter: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    pad: tuple[int, ...],
+    output_dims: tuple[int, ...],
+    groups: int,
+) -> np.ndarray:
+    pairs = tuple(zip(pad[::2], pad[1::2]))
+    return convolve_transposed(input, filter, strides, dilations, pairs, output_dims, groups)
+
+
+# The gradient of a channels-last convolution with respect to its input, whose spatial sizes are
+# `output_dims`. `pad` holds the zeros before and after each spatial axis of that input.
+convolution_transposed = define(
+    Op(
+        "convolution_transposed",
+        "_ConvolutionTransposed(input: T, filter: T; T: {f16, bf16, f32, f64, i32},"
+        " strides: list(int), dilations: list(int), pad: shape, output_dims: shape,"
+        " groups: int = 1) -> output: T",
+        infer=_infer_transposed,
+        lowering=lambda node: Convolution(
+            tuple(node.attrs["strides"]),
+            tuple(node.attrs["dilations"]),
+            _transposed_window(node.attrs),
+            node.attrs["groups"],
+            transposed=True,
+        ),
+        reference=_transposed_reference,
+        examples=(
+            "T[1,4,4,3] T[3,3,2,3]; strides=[2,2], dilations=[1,1], pad=[0,1,0,1],"
+            " output_dims=[8,8]",
+            "T[2,3,5,4] T[2,3,1,4]; strides=[1,1], dilations=[1,2], pad=[0,0,1,1],"
+            " output_dims=[4,7], groups=2",
+        ),
+    )
+)
+
+
+def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
+    check_rank(c, 1, rank)
+    check_rank(c, 2, rank)
+    check_attrs(c, rank)
+    data_format = c.attrs["data_format"]
+    *window, filter_channels, outputs = c.dims(1)
+    dy = c.dims(2)
+    given = tuple(c.need(0).reshape(-1))
+    batch, channel = data_format.index("N"), channel_axis(data_format)
+    if len(given) == rank - 2:
+        given = _placed(dy[batch], given, filter_channels, data_format)
+    if len(given) != rank:
+        raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
+    dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
+    if depthwise:
+        c.equal(dims[channel], filter_channels)
+        outputs = filter_channels * outputs
+    else:
+        count_groups(c, dims[channel], filter_channels, outputs)
+    sizes = [dims[i] for i in spatial_axes(data_format)]
+    geometry = convolution_window(sizes, window, c.attrs)
+    check_fit(c.fail, sizes, window, geometry)
+    expected = _placed(dims[batch], geometry.output, outputs, data_format)
+    for at, (actual, computed) in enumerate(zip(dy, expected)):
+        if isinstance(actual, int) and isinstance(computed, int) and actual != computed:
+            raise c.fail(
+                "Size of out_backprop doesn't match computed: "
+                f"actual = {actual}, computed = {computed} in dimension {at}"
+            )
+        c.equal(actual, computed)
+    return dims
+
+
+def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
+    def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
+        _, w, dy = operands
+        _, *sizes, channels = channels_last(node.output.dims, node.attrs["data_format"])
+        geometry = convolution_window(sizes, w.dims[:-2], attrs)
+        if depthwise:
+            w = depthwise_weights(b, w)
+        known = isinstance(channels, int) and isinstance(w.dims[-2], int)
+        return b.convolution_transposed(
+            dy,
+            w,
+            strides=geometry.strides,
+            dilations=geometry.dilations,
+            pad=tuple(p for pair in geometry.pad for p in pair),
+            output_dims=tuple(sizes),
+            groups=channels // w.dims[-2] if known else 1,
+        )
+
+    if not _is_last(node):
+        return _in_channels_last(build, (2,))
+    return Decompose(lambda b, node: build(b, node, node.inputs, node.attrs))
+
+
+def _backprop_reference(
+    dims: np.ndarray, w: np.ndarray, dy: np.ndarray, attrs: dict[str, Any]
+) -> np.ndarray:
+    data_format = attrs["data_format"]
+    wanted = [int(d) for d in dims]
+    full = len(wanted) == dy.ndim
+    sizes = [wanted[i] for i in spatial_axes(data_format)] if full else wanted
+    channels = wanted[channel_axis(data_format)] if full else w.shape[-2]
+    geometry = convolution_window(sizes, w.shape[:-2], attrs)
+    result = convolve_transposed(
+        _moved_last(dy, data_format),
+        w,
+        geometry.strides,
+        geometry.dilations,
+        geometry.pad,
+        sizes,
+        channels // w.shape[-2],
+    )
+    return _moved_back(result, data_format)
+
+
+def _conv2d_backprop_input(
+    input_sizes: np.ndarray,
+    filter: np.ndarray,
+    out_backprop: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    padding: str,
+    explicit_paddings: tuple[int, ...],
+    data_format: str,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    attrs = {
+        "strides": strides,
+        "padding": padding,
+        "explicit_paddings": explicit_paddings,
+        "data_format": data_format,
+        "dilations": dilations,
+    }
+    return _backprop_reference(input_sizes, filter, out_backprop, attrs)
+
+
+def _depthwise_backprop_input(
+    input_sizes: np.ndarray,
+    filter: np.ndarray,
+    out_backprop: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    padding: str,
+    explicit_paddings: tuple[int, ...],
+    data_format: str,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    return _conv2d_backprop_input(
+        input_sizes,
+        filter.reshape(*filter.shape[:2], 1, -1),
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=explicit_paddings,
+        data_format=data_format,
+        dilations=dilations,
+    )
+
+
+conv2d_backprop_input = define(
+    Op(
+        "conv2d_backprop_input",
+        "Conv2DBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
+        " T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
+        infer=lambda c: _infer_backprop(c, 4, depthwise=False),
+        lowering=lambda node: _lower_backprop(node, depthwise=False),
+        reference=_conv2d_backprop_input,
+        examples=(
+            'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
+            'i32[4]=[2,7,9,2] T[3,3,2,5] T[2,4,9,5]; strides=[1,2,1,1], padding="SAME"',
+            'i32[4]=[1,10,9,3] T[3,2,3,17] T[1,4,4,17]; strides=[1,2,2,1], padding="VALID"',
+            'i32[2]=[8,8] T[4,4,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
+            "i32[4]=[1,8,8,3] f32[3,3,3,2] f32[1,4,4,2]; strides=[1,2,2,1],"
+            ' padding="EXPLICIT", explicit_paddings=[0,0,1,0,0,1,0,0]',
+            'i32[4]=[1,3,8,8] f32[3,3,3,2] f32[1,2,8,8]; strides=[1,1,1,1], padding="SAME",'
+            ' data_format="NCHW"',
+        ),
+    )
+)
+depthwise_conv2d_backprop_input = define(
+    Op(
+        "depthwise_conv2d_backprop_input",
+        "DepthwiseConv2dNativeBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
+        f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+        infer=lambda c: _infer_backprop(c, 4, depthwise=True),
+        lowering=lambda node: _lower_backprop(node, depthwise=True),
+        reference=_depthwise_backprop_input,
+        examples=(
+            'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
+            'i32[4]=[2,5,5,4] T[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
+        ),
+    )
+)
+
+
+def _conv3d_backprop_input(
+    input_sizes: np.ndarray,
+    filter: np.ndarray,
+    out_backprop: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    padding: str,
+    data_format: str,
+    dilations: tuple[int, ...],
+) -> np.ndarray:
+    attrs = {
+        "strides": strides,
+        "padding": padding,
+        "data_format": data_format,
+        "dilations": dilations,
+    }
+    return _backprop_reference(input_sizes, filter, out_backprop, attrs)
+
+
+conv3d_backprop_input = define(
+    Op(
+        "conv3d_backprop_input",
+        "Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T; T: FLOAT,"
+        f" {CONV3D_ATTRS}, Tshape: INDEX = i32) -> output: T",
+        infer=lambda c: _infer_backprop(c, 5, depthwise=False),
+        lowering=lambda node: _lower_backprop(node, depthwise=False),
+        reference=_conv3d_backprop_input,
+        examples=(
+            'i32[5]=[1,4,6,8,3] T[3,3,3,3,2] T[1,2,3,4,2]; strides=[1,2,2,2,1], padding="SAME"',
+            "i64[5]=[1,5,5,5,1] T[2,2,2,1,3] T[1,4,4,4,3]; strides=[1,1,1,1,1],"
+            ' padding="VALID", Tshape=i64',
+        ),
+    )
+)
