@@ -1,0 +1,162 @@
+"""Plain values -> AttrValue and TensorProto, as TensorFlow's own Python encodes them.
+
+In: values of graph/attrs.py. Out: messages. Part of graph/export.py: protobuf stays inside the two.
+Invariant: the same value always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import UsageError
+from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
+from flowc.graph.shape import TensorShape
+from flowc.proto.graph_pb2 import AttrValue
+from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
+
+_FIELDS: dict[DType, str] = {
+    dtypes.f32: "float_val",
+    dtypes.f64: "double_val",
+    dtypes.i64: "int64_val",
+    dtypes.u32: "uint32_val",
+    dtypes.u64: "uint64_val",
+    dtypes.bool_: "bool_val",
+    dtypes.f16: "half_val",
+    dtypes.bf16: "half_val",
+    dtypes.c64: "scomplex_val",
+    dtypes.c128: "dcomplex_val",
+}  # every other number goes into int_val
+_LIST_FIELDS = {bool: "b", int: "i", float: "f", bytes: "s"}
+
+
+def fill_shape(proto: TensorShapeProto, sizes: Sequence[int | None] | None) -> None:
+    """Writes a shape: -1 for an unknown size, `unknown_rank` for None."""
+    if sizes is None:
+        proto.unknown_rank = True
+        return
+    for size in sizes:
+        proto.dim.add(size=-1 if size is None else int(size))
+
+
+def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
+    """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field, more of
+    them as raw little-endian content, strings one by one."""
+    array = np.asarray(value)
+    dtype = dtype or dtypes.as_dtype(array.dtype)
+    proto = TensorProto(dtype=dtype.enum)  # type: ignore[arg-type]
+    proto.tensor_shape.SetInParent()
+    fill_shape(proto.tensor_shape, array.shape)
+    if dtype is dtypes.string:
+        proto.string_val.extend(_as_bytes(v) for v in array.reshape(-1))
+    elif not dtype.size:
+        _fill_handles(proto, array, dtype)
+    elif array.size > 1:
+        little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        proto.tensor_content = np.ascontiguousarray(little).tobytes()
+    elif array.size == 1:
+        getattr(proto, _FIELDS.get(dtype, "int_val")).extend(_scalar(array, dtype))
+    return proto
+
+
+def _scalar(array: np.ndarray, dtype: DType) -> list[Any]:
+    if dtype.is_complex:
+        element = array.reshape(-1)[0]
+        return [element.real.item(), element.imag.item()]
+    if dtype in (dtypes.f16, dtypes.bf16):
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint16).tolist()
+    return [array.reshape(-1)[0].item()]
+
+
+def _fill_handles(proto: TensorProto, array: np.ndarray, dtype: DType) -> None:
+    field = proto.resource_handle_val if dtype is dtypes.resource else proto.variant_val
+    for handle in array.reshape(-1):
+        if handle is None:
+            raise UsageError(f"a {dtype} without a handle cannot be written")
+        field.add().MergeFromString(handle.SerializeToString())
+
+
+def _as_bytes(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def attr_value(value: Any, where: str = "") -> AttrValue:
+    """The AttrValue of a plain value. Raises `UsageError` for what no attribute can hold."""
+    proto = AttrValue()
+    if isinstance(value, list):
+        proto.list.SetInParent()
+        for item in value:
+            _append(proto.list, item, where)
+        return proto
+    field, plain = _classified(value, where)
+    if field in ("shape", "tensor", "func"):
+        _fill_message(getattr(proto, field), field, plain, where)
+        getattr(proto, field).SetInParent()
+    else:
+        setattr(proto, field, plain)
+    return proto
+
+
+def _append(values: Any, item: Any, where: str) -> None:
+    field, plain = _classified(item, where)
+    if field == "placeholder":
+        raise UsageError(f"{where}: a list cannot hold {item!r}")
+    if field in ("shape", "tensor", "func"):
+        _fill_message(getattr(values, field).add(), field, plain, where)
+    else:
+        getattr(values, field).append(plain)
+
+
+def _classified(value: Any, where: str) -> tuple[str, Any]:
+    """(field of AttrValue, what goes there)."""
+    match value:
+        case None | tuple() | TensorShape():
+            return "shape", value.sizes if isinstance(value, TensorShape) else value
+        case DType():
+            return "type", value.enum
+        case np.ndarray():
+            return "tensor", value
+        case FunctionRef():
+            return "func", value
+        case AttrPlaceholder(name):
+            return "placeholder", name
+        case str():
+            return "s", value.encode()
+        case np.generic():
+            return _classified(value.item(), where)
+    field = _LIST_FIELDS.get(type(value))
+    if field is None:
+        raise UsageError(f"{where}: no attribute can hold {value!r} ({type(value).__name__})")
+    return field, value
+
+
+def _fill_message(proto: Any, field: str, value: Any, where: str) -> None:
+    match field:
+        case "shape":
+            fill_shape(proto, value)
+        case "tensor":
+            proto.CopyFrom(tensor_proto(value))
+        case "func":
+            proto.name = value.name
+            fill_attrs(proto.attr, value.attrs, where)
+
+
+def fill_attrs(target: Any, attrs: Mapping[str, Any], where: str) -> None:
+    """Writes attributes into a map of AttrValues that may hold some of them already: those that a file
+    gave go back as they came."""
+    for name in [n for n in target if n not in attrs]:
+        del target[name]
+    for name in attrs:
+        encoded = attrs.encoded(name) if isinstance(attrs, Attrs) else None
+        if encoded is None:
+            target[name].CopyFrom(attr_value(attrs[name], f"{where}, attr {name!r}"))
+        elif isinstance(encoded, AttrValue):
+            target[name].CopyFrom(encoded)
+        else:  # a tensor whose content is still in its file
+            tensor = target[name].tensor
+            tensor.CopyFrom(encoded.proto)
+            tensor.tensor_content = bytes(encoded.content)

@@ -1,0 +1,196 @@
+"""Graph -> GraphDef and MetaGraphDef.
+
+In: a Graph, built here or imported. Out: messages that TensorFlow loads.
+Invariant: deterministic; what came from a file and was not changed goes back byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowc.errors import UsageError
+from flowc.graph.encode import attr_value, fill_attrs, fill_shape
+from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
+from flowc.graph.graph import Graph
+from flowc.graph.operation import Operation
+from flowc.graph.shape import TensorShape
+from flowc.graph.signature import Signature, TensorInfo
+from flowc.graph.tensor import Tensor
+from flowc.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
+from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
+from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
+from flowc.proto.tensor_pb2 import VersionDef
+
+META_GRAPH_FIELDS_KEPT = ("meta_info_def", "saver_def", "asset_file_def", "object_graph_def")
+
+
+def tensor_name(tensor: Tensor) -> str:
+    """A tensor as node inputs name it: output 0 by the operation's name alone."""
+    name = tensor.op.name
+    return f"{name}:{tensor.value_index}" if tensor.value_index else name
+
+
+def operation_to_node_def(op: Operation, add_shapes: bool = False) -> NodeDef:
+    """The NodeDef of an operation."""
+    node = NodeDef()
+    _fill_node(node, op, add_shapes)
+    return node
+
+
+def _fill_node(node: NodeDef, op: Operation, add_shapes: bool) -> None:
+    if op.encoded is not None:
+        node.CopyFrom(op.encoded)
+        del node.input[:]
+    node.name = op.name
+    node.op = op.type
+    node.device = op.device
+    node.input.extend(tensor_name(t) for t in op.inputs)
+    node.input.extend(f"^{c.name}" for c in op.control_inputs)
+    fill_attrs(node.attr, op.attrs, f"node {op.name!r}")
+    if add_shapes and op.outputs:
+        shapes: list[Any] = [t.shape for t in op.outputs]
+        node.attr["_output_shapes"].CopyFrom(attr_value(shapes))
+
+
+def graph_to_graph_def(
+    graph: Graph, from_version: int | None = None, add_shapes: bool = False
+) -> GraphDef:
+    """The GraphDef of a graph: of all of it, or of the operations added after `from_version`."""
+    graph_def = GraphDef()
+    if graph.encoded is not None:
+        graph_def.CopyFrom(graph.encoded)
+    del graph_def.library.function[:]
+    versions = VersionDef(
+        producer=graph.versions.producer,
+        min_consumer=graph.versions.min_consumer,
+        bad_consumers=graph.versions.bad_consumers,
+    )
+    if graph_def.versions != versions:  # an old file may say nothing of versions
+        graph_def.versions.CopyFrom(versions)
+    for op in graph.get_operations()[from_version or 0 :]:
+        _fill_node(graph_def.node.add(), op, add_shapes)
+    for function in graph.functions.values():
+        graph_def.library.function.add().CopyFrom(function_to_def(function))
+    if graph.encoded is None:
+        for function in graph.functions.values():
+            if function.gradient is not None:
+                graph_def.library.gradient.add(
+                    function_name=function.name, gradient_func=function.gradient
+                )
+    if not graph_def.library.ByteSize():
+        if graph.encoded is None or not graph.encoded.HasField("library"):
+            graph_def.ClearField("library")
+    return graph_def
+
+
+def function_to_def(function: Function) -> FunctionDef:
+    """The FunctionDef of a function."""
+    if function.encoded is not None:
+        return function.encoded
+    definition = FunctionDef()
+    signature = definition.signature
+    signature.name = function.name
+    signature.is_stateful = function.is_stateful
+    where = f"function {function.name!r}"
+    for index, arg in enumerate(function.args):
+        _fill_arg(signature.input_arg.add(), arg)
+        if arg.attrs:
+            fill_attrs(definition.arg_attr[index].attr, arg.attrs, where)
+    fill_attrs(definition.attr, function.attrs, where)
+    for node in function.body.nodes:
+        _fill_body_node(definition.node_def.add(), node, function)
+    for result, reference in zip(function.results, function.body.results, strict=True):
+        _fill_arg(signature.output_arg.add(), result)
+        definition.ret[result.name] = _reference(reference, function)
+    for name in function.body.control_results:
+        signature.control_output.append(name)
+        definition.control_ret[name] = name
+    return definition
+
+
+def _fill_arg(proto: OpDef.ArgDef, arg: FunctionArg) -> None:
+    proto.name = arg.name
+    if arg.dtype is not None:
+        proto.type = arg.dtype.enum  # type: ignore[assignment]
+    proto.type_attr = arg.type_attr
+    proto.number_attr = arg.number_attr
+    proto.type_list_attr = arg.type_list_attr
+    proto.is_ref = arg.is_ref
+
+
+def _reference(reference: InputRef, function: Function) -> str:
+    if reference[0] == "arg":
+        return function.args[reference[1]].name
+    return ":".join(str(part) for part in reference[1:])
+
+
+def _fill_body_node(proto: NodeDef, node: BodyNode, function: Function) -> None:
+    proto.name = node.name
+    proto.op = node.op_type
+    proto.device = node.device
+    proto.input.extend(_reference(r, function) for r in node.inputs)
+    proto.input.extend(f"^{name}" for name in node.control_inputs)
+    fill_attrs(proto.attr, node.attrs, f"node {node.name!r} of function {function.name!r}")
+
+
+def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
+    """The MetaGraphDef of a graph: nodes, collections, signatures; for an imported graph also what its
+    file says of saver, assets and objects."""
+    meta = MetaGraphDef()
+    source = getattr(graph.source, "meta_graph", None)
+    if source is not None:
+        for field in META_GRAPH_FIELDS_KEPT:
+            if source.HasField(field) if field != "asset_file_def" else source.asset_file_def:
+                getattr(meta, field).MergeFrom(getattr(source, field))
+    meta.graph_def.CopyFrom(graph_to_graph_def(graph))
+    if source is None:
+        ops = sorted({op.type for op in graph.get_operations()})
+        meta.meta_info_def.stripped_op_list.op.extend(OpDef(name=name) for name in ops)
+    for name in graph.get_all_collection_keys():
+        collection = _collection_def(graph.collections[name])
+        if collection is not None:
+            meta.collection_def[name].CopyFrom(collection)
+    for name, signature in graph.signatures.items():
+        meta.signature_def[name].CopyFrom(_signature_def(signature))
+    return meta
+
+
+def _collection_def(values: list[Any]) -> CollectionDef | None:
+    """A collection in the form that its items have, or None where no form holds them."""
+    collection = CollectionDef()
+    plain = [v.to_proto() if hasattr(v, "to_proto") else v for v in values]
+    if all(isinstance(v, Tensor | Operation | str) for v in plain):
+        collection.node_list.value.extend(v if isinstance(v, str) else v.name for v in plain)
+    elif all(hasattr(v, "SerializeToString") or isinstance(v, bytes) for v in plain):
+        collection.bytes_list.value.extend(
+            v if isinstance(v, bytes) else v.SerializeToString() for v in plain
+        )
+    elif all(isinstance(v, int) for v in plain):
+        collection.int64_list.value.extend(plain)
+    elif all(isinstance(v, int | float) for v in plain):
+        collection.float_list.value.extend(plain)
+    else:
+        return None
+    return collection
+
+
+def _signature_def(signature: Signature) -> SignatureDef:
+    found = SignatureDef(method_name=signature.method)
+    for target, infos in ((found.inputs, signature.inputs), (found.outputs, signature.outputs)):
+        for name, info in infos.items():
+            _fill_tensor_info(target[name], info)
+    return found
+
+
+def _fill_tensor_info(proto: TensorInfoDef, info: TensorInfo) -> None:
+    if info.dtype is not None:
+        proto.dtype = info.dtype.enum  # type: ignore[assignment]
+    fill_shape(proto.tensor_shape, TensorShape(info.shape).sizes)
+    if not info.parts:
+        proto.name = info.name
+        return
+    if set(info.parts) != {"values", "indices", "dense_shape"}:
+        raise UsageError(f"a composite tensor of {sorted(info.parts)} cannot be written")
+    proto.coo_sparse.values_tensor_name = info.parts["values"]
+    proto.coo_sparse.indices_tensor_name = info.parts["indices"]
+    proto.coo_sparse.dense_shape_tensor_name = info.parts["dense_shape"]

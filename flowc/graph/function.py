@@ -1,0 +1,99 @@
+"""Functions of a graph: what `PartitionedCall`, `While`, `If` and other ops call by name.
+
+In: parsed records from the importer or from builders. Out: `Function`.
+Invariant: names stay as TensorFlow writes them; a reference into a node's output list is
+resolved with that op's signature by whoever inlines the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from flowc.dtypes import DType
+from flowc.graph.attrs import Attrs
+
+ArgRef = tuple[Literal["arg"], int]
+NodeRef = tuple[Literal["node"], str, str, int]
+InputRef = ArgRef | NodeRef
+"""`("arg", i)`: the function's i-th tensor argument. `("node", node, output_arg, k)`: the k-th tensor
+of the output argument `output_arg` (its name in the op's signature) of a node of the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionArg:
+    """One argument or result of a function's signature. `dtype` is None where an attr of the
+    function decides it: `type_attr` names the attr."""
+
+    name: str
+    dtype: DType | None
+    type_attr: str = ""
+    is_ref: bool = False
+    number_attr: str = ""
+    type_list_attr: str = ""
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyNode:
+    """One node of a function's body. `control_inputs` name nodes of the body; arguments that stand
+    as control inputs (they order nothing) are left out."""
+
+    name: str
+    op_type: str
+    inputs: tuple[InputRef, ...]
+    control_inputs: tuple[str, ...]
+    attrs: Attrs
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionBody:
+    """`results`: for each result of the signature, in order, where its tensor comes from.
+    `control_results`: the nodes that have to run even if no result needs them."""
+
+    nodes: tuple[BodyNode, ...]
+    results: tuple[InputRef, ...]
+    control_results: tuple[str, ...]
+
+
+class Function:
+    """A function: signature, attrs, and a body that is parsed when first asked for.
+
+    `encoded` is the definition as its file has it (None for a function made here), so that it is
+    written back byte for byte. `gradient`: the name of the function that is its gradient, or None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: tuple[FunctionArg, ...],
+        results: tuple[FunctionArg, ...],
+        body: Callable[[], FunctionBody],
+        attrs: Attrs | None = None,
+        *,
+        is_stateful: bool = False,
+        encoded: Any = None,
+    ) -> None:
+        self.name = name
+        self.args = args
+        self.results = results
+        self.attrs = attrs if attrs is not None else Attrs()
+        self.is_stateful = is_stateful
+        self.encoded = encoded
+        self.gradient: str | None = None
+        self._body = body
+
+    @cached_property
+    def body(self) -> FunctionBody:
+        return self._body()
+
+    @property
+    def control_outputs(self) -> tuple[str, ...]:
+        return self.body.control_results
+
+    def __repr__(self) -> str:
+        args = ", ".join(f"{a.name}: {a.dtype or a.type_attr}" for a in self.args)
+        return f"<Function {self.name}({args})>"

@@ -1,0 +1,339 @@
+"""The Graph: what the user wrote, shaped as TensorFlow shapes it, mutable while it is built.
+
+In: the importer and the Python API. Out: `as_graph_def`, and extraction into a Computation.
+Invariant: operations stand in the order in which they were made or read; names are unique; every
+input of an operation belongs to the same graph.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.graph.attrs import Attrs
+from flowc.graph.default import default_graph
+from flowc.graph.function import Function
+from flowc.graph.naming import Names
+from flowc.graph.operation import Operation
+from flowc.graph.scopes import ControlScope, DeviceFunction, Scopes
+from flowc.graph.signature import Signature
+from flowc.graph.tensor import Tensor
+
+PRODUCER = 2474  # the GraphDef version that flowc writes: that of TensorFlow 2.21
+
+
+@dataclass(slots=True)
+class Versions:
+    """The versions of a GraphDef: who wrote it, and who may read it."""
+
+    producer: int = PRODUCER
+    min_consumer: int = 0
+    bad_consumers: tuple[int, ...] = ()
+
+
+class Graph:
+    """Operations by name, functions, collections and the scopes that new operations are made in.
+
+    `signatures`: those of a saved model. `variable_values`: name of a variable's operation -> its
+    value in the checkpoint (read when asked for). `source`: where an imported graph came from.
+    """
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.scopes = Scopes()
+        self.functions: dict[str, Function] = {}
+        self.signatures: dict[str, Signature] = {}
+        self.variable_values: Mapping[str, np.ndarray] = {}
+        self.versions = Versions()
+        self.seed: int | None = None
+        self.source: Any = None
+        self.encoded: Any = None  # what a file says beyond nodes and functions, for writing back
+        self.control_flow_context: Any = None
+        self.collections: dict[Any, list[Any]] = {}
+        self._ops: dict[str, Operation] = {}
+        self._finalized = False
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Any] = set()
+        self._lock = threading.RLock()
+
+    # Operations
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor] = (),
+        attrs: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        control_inputs: Iterable[Operation] = (),
+        output_types: Sequence[tuple[DType, Any]] | None = None,
+        ref_outputs: Collection[int] = (),
+    ) -> Operation:
+        """Adds an operation, in the scopes that the graph is in.
+
+        `output_types`: (dtype, shape or None) of each output; without them, the op's record decides.
+        `name`: made unique; one that ends with a slash is taken as it is. Raises `RuntimeError` once
+        the graph is finalized, `ValueError` for a bad name or an input of another graph.
+        """
+        with self._lock:
+            self._check_not_finalized()
+            for tensor in inputs:
+                if not isinstance(tensor, Tensor):
+                    raise TypeError(f"Input of {op_type} is no Tensor: {tensor!r}")
+                if tensor.graph is not self:
+                    raise ValueError(f"{tensor} must be from the same graph as {name or op_type}")
+            full_name = self.names.op_name(name or op_type)
+            if full_name in self._ops:
+                raise ValueError(f"Duplicate node name in graph: '{full_name}'")
+            op = Operation(self, op_type, full_name, Attrs(self._scoped_attrs(op_type, attrs)))
+            op.set_inputs(inputs)
+            op.set_control_inputs((*control_inputs, *self.scopes.control_inputs(inputs)))
+            if output_types is not None:
+                op.set_output_types(output_types, ref_outputs)
+            self._place(op)
+            self._ops[full_name] = op
+            self.scopes.created(op)
+            context = op.control_flow_context = self.control_flow_context
+            if context is not None:
+                context.add_op(op)
+            return op
+
+    def _scoped_attrs(self, op_type: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+        found = dict(self.scopes.attrs)
+        found.update(attrs or {})
+        if op_type in self.scopes.gradient_overrides:
+            override = self.scopes.gradient_overrides[op_type]
+            found.setdefault("_gradient_op_type", override.encode())
+        return found
+
+    def _place(self, op: Operation) -> None:
+        op.device = self.scopes.device_of(op)
+        if not self.scopes.colocations:
+            return
+        groups = {group for other in self.scopes.colocations for group in other.colocation_groups()}
+        groups.update(op.attrs.get("_class", ()))
+        op.attrs["_class"] = sorted(groups)
+        device = self.scopes.colocations[-1].device
+        if device:
+            op.device = device
+
+    def add_read_operation(self, op: Operation) -> None:
+        """Adds an operation that an importer made under its full name. The caller sets its inputs.
+        Raises `ValueError` where the name is taken."""
+        self._check_not_finalized()
+        if op.name in self._ops:
+            raise ValueError(f"Duplicate node name in graph: '{op.name}'")
+        self._ops[op.name] = op
+        self.names.take(op.name)
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def finalize(self) -> None:
+        """Makes the graph read-only: adding an operation raises `RuntimeError` from now on."""
+        self._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        return self._finalized
+
+    @property
+    def version(self) -> int:
+        """Grows with every operation that is added."""
+        return len(self._ops)
+
+    @property
+    def graph_def_versions(self) -> Versions:
+        return self.versions
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ops
+
+    def get_operations(self) -> list[Operation]:
+        return list(self._ops.values())
+
+    # Looking things up
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """The Tensor or Operation that `obj` is or names. Raises `KeyError` for an unknown name,
+        `ValueError` for a name of the wrong kind or another graph's element, `TypeError` else."""
+        if hasattr(obj, "_as_graph_element"):
+            obj = obj._as_graph_element()
+        wanted = " or ".join(
+            w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok
+        )
+        if isinstance(obj, str):
+            return self._named_element(obj, allow_tensor, allow_operation, wanted)
+        if (isinstance(obj, Tensor) and allow_tensor) or (
+            isinstance(obj, Operation) and allow_operation
+        ):
+            if obj.graph is not self:
+                kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
+                raise ValueError(f"{kind} {obj!r} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+
+    def _named_element(self, name: str, tensors: bool, operations: bool, wanted: str) -> Any:
+        if ":" in name:
+            if not tensors:
+                raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a {wanted}.")
+            return self._tensor_named(name)
+        if not operations:
+            if name in self._ops:
+                raise ValueError(
+                    f"The name {name!r} refers to an Operation, not a {wanted}. Tensor names must "
+                    'be of the form "<op_name>:<output_index>".'
+                )
+            raise ValueError(
+                f"The name {name!r} looks like an (invalid) Operation name, not a {wanted}. Tensor "
+                'names must be of the form "<op_name>:<output_index>".'
+            )
+        if name not in self._ops:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return self._ops[name]
+
+    def _tensor_named(self, name: str) -> Tensor:
+        op_name, _, index = name.partition(":")
+        if not re.fullmatch(r"\d{1,9}", index) or not op_name:
+            raise ValueError(
+                f"The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor "
+                'names must be of the form "<op_name>:<output_index>".'
+            )
+        op = self._ops.get(op_name)
+        if op is None:
+            raise KeyError(
+                f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                f"{op_name!r}, does not exist in the graph."
+            )
+        count = len(op.outputs)
+        if int(index) >= count:
+            raise KeyError(
+                f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                f"{op_name!r}, exists but only has {count} outputs."
+            )
+        return op.output(int(index))
+
+    # Names and scopes
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        return self.names.unique(name, mark_as_used)
+
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
+        """Prefixes new names with `name/`; yields the full prefix."""
+        return self.names.within(name)
+
+    def get_name_scope(self) -> str:
+        return self.names.scope
+
+    def as_default(self) -> AbstractContextManager[Graph]:
+        return default_graph(self)
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[ControlScope]:
+        """New operations wait for `control_inputs` (operations or tensors); None clears outer blocks
+        and leaves the control-flow context."""
+        if control_inputs is None:
+            context, self.control_flow_context = self.control_flow_context, None
+            try:
+                with self.scopes.controlled(None) as scope:
+                    yield scope
+            finally:
+                self.control_flow_context = context
+            return
+        elements = [self.as_graph_element(c) for c in control_inputs]
+        ops = [e.op if isinstance(e, Tensor) else e for e in elements]
+        with self.scopes.controlled(list(dict.fromkeys(ops))) as scope:
+            yield scope
+
+    def device(self, device: str | DeviceFunction | None) -> AbstractContextManager[None]:
+        return self.scopes.placed(device)
+
+    def colocate_with(
+        self, op: Operation | Tensor | None, ignore_existing: bool = False
+    ) -> AbstractContextManager[None]:
+        element = None if op is None else self.as_graph_element(op)
+        target = element.op if isinstance(element, Tensor) else element
+        return self.scopes.colocated(target, ignore_existing)
+
+    def attr_scope(self, attrs: Mapping[str, Any]) -> AbstractContextManager[None]:
+        return self.scopes.with_attrs(attrs)
+
+    def gradient_override_map(self, overrides: Mapping[str, str]) -> AbstractContextManager[None]:
+        return self.scopes.overriding_gradients(overrides)
+
+    def container(self, name: str) -> AbstractContextManager[str]:
+        return self.scopes.in_container(name)
+
+    # Collections
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        self._check_not_finalized()
+        self.collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Iterable[Any] | str, value: Any) -> None:
+        names = (names,) if isinstance(names, str) else dict.fromkeys(names)
+        for name in names:
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself, so that changes count."""
+        return self.collections.setdefault(name, [])
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of a collection; with `scope`, the items whose name it matches from the start."""
+        found = list(self.collections.get(name, ()))
+        if scope is None:
+            return found
+        pattern = re.compile(scope)
+        return [item for item in found if hasattr(item, "name") and pattern.match(item.name)]
+
+    def get_all_collection_keys(self) -> list[str]:
+        return [key for key in self.collections if isinstance(key, str)]
+
+    def clear_collection(self, name: Any) -> None:
+        self._check_not_finalized()
+        self.collections.pop(name, None)
+
+    # Feeding and fetching
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, element: Tensor | Operation) -> None:
+        self._unfetchable.add(element)
+
+    def is_fetchable(self, element: Tensor | Operation) -> bool:
+        return element not in self._unfetchable
+
+    # Writing
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a GraphDef message: all of it, or what came after `from_version`."""
+        from flowc.graph.export import graph_to_graph_def
+
+        return graph_to_graph_def(self, from_version, add_shapes)
+
+    def __repr__(self) -> str:
+        return f"<flowc.Graph of {len(self._ops)} operations>"

@@ -1,0 +1,155 @@
+"""An operation of a Graph: a node with inputs, attributes and outputs.
+
+In: made by `Graph.create_op` or by the importer. Out: what builders, extraction and export read.
+Invariant: `inputs` and the consumer lists of their operations always agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from flowc.dtypes import DType
+from flowc.graph.attrs import Attrs
+from flowc.graph.shape import TensorShape
+from flowc.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flowc.graph.graph import Graph
+
+
+def set_method(name: str, function: Callable[..., Any]) -> None:
+    """Gives `Operation` a method that a layer above provides, such as `run`."""
+    setattr(Operation, name, function)
+
+
+class Operation:
+    """One node. `attrs` maps names to plain values (attrs.py); `device` is a TensorFlow device name
+    or empty; `control_flow_context` belongs to the control-flow builders."""
+
+    __slots__ = (
+        "__weakref__",
+        "_consumers",
+        "_control_inputs",
+        "_inputs",
+        "_outputs",
+        "attrs",
+        "control_flow_context",
+        "device",
+        "encoded",
+        "graph",
+        "name",
+        "traceback",
+        "type",
+    )
+
+    def __init__(self, graph: Graph, op_type: str, name: str, attrs: Attrs) -> None:
+        self.graph = graph
+        self.type = op_type
+        self.name = name
+        self.attrs = attrs
+        self.device = ""
+        self.control_flow_context: Any = None
+        self.traceback: Any = None
+        self.encoded: Any = None  # what a file says of the node beyond its attrs, for writing back
+        self._inputs: tuple[Tensor, ...] = ()
+        self._control_inputs: tuple[Operation, ...] = ()
+        self._outputs: list[Tensor | None] = []
+        self._consumers: list[Operation] = []
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self._inputs
+
+    @property
+    def control_inputs(self) -> tuple[Operation, ...]:
+        return self._control_inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The outputs that the op's record declares; without a record, those known so far."""
+        declared = None if self._outputs and None not in self._outputs else self.declared_outputs()
+        known = len(self._outputs)
+        return [self.output(k) for k in range(max(known, len(declared or ())))]
+
+    def output(self, index: int) -> Tensor:
+        """Output `index`. The caller answers for its existence where the op has no record."""
+        outputs = self._outputs
+        if index >= len(outputs):
+            outputs.extend([None] * (index + 1 - len(outputs)))
+        found = outputs[index]
+        if found is None:
+            found = outputs[index] = Tensor(self, index)
+        return found
+
+    def set_output_types(
+        self, types: Iterable[tuple[DType, Any]], refs: Iterable[int] = ()
+    ) -> None:
+        """Fixes the outputs: (dtype, shape or None) each, `refs` the indices that are references."""
+        refs = frozenset(refs)
+        self._outputs = [
+            Tensor(self, k, dtype, TensorShape(shape), k in refs)
+            for k, (dtype, shape) in enumerate(types)
+        ]
+
+    def declared_outputs(self) -> list[tuple[DType | None, bool]] | None:
+        """(dtype, is a reference) of each output by the op's record and this node's attrs, or None
+        where flowc has no record of the op."""
+        from flowc.graph.records import output_types
+
+        return output_types(self.type, self.attrs)
+
+    def set_inputs(self, inputs: Iterable[Tensor]) -> None:
+        """Replaces all inputs."""
+        for tensor in self._inputs:
+            tensor.op._consumers.remove(self)
+        self._inputs = tuple(inputs)
+        for tensor in self._inputs:
+            tensor.op._consumers.append(self)
+
+    def update_input(self, index: int, tensor: Tensor) -> None:
+        """Replaces one input (loops close their back edges with this)."""
+        if tensor.graph is not self.graph:
+            raise ValueError(f"{tensor} must be from the same graph as {self!r}")
+        changed = list(self._inputs)
+        changed[index] = tensor
+        self.set_inputs(changed)
+
+    def set_control_inputs(self, operations: Iterable[Operation]) -> None:
+        """Replaces all control inputs; one that is named twice is kept once."""
+        self._control_inputs = tuple(dict.fromkeys(operations))
+
+    def add_control_inputs(self, operations: Iterable[Operation]) -> None:
+        self.set_control_inputs((*self._control_inputs, *operations))
+
+    def consumers_of(self, tensor: Tensor) -> list[Operation]:
+        return [op for op in dict.fromkeys(self._consumers) if tensor in op._inputs]
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attr. Raises `ValueError` where the node has none of that name."""
+        try:
+            return self.attrs[name]
+        except KeyError:
+            message = f"Operation '{self.name}' has no attr named '{name}'."
+            raise ValueError(message) from None
+
+    def colocation_groups(self) -> list[bytes]:
+        """The `loc:@name` groups: the operation's own where it names no other."""
+        groups = [g for g in self.attrs.get("_class", []) if g.startswith(b"loc:@")]
+        return groups or [b"loc:@" + self.name.encode()]
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as a NodeDef message."""
+        from flowc.graph.export import operation_to_node_def
+
+        return operation_to_node_def(self)
+
+    def values(self) -> tuple[Tensor, ...]:
+        return tuple(self.outputs)
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"

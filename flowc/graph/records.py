@@ -1,0 +1,57 @@
+"""What the op records say of a node's outputs.
+
+In: an op type and the node's attrs. Out: dtypes, or None where flowc has no record of the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flowc.dtypes import DType
+from flowc.errors import InvalidModelError
+from flowc.ir.signature import REQUIRED, Arg, Signature
+
+
+def signature_of(op_type: str) -> Signature | None:
+    """The signature of a TensorFlow op type, or None where flowc has no record of it."""
+    import flowc.ops  # noqa: F401  (defines the records; not needed to build a graph, so late)
+    from flowc.ir.op import tf_op
+
+    record = tf_op(op_type)
+    return None if record is None else record.signature
+
+
+def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]] | None:
+    """(dtype, is a reference) of each output; dtype is None where the deciding attr is missing."""
+    signature = signature_of(op_type)
+    if signature is None:
+        return None
+    found: list[tuple[DType | None, bool]] = []
+    for arg in signature.outputs:
+        found.extend((dtype, arg.is_ref) for dtype in _arg_types(arg, signature, attrs))
+    return found
+
+
+def _attr(name: str, signature: Signature, attrs: Mapping[str, Any]) -> Any:
+    if name in attrs:
+        return attrs[name]
+    declared = signature.attrs.get(name)
+    return None if declared is None or declared.default is REQUIRED else declared.default
+
+
+def _arg_types(arg: Arg, signature: Signature, attrs: Mapping[str, Any]) -> list[DType | None]:
+    if arg.is_list and arg.type_attr is not None:
+        return list(_attr(arg.type_attr, signature, attrs) or ())
+    dtype = arg.dtype
+    if dtype is None and arg.type_attr is not None:
+        dtype = _attr(arg.type_attr, signature, attrs)
+    if arg.number_attr is None:
+        return [dtype]
+    count = _attr(arg.number_attr, signature, attrs)
+    if not isinstance(count, int) or not 0 <= count <= 1 << 20:
+        raise InvalidModelError(
+            f"attr {arg.number_attr!r} of a {signature.name} node counts its outputs: expected a "
+            f"number of at most 2^20, found {count!r}"
+        )
+    return [dtype] * count

@@ -1,0 +1,128 @@
+"""What a `with` block of the graph-building API adds to the operations made inside it.
+
+In: control dependencies, devices, colocation, attrs. Out: what `Graph.create_op` asks of them.
+Invariant: leaving a block restores what was before, also after an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from flowc.graph.device import merge_devices
+
+if TYPE_CHECKING:
+    from flowc.graph.operation import Operation
+    from flowc.graph.tensor import Tensor
+
+DeviceFunction = Callable[["Operation"], str]
+
+
+class ControlScope:
+    """One `control_dependencies` block: what it waits for, and what was made inside it."""
+
+    def __init__(self, inputs: list[Operation]) -> None:
+        self.inputs = inputs
+        self.seen: set[Operation] = set()
+
+
+class Scopes:
+    """The blocks that a graph is in, innermost last."""
+
+    def __init__(self) -> None:
+        self.controls: list[ControlScope] = []
+        self.devices: list[str | DeviceFunction | None] = []
+        self.colocations: list[Operation] = []
+        self.attrs: dict[str, Any] = {}
+        self.gradient_overrides: dict[str, str] = {}
+        self.container = ""
+
+    def control_inputs(self, inputs: Iterable[Tensor]) -> list[Operation]:
+        """The control inputs of a new operation. A block whose own operations feed it is left out:
+        they wait already."""
+        made_of = {tensor.op for tensor in inputs}
+        found: list[Operation] = []
+        for scope in self.controls:
+            if made_of.isdisjoint(scope.seen):
+                found.extend(op for op in scope.inputs if op not in made_of)
+        return found
+
+    def created(self, op: Operation) -> None:
+        for scope in self.controls:
+            scope.seen.add(op)
+
+    def device_of(self, op: Operation) -> str:
+        """The device of a new operation: the innermost block's fields, completed by outer ones."""
+        device = op.device
+        for entry in reversed(self.devices):
+            if entry is None:
+                break
+            outer = entry(op) if callable(entry) else entry
+            device = merge_devices(outer or "", device)
+        return device
+
+    @contextmanager
+    def controlled(self, inputs: list[Operation] | None) -> Iterator[ControlScope]:
+        """None clears every outer block."""
+        outer = self.controls
+        scope = ControlScope(inputs or [])
+        self.controls = [*(outer if inputs is not None else ()), scope]
+        try:
+            yield scope
+        finally:
+            self.controls = outer
+
+    @contextmanager
+    def placed(self, device: str | DeviceFunction | None) -> Iterator[None]:
+        if isinstance(device, str):
+            device = merge_devices("", device)
+        outer = self.devices
+        self.devices = [*outer, device]
+        try:
+            yield
+        finally:
+            self.devices = outer
+
+    @contextmanager
+    def colocated(self, op: Operation | None, ignore_existing: bool) -> Iterator[None]:
+        """New operations go with `op`; None clears outer blocks. Inside, device blocks around it do
+        not count."""
+        outer, devices = self.colocations, self.devices
+        self.colocations = [] if op is None or ignore_existing else list(outer)
+        if op is not None:
+            self.colocations.append(op)
+            self.devices = []
+        try:
+            yield
+        finally:
+            self.colocations, self.devices = outer, devices
+
+    @contextmanager
+    def with_attrs(self, attrs: Mapping[str, Any]) -> Iterator[None]:
+        """Attrs that every new operation gets; None takes away what an outer block gives."""
+        outer = self.attrs
+        merged = {**outer, **attrs}
+        self.attrs = {name: value for name, value in merged.items() if value is not None}
+        try:
+            yield
+        finally:
+            self.attrs = outer
+
+    @contextmanager
+    def overriding_gradients(self, overrides: Mapping[str, str]) -> Iterator[None]:
+        outer = self.gradient_overrides
+        self.gradient_overrides = {**outer, **overrides}
+        try:
+            yield
+        finally:
+            self.gradient_overrides = outer
+
+    @contextmanager
+    def in_container(self, name: str) -> Iterator[str]:
+        outer = self.container
+        self.container = name
+        try:
+            yield name
+        finally:
+            self.container = outer

@@ -1,0 +1,29 @@
+"""Signatures of a saved model: named inputs and outputs, each a tensor of the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flowc.dtypes import DType
+from flowc.graph.shape import TensorShape
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """A tensor by name (`scope/op:0`). `parts`: for a sparse or composite tensor, the names of its
+    component tensors by role; `name` is then empty. `dtype` is None where the file leaves it out."""
+
+    name: str
+    dtype: DType | None
+    shape: TensorShape
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`method` is TensorFlow's method name, such as `tensorflow/serving/predict`."""
+
+    inputs: dict[str, TensorInfo]
+    outputs: dict[str, TensorInfo]
+    method: str = ""
+    defaults: dict[str, object] = field(default_factory=dict)

@@ -1,0 +1,166 @@
+"""A symbolic tensor: one output of an operation. It holds no value until a Session runs it.
+
+In: made by `Operation.output(k)`. Out: what the public API hands round.
+Invariant: one `Tensor` object per output, so identity is equality; its shape only gets more precise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flowc.dtypes import DType
+from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape, as_shape
+
+if TYPE_CHECKING:
+    from flowc.graph.graph import Graph
+    from flowc.graph.operation import Operation
+
+ShapeRule = Callable[["Operation"], "Sequence[Any] | None"]
+_shape_rule: ShapeRule | None = None
+
+
+def set_operator(name: str, function: Callable[..., Any]) -> None:
+    """Gives `Tensor` a method: an operator such as `__add__`, or `eval`. The layers above call this,
+    so that the graph does not have to know them."""
+    setattr(Tensor, name, function)
+
+
+def set_shape_rule(rule: ShapeRule) -> None:
+    """Sets the function that infers the static shapes of an operation's outputs. It is asked for
+    operations that were given none (imported ones), and returns None where it cannot say."""
+    global _shape_rule
+    _shape_rule = rule
+
+
+class Tensor:
+    """Output `value_index` of `op`. `dtype` is None where nothing says it: an imported op that flowc
+    has no record of. `is_ref`: a reference to a variable's buffer (TensorFlow's `float32_ref`)."""
+
+    __slots__ = ("__weakref__", "_dtype", "_shape", "is_ref", "op", "value_index")
+
+    __array_priority__ = 100  # NumPy leaves mixed operators to us
+
+    def __init__(
+        self,
+        op: Operation,
+        value_index: int,
+        dtype: DType | None = None,
+        shape: TensorShape | None = None,
+        is_ref: bool = False,
+    ) -> None:
+        self.op = op
+        self.value_index = value_index
+        self.is_ref = is_ref
+        self._dtype = dtype
+        self._shape = shape
+
+    @property
+    def dtype(self) -> DType | None:
+        if self._dtype is None:
+            declared = self.op.declared_outputs()
+            if declared is not None and self.value_index < len(declared):
+                self._dtype, self.is_ref = declared[self.value_index]
+        return self._dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        return self.op.device
+
+    @property
+    def name(self) -> str:
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def shape(self) -> TensorShape:
+        if self._shape is None:
+            self._shape = self._inferred_shape()
+        return self._shape
+
+    def _inferred_shape(self) -> TensorShape:
+        shapes = None if _shape_rule is None else _shape_rule(self.op)
+        if shapes is None:
+            shapes = self.op.attrs.get("_output_shapes")
+        if shapes is None or self.value_index >= len(shapes):
+            return UNKNOWN_SHAPE
+        return as_shape(shapes[self.value_index])
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Merges `shape` into the static shape. Raises `ValueError` where they contradict."""
+        given = as_shape(shape)
+        mine = self.shape
+        if not mine.is_compatible_with(given):
+            raise ValueError(_contradiction(mine, given))
+        self._shape = mine.merge_with(given)
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take this tensor, in the order in which they were made."""
+        return self.op.consumers_of(self)
+
+    def __str__(self) -> str:
+        text = f'Tensor("{self.name}"'
+        if self.shape.ndims is not None:
+            text += f", shape={self.shape}"
+        if self.dtype is not None:
+            text += f", dtype={self._tf_dtype()}"
+        if self.device:
+            text += f", device={self.device}"
+        return text + ")"
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self._tf_dtype()}>"
+
+    def _tf_dtype(self) -> str:
+        if self.dtype is None:
+            return "unknown"
+        return self.dtype.tf_name + ("_ref" if self.is_ref else "")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead "
+            "of `if t:` to test if a tensor is defined, and `tf.cond` to run operations that depend "
+            "on its value."
+        )
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            "Tensor objects are not iterable when they are symbolic: use `tf.unstack`, `tf.map_fn` "
+            "or `tf.while_loop`."
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor ({self.name}): use `tf.shape`."
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array: run it in a "
+            "Session."
+        )
+
+
+def _contradiction(mine: TensorShape, given: TensorShape) -> str:
+    """TensorFlow's own words for two static shapes that cannot both hold."""
+    a, b = mine.sizes or (), given.sizes or ()
+    if len(a) != len(b):
+        return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
+    at = next(i for i, (x, y) in enumerate(zip(a, b)) if None not in (x, y) and x != y)
+    texts = [f"[{','.join('?' if s is None else str(s) for s in sizes)}]" for sizes in (a, b)]
+    return (
+        f"Dimension {at} in both shapes must be equal, but are {a[at]} and {b[at]}. "
+        f"Shapes are {texts[0]} and {texts[1]}."
+    )

@@ -1,0 +1,92 @@
+"""Reads the tensors of a checkpoint: a bundle (V2) or tensor slices (V1), told apart by content.
+
+In: the prefix that TensorFlow was given (`model.ckpt-1000`). Out: names, dtypes, shapes, arrays.
+Invariant: the index is verified when it is opened, a tensor when it is read; numbers are views of the
+mapped file wherever their alignment allows it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import NotFoundError, did_you_mean
+from flowc.importer.checkpoint.bundle import BundleReader
+from flowc.importer.checkpoint.locate import v1_files
+from flowc.importer.checkpoint.tensor_slices import TensorSliceReader
+
+
+class _Source(Protocol):
+    shapes: dict[str, tuple[int, ...]]
+
+    def dtype(self, name: str) -> DType: ...
+
+    def read(self, name: str) -> np.ndarray: ...
+
+
+class CheckpointReader:
+    """A checkpoint that is open for reading.
+
+    Raises `NotFoundError` where there is none, `DataLossError` where a file is damaged.
+    """
+
+    def __init__(self, prefix: str | os.PathLike[str]) -> None:
+        self.prefix = str(prefix)
+        self._source = self._open()
+
+    def _open(self) -> _Source:
+        if Path(self.prefix + ".index").is_file():
+            return BundleReader(self.prefix)
+        files = v1_files(self.prefix)
+        if files:
+            return TensorSliceReader(self.prefix, files)
+        raise NotFoundError(
+            f"{self.prefix}: no checkpoint of this name (no {Path(self.prefix).name}.index beside "
+            "its data, and no V1 file)",
+            hint="give the prefix of the checkpoint, such as model.ckpt-1000, without .index",
+        )
+
+    def keys(self) -> list[str]:
+        """The names of the tensors, sorted."""
+        return list(self._source.shapes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._source.shapes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._source.shapes)
+
+    def __len__(self) -> int:
+        return len(self._source.shapes)
+
+    def has(self, name: str) -> bool:
+        return name in self._source.shapes
+
+    def dtype(self, name: str) -> DType:
+        self._check(name)
+        return self._source.dtype(name)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        self._check(name)
+        return self._source.shapes[name]
+
+    def read(self, name: str) -> np.ndarray:
+        """A tensor, read-only. Raises `NotFoundError` for an unknown name, `DataLossError` where its
+        bytes are not those that were written."""
+        self._check(name)
+        return self._source.read(name)
+
+    def _check(self, name: str) -> None:
+        if name not in self._source.shapes:
+            raise NotFoundError(
+                f"Key {name} not found in checkpoint {self.prefix}",
+                hint=did_you_mean(name, self._source.shapes),
+            )
+
+    def __repr__(self) -> str:
+        return f"<CheckpointReader {self.prefix}: {len(self)} tensors>"

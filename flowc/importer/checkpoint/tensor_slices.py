@@ -1,0 +1,101 @@
+"""Tensor slices (checkpoint V1): tables whose values are messages that hold tensors.
+
+In: the files of a checkpoint. Out: names, shapes, dtypes, arrays. Invariant: see reader.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from flowc.dtypes import DType
+from flowc.errors import DataLossError, InvalidModelError
+from flowc.importer.checkpoint.slices import Extents, extents_of, resolve, slice_key
+from flowc.importer.checkpoint.table import damage, read_table
+from flowc.importer.tensor_proto import MAX_BYTES, decode_tensor, element_type, shape_of
+from flowc.importer.wire import Region, open_region
+from flowc.proto.checkpoint_pb2 import SavedTensorSlices
+from flowc.proto.tensor_pb2 import TensorProto
+
+
+class TensorSliceReader:
+    """`shapes`: name -> shape, sorted by name."""
+
+    def __init__(self, prefix: str, files: list[Path]) -> None:
+        self.prefix = prefix
+        self._values: dict[bytes, tuple[memoryview, Region]] = {}
+        self._slices: dict[str, set[Extents]] = {}
+        self._dtypes: dict[str, DType] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for path in files:
+            self._open(open_region(path), shapes)
+        self.shapes = dict(sorted(shapes.items()))
+
+    def _open(self, region: Region, shapes: dict[str, tuple[int, ...]]) -> None:
+        meta = None
+        for key, value in read_table(region):
+            if key == b"":
+                meta = self._parse(value, region).meta
+            else:
+                self._values[key] = (value, region)
+        if meta is None:
+            raise damage(region, 0, "the file does not say which tensors it holds")
+        for tensor in meta.tensor:
+            try:
+                shape = shape_of(tensor.shape, f"tensor {tensor.name!r}")
+                dtype = element_type(tensor.type, f"tensor {tensor.name!r}")
+            except InvalidModelError as error:
+                raise damage(region, 0, error.message) from None
+            old = shapes.setdefault(tensor.name, shape)
+            if old != shape or self._dtypes.setdefault(tensor.name, dtype) is not dtype:
+                raise damage(region, 0, f"tensor {tensor.name!r} has another type in another file")
+            found = self._slices.setdefault(tensor.name, set())
+            found.update(extents_of(s) for s in tensor.slice)
+
+    def _parse(self, value: memoryview, region: Region) -> SavedTensorSlices:
+        try:
+            return SavedTensorSlices.FromString(bytes(value))
+        except DecodeError as error:
+            raise damage(region, 0, f"an entry is damaged: {error}") from None
+
+    def dtype(self, name: str) -> DType:
+        return self._dtypes[name]
+
+    def read(self, name: str) -> np.ndarray:
+        shape, dtype = self.shapes[name], self._dtypes[name]
+        elements = int(np.prod(shape, dtype=object)) if shape else 1
+        if elements * max(dtype.size, 8) > MAX_BYTES:
+            raise DataLossError(f"{self.prefix}: tensor {name!r} {list(shape)} is too large")
+        parts = [self._part(name, extents) for extents in sorted(self._slices[name])]
+        if sum(part.size for _, part in parts) != elements:
+            raise DataLossError(
+                f"{self.prefix}: the slices of tensor {name!r} {list(shape)} do not make it whole"
+            )
+        whole = np.empty(shape, dtype.numpy)
+        for place, part in parts:
+            whole[place] = part
+        whole.flags.writeable = False
+        return whole
+
+    def _part(self, name: str, extents: Extents) -> tuple[tuple[slice, ...], np.ndarray]:
+        place = resolve(extents, self.shapes[name])
+        stored = self._values.get(slice_key(name, extents))
+        if place is None or stored is None:
+            raise DataLossError(
+                f"{self.prefix}: slice {extents} of tensor {name!r} "
+                f"{list(self.shapes[name])} is missing"
+            )
+        value, region = stored
+        proto = TensorProto()
+        proto.CopyFrom(self._parse(value, region).data.data)
+        proto.dtype = self._dtypes[name].enum  # type: ignore[assignment]
+        sizes = tuple(s.stop - s.start for s in place)
+        proto.tensor_shape.Clear()
+        for size in sizes:
+            proto.tensor_shape.dim.add(size=size)
+        try:
+            return place, decode_tensor(proto, f"tensor {name!r}")
+        except InvalidModelError as error:
+            raise damage(region, 0, error.message) from None

@@ -1,0 +1,228 @@
+"""What kind of model a file is, found from its content.
+
+In: a path, or bytes. Out: `Format`, and the parsed message of text and JSON forms.
+Invariant: nothing depends on a file's name or ending.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import json_format, text_format
+
+from flowc.errors import InvalidModelError, NotFoundError
+from flowc.importer.wire import BYTES, VARINT, Region, fields, open_region
+from flowc.proto.graph_pb2 import GraphDef
+from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+
+MAX_DEPTH = 100  # of nested messages in text, as in binary
+MAX_TEXT = 1 << 30
+
+
+class Kind(StrEnum):
+    GRAPH = "GraphDef"
+    META_GRAPH = "MetaGraphDef"
+    SAVED_MODEL = "SavedModel"
+
+
+class Encoding(StrEnum):
+    BINARY = "binary"
+    TEXT = "text"
+    JSON = "JSON"
+
+
+MESSAGES: dict[Kind, Any] = {
+    Kind.GRAPH: GraphDef,
+    Kind.META_GRAPH: MetaGraphDef,
+    Kind.SAVED_MODEL: SavedModel,
+}
+_FOREIGN = (
+    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file (Keras weights)"),
+    (0, b"PK\x03\x04", "a zip archive (a .keras file or a packed model)"),
+    (0, b"\x1f\x8b", "a gzip archive"),
+    (4, b"TFL3", "a TensorFlow Lite model"),
+    (0, b"\x93NUMPY", "a NumPy array"),
+    (0, b"\x7fELF", "a shared library or program"),
+)
+_TABLE_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
+_FIELD_OF_TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*([A-Za-z_]\w*)\s*[:{<]")
+_TEXT_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}<>\[\]]', re.DOTALL)
+
+
+def detect_format(source: str | os.PathLike[str] | bytes) -> tuple[Kind, Encoding]:
+    """What a path or bytes hold: the kind of message, and how it is written.
+
+    A folder is a SavedModel if it holds one. Raises `InvalidModelError` for what is no model.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return detect(Region(memoryview(source), "the given bytes"))
+    path = Path(source)
+    return detect(open_region(saved_model_file(path) if path.is_dir() else path))
+
+
+def saved_model_file(folder: Path) -> Path:
+    """The message of a SavedModel folder. Raises `NotFoundError` where it holds none."""
+    for name in ("saved_model.pb", "saved_model.pbtxt", "saved_model.json"):
+        if (folder / name).is_file():
+            return folder / name
+    metas = sorted(p.name for p in folder.glob("*.meta"))
+    raise NotFoundError(
+        f"{folder}: the folder holds no saved_model.pb or saved_model.pbtxt",
+        hint=f"name the file: {', '.join(metas[:3])}" if metas else "name a model file",
+    )
+
+
+def detect(region: Region) -> tuple[Kind, Encoding]:
+    """What a region holds."""
+    head = bytes(region.view[:4096])
+    for at, magic, what in _FOREIGN:
+        if head[at : at + len(magic)] == magic:
+            raise InvalidModelError(
+                f"{region.name}: this is {what}, which flowc does not read",
+                hint="give a GraphDef, a .meta file or a SavedModel folder",
+            )
+    if bytes(region.view[-8:]) == _TABLE_MAGIC:
+        raise InvalidModelError(
+            f"{region.name}: this is the index of a checkpoint, which holds no graph",
+            hint="give the .meta file, and this checkpoint with --checkpoint",
+        )
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return _kind_of_names(_json_names(region), region), Encoding.JSON
+    found = _FIELD_OF_TEXT.match(head.removeprefix(b"\xef\xbb\xbf"))
+    if found and any(found[1].decode() in m.DESCRIPTOR.fields_by_name for m in MESSAGES.values()):
+        return _kind_of_names(_text_names(region), region), Encoding.TEXT
+    return _kind_of_fields(region), Encoding.BINARY
+
+
+def _kind_of_names(names: set[str], region: Region) -> Kind:
+    """The kind whose message has all these fields; the one with the most of them otherwise."""
+    scores = {kind: len(names & _field_names(message)) for kind, message in MESSAGES.items()}
+    best = max(scores, key=lambda kind: scores[kind])
+    if not scores[best]:
+        raise InvalidModelError(
+            f"{region.name}: text, but none of a graph: its fields are {sorted(names)[:5]}",
+            hint="give a GraphDef, a .meta file or a SavedModel folder",
+        )
+    return best
+
+
+def _field_names(message: Any) -> set[str]:
+    declared = message.DESCRIPTOR.fields
+    return {f.name for f in declared} | {f.json_name for f in declared}
+
+
+def _text_names(region: Region) -> set[str]:
+    """The names of the fields at the top of a text message."""
+    content = bytes(region.view)
+    names: set[str] = set()
+    depth = start = 0
+    for token in _TEXT_TOKEN.finditer(content):
+        text = token[0]
+        if text in b"{<[":
+            if depth == 0:
+                names.update(_names_in(content[start : token.start()] + b"{"))
+            depth += 1
+            _check_depth(depth, token.start(), region)
+        elif text in b"}>]":
+            depth -= 1
+            start = token.end()
+    if depth == 0:
+        names.update(_names_in(content[start:]))
+    return names
+
+
+def _names_in(text: bytes) -> set[str]:
+    return {m.decode() for m in re.findall(rb"([A-Za-z_]\w*)\s*[:{<]", text)}
+
+
+def _json_names(region: Region) -> set[str]:
+    """The keys of a JSON object at its top."""
+    content = bytes(region.view)
+    names: set[str] = set()
+    depth = 0
+    for token in re.finditer(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', content, re.DOTALL):
+        text = token[0]
+        if text in (b"{", b"["):
+            depth += 1
+            _check_depth(depth, token.start(), region, 3 * MAX_DEPTH)
+        elif text in (b"}", b"]"):
+            depth -= 1
+        elif depth == 1 and token[2]:
+            names.add(token[1].decode("utf-8", "replace"))
+    return names
+
+
+def _check_depth(depth: int, at: int, region: Region, limit: int = MAX_DEPTH) -> None:
+    if depth > limit:
+        raise region.fail(at, f"messages are nested more than {limit} deep")
+
+
+def _kind_of_fields(region: Region) -> Kind:
+    """The kind of a binary message, from its first two fields and those of its parts."""
+    counts: dict[int, int] = {}
+    first: Region | None = None
+    for number, kind, _, begin, end in fields(region):
+        if number == 1 and kind == VARINT:
+            return Kind.SAVED_MODEL
+        if number == 1 and kind == BYTES and first is None:
+            first = region.part(begin, end)
+        counts[number] = counts.get(number, 0) + 1
+        if counts.get(1, 0) > 1:
+            return Kind.GRAPH
+    if not counts or set(counts) - {1, 2, 3, 4, 5, 6, 7}:
+        raise region.fail(
+            0,
+            "neither a GraphDef, a MetaGraphDef nor a SavedModel",
+            hint="give a GraphDef, a .meta file or a SavedModel folder",
+        )
+    graph_part = next((f for f in fields(region) if f[0] == 2 and f[1] == BYTES), None)
+    if graph_part is not None and _has_nodes(region.part(graph_part[3], graph_part[4])):
+        return Kind.META_GRAPH
+    return Kind.GRAPH if first is None or _is_node(first) else Kind.META_GRAPH
+
+
+def _has_nodes(region: Region) -> bool:
+    """Whether a message reads as a GraphDef with a node."""
+    try:
+        return any(
+            number == 1 and kind == BYTES and _is_node(region.part(begin, end))
+            for number, kind, _, begin, end in fields(region)
+        )
+    except InvalidModelError:
+        return False
+
+
+def _is_node(region: Region) -> bool:
+    """Whether a message reads as a NodeDef: a name and an op, both words."""
+    try:
+        found = {n: region.view[b:e] for n, kind, _, b, e in fields(region) if kind == BYTES}
+    except InvalidModelError:
+        return False
+    return all(n in found and re.fullmatch(rb"[\w.>][\w.\\/>-]*", bytes(found[n])) for n in (1, 2))
+
+
+def parse_text(region: Region, kind: Kind, encoding: Encoding) -> Any:
+    """The message that a text or JSON file holds. Raises `InvalidModelError` with the line."""
+    if len(region) > MAX_TEXT:
+        raise InvalidModelError(
+            f"{region.name}: {len(region)} bytes of text are beyond the limit of {MAX_TEXT}",
+            hint="use the binary form",
+        )
+    message = MESSAGES[kind]()
+    try:
+        text = str(region.view, "utf-8-sig")
+        if encoding is Encoding.JSON:
+            json_format.Parse(text, message, ignore_unknown_fields=True)
+        else:
+            text_format.Parse(text, message, allow_unknown_field=True)
+    except UnicodeDecodeError as error:
+        raise region.fail(error.start, "not UTF-8 text") from None
+    except (text_format.ParseError, json_format.ParseError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise InvalidModelError(f"{region.name}: no {kind}: {said}") from None
+    return message

@@ -1,0 +1,272 @@
+"""GraphDef -> Graph.
+
+In: nodes and functions, from a file or a message. Out: operations in a Graph, in the file's order.
+Invariant: after `add_graph_def` every input exists, no cycle but a loop's, all in linear time.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from flowc.errors import InvalidModelError, UsageError, did_you_mean
+from flowc.graph.attrs import Attrs
+from flowc.graph.graph import Graph, Versions
+from flowc.graph.operation import Operation
+from flowc.graph.records import signature_of
+from flowc.graph.tensor import Tensor
+from flowc.importer.attr_value import check_attr, decoder
+from flowc.importer.functions import read_function
+from flowc.importer.nodes import Node
+from flowc.proto.graph_pb2 import GraphDef
+
+MAX_NODES = 10_000_000
+MAX_OUTPUTS = 1 << 20
+# The nodes whose outputs close a loop: the one way in which a graph may be cyclic.
+BACK_EDGE_OPS = frozenset({"NextIteration", "RefNextIteration"})
+# Attributes without which a node means nothing, whatever its record.
+REQUIRED_ATTRS = {"Const": ("value", "dtype")}
+
+
+def add_graph_def(
+    graph: Graph,
+    nodes: Iterable[Node],
+    rest: GraphDef,
+    *,
+    prefix: str = "",
+    input_map: Mapping[str, Tensor | Operation] | None = None,
+    where: str = "the graph",
+) -> dict[str, Operation]:
+    """Adds nodes and the functions of `rest` to `graph`; returns the operations by their old names.
+
+    `prefix` stands before every name; `input_map` replaces inputs by tensors of the graph. Raises
+    `InvalidModelError` for a graph that is malformed.
+    """
+    _add_functions(graph, rest, where)
+    made: dict[str, Operation] = {}
+    texts: list[Sequence[str]] = []
+    for node, attrs in nodes:
+        op = _read_operation(graph, node, attrs, prefix, where)
+        if node.name in made:
+            raise InvalidModelError(f"{where}: two nodes are named {node.name!r}", node=node.name)
+        made[node.name] = op
+        texts.append(node.input)
+    inputs = _Inputs(made, input_map or {}, where)
+    for (name, op), names in zip(made.items(), texts):
+        inputs.connect(name, op, names)
+    inputs.check_all_used()
+    check_acyclic(made, where)
+    return made
+
+
+def set_versions(graph: Graph, rest: GraphDef) -> None:
+    """Takes over the versions of an imported graph, and what else its file says."""
+    versions = rest.versions
+    graph.versions = Versions(
+        versions.producer, versions.min_consumer, tuple(versions.bad_consumers)
+    )
+    graph.encoded = rest
+
+
+def _read_operation(
+    graph: Graph, node: Any, encoded: Mapping[str, Any], prefix: str, where: str
+) -> Operation:
+    name = node.name
+    if not name or not node.op:
+        what = f"node {name!r} has no op" if name else f"a {node.op or 'nameless'} node has no name"
+        raise InvalidModelError(f"{where}: {what}", node=name or None)
+    for key, value in encoded.items():
+        check_attr(key, value, name)
+    for key in REQUIRED_ATTRS.get(node.op, ()):
+        if key not in encoded:
+            raise InvalidModelError(
+                f"{where}: {node.op} node {name!r} has no attr {key!r}, which it must have",
+                node=name,
+            )
+    attrs = Attrs(None, encoded, decoder(name))
+    full_name = prefix + name
+    if full_name in graph:
+        full_name = graph.names.unique_full(full_name)
+    op = Operation(graph, sys.intern(node.op), full_name, attrs)
+    op.device = node.device
+    op.encoded = node
+    if prefix and "_class" in encoded:
+        attrs["_class"] = [_prefixed(group, prefix) for group in attrs["_class"]]
+    graph.add_read_operation(op)
+    return op
+
+
+def _prefixed(group: bytes, prefix: str) -> bytes:
+    head = b"loc:@"
+    return head + prefix.encode() + group[len(head) :] if group.startswith(head) else group
+
+
+class _Inputs:
+    """Turns input names into tensors."""
+
+    def __init__(
+        self,
+        made: Mapping[str, Operation],
+        input_map: Mapping[str, Tensor | Operation],
+        where: str,
+    ) -> None:
+        self.made = made
+        self.where = where
+        self.replaced = {k.removesuffix(":0"): v for k, v in input_map.items()}
+        self.used: set[str] = set()
+        self.counts: dict[str, int | None] = {}
+
+    def connect(self, name: str, op: Operation, texts: Sequence[str]) -> None:
+        inputs: list[Tensor] = []
+        controls: list[Operation] = []
+        for text in texts:
+            if text[:1] == "^":
+                controls.append(self.control(text, name, op))
+            elif controls:
+                raise InvalidModelError(
+                    f"{self.where}: input {text!r} of node {name!r} stands behind control inputs",
+                    node=name,
+                )
+            else:
+                inputs.append(self.tensor(text, name, op))
+        op.set_inputs(inputs)
+        if controls:
+            op.set_control_inputs(controls)
+
+    def control(self, text: str, name: str, op: Operation) -> Operation:
+        if text in self.replaced:
+            self.used.add(text)
+            found = self.replaced[text]
+            return found.op if isinstance(found, Tensor) else found
+        source = self.made.get(text[1:])
+        if source is None:
+            raise self.unknown(text, text[1:], name, op)
+        return source
+
+    def tensor(self, text: str, name: str, op: Operation) -> Tensor:
+        key = text.removesuffix(":0")
+        if key in self.replaced:
+            self.used.add(key)
+            found = self.replaced[key]
+            return found if isinstance(found, Tensor) else found.output(0)
+        source = self.made.get(text)
+        slot = 0
+        if source is None:
+            source_name, _, index = text.rpartition(":")
+            source = self.made.get(source_name)
+            if source is None:
+                raise self.unknown(text, source_name or text, name, op)
+            if not index.isdigit() or int(index) >= MAX_OUTPUTS:
+                raise InvalidModelError(
+                    f"{self.where}: input {text!r} of {op.type} node {name!r} asks for output "
+                    f"{index!r}, which is no number of an output",
+                    node=name,
+                )
+            slot = int(index)
+        self.check_slot(source, slot, text, name, op)
+        return source.output(slot)
+
+    def check_slot(self, source: Operation, slot: int, text: str, name: str, op: Operation) -> None:
+        count = self.fixed_count(source.type)
+        if count is None:
+            return
+        if count < 0:
+            if slot == 0:
+                return
+            count = len(source.declared_outputs() or ())
+        if slot >= count:
+            raise InvalidModelError(
+                f"{self.where}: {op.type} node {name!r} takes {text!r}, and {source.type} node "
+                f"{source.name!r} has {count} output{'s' * (count != 1)}",
+                node=name,
+            )
+
+    def fixed_count(self, op_type: str) -> int | None:
+        """How many outputs every node of this type has; -1 where attrs decide; None if unknown."""
+        if op_type not in self.counts:
+            signature = signature_of(op_type)
+            if signature is None:
+                self.counts[op_type] = None
+            elif any(a.number_attr or a.is_list for a in signature.outputs):
+                self.counts[op_type] = -1
+            else:
+                self.counts[op_type] = len(signature.outputs)
+        return self.counts[op_type]
+
+    def unknown(self, text: str, wanted: str, name: str, op: Operation) -> InvalidModelError:
+        known = self.made if len(self.made) <= 5000 else ()
+        return InvalidModelError(
+            f"{self.where}: {op.type} node {name!r} takes {text!r}, and the graph has no node of "
+            "that name",
+            node=name,
+            hint=did_you_mean(wanted, known),
+        )
+
+    def check_all_used(self) -> None:
+        unused = sorted(set(self.replaced) - self.used)
+        if unused:
+            raise UsageError(
+                "Attempted to map inputs that were not found in graph_def: "
+                + ", ".join(f"[{name}]" for name in unused)
+            )
+
+
+def _add_functions(graph: Graph, rest: GraphDef, where: str) -> None:
+    for definition in rest.library.function:
+        function = read_function(definition)
+        old = graph.functions.get(function.name)
+        if old is not None and old.encoded != definition:
+            raise InvalidModelError(f"{where}: two functions are named {function.name!r}")
+        graph.functions[function.name] = function
+    for gradient in rest.library.gradient:
+        if gradient.function_name not in graph.functions:
+            raise InvalidModelError(
+                f"{where}: a gradient for function {gradient.function_name!r}, which is not there"
+            )
+        graph.functions[gradient.function_name].gradient = gradient.gradient_func
+
+
+def check_acyclic(made: Mapping[str, Operation], where: str) -> None:
+    """Raises `InvalidModelError` where nodes wait for each other other than through a loop's
+    NextIteration."""
+    waits = dict.fromkeys(made.values(), 0)
+    followers: dict[Operation, list[Operation]] = {op: [] for op in waits}
+    for op in waits:
+        for source in _sources(op):
+            if source in waits:
+                followers[source].append(op)
+                waits[op] += 1
+    ready = [op for op, count in waits.items() if not count]
+    done = 0
+    while ready:
+        op = ready.pop()
+        done += 1
+        for follower in followers[op]:
+            waits[follower] -= 1
+            if not waits[follower]:
+                ready.append(follower)
+    if done != len(waits):
+        cycle = _one_cycle({op for op, count in waits.items() if count})
+        names = " -> ".join(repr(op.name) for op in (*cycle[:12], cycle[0]))
+        more = f" (shortened: {len(cycle)} nodes)" if len(cycle) > 12 else ""
+        raise InvalidModelError(
+            f"{where}: nodes wait for each other in a circle: {names}{more}", node=cycle[0].name
+        )
+
+
+def _sources(op: Operation) -> list[Operation]:
+    """What `op` waits for within one turn of a loop."""
+    found = [tensor.op for tensor in op.inputs]
+    found.extend(op.control_inputs)
+    return [source for source in found if source.type not in BACK_EDGE_OPS]
+
+
+def _one_cycle(stuck: set[Operation]) -> list[Operation]:
+    """A cycle among operations that each wait for another of them, in the order of its edges."""
+    op = min(stuck, key=lambda o: o.name)
+    path: dict[Operation, int] = {}
+    while op not in path:
+        path[op] = len(path)
+        op = next(source for source in _sources(op) if source in stuck)
+    return list(path)[path[op] :][::-1]

@@ -1,0 +1,107 @@
+"""`import_graph_def`: a GraphDef into a Graph that may hold operations already.
+
+In: a GraphDef message (flowc's, TensorFlow's), its bytes, or a path. Out: operations in the graph, and
+the elements that were asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flowc.errors import UsageError
+from flowc.graph.default import get_default_graph
+from flowc.graph.graph import Graph
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+from flowc.importer.formats import Encoding, Kind, detect, parse_text
+from flowc.importer.graphdef import add_graph_def, set_versions
+from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
+from flowc.importer.wire import Region, open_region
+from flowc.proto.graph_pb2 import GraphDef
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    graph: Graph | None = None,
+) -> list[Any] | None:
+    """Adds the nodes of `graph_def` to `graph` (the default graph), under the prefix `name`
+    (TensorFlow's own default, `import`, for None; none at all for an empty name).
+
+    `input_map`: names of inputs in `graph_def` -> tensors of the graph that take their place.
+    Returns what `return_elements` names: operations (`a`) and tensors (`a:0`). Raises
+    `InvalidModelError` for a malformed graph, `UsageError` for names that are not there.
+    """
+    graph = graph if graph is not None else get_default_graph()
+    nodes, rest, where = _read(graph_def)
+    replaced = {_key(k): _as_element(graph, v) for k, v in (input_map or {}).items()}
+    prefix = ""
+    if name is None or name:
+        with graph.name_scope(name if name is not None else "import") as prefix:
+            pass
+    elif graph.names.scope:
+        prefix = graph.names.scope + "/"
+    if not len(graph.get_operations()) and graph.encoded is None:
+        set_versions(graph, rest)
+    made = add_graph_def(graph, nodes, rest, prefix=prefix, input_map=replaced, where=where)
+    if return_elements is None:
+        return None
+    return [_returned(made, element) for element in return_elements]
+
+
+def _read(source: Any) -> tuple[Any, GraphDef, str]:
+    """The nodes, what else the GraphDef holds, and how to call it in messages."""
+    if isinstance(source, str | os.PathLike):
+        region = open_region(source)
+    elif isinstance(source, bytes | bytearray | memoryview):
+        region = Region(memoryview(source), "graph_def")
+    elif hasattr(source, "SerializeToString"):
+        return *_split(Region(memoryview(source.SerializeToString()), "graph_def")), "graph_def"
+    else:
+        raise TypeError(f"graph_def must be a GraphDef, bytes or a path, not {type(source)}")
+    if len(region) == 0:
+        return iter(()), GraphDef(), region.name
+    kind, encoding = detect(region)
+    if kind is not Kind.GRAPH:
+        raise UsageError(
+            f"{region.name}: a {kind}, and import_graph_def takes a GraphDef",
+            hint="flowc.load_graph reads every kind of model",
+        )
+    if encoding is Encoding.BINARY:
+        return *_split(region), region.name
+    message = parse_text(region, kind, encoding)
+    return parsed_nodes(message), message, region.name
+
+
+def _split(region: Region) -> tuple[Any, GraphDef]:
+    places, rest = split_graph_def(region)
+    nodes: Any = mapped_nodes(places)
+    return nodes, rest
+
+
+def _key(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError("input_map must be a dictionary of names")
+    return name
+
+
+def _as_element(graph: Graph, value: Any) -> Tensor | Operation:
+    element = graph.as_graph_element(value)
+    return element
+
+
+def _returned(made: Mapping[str, Operation], name: str) -> Any:
+    op_name, colon, index = name.partition(":")
+    op = made.get(op_name)
+    if op is None or (colon and not index.isdigit()):
+        raise UsageError(f"Requested return_element {name!r} not found in graph_def.")
+    if not colon:
+        return op
+    count = len(op.outputs)
+    if int(index) >= max(count, 1):
+        raise UsageError(f"Requested return_element {name!r}: the node has {count} outputs.")
+    return op.output(int(index))

@@ -1,0 +1,120 @@
+"""MetaGraphDef -> Graph: the graph with its collections, signatures and saver.
+
+In: a MetaGraphDef as a file has it. Out: a Graph, and the rest of the message for writing back.
+Invariant: what flowc does not use is kept byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowc.errors import InvalidModelError
+from flowc.graph.graph import Graph
+from flowc.graph.shape import TensorShape
+from flowc.graph.signature import Signature, TensorInfo
+from flowc.importer.attr_value import decode_shape
+from flowc.importer.graphdef import add_graph_def, set_versions
+from flowc.importer.nodes import mapped_nodes, parse, parsed_nodes, split_graph_def
+from flowc.importer.tensor_proto import decode_tensor, element_type
+from flowc.importer.wire import Region, parts, without_field
+from flowc.proto.graph_pb2 import GraphDef
+from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef
+from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
+
+GRAPH_FIELD = 2
+
+
+def read_graph_def(region: Region, where: str | None = None) -> Graph:
+    """A Graph from the bytes of a GraphDef."""
+    graph = Graph()
+    nodes, rest = split_graph_def(region)
+    set_versions(graph, rest)
+    add_graph_def(graph, mapped_nodes(nodes), rest, where=where or region.name)
+    return graph
+
+
+def graph_of_message(message: GraphDef, where: str) -> Graph:
+    """A Graph from a parsed GraphDef."""
+    rest = GraphDef()
+    rest.CopyFrom(message)
+    del rest.node[:]
+    graph = Graph()
+    set_versions(graph, rest)
+    add_graph_def(graph, parsed_nodes(message), rest, where=where)
+    return graph
+
+
+def read_meta_graph(region: Region) -> tuple[Graph, MetaGraphDef]:
+    """A Graph and the MetaGraphDef without its graph, from the bytes of a MetaGraphDef."""
+    graphs = parts(region, GRAPH_FIELD)
+    if len(graphs) != 1:
+        found = "no graph" if not graphs else f"{len(graphs)} graphs"
+        raise InvalidModelError(f"{region.name}: a MetaGraphDef with {found}; expected one")
+    rest = parse(MetaGraphDef, without_field(region, GRAPH_FIELD), region)
+    graph = read_graph_def(graphs[0])
+    add_meta(graph, rest, region.name)
+    return graph, rest
+
+
+def meta_graph_of_message(message: MetaGraphDef, where: str) -> tuple[Graph, MetaGraphDef]:
+    """The same, from a parsed MetaGraphDef."""
+    graph = graph_of_message(message.graph_def, where)
+    rest = MetaGraphDef()
+    rest.CopyFrom(message)
+    rest.ClearField("graph_def")
+    add_meta(graph, rest, where)
+    return graph, rest
+
+
+def add_meta(graph: Graph, meta: MetaGraphDef, where: str) -> None:
+    """Collections and signatures of `meta`, into `graph`."""
+    for name, collection in meta.collection_def.items():
+        graph.collections[name] = _collection(graph, collection)
+    for name, signature in meta.signature_def.items():
+        at = f"{where}, signature {name!r}"
+        graph.signatures[name] = Signature(
+            {k: _tensor_info(v, f"{at}, input {k!r}") for k, v in signature.inputs.items()},
+            {k: _tensor_info(v, f"{at}, output {k!r}") for k, v in signature.outputs.items()},
+            signature.method_name,
+            {k: decode_tensor(v, f"{at}, default of {k!r}")
+             for k, v in signature.defaults.items()},
+        )  # fmt: skip
+
+
+def _collection(graph: Graph, collection: CollectionDef) -> list[Any]:
+    """Nodes and tensors as such where the graph has them; messages stay as their bytes."""
+    kind = collection.WhichOneof("kind")
+    if kind is None:
+        return []
+    values = list(getattr(collection, kind).value)
+    if kind != "node_list":
+        return values
+    return [_element(graph, name) for name in values]
+
+
+def _element(graph: Graph, name: str) -> Any:
+    op_name, _, index = name.partition(":")
+    if op_name not in graph:
+        return name
+    op = graph.get_operation_by_name(op_name)
+    return op.output(int(index)) if index.isdigit() and len(index) < 6 else op
+
+
+def _tensor_info(info: TensorInfoDef, where: str) -> TensorInfo:
+    dtype = element_type(info.dtype, where) if info.dtype else None
+    shape = TensorShape(decode_shape(info.tensor_shape, where))
+    kind = info.WhichOneof("encoding")
+    if kind == "coo_sparse":
+        sparse = info.coo_sparse
+        roles = {
+            "values": sparse.values_tensor_name,
+            "indices": sparse.indices_tensor_name,
+            "dense_shape": sparse.dense_shape_tensor_name,
+        }
+        return TensorInfo("", dtype, shape, roles)
+    if kind == "composite_tensor":
+        components = info.composite_tensor.components
+        return TensorInfo("", dtype, shape, {str(i): c.name for i, c in enumerate(components)})
+    if not info.name:
+        raise InvalidModelError(f"{where}: the tensor has no name")
+    return TensorInfo(info.name, dtype, shape)

@@ -1,0 +1,137 @@
+"""What a graph's own restore operations read from a checkpoint, and into which variables.
+
+In: a Graph; the name of the operation that restores everything. Out: variable -> tensors of the file.
+Two forms: `Assign` or `AssignVariableOp` fed by a `RestoreV2` in the graph (TF1), and the same inside
+a function that takes the variables' handles as arguments (TF2).
+Invariant: every operation is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from flowc.graph.attrs import FunctionRef
+from flowc.graph.function import Function, InputRef
+from flowc.graph.graph import Graph
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+
+# Restore ops -> where their tensor names and slices stand among the inputs.
+RESTORE_OPS = {"RestoreV2": (1, 2), "RestoreSlice": (1, 2), "Restore": (1, None)}
+ASSIGN_OPS = frozenset({"Assign", "AssignVariableOp"})
+CALL_OPS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """One tensor of a checkpoint; `part` is TensorFlow's text for a slice of it, or empty."""
+
+    key: str
+    part: str = ""
+
+
+def restored_tensors(graph: Graph, restore_op: str = "") -> dict[Operation, list[Restored]]:
+    """Variable operation -> the tensors that are restored into it, those of `restore_op` first."""
+    found: dict[Operation, list[Restored]] = {}
+    op_name = restore_op.removeprefix("^").partition(":")[0]
+    preferred = (
+        ancestors(graph.get_operation_by_name(op_name)) if op_name and op_name in graph else []
+    )
+    for op in dict.fromkeys((*preferred, *graph.get_operations())):
+        if op.type in ASSIGN_OPS and len(op.inputs) >= 2:
+            restored = _restored_by(op.inputs[1])
+            if restored is not None:
+                found.setdefault(_variable_of(op.inputs[0]), []).append(restored)
+        elif op.type in CALL_OPS:
+            for variable, restored in _restored_by_call(graph, op):
+                found.setdefault(variable, []).append(restored)
+    return found
+
+
+def ancestors(op: Operation) -> list[Operation]:
+    """`op` and everything that it waits for."""
+    seen = {op}
+    order = [op]
+    for current in order:
+        for source in (*(t.op for t in current.inputs), *current.control_inputs):
+            if source not in seen:
+                seen.add(source)
+                order.append(source)
+    return order
+
+
+def _variable_of(tensor: Tensor) -> Operation:
+    op = tensor.op
+    while op.type == "Identity" and op.inputs:
+        op = op.inputs[0].op
+    return op
+
+
+def _restored_by(tensor: Tensor) -> Restored | None:
+    """The tensor of the file that `tensor` is, seen through Identity, Reshape and the like."""
+    for _ in range(8):
+        op = tensor.op
+        if op.type in RESTORE_OPS:
+            names_at, parts_at = RESTORE_OPS[op.type]
+            names = _strings(op.inputs[names_at].op.attrs.get("value"))
+            parts = [] if parts_at is None else _strings(op.inputs[parts_at].op.attrs.get("value"))
+            return _restored(names, parts, tensor.value_index)
+        if not op.inputs:
+            return None
+        tensor = op.inputs[0]
+    return None
+
+
+def _restored(names: list[str], parts: list[str], index: int) -> Restored | None:
+    if index >= len(names):
+        return None
+    return Restored(names[index], parts[index] if index < len(parts) else "")
+
+
+def _strings(value: np.ndarray | None) -> list[str]:
+    if value is None or value.dtype != object:
+        return []
+    return [text.decode("utf-8", "replace") for text in value.reshape(-1)]
+
+
+def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation, Restored]]:
+    """What a call of a restore function assigns to the variables whose handles it is given."""
+    reference = call.attrs.get("f")
+    if not isinstance(reference, FunctionRef) or reference.name not in graph.functions:
+        return
+    function = graph.functions[reference.name]
+    if not _mentions_restore(function):
+        return
+    nodes = {node.name: node for node in function.body.nodes}
+    for node in function.body.nodes:
+        if node.op_type not in ASSIGN_OPS or len(node.inputs) < 2:
+            continue
+        target, source = node.inputs[0], node.inputs[1]
+        restored = _restored_in_body(source, nodes)
+        if restored is not None and target[0] == "arg" and target[1] < len(call.inputs):
+            yield _variable_of(call.inputs[target[1]]), restored
+
+
+def _mentions_restore(function: Function) -> bool:
+    return any(node.op_type in RESTORE_OPS for node in function.body.nodes)
+
+
+def _restored_in_body(source: InputRef, nodes: Mapping) -> Restored | None:
+    for _ in range(8):
+        if source[0] == "arg":
+            return None
+        node = nodes[source[1]]
+        if node.op_type in RESTORE_OPS:
+            values: list[list[str]] = []
+            for at in RESTORE_OPS[node.op_type]:
+                origin = None if at is None else node.inputs[at]
+                known = origin is not None and origin[0] == "node"
+                values.append(_strings(nodes[origin[1]].attrs.get("value")) if known else [])
+            return _restored(values[0], values[1], source[3])
+        if not node.inputs:
+            return None
+        source = node.inputs[0]
+    return None

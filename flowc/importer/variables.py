@@ -1,0 +1,164 @@
+"""Which tensor of the checkpoint holds each variable of a graph.
+
+In: a Graph with the name of its restore operation, and a checkpoint. Out: `VariableValues`.
+Invariant: the graph's own restore operations decide; names are guessed only where they say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from flowc.errors import DataLossError, InvalidModelError
+from flowc.graph.graph import Graph
+from flowc.graph.operation import Operation
+from flowc.importer.checkpoint.reader import CheckpointReader
+from flowc.importer.restore import Restored, restored_tensors
+from flowc.proto.object_graph_pb2 import TrackableObjectGraph
+
+VARIABLE_OPS = frozenset({"Variable", "VariableV2", "VarHandleOp"})
+OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_SLICE = re.compile(r"(\d+(?: \d+)*) ((?:-|\d+,\d+)(?::(?:-|\d+,\d+))*)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Where a variable's value lies: a tensor, and the part of it (None: the whole)."""
+
+    key: str
+    part: tuple[slice, ...] | None = None
+
+
+class VariableValues(Mapping[str, np.ndarray]):
+    """Name of a variable's operation -> its value, read when asked for. A resource variable is also
+    found by its shared name."""
+
+    def __init__(self, reader: CheckpointReader, found: dict[str, tuple[Operation, _Stored]]):
+        self._reader = reader
+        self._found = found
+        self._shared = {_shared_name(op): name for name, (op, _) in found.items()}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        op, stored = self._found[name if name in self._found else self._shared[name]]
+        value = self._reader.read(stored.key)
+        if stored.part is not None:
+            value = value[stored.part]
+        dtype, shape = op.attrs.get("dtype"), op.attrs.get("shape")
+        wanted = None if shape is None else tuple(shape)
+        if (dtype is not None and dtype.numpy != value.dtype) or not _fits(value.shape, wanted):
+            raise InvalidModelError(
+                f"{self._reader.prefix}: tensor {stored.key!r} is "
+                f"{self._reader.dtype(stored.key)}{list(value.shape)}, and the variable is "
+                f"{dtype}{list(wanted or ())}",
+                node=op.name,
+                hint="give the checkpoint that was saved from this graph",
+            )
+        return value
+
+    def key_of(self, name: str) -> str:
+        """The name of the variable's tensor in the checkpoint."""
+        return self._found[name if name in self._found else self._shared[name]][1].key
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._found or name in self._shared
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...] | None) -> bool:
+    # Old variables with an unknown shape are written with the shape of a scalar.
+    if wanted is None or wanted == ():
+        return True
+    return len(shape) == len(wanted) and all(w in (None, s) for s, w in zip(shape, wanted))
+
+
+def variable_operations(graph: Graph) -> list[Operation]:
+    """The operations that hold a graph's variables."""
+    return [op for op in graph.get_operations() if op.type in VARIABLE_OPS]
+
+
+def _shared_name(op: Operation) -> str:
+    name = op.attrs.get("shared_name") or b""
+    return name.decode("utf-8", "replace") or op.name
+
+
+def read_variables(graph: Graph, reader: CheckpointReader, restore_op: str = "") -> VariableValues:
+    """The values that `reader` has for the variables of `graph`. `restore_op`: the operation that
+    restores them (a SaverDef's `restore_op_name`), if the graph has one."""
+    restored = restored_tensors(graph, restore_op)
+    full_names: dict[str, str] | None = None
+    found: dict[str, tuple[Operation, _Stored]] = {}
+    for op in variable_operations(graph):
+        stored = _first_present(restored.get(op, ()), reader, op)
+        if stored is None:
+            names = (op.name, _shared_name(op))
+            key = next((n for n in names if n in reader), None)
+            if key is None:
+                if full_names is None:
+                    full_names = _object_graph_names(reader)
+                key = next((full_names[n] for n in names if n in full_names), None)
+            stored = None if key is None else _Stored(key)
+        if stored is not None:
+            found[op.name] = (op, stored)
+    return VariableValues(reader, found)
+
+
+def _first_present(candidates: Any, reader: CheckpointReader, op: Operation) -> _Stored | None:
+    for restored in candidates:
+        if restored.key in reader:
+            return _Stored(restored.key, _part(restored, reader, op))
+    return None
+
+
+def _part(restored: Restored, reader: CheckpointReader, op: Operation) -> tuple[slice, ...] | None:
+    """The part of the whole tensor that a partition of a variable holds."""
+    if not restored.part:
+        return None
+    match = _SLICE.fullmatch(restored.part)
+    shape = reader.shape(restored.key)
+    if match is None or tuple(int(s) for s in match[1].split()) != shape:
+        raise InvalidModelError(
+            f"{reader.prefix}: tensor {restored.key!r} is {list(shape)}, and the graph restores "
+            f"the part {restored.part!r} of it",
+            node=op.name,
+        )
+    found: list[slice] = []
+    for text, size in zip(match[2].split(":"), shape):
+        start, length = (0, size) if text == "-" else (int(n) for n in text.split(","))
+        if start + length > size:
+            raise InvalidModelError(
+                f"{reader.prefix}: the part {restored.part!r} of tensor {restored.key!r} reaches "
+                "beyond it",
+                node=op.name,
+            )
+        found.append(slice(start, start + length))
+    return tuple(found)
+
+
+def _object_graph_names(reader: CheckpointReader) -> dict[str, str]:
+    """Variable name -> key, from the object graph of a checkpoint; names that two objects share are
+    left out, because they tell nothing."""
+    if OBJECT_GRAPH_KEY not in reader:
+        return {}
+    try:
+        objects = TrackableObjectGraph.FromString(reader.read(OBJECT_GRAPH_KEY).item())
+    except (DecodeError, TypeError, ValueError):
+        raise DataLossError(f"{reader.prefix}: {OBJECT_GRAPH_KEY} is damaged") from None
+    found: dict[str, str] = {}
+    twice: set[str] = set()
+    for node in objects.nodes:
+        for attribute in node.attributes:
+            if attribute.full_name in found:
+                twice.add(attribute.full_name)
+            if attribute.name == "VARIABLE_VALUE" and attribute.full_name:
+                found[attribute.full_name] = attribute.checkpoint_key
+    return {name: key for name, key in found.items() if name not in twice}

@@ -1,0 +1,125 @@
+"""The protobuf wire format, as far as it takes to find parts of a message without parsing it.
+
+In: bytes of a message. Out: where its fields lie. Big tensors stay in their mapped file, a 2 GB
+graph needs no 2 GB message, and an error can say at which byte of the file it is.
+Invariant: no field reaches beyond the message that holds it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowc.errors import InvalidModelError, NotFoundError
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes of a file: `view` begins at byte `base` of `name`."""
+
+    view: memoryview
+    name: str
+    base: int = 0
+
+    def part(self, start: int, end: int) -> Region:
+        return Region(self.view[start:end], self.name, self.base + start)
+
+    def fail(self, at: int, message: str, hint: str | None = None) -> InvalidModelError:
+        return InvalidModelError(f"{self.name}, byte {self.base + at}: {message}", hint=hint)
+
+    def __len__(self) -> int:
+        return len(self.view)
+
+
+def open_region(path: str | os.PathLike[str]) -> Region:
+    """A file, mapped. Raises `NotFoundError`, or `InvalidModelError` for what is no plain file."""
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise InvalidModelError(f"{name}: not a plain file")
+            if status.st_size == 0:
+                raise InvalidModelError(f"{name}: the file is empty")
+            return Region(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), name)
+    except FileNotFoundError:
+        raise NotFoundError(f"{name}: no such file") from None
+    except (IsADirectoryError, PermissionError) as error:
+        raise InvalidModelError(f"{name}: {error.strerror}") from None
+
+
+def _varint(view: memoryview, at: int) -> tuple[int, int]:
+    """(value, position behind it). Raises `IndexError` at the end, `ValueError` beyond 64 bits."""
+    byte = view[at]
+    if byte < 0x80:
+        return byte, at + 1
+    value, shift = byte & 0x7F, 7
+    while True:
+        at += 1
+        byte = view[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at + 1
+        shift += 7
+        if shift > 63:
+            raise ValueError("a varint of more than 64 bits")
+
+
+def fields(region: Region) -> Iterator[tuple[int, int, int, int, int]]:
+    """(number, wire type, start of the field, start and end of its content) of each field.
+
+    Raises `InvalidModelError` with the byte where the message stops to make sense.
+    """
+    view = region.view
+    size = len(view)
+    at = 0
+    while at < size:
+        start = at
+        try:
+            tag, at = _varint(view, at)
+            kind = tag & 7
+            if kind == BYTES:
+                length, at = _varint(view, at)
+                begin, at = at, at + length
+            elif kind == VARINT:
+                begin = at
+                _, at = _varint(view, at)
+            elif kind in (FIXED64, FIXED32):
+                begin, at = at, at + (8 if kind == FIXED64 else 4)
+            else:
+                raise region.fail(start, f"the wire format has no field type {kind}")
+        except IndexError:
+            raise region.fail(start, "the message is cut off") from None
+        except ValueError as error:
+            raise region.fail(start, str(error)) from None
+        if at > size:
+            raise region.fail(
+                start,
+                f"a field of {at - begin} bytes, where {size - begin} are left",
+                hint="the file seems to be truncated or damaged",
+            )
+        if tag >> 3 == 0:
+            raise region.fail(start, "a field with the number 0")
+        yield tag >> 3, kind, start, begin, at
+
+
+def without_field(region: Region, number: int) -> bytes:
+    """The message without its fields of that number."""
+    view = region.view
+    kept = [view[start:end] for n, _, start, _, end in fields(region) if n != number]
+    return b"".join(kept)
+
+
+def parts(region: Region, number: int) -> list[Region]:
+    """Each field of that number that holds bytes (a message or string)."""
+    return [
+        region.part(begin, end)
+        for n, kind, _, begin, end in fields(region)
+        if n == number and kind == BYTES
+    ]
