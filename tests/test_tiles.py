@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
-from llvmlite import binding as llvm
+from compiled_source import Compiled
 
 from flowc import dtypes
-from flowc.codegen.blocked import Argument, ContractionSource
+from flowc.codegen.blocked import Argument
 from flowc.codegen.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.convolution import ConvSpec, conv_source, depthwise_source
-from flowc.codegen.frontend import kernel_text
 from flowc.codegen.gemm import GemmSpec, gemm_source, pack_source
-from flowc.codegen.objects import optimized_module
 from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b, packed_elements
-from flowc.codegen.target import target_named
 from flowc.codegen.tiles import TileShape, tile_shape
-
-
-class Compiled:
-    """A compiled source: called with NumPy arrays for pointers and ints for sizes."""
-
-    def __init__(self, source: ContractionSource) -> None:
-        self.source = source
-        target = target_named("native")
-        kernel = source.kernel
-        module = optimized_module([kernel_text(kernel)], target, speed=2)
-        self.engine = llvm.create_mcjit_compiler(module, target.machine())
-        self.engine.finalize_object()
-        address = self.engine.get_function_address(kernel.key)
-        word = ctypes.c_int64
-        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, word, word, word)(
-            address
-        )
-        self.scratch = np.full(source.scratch_bytes // 4 + 64, 0x7FC00000, np.uint32)
-
-    def __call__(self, *operands: np.ndarray, splits: int = 1, **sizes: int) -> None:
-        """Run all tasks, in `splits` calls; `scratch` is filled in, and sizes go by name."""
-        arrays = iter(operands)
-        pointers, numbers = [], []
-        for argument in self.source.arguments[:-2]:
-            if argument.name == "scratch":
-                pointers.append(-(-self.scratch.ctypes.data // 64) * 64)
-            elif argument.is_pointer:
-                pointers.append(next(arrays).ctypes.data)
-            else:
-                numbers.append(sizes[argument.name])
-        buffers = (ctypes.c_void_p * len(pointers))(*pointers)
-        dims = (ctypes.c_int64 * (len(numbers) + 1))(*numbers)
-        tasks = eval(self.source.tasks, {}, dict(sizes))
-        for part in range(splits):
-            self.function(buffers, dims, tasks * part // splits, tasks * (part + 1) // splits, 0)
-
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 

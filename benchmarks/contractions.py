@@ -1,0 +1,223 @@
+"""Speed of the contraction kernels on one thread: matrix products beside NumPy's BLAS, and
+ResNet-50's convolutions beside the machine's peak.
+
+Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/contractions.py [gemm|conv|depthwise|compile ...]`.
+The clock of a shared machine moves, so every round measures peak, ours and the peer one after the
+other, and what counts is the median over the rounds of the ratio within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from compiled_source import Compiled
+
+from flowc import dtypes
+from flowc.codegen.blocked import Argument, ContractionSource
+from flowc.codegen.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.gemm import GemmSpec, gemm_source
+from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
+from flowc.codegen.target import target_named
+from flowc.codegen.tiles import TileShape, tile_shape
+from flowc.codegen.vector_ir import (
+    I64,
+    Values,
+    const,
+    element_type,
+    function_intrinsic,
+    load_vector,
+    multiply_add,
+    store_vector,
+)
+
+CHAINS = 12  # independent sums: more than latency x units needs, fewer than the registers
+
+
+def _emit_multiply_adds(b: ir.IRBuilder, values: Values, shape: TileShape) -> None:
+    """`count` rounds of CHAINS multiply-adds that stay in registers."""
+    pointer, count = values
+    lanes, size = shape.lanes, shape.dtype.size
+    vector = ir.VectorType(element_type(shape.dtype), lanes)
+    factor = load_vector(b, pointer, lanes, size)
+    entry, loop, done = b.block, b.append_basic_block("loop"), b.append_basic_block("done")
+    b.branch(loop)
+    b.position_at_end(loop)
+    index = b.phi(I64)
+    sums = [b.phi(vector) for _ in range(CHAINS)]
+    totals = [multiply_add(b, factor, factor, total) for total in sums]
+    following = b.add(index, const(1))
+    index.add_incoming(const(0), entry)
+    index.add_incoming(following, loop)
+    for total, next_total in zip(sums, totals):
+        total.add_incoming(factor, entry)
+        total.add_incoming(next_total, loop)
+    b.cbranch(b.icmp_signed("<", following, count), loop, done)
+    b.position_at_end(done)
+    for i, total in enumerate(totals):
+        store_vector(b, total, b.gep(pointer, [const(i * lanes)]), size)
+
+
+def peak_meter(shape: TileShape) -> Callable[[], float]:
+    """A function that measures what multiply-adds in registers reach, in GFLOP/s."""
+    emit = lambda b, values: _emit_multiply_adds(b, values, shape)  # noqa: E731
+    symbols = {"multiply_adds": function_intrinsic("peak", shape.dtype, "pi", emit)}
+    text = "def peak(p, count, begin, end):\n    multiply_adds(p, count)\n"
+    arguments = (Argument("p", shape.dtype), *(Argument(n) for n in ("count", "begin", "end")))
+    kernel = Compiled(ContractionSource("peak", text, arguments, "1", 0, symbols))
+    space, count = np.zeros(CHAINS * shape.lanes, shape.dtype.numpy), 40_000
+
+    def measure() -> float:
+        seconds = timed(lambda: kernel(space, count=count))
+        return 2 * CHAINS * shape.lanes * count / seconds / 1e9
+
+    measure()
+    return measure
+
+
+def timed(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def compare(
+    label: str,
+    operations: float,
+    peak: Callable[[], float],
+    ours: Callable[[], Any],
+    peer: Callable[[], Any] | None = None,
+    rounds: int = 15,
+) -> float:
+    """Print one line; returns the median fraction of the peak."""
+    of_peak, of_peer, best = [], [], 0.0
+    ours()
+    for _ in range(rounds):
+        before = peak()
+        speed = operations / timed(ours) / 1e9
+        of_peak.append(speed / max(before, peak()))
+        best = max(best, speed)
+        if peer:
+            of_peer.append(speed / (operations / timed(peer) / 1e9))
+    line = f"{label:34} best {best:6.1f} GFLOP/s   of peak {statistics.median(of_peak):.2f}"
+    if peer:
+        line += f"   of NumPy {statistics.median(of_peer):.2f}"
+    print(line, flush=True)
+    return statistics.median(of_peak)
+
+
+def bench_gemm(shape: TileShape, peak: Callable[[], float]) -> None:
+    kernel = Compiled(gemm_source(GemmSpec(shape)))
+    squares = [(n, n, n) for n in (256, 512, 1024, 2048)]
+    for m, n, k in [*squares, (1, 1024, 1024), (16, 4096, 1024), (128, 3072, 768), (512, 64, 512)]:
+        a, b = (np.random.rand(*s).astype(shape.dtype.numpy) for s in ((m, k), (k, n)))
+        packed, c, d = pack_gemm_b(b, shape), np.empty((m, n), a.dtype), np.empty((m, n), a.dtype)
+        sizes = dict(batch=1, m=m, n=n, k=k, a_stride=k, c_stride=n, a_batch=0, b_batch=0)
+        compare(
+            f"gemm {shape.dtype} {m}x{n}x{k}",
+            2 * m * n * k,
+            peak,
+            lambda: kernel(a, packed, c, **sizes),  # noqa: B023
+            lambda: np.matmul(a, b, out=d),  # noqa: B023
+        )
+
+
+Layer = tuple[int, int, int, int, int, int]  # input size, channels, out, kernel, stride, how many
+
+
+def resnet50_layers() -> list[Layer]:
+    """Every convolution of ResNet-50 (stride in the 3x3, 224 x 224 inputs)."""
+    layers: list[Layer] = [(224, 3, 64, 7, 2, 1)]
+    stages = [(56, 64, 64, 256, 3, 1), (28, 256, 128, 512, 4, 2)]
+    stages += [(14, 512, 256, 1024, 6, 2), (7, 1024, 512, 2048, 3, 2)]
+    for size, channels, inside, out, blocks, stride in stages:
+        big = size * stride
+        layers += [(big, channels, inside, 1, 1, 1), (big, inside, inside, 3, stride, 1)]
+        layers += [(big, channels, out, 1, stride, 1), (size, inside, out, 1, 1, blocks)]
+        layers += [(size, out, inside, 1, 1, blocks - 1), (size, inside, inside, 3, 1, blocks - 1)]
+    return layers
+
+
+def conv_sizes(size: int, kernel: int, stride: int) -> tuple[int, dict[str, int]]:
+    """The output size and the per-axis arguments of a square layer with SAME padding."""
+    out = -(-size // stride)
+    pad = max(0, (out - 1) * stride + kernel - size) // 2
+    per_axis = {"in": size, "out": out, "kernel": kernel, "stride": stride, "dilation": 1}
+    per_axis["pad"] = pad
+    return out, {f"{name}_{axis}": v for name, v in per_axis.items() for axis in "hw"}
+
+
+def bench_conv(shape: TileShape, peak: Callable[[], float]) -> None:
+    conv = Compiled(conv_source(ConvSpec(shape)))
+    spent = done = 0.0
+    for size, channels, n, kernel, stride, many in resnet50_layers():
+        out, sizes = conv_sizes(size, kernel, stride)
+        x = np.random.rand(size, size, channels).astype(np.float32)
+        w = np.random.rand(kernel, kernel, channels, n).astype(np.float32)
+        packed, y = pack_conv_weights(w, shape), np.empty((out, out, n), np.float32)
+        sizes |= dict(batch=1, channels=channels, n=n, groups=1, x_stride=channels, c_stride=n)
+        operations = 2 * out * out * n * channels * kernel * kernel
+        label = f"conv {size}x{size}x{channels} -> {n} {kernel}x{kernel}/{stride} x{many}"
+        run = lambda: conv(x, packed, y, **sizes)  # noqa: B023, E731
+        of_peak = compare(label, operations, peak, run, rounds=9)
+        done += many * operations
+        spent += many * operations / of_peak
+    print(f"all of ResNet-50's convolutions: {done / spent:.2f} of peak")
+
+
+def bench_depthwise(shape: TileShape, peak: Callable[[], float]) -> None:
+    depthwise = Compiled(depthwise_source(shape))
+    for size, channels, kernel, stride in [(112, 32, 3, 1), (56, 128, 3, 2), (14, 512, 3, 1)]:
+        out, sizes = conv_sizes(size, kernel, stride)
+        x = np.random.rand(size, size, channels).astype(np.float32)
+        w = pack_depthwise(np.random.rand(kernel, kernel, channels, 1), shape)
+        y = np.empty((out, out, channels), np.float32)
+        sizes |= dict(batch=1, channels=channels)
+        label = f"depthwise {size}x{size}x{channels} {kernel}x{kernel}/{stride}"
+        operations = 2 * out * out * channels * kernel * kernel
+        compare(label, operations, peak, lambda: depthwise(x, w, y, **sizes))  # noqa: B023
+
+
+def bench_compile(shape: TileShape, peak: Callable[[], float]) -> None:
+    sources = [gemm_source(GemmSpec(shape)), conv_source(ConvSpec(shape)), depthwise_source(shape)]
+    Compiled(sources[0])
+    for source in sources:
+        seconds = min(timed(lambda: Compiled(source)) for _ in range(3))  # noqa: B023
+        print(f"compile {source.name:12} {seconds:.3f} s")
+
+
+BENCHMARKS = {
+    "compile": bench_compile,
+    "gemm": bench_gemm,
+    "conv": bench_conv,
+    "depthwise": bench_depthwise,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], default=[])
+    parser.add_argument("--vector-bits", type=int, help="default: the machine's own")
+    options = parser.parse_args()
+    target = target_named("native")
+    bits = options.vector_bits or target.vector_bits
+    registers = target.registers if bits == target.vector_bits else 16
+    shape = tile_shape(dtypes.f32, bits, registers=registers, fma=target.has_fma)
+    peak = peak_meter(shape)
+    print(f"tile {shape.rows}x{shape.columns}, peak {max(peak() for _ in range(9)):.1f} GFLOP/s")
+    for name in options.names or BENCHMARKS:
+        BENCHMARKS[name](shape, peak)
+
+
+if __name__ == "__main__":
+    main()
