@@ -8,7 +8,14 @@ x86-64-v2; functions whose entry does not say `loops` are branch-free.
 
 from __future__ import annotations
 
-from flowc.codegen.math import conversions, exponential, integers, power, trigonometric
+from flowc.codegen.math import (
+    conversions,
+    exponential,
+    integers,
+    inverse_trigonometric,
+    power,
+    trigonometric,
+)
 from flowc.codegen.math.numba_intrinsics import intrinsic
 from flowc.codegen.math.table import FUNCTIONS, MathFunction, lookup, math_module_text
 
@@ -19,6 +26,7 @@ __all__ = [
     "exponential",
     "integers",
     "intrinsic",
+    "inverse_trigonometric",
     "lookup",
     "math_module_text",
     "power",

@@ -77,8 +77,13 @@ def _exp_minus_1(e: Emitter, r: Value) -> Value:
     return e.fma(r * r, e.polynomial(r, _EXP[r.format].polynomial), r)
 
 
-def exp_below(e: Emitter, x: Value, *, negative: bool = False) -> Value:
-    """exp(x) for any x; `negative`: x is known to be at most 0, which saves the upper clamp."""
+def exp_of_sum(
+    e: Emitter, x: Value, low: Value | None = None, *, negative: bool = False
+) -> Value:
+    """exp(x + low) for any x; `negative`: x is at most 0, which saves the upper clamp.
+
+    `low` is what rounding took from x, at most an ulp or so.
+    """
     f, c = x.format, _EXP[x.format]
     tiny = x < c.tiny
     x = e.at_least(x, c.low)
@@ -87,6 +92,8 @@ def exp_below(e: Emitter, x: Value, *, negative: bool = False) -> Value:
     # Above 0 the scale is halved, for 2**(bias+1) is no number; the last factor makes up for it.
     halved = 0 if negative else 1
     r, n = _reduce(e, x, f.bias - halved)
+    if low is not None:
+        r = r + low
     y = _exp_minus_1(e, r) + 1.0
     lifted = e.select(tiny, e.constant(f.bits, c.lift << f.mantissa), 0)
     scale = ((n << f.mantissa) + lifted).as_float()
@@ -95,13 +102,13 @@ def exp_below(e: Emitter, x: Value, *, negative: bool = False) -> Value:
 
 @define("exp")
 def exp(e: Emitter, x: Value) -> Value:
-    return exp_below(e, x)
+    return exp_of_sum(e, x)
 
 
 @define("sigmoid")
 def sigmoid(e: Emitter, x: Value) -> Value:
     """1 / (1 + exp(-x)), by exp(-|x|), so that neither end loses digits."""
-    t = exp_below(e, -e.abs(x), negative=True)
+    t = exp_of_sum(e, -e.abs(x), negative=True)
     return e.select(x < 0.0, t, 1.0) / (t + 1.0)
 
 

@@ -343,9 +343,11 @@ class Emitter:
         """2**exponent for an integer exponent of a normal number."""
         return ((exponent + target.bias) << target.mantissa).as_float()
 
-    def table(self, name: str, values: Sequence[float], index: Value) -> Value:
-        """`values[index]` of a constant table of f64, shared by all users of `name`."""
-        kind = ir.ArrayType(F64, len(values))
+    def table(self, name: str, values: Sequence[Number], index: Value) -> Value:
+        """`values[index]` of a constant table, i64 for ints and f64 for floats, shared by all
+        users of `name`."""
+        element = ir.IntType(64) if isinstance(values[0], int) else F64
+        kind = ir.ArrayType(element, len(values))
         data = self.module.globals.get(name)
         if data is None:
             data = ir.GlobalVariable(self.module, kind, name)

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from flowc import dtypes
-from flowc.codegen.math.exponential import INF, LN2, LOG2_E, NAN, split_exponent
+from flowc.codegen.math import double_double as dd
+from flowc.codegen.math.double_double import DoubleDouble
+from flowc.codegen.math.exponential import (
+    INF,
+    LN2,
+    LOG2_E,
+    LOG_ATANH64,
+    NAN,
+    exp_of_sum,
+    split_exponent,
+)
 from flowc.codegen.math.expression import FORMAT64, Emitter, Value
 from flowc.codegen.math.table import define
 
@@ -17,6 +27,12 @@ _LOG = (
     0.6666666667589001, 0.3999999558768298, 0.2857211315835797, 0.2217600681722676,
     0.1958696706221641,
 )  # fmt: skip
+
+# The same from s**5 on: (log((1 + s)/(1 - s)) - 2 s - 2/3 s**3) / s**5.
+LOG_ATANH64_TAIL = LOG_ATANH64[1:]
+# ln 2 as 32 bits, whose product with an exponent is exact, and the rest; and LN2's own error.
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LN2_TAIL = 2.3190468138462996e-17
 
 
 @define("sqrt")
@@ -177,3 +193,57 @@ def pow_f32(e: Emitter, x: Value, y: Value) -> Value:
     scale = (rounded.bits() << FORMAT64.mantissa).as_float()
     series = e.fma(t * t, e.polynomial(t, _EXP), t + 1.0)
     return _pow_fixups(e, x, y, e.convert(series * scale, dtypes.f32))
+
+
+def _log_double(e: Emitter, a: Value) -> DoubleDouble:
+    """log(a) for positive normal a to about 2**-66: 2 s + 2/3 s**3 in two words, the rest in one."""
+    m, k = split_exponent(e, a)
+    top = m - 1.0
+    s = dd.divide(DoubleDouble(top, e.like(m, 0.0)), dd.exact_sum(e.like(m, 1.0), m))
+    z = dd.multiply(s, s)
+    cube = dd.multiply(z, s)
+    third = DoubleDouble(e.like(m, 0.6666666666666666), e.like(m, 3.700743415417188e-17))
+    rest = cube.high * z.high * e.polynomial(z.high, LOG_ATANH64_TAIL)
+    series = dd.multiply(cube, third)
+    series = dd.quick_sum(series.high, series.low + rest)
+    log_m = dd.add(DoubleDouble(s.high * 2.0, s.low * 2.0), series)
+    log_k = dd.quick_sum(k * _LN2_HIGH, k * _LN2_LOW)
+    return dd.add(log_k, log_m)
+
+
+@define("pow", 2, (dtypes.f64,))
+def pow_f64(e: Emitter, x: Value, y: Value) -> Value:
+    a = e.abs(x)
+    subnormal = a < FORMAT64.smallest_normal
+    log = _log_double(e, e.select(subnormal, a * 2.0**54, a))
+    lift = dd.exact_product(e.select(subnormal, e.like(x, -54.0), 0.0), e.like(x, LN2))
+    low = lift.low + e.select(subnormal, e.like(x, -54.0 * _LN2_TAIL), 0.0)
+    log = dd.add(DoubleDouble(lift.high, low), log)
+    # Whatever is not 1 has a logarithm above 2**-54: larger exponents overflow all the same.
+    limited = e.at_most(e.at_least(y, -(2.0**66)), 2.0**66)
+    product = dd.multiply(log, DoubleDouble(limited, e.like(y, 0.0)))
+    low = e.select(e.abs(product.high) < 1100.0, product.low, 0.0)
+    magnitude = exp_of_sum(e, product.high, low)
+    grows = y > 0.0
+    magnitude = e.select(a.equals(INF), e.select(grows, a, 0.0), magnitude)
+    magnitude = e.select(a.equals(0.0), e.select(grows, a, e.like(a, INF)), magnitude)
+    magnitude = e.select(x.is_nan() | y.is_nan(), x + y, magnitude)
+    return _pow_fixups(e, x, y, magnitude)
+
+
+@define("nextafter", 2)
+def nextafter(e: Emitter, x: Value, y: Value) -> Value:
+    """The neighbour of x towards y; y where they are equal."""
+    bits = x.bits()
+    away = (x < y).equals(bits >= 0)
+    moved = (bits + e.select(away, e.like(bits, 1), -1)).as_float()
+    tiny = e.copysign(e.like(bits, 1).as_float(), y)
+    result = e.select(x.equals(0.0), tiny, moved)
+    result = e.select(x.equals(y), y, result)
+    return e.select(x.is_nan() | y.is_nan(), x + y, result)
+
+
+@define("fma", 3)
+def fma(e: Emitter, x: Value, y: Value, z: Value) -> Value:
+    """x * y + z, fused where the target fuses."""
+    return e.fma(x, y, z)

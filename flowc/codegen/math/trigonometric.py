@@ -1,8 +1,11 @@
-"""sin, cos, tan and their inverses, right for arguments of any size.
+"""sin, cos and tan, right for arguments of any size.
 
 f32: x = m * 2**e with a 24-bit integer m, and a table holds (2**e * 2/pi) mod 4 for every exponent
 as a 28-bit head, whose product with m is exact, and a 53-bit tail. So one branch-free reduction in
 f64 serves every argument.
+
+f64: up to 2**20 a Cody-Waite reduction in three parts; beyond, by a branch, the product with a
+192-bit window of the bits of 2/pi (Payne and Hanek).
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ import functools
 import math
 from fractions import Fraction
 
+from llvmlite import ir
+
 from flowc import dtypes
+from flowc.codegen.math.double_double import exact_product, exact_sum, quick_sum
 from flowc.codegen.math.exponential import INF, NAN
 from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Value
 from flowc.codegen.math.table import define
@@ -40,24 +46,6 @@ _COS64 = (
     0.0416666666666666, -0.0013888888888873997, 2.480158728939769e-05, -2.7557314326529717e-07,
     2.087571959715735e-09, -1.1359449561243159e-11,
 )  # fmt: skip
-# (asin(x) - x) / x**3 in powers of x**2 on [0, 1/2].
-_ASIN = {
-    FORMAT32: (0.16666755, 0.074951984, 0.045483083, 0.024115436, 0.042277336),
-    FORMAT64: (
-        0.16666666666665347, 0.0750000000035202, 0.0446428568157986, 0.030381959658132052,
-        0.022371745469624893, 0.017359895526007526, 0.013883342464665422, 0.012181691968912346,
-        0.006473792426718344, 0.01967708877946152, -0.01645862646308302, 0.03207349355890213,
-    ),
-}  # fmt: skip
-# (atan(t) - t) / t**3 in powers of t**2 for |t| <= tan(pi/8).
-_ATAN = {
-    FORMAT32: (-0.33333316, 0.1999848, -0.14243644, 0.105943605, -0.06078997),
-    FORMAT64: (
-        -0.333333333333332, 0.19999999999953239, -0.1428571428015902, 0.11111110781465654,
-        -0.09090897697020912, 0.07692059075382394, -0.06663090417697828, 0.058477851987090095,
-        -0.050388137440458586, 0.03805154388269797, -0.017892376888385512,
-    ),
-}  # fmt: skip
 
 
 @functools.cache
@@ -154,78 +142,111 @@ def tan_f32(e: Emitter, x: Value) -> Value:
     return _finite_or_nan(e, x, _flip_sign(e, e.convert(ratio, dtypes.f32), x.bits()))
 
 
-def _asin_tail(e: Emitter, z: Value) -> Value:
-    return z * e.polynomial(z, _ASIN[z.format])
+_WINDOW = 192  # bits of (2**e * 2/pi) mod 4: 2 before the point
+_LARGEST = 971  # of the exponent e in x = m * 2**e with a 53-bit m
+_HALF_PI_PARTS = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
 
 
-@define("asin")
-def asin(e: Emitter, x: Value) -> Value:
-    """Above 1/2 by asin(a) = pi/2 - 2 asin(sqrt((1 - a)/2))."""
+@functools.cache
+def _two_over_pi_words() -> tuple[int, ...]:
+    """2/pi in 64-bit words, the lowest first, as signed numbers."""
+    bits = two_over_pi_bits(_LARGEST + _WINDOW - 2)
+    words = [(bits >> (64 * i)) % 2**64 for i in range(23)]
+    return tuple(w - 2**64 if w >= 2**63 else w for w in words)
+
+
+def _pack(e: Emitter, high: Value, low: Value, quadrant: Value) -> Value:
+    """Three results as one integer, for a branch yields one value."""
+    wide = e.resize(high.bits(), 192) | (e.resize(low.bits(), 192) << 64)
+    return wide | (e.resize(quadrant, 192) << 128)
+
+
+def _reduce_near(e: Emitter, x: Value) -> Value:
+    first, second, third = _HALF_PI_PARTS
+    shift = FORMAT64.rounding_shift
+    rounded = e.fma(x, 2 / math.pi, shift)
+    n = rounded - shift
+    rest = exact_sum(x - n * first, -(n * second))
+    result = quick_sum(rest.high, rest.low - n * third)
+    return _pack(e, result.high, result.low, rounded.bits())
+
+
+def _reduce_far(e: Emitter, x: Value) -> Value:
+    bits = x.bits()
+    exponent = bits.shift_right_logical(52) & 0x7FF
+    mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
+    place = (_LARGEST + FORMAT64.bias + 52) - exponent
+    place = e.select(place < 0, e.like(place, 0), place)
+    word = place.shift_right_logical(6)
+    words = e.constant(ir.IntType(256), 0)
+    for i in range(4):
+        part = e.table("flowc_two_over_pi_words", _two_over_pi_words(), word + i)
+        words = words | (e.resize(part, 256) << (64 * i))
+    window = e.resize(words.shift_right_logical(e.resize(place & 63, 256)), _WINDOW)
+    turns = e.resize(mantissa, _WINDOW) * window
+    quadrant = turns.shift_right_logical(_WINDOW - 2)
+    quadrant = quadrant + (turns.shift_right_logical(_WINDOW - 3) & 1)
+    fraction = turns << 2
+    negative = fraction < 0
+    size = e.select(negative, -fraction, fraction)
+    zeros = e.count_leading_zeros(size)
+    size = size << zeros
+    high = e.from_unsigned(e.resize(size.shift_right_logical(_WINDOW - 53), 64), FORMAT64.type)
+    low = e.from_unsigned(e.resize(size.shift_right_logical(_WINDOW - 106), 64) & (2**53 - 1), FORMAT64.type)
+    scale = e.power_of_two(-e.resize(zeros, 64) - 53, FORMAT64)
+    high = high * scale
+    low = low * (scale * 2.0**-53)
+    product = exact_product(high, e.like(high, HALF_PI))
+    result = quick_sum(product.high, product.low + (high * _HALF_PI_TAIL + low * HALF_PI))
+    sign = e.select(negative, e.like(high, -1.0), 1.0)
+    return _pack(e, result.high * sign, result.low * sign, e.resize(quadrant, 64))
+
+
+def _reduce_f64(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
+    """|x| = quadrant * pi/2 + high + low."""
     a = e.abs(x)
-    outer = a > 0.5
-    z = e.select(outer, (1.0 - a) * 0.5, a * a)
-    s = e.select(outer, e.sqrt(z), a)
-    value = e.fma(s, _asin_tail(e, z), s)
-    # pi/2 is a sum of two numbers here too: its rounding error would show.
-    folded = HALF_PI - (value * 2.0 - _half_pi_tail(x))
-    return e.copysign(e.select(outer, folded, value), x)
+    packed = e.either(a < 2.0**20, lambda: _reduce_near(e, a), lambda: _reduce_far(e, a))
+    high = e.resize(packed, 64).as_float()
+    low = e.resize(packed.shift_right_logical(64), 64).as_float()
+    return high, low, e.resize(packed.shift_right_logical(128), 64)
 
 
-def _half_pi_tail(x: Value) -> float:
-    return _HALF_PI_TAIL if x.format is FORMAT64 else -4.371139e-08
+def _sine_of_sum(e: Emitter, high: Value, low: Value) -> Value:
+    z = high * high
+    return high + e.fma(z * high, e.polynomial(z, _SIN64), low * e.fma(z, -0.5, 1.0))
 
 
-@define("acos")
-def acos(e: Emitter, x: Value) -> Value:
-    a = e.abs(x)
-    outer = a > 0.5
-    z = e.select(outer, (1.0 - a) * 0.5, a * a)
-    s = e.select(outer, e.sqrt(z), a)
-    value = e.fma(s, _asin_tail(e, z), s)
-    tail = _half_pi_tail(x)
-    signed = e.copysign(value, x)
-    inner = HALF_PI - (signed - tail)
-    doubled = value * 2.0
-    folded = e.select(x < 0.0, 2.0 * HALF_PI - (doubled - 2.0 * tail), doubled)
-    return e.select(outer, folded, inner)
+def _cosine_of_sum(e: Emitter, high: Value, low: Value) -> Value:
+    z = high * high
+    half = z * 0.5
+    lead = 1.0 - half
+    return lead + (((1.0 - lead) - half) + (z * z * e.polynomial(z, _COS64) - high * low))
 
 
-def _atan_ratio(e: Emitter, numerator: Value, denominator: Value) -> Value:
-    """atan(numerator / denominator) for 0 <= numerator <= denominator, by one division."""
-    steep = numerator > denominator * 0.4142135623730950488
-    top = e.select(steep, numerator - denominator, numerator)
-    bottom = e.select(steep, numerator + denominator, denominator)
-    t = top / bottom
-    z = t * t
-    value = e.fma(t * z, e.polynomial(z, _ATAN[t.format]), t)
-    return e.select(steep, value + HALF_PI / 2, value)
+def _sin_cos_f64(e: Emitter, x: Value, *, cosine: bool) -> Value:
+    high, low, quadrant = _reduce_f64(e, x)
+    if cosine:
+        quadrant = quadrant + 1
+    even = (quadrant & 1).equals(0)
+    value = e.select(even, _sine_of_sum(e, high, low), _cosine_of_sum(e, high, low))
+    sign = quadrant << 62
+    return _finite_or_nan(e, x, _flip_sign(e, value, sign if cosine else sign ^ x.bits()))
 
 
-@define("atan")
-def atan(e: Emitter, x: Value) -> Value:
-    a = e.abs(x)
-    steep = a > 1.0
-    one = e.like(x, 1.0)
-    value = _atan_ratio(e, e.select(steep, one, a), e.select(steep, a, one))
-    value = e.select(steep, HALF_PI - (value - _half_pi_tail(x)), value)
-    return e.copysign(e.select(a < 2.0**-30, a, value), x)
+@define("sin", 1, (dtypes.f64,), loops=True)
+def sin_f64(e: Emitter, x: Value) -> Value:
+    return _sin_cos_f64(e, x, cosine=False)
 
 
-@define("atan2", 2)
-def atan2(e: Emitter, y: Value, x: Value) -> Value:
-    ay, ax = e.abs(y), e.abs(x)
-    steep = ay > ax
-    small, large = e.select(steep, ax, ay), e.select(steep, ay, ax)
-    both_infinite = small.equals(INF)
-    # Near the ends of the range, sums inside overflow and quotients lose bits: scale both.
-    huge, faint = large > 2.0**100, large < 2.0**-80
-    factor = e.select(huge, e.like(x, 2.0**-40), e.select(faint, e.like(x, 2.0**40), 1.0))
-    numerator = e.select(both_infinite, e.like(x, 1.0), small * factor)
-    denominator = e.select(both_infinite | large.equals(0.0), e.like(x, 1.0), large * factor)
-    value = _atan_ratio(e, numerator, denominator)
-    tail = _half_pi_tail(x)
-    value = e.select(steep, HALF_PI - (value - tail), value)
-    negative = x.bits() < 0
-    value = e.select(negative, 2.0 * HALF_PI - (value - 2.0 * tail), value)
-    value = e.copysign(value, y)
-    return e.select(x.is_nan() | y.is_nan(), x + y, value)
+@define("cos", 1, (dtypes.f64,), loops=True)
+def cos_f64(e: Emitter, x: Value) -> Value:
+    return _sin_cos_f64(e, x, cosine=True)
+
+
+@define("tan", 1, (dtypes.f64,), loops=True)
+def tan_f64(e: Emitter, x: Value) -> Value:
+    high, low, quadrant = _reduce_f64(e, x)
+    sine, cosine = _sine_of_sum(e, high, low), _cosine_of_sum(e, high, low)
+    even = (quadrant & 1).equals(0)
+    ratio = e.select(even, sine, -cosine) / e.select(even, cosine, sine)
+    return _finite_or_nan(e, x, _flip_sign(e, ratio, x.bits()))
