@@ -57,9 +57,7 @@ class Builder:
         origin = self.origin if origin is None else origin
         full = self._full_attrs(op, attrs or {}, origin)
         types, sizes = self.infer(op, inputs, full, origin)
-        node = Node(
-            op, tuple(inputs), MappingProxyType(full), types, tuple(after), origin, sizes
-        )
+        node = Node(op, tuple(inputs), MappingProxyType(full), types, tuple(after), origin, sizes)
         self.nodes.append(node)
         return node
 
@@ -117,7 +115,9 @@ class Builder:
         symbols = np.array([symbol(name) for name, _ in node.sizes], dtype=object)
         self._content[value] = symbols.reshape(value.type.static_dims)
 
-    def _full_attrs(self, op: Op, attrs: Mapping[str, Any], origin: tuple[str, ...]) -> dict[str, Any]:
+    def _full_attrs(
+        self, op: Op, attrs: Mapping[str, Any], origin: tuple[str, ...]
+    ) -> dict[str, Any]:
         inferred = op.signature.inferred_attrs
         full = {}
         for name, definition in op.signature.attrs.items():
@@ -128,8 +128,10 @@ class Builder:
                 raise InvalidModelError(
                     f"{op.tf_name}: attr {name!r} is missing", node=origin[0] if origin else None
                 )
-            if definition.allowed and definition.kind in ("string", "type") and (
-                value not in definition.allowed
+            if (
+                definition.allowed
+                and definition.kind in ("string", "type")
+                and (value not in definition.allowed)
             ):
                 allowed = ", ".join(str(a) for a in definition.allowed)
                 raise InvalidModelError(
@@ -245,13 +247,21 @@ def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
             array = operand.type
         arrays.append(_as_objects(array) if isinstance(array, np.ndarray) else array)
     assert function is not None
-    results = call_reference(
-        node.op, function, arrays, node.attrs, [v.type.dtype for v in node.inputs]
-    )
+    dtype_list = [v.type.dtype for v in node.inputs]
+    try:
+        results = call_reference(node.op, function, arrays, node.attrs, dtype_list)
+    except TypeError:
+        if not any(_holds_sizes(a) for a in arrays):
+            raise
+        return None  # it wanted the number behind a size, as an index or to compare
     result = np.asarray(results[value.index], dtype=object)
     if not any(isinstance(x, Expr) for x in result.reshape(-1)):
         return result.astype(value.type.dtype.numpy)
     return result
+
+
+def _holds_sizes(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and any(isinstance(x, Expr) for x in array.flat)
 
 
 def _as_objects(array: np.ndarray) -> np.ndarray:

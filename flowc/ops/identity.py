@@ -1,0 +1,291 @@
+"""Ops that pass tensors on: placeholders, identities, checks, and nodes that only order others.
+
+In: tensors. Out: the same tensors. Invariant: no op here changes an element.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Decompose, Elementwise, Lowering, Structural
+from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+
+if TYPE_CHECKING:
+    from flowc.ir.computation import Node
+
+IDENTITY = frozenset({"identity", "idempotent"})
+STATIC = frozenset({"no_fold"})
+
+
+def shape_attr_dims(c: Inference, name: str = "shape") -> Dims:
+    """The dims that a shape attr gives. Raises `NeedsContent` for sizes that it leaves open."""
+    shape = c.attrs[name]
+    if shape is None or any(d is None for d in shape):
+        raise NeedsContent(
+            f"{c.op.tf_name} has no complete shape (found {_show(shape)})",
+            node=c.node_name,
+            hint="give its shape, for example --feed x=f32[batch,784]",
+        )
+    return tuple(shape)
+
+
+def _show(shape: tuple[Dim | None, ...] | None) -> str:
+    return "none" if shape is None else f"[{','.join('?' if d is None else str(d) for d in shape)}]"
+
+
+def _infer_same(c: Inference) -> Dims:
+    return c.dims(0)
+
+
+def _copy(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _infer_ensure_shape(c: Inference) -> Dims:
+    shape = c.attrs["shape"]
+    if shape is None:
+        return c.dims(0)
+    dims = c.dims(0)
+    shown = f"[{','.join(str(d) for d in dims)}]"
+    fault = f"Shape of tensor {shown} is not compatible with expected shape {_show(shape)}."
+    if len(shape) != len(dims):
+        raise c.fail(fault)
+    result: list[Dim] = []
+    for dim, wanted in zip(dims, shape):
+        if isinstance(dim, int) and wanted is not None and dim != wanted:
+            raise c.fail(fault)
+        result.append(dim if wanted is None else c.equal(dim, wanted))
+    return tuple(result)
+
+
+def _infer_with_default(c: Inference) -> Dims:
+    shape = c.attrs["shape"]
+    dims = c.dims(0)
+    if shape is not None and len(shape) != len(dims):
+        raise c.fail(f"the default has rank {len(dims)}, the shape attr is {_show(shape)}")
+    return dims
+
+
+def _check_numerics(tensor: np.ndarray, *, message: str) -> np.ndarray:
+    wide = tensor.astype(np.float64)
+    found = [name for name, bad in (("Inf", np.isinf), ("NaN", np.isnan)) if bad(wide).any()]
+    if found:
+        raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
+    return tensor
+
+
+def _check_numerics_v2(tensor: np.ndarray, *, message: str) -> np.ndarray:
+    wide = tensor.astype(np.float64)
+    tests = (("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan))
+    found = [name for name, bad in tests if bad(wide).any()]
+    if found:
+        listed = " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
+        raise InvalidArgumentError(f"{message} : Tensor had {listed} values")
+    return tensor
+
+
+def _lower_check(node: Node) -> Lowering:
+    message = node.attrs["message"]
+    signed = node.op.tf_name == "CheckNumericsV2"
+
+    def expr(k: Any, x: Any) -> Any:
+        k.check(k.logical_not(k.is_nan(x)), f"{message} : Tensor had NaN values")
+        if signed:
+            positive = k.logical_and(k.is_inf(x), k.gt(x, 0.0))
+            negative = k.logical_and(k.is_inf(x), k.lt(x, 0.0))
+            k.check(k.logical_not(positive), f"{message} : Tensor had +Inf values")
+            k.check(k.logical_not(negative), f"{message} : Tensor had -Inf values")
+        else:
+            k.check(k.logical_not(k.is_inf(x)), f"{message} : Tensor had Inf values")
+        return x
+
+    return Elementwise(expr)
+
+
+def _pass_through(b: Any, node: Node) -> Any:
+    return node.inputs
+
+
+placeholder = define(
+    Op(
+        "placeholder",
+        "Placeholder(; dtype: type, shape: shape = None) -> output: dtype",
+        infer=shape_attr_dims,
+        lowering=Structural(),
+        traits=STATIC,
+    )
+)
+
+placeholder_v2 = define(
+    Op(
+        "placeholder_v2",
+        "PlaceholderV2(; dtype: type, shape: shape) -> output: dtype",
+        infer=shape_attr_dims,
+        lowering=Structural(),
+        traits=STATIC,
+    )
+)
+
+# Where it is not fed, it is its default.
+placeholder_with_default = define(
+    Op(
+        "placeholder_with_default",
+        "PlaceholderWithDefault(input: dtype; dtype: type, shape: shape) -> output: dtype",
+        infer=_infer_with_default,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=lambda b, node, dy: (dy,),
+        traits=IDENTITY,
+        examples=("f32[2,3]; shape=(2, 3)", "i32[]; shape=()"),
+        content=True,
+    )
+)
+
+identity = define(
+    Op(
+        "identity",
+        "Identity(input: T; T: type) -> output: T",
+        infer=_infer_same,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=lambda b, node, dy: (dy,),
+        traits=IDENTITY,
+        examples=("T[2,3]", "T[]", "T[0]"),
+        content=True,
+        aliases=("DebugGradientIdentity",),
+    )
+)
+
+ref_identity = define(
+    Op(
+        "ref_identity",
+        "RefIdentity(input: ref(T); T: type) -> output: ref(T)",
+        infer=_infer_same,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=lambda b, node, dy: (dy,),
+        traits=IDENTITY,
+        examples=("f32[2,3]",),
+        content=True,
+    )
+)
+
+identity_n = define(
+    Op(
+        "identity_n",
+        "IdentityN(input: T; T: list(type) >= 1) -> output: T",
+        infer=lambda c: [t.dims for t in c.inputs],
+        reference=lambda inputs: inputs,
+        lowering=Decompose(_pass_through),
+        gradient=lambda b, node, *dys: dys,
+        examples=("f32[2,3] i32[4]", "bool[]"),
+        content=True,
+    )
+)
+
+stop_gradient = define(
+    Op(
+        "stop_gradient",
+        "StopGradient(input: T; T: type) -> output: T",
+        infer=_infer_same,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=lambda b, node, dy: (None,),
+        traits=IDENTITY,
+        examples=("T[2,3]", "T[0]"),
+        content=True,
+    )
+)
+
+# Its gradient is an error: None as a record's gradient means that there is none.
+prevent_gradient = define(
+    Op(
+        "prevent_gradient",
+        'PreventGradient(input: T; T: type, message: string = "") -> output: T',
+        infer=_infer_same,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        traits=IDENTITY,
+        examples=("T[2,3]",),
+        content=True,
+    )
+)
+
+snapshot = define(
+    Op(
+        "snapshot",
+        "Snapshot(input: T; T: type) -> output: T",
+        infer=_infer_same,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=lambda b, node, dy: (dy,),
+        traits=IDENTITY,
+        examples=("T[2,3]",),
+        content=True,
+    )
+)
+
+deep_copy = define(
+    Op(
+        "deep_copy",
+        "DeepCopy(x: T; T: type) -> y: T",
+        infer=_infer_same,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        traits=IDENTITY,
+        examples=("f32[2,3]",),
+    )
+)
+
+ensure_shape = define(
+    Op(
+        "ensure_shape",
+        "EnsureShape(input: T; shape: shape, T: type) -> output: T",
+        infer=_infer_ensure_shape,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=lambda b, node, dy: (dy,),
+        traits=IDENTITY,
+        examples=("T[2,3]; shape=(2, None)", "f32[4]; shape=None", "T[0]; shape=(0,)"),
+        content=True,
+    )
+)
+
+check_numerics = define(
+    Op(
+        "check_numerics",
+        "CheckNumerics(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
+        infer=_infer_same,
+        reference=_check_numerics,
+        lowering=_lower_check,
+        gradient=lambda b, node, dy: (b.check_numerics(dy, message=node.attrs["message"]),),
+        examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
+    )
+)
+
+check_numerics_v2 = define(
+    Op(
+        "check_numerics_v2",
+        "CheckNumericsV2(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
+        infer=_infer_same,
+        reference=_check_numerics_v2,
+        lowering=_lower_check,
+        examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
+    )
+)
+
+no_op = define(
+    Op(
+        "no_op",
+        "NoOp()",
+        infer=lambda c: [],
+        lowering=Structural(),
+        traits=STATIC,
+        aliases=("ControlTrigger",),
+    )
+)
