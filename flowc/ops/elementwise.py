@@ -1,0 +1,96 @@
+"""What the records of elementwise ops share: inference, and references in NumPy.
+
+In: a NumPy function, or a function on scalars. Out: the parts of a record. Invariants of a
+reference made here: the result has the dtype and shape that the signature promises, f16 and bf16 are
+computed in f32 and rounded once, integers wrap, and no NumPy warning escapes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from flowc.ir.lowering import Elementwise
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+
+Array = np.ndarray
+_NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+
+def same_dims(c: Inference) -> Dims:
+    """The output has the dims of input 0."""
+    return c.dims(0)
+
+
+def broadcast_dims(c: Inference) -> Dims:
+    """The inputs broadcast against each other."""
+    return c.broadcast()
+
+
+def equal_dims(c: Inference) -> Dims:
+    """All inputs have the same dims."""
+    first = c.dims(0)
+    for i in range(1, len(c.inputs)):
+        if c.rank(i) != len(first):
+            raise c.fail(f"input {i} has rank {c.rank(i)}, expected the rank of input 0")
+        first = tuple(c.equal(x, y) for x, y in zip(first, c.dims(i)))
+    return first
+
+
+def numpy_reference(function: Callable[..., Any]) -> Callable[..., Array]:
+    """A reference whose output has the dtype of its first input, or bool if the function says so.
+
+    Object arrays (sizes) pass through as they are.
+    """
+
+    @functools.wraps(function)
+    def reference(*arrays: Array, **attrs: Any) -> Array:
+        dtype = np.asarray(arrays[0]).dtype
+        wide = [a.astype(np.float32) if a.dtype in _NARROW else a for a in map(np.asarray, arrays)]
+        with np.errstate(all="ignore"):
+            found = np.asarray(function(*wide, **attrs))
+            if dtype.kind == "O" or found.dtype == np.bool_:
+                return found
+            return found.astype(dtype)
+
+    return reference
+
+
+def real_or_complex(real: Callable[..., Any], imaginary: Callable[..., Any]) -> Callable[..., Any]:
+    """The expression for real dtypes, or the one for complex dtypes."""
+    return lambda k, *x: (imaginary if x[0].dtype.is_complex else real)(k, *x)
+
+
+def map_op(
+    name: str,
+    tf: str,
+    expr: Callable[..., Any],
+    reference: Callable[..., Any],
+    *,
+    infer: Callable[[Inference], Dims | list[Dims]] = same_dims,
+    gradient: Callable[..., Any] | None = None,
+    traits: tuple[str, ...] = (),
+    examples: tuple[str, ...] = (),
+    content: bool | Callable[..., Any] = False,
+    aliases: tuple[str, ...] = (),
+) -> Op:
+    """Defines an elementwise op; `reference` is wrapped by `numpy_reference`."""
+    return define(
+        Op(
+            name,
+            tf,
+            infer=infer,
+            lowering=Elementwise(expr),
+            reference=numpy_reference(reference),
+            gradient=gradient,
+            traits=frozenset(traits),
+            examples=examples,
+            content=content,
+            aliases=aliases,
+        )
+    )
