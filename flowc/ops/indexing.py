@@ -81,9 +81,8 @@ def gather_elements(
         np.arange(outer)[None, :, None],
         places.reshape(batch, 1, count),
     ]
-    return found.reshape(
-        *params.shape[:axis], *indices.shape[batch_dims:], *params.shape[axis + 1 :]
-    )
+    shape = (*params.shape[:axis], *indices.shape[batch_dims:], *params.shape[axis + 1 :])
+    return found.reshape(shape)
 
 
 def _lower_gather(node: Node) -> Lowering:

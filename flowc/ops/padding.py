@@ -221,9 +221,11 @@ def _lower_tile(node: Node) -> Lowering:
     dims, target = node.inputs[0].dims, node.output.dims
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        if any(d == 0 for d in target):
+            return k.const(0, node.output.type.dtype)
         places: list[Dim] = []
         for place, dim, wide in zip(index, dims, target):
-            if dim in (0, 1):
+            if dim == 1:
                 places.append(0)
             else:
                 places.append(place if dim == wide else place % dim)

@@ -39,8 +39,6 @@ def matching_groups(source: Dims, target: Dims) -> list[tuple[range, range]]:
 
 def reshaped_index(source: Dims, target: Dims, index: Sequence[Dim]) -> tuple[Dim, ...]:
     """The index in `source` of the element that stands at `index` in `target` (row-major)."""
-    if any(d == 0 for d in (*source, *target)):
-        return (0,) * len(source)  # nothing is ever read
     result: list[Dim] = []
     for ours, theirs in matching_groups(source, target):
         flat: Dim = 0
@@ -60,6 +58,8 @@ def reshaped_index(source: Dims, target: Dims, index: Sequence[Dim]) -> tuple[Di
 
 def _lower_reshape(node: Node) -> Lowering:
     source, target = node.inputs[0].dims, node.output.dims
+    if any(d == 0 for d in (*source, *target)):
+        return View(lambda k, index: k.const(0, node.output.type.dtype), reshape=True)
     return View(lambda k, index: k.load(0, reshaped_index(source, target, index)), reshape=True)
 
 
