@@ -313,7 +313,7 @@ def input_spans(op: Op, count: int, attrs: Attrs) -> list[tuple[int, int]]:
 
 @cache
 def _wanted_attrs(function: Callable[..., Any]) -> tuple[str, ...]:
-    if isinstance(function, np.ufunc):
+    if isinstance(inspect.unwrap(function), np.ufunc):
         return ()  # its keyword-only parameters (out, where...) are NumPy's own
     parameters = inspect.signature(function).parameters.values()
     return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
