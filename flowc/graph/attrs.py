@@ -10,8 +10,8 @@
 | `placeholder` | `AttrPlaceholder` (only inside functions) |
 | `list(...)` | list of these |
 
-Invariant: an attribute that came from a file keeps its encoded form until it is replaced, so that it
-is written back byte for byte; it is decoded when first read.
+Invariant: an attribute that came from a file keeps its encoded form until it is replaced, so that
+it is written back byte for byte; it is decoded when first read.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Attrs(MutableMapping[str, Any]):
 
     def encoded(self, name: str) -> Any:
         """The attribute as its file has it, or None once it was replaced or if no file has it."""
-        return self._encoded[name] if name in self._encoded else None
+        return self._encoded[name] if name in self._encoded else None  # noqa: SIM401
 
     def __getitem__(self, name: str) -> Any:
         if name in self._plain:

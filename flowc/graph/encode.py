@@ -44,8 +44,8 @@ def fill_shape(proto: TensorShapeProto, sizes: Sequence[int | None] | None) -> N
 
 
 def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
-    """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field, more of
-    them as raw little-endian content, strings one by one."""
+    """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field, more
+    of them as raw little-endian content, strings one by one."""
     array = np.asarray(value)
     dtype = dtype or dtypes.as_dtype(array.dtype)
     proto = TensorProto(dtype=dtype.enum)  # type: ignore[arg-type]
@@ -146,8 +146,8 @@ def _fill_message(proto: Any, field: str, value: Any, where: str) -> None:
 
 
 def fill_attrs(target: Any, attrs: Mapping[str, Any], where: str) -> None:
-    """Writes attributes into a map of AttrValues that may hold some of them already: those that a file
-    gave go back as they came."""
+    """Writes attributes into a map of AttrValues that may hold some of them already: those that a
+    file gave go back as they came."""
     for name in [n for n in target if n not in attrs]:
         del target[name]
     for name in attrs:

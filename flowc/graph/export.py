@@ -77,9 +77,9 @@ def graph_to_graph_def(
                 graph_def.library.gradient.add(
                     function_name=function.name, gradient_func=function.gradient
                 )
-    if not graph_def.library.ByteSize():
-        if graph.encoded is None or not graph.encoded.HasField("library"):
-            graph_def.ClearField("library")
+    in_file = graph.encoded is not None and graph.encoded.HasField("library")
+    if not in_file and not graph_def.library.ByteSize():
+        graph_def.ClearField("library")
     return graph_def
 
 
@@ -134,8 +134,8 @@ def _fill_body_node(proto: NodeDef, node: BodyNode, function: Function) -> None:
 
 
 def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
-    """The MetaGraphDef of a graph: nodes, collections, signatures; for an imported graph also what its
-    file says of saver, assets and objects."""
+    """The MetaGraphDef of a graph: nodes, collections, signatures; for an imported graph also what
+    its file says of saver, assets and objects."""
     meta = MetaGraphDef()
     source = getattr(graph.source, "meta_graph", None)
     if source is not None:

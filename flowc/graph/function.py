@@ -18,8 +18,9 @@ from flowc.graph.attrs import Attrs
 ArgRef = tuple[Literal["arg"], int]
 NodeRef = tuple[Literal["node"], str, str, int]
 InputRef = ArgRef | NodeRef
-"""`("arg", i)`: the function's i-th tensor argument. `("node", node, output_arg, k)`: the k-th tensor
-of the output argument `output_arg` (its name in the op's signature) of a node of the body."""
+"""`("arg", i)`: the function's i-th tensor argument. `("node", node, output_arg, k)`: the k-th
+tensor of the output argument `output_arg` (its name in the op's signature) of a node of the
+body."""
 
 
 @dataclass(frozen=True, slots=True)

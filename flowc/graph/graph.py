@@ -77,9 +77,10 @@ class Graph:
     ) -> Operation:
         """Adds an operation, in the scopes that the graph is in.
 
-        `output_types`: (dtype, shape or None) of each output; without them, the op's record decides.
-        `name`: made unique; one that ends with a slash is taken as it is. Raises `RuntimeError` once
-        the graph is finalized, `ValueError` for a bad name or an input of another graph.
+        `output_types`: (dtype, shape or None) of each output; without them, the op's record
+        decides. `name`: made unique; one that ends with a slash is taken as it is. Raises
+        `RuntimeError` once the graph is finalized, `ValueError` for a bad name or an input of
+        another graph.
         """
         with self._lock:
             self._check_not_finalized()
@@ -249,8 +250,8 @@ class Graph:
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[ControlScope]:
-        """New operations wait for `control_inputs` (operations or tensors); None clears outer blocks
-        and leaves the control-flow context."""
+        """New operations wait for `control_inputs` (operations or tensors); None clears outer
+        blocks and leaves the control-flow context."""
         if control_inputs is None:
             context, self.control_flow_context = self.control_flow_context, None
             try:

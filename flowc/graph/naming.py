@@ -55,8 +55,8 @@ class Names:
 
     @contextmanager
     def within(self, name: str | None) -> Iterator[str]:
-        """Opens a name scope: a new one of a unique name, the very one named where `name` ends with a
-        slash, the root for None or an empty name. Yields the scope with its closing slash."""
+        """Opens a name scope: a new one of a unique name, the very one named where `name` ends with
+        a slash, the root for None or an empty name. Yields the scope with its closing slash."""
         if name and not (_SCOPE_NAME if self.scope else _OP_NAME).fullmatch(name):
             raise ValueError(f"'{name}' is not a valid scope name")
         outer = self.scope

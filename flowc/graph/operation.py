@@ -85,7 +85,8 @@ class Operation:
     def set_output_types(
         self, types: Iterable[tuple[DType, Any]], refs: Iterable[int] = ()
     ) -> None:
-        """Fixes the outputs: (dtype, shape or None) each, `refs` the indices that are references."""
+        """Fixes the outputs: (dtype, shape or None) each, `refs` the indices that are
+        references."""
         refs = frozenset(refs)
         self._outputs = [
             Tensor(self, k, dtype, TensorShape(shape), k in refs)

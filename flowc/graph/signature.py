@@ -11,7 +11,8 @@ from flowc.graph.shape import TensorShape
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
     """A tensor by name (`scope/op:0`). `parts`: for a sparse or composite tensor, the names of its
-    component tensors by role; `name` is then empty. `dtype` is None where the file leaves it out."""
+    component tensors by role; `name` is then empty. `dtype` is None where the file leaves it
+    out."""
 
     name: str
     dtype: DType | None

@@ -1,7 +1,8 @@
 """A symbolic tensor: one output of an operation. It holds no value until a Session runs it.
 
 In: made by `Operation.output(k)`. Out: what the public API hands round.
-Invariant: one `Tensor` object per output, so identity is equality; its shape only gets more precise.
+Invariant: one `Tensor` object per output, so identity is equality; its shape only gets more
+precise.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _shape_rule: ShapeRule | None = None
 
 
 def set_operator(name: str, function: Callable[..., Any]) -> None:
-    """Gives `Tensor` a method: an operator such as `__add__`, or `eval`. The layers above call this,
-    so that the graph does not have to know them."""
+    """Gives `Tensor` a method: an operator such as `__add__`, or `eval`. The layers above call
+    this, so that the graph does not have to know them."""
     setattr(Tensor, name, function)
 
 
@@ -34,8 +35,9 @@ def set_shape_rule(rule: ShapeRule) -> None:
 
 
 class Tensor:
-    """Output `value_index` of `op`. `dtype` is None where nothing says it: an imported op that flowc
-    has no record of. `is_ref`: a reference to a variable's buffer (TensorFlow's `float32_ref`)."""
+    """Output `value_index` of `op`. `dtype` is None where nothing says it: an imported op that
+    flowc has no record of. `is_ref`: a reference to a variable's buffer (TensorFlow's
+    `float32_ref`)."""
 
     __slots__ = ("__weakref__", "_dtype", "_shape", "is_ref", "op", "value_index")
 
@@ -130,9 +132,9 @@ class Tensor:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead "
-            "of `if t:` to test if a tensor is defined, and `tf.cond` to run operations that depend "
-            "on its value."
+            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` "
+            "instead of `if t:` to test if a tensor is defined, and `tf.cond` to run operations "
+            "that depend on its value."
         )
 
     def __iter__(self) -> Any:

@@ -1,6 +1,7 @@
 """AttrValue -> plain Python value (see graph/attrs.py for the table), and the checks of attributes.
 
-In: an AttrValue message and the name of its node. Out: a value; `InvalidModelError` where it has none.
+In: an AttrValue message and the name of its node. Out: a value; `InvalidModelError` where it has
+none.
 """
 
 from __future__ import annotations

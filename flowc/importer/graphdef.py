@@ -6,8 +6,10 @@ Invariant: after `add_graph_def` every input exists, no cycle but a loop's, all 
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from flowc.errors import InvalidModelError, UsageError, did_you_mean
@@ -43,6 +45,31 @@ def add_graph_def(
     `prefix` stands before every name; `input_map` replaces inputs by tensors of the graph. Raises
     `InvalidModelError` for a graph that is malformed.
     """
+    with _without_collection():
+        return _add(graph, nodes, rest, prefix, input_map or {}, where)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keeps Python from looking for garbage among objects that are all alive: each look takes
+    longer than the one before, and import would not be linear."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _add(
+    graph: Graph,
+    nodes: Iterable[Node],
+    rest: GraphDef,
+    prefix: str,
+    input_map: Mapping[str, Tensor | Operation],
+    where: str,
+) -> dict[str, Operation]:
     _add_functions(graph, rest, where)
     made: dict[str, Operation] = {}
     texts: list[Sequence[str]] = []
@@ -52,7 +79,7 @@ def add_graph_def(
             raise InvalidModelError(f"{where}: two nodes are named {node.name!r}", node=node.name)
         made[node.name] = op
         texts.append(node.input)
-    inputs = _Inputs(made, input_map or {}, where)
+    inputs = _Inputs(made, input_map, where)
     for (name, op), names in zip(made.items(), texts):
         inputs.connect(name, op, names)
     inputs.check_all_used()

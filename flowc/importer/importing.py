@@ -1,7 +1,7 @@
 """`import_graph_def`: a GraphDef into a Graph that may hold operations already.
 
-In: a GraphDef message (flowc's, TensorFlow's), its bytes, or a path. Out: operations in the graph, and
-the elements that were asked for.
+In: a GraphDef message (flowc's, TensorFlow's), its bytes, or a path. Out: operations in the graph,
+and the elements that were asked for.
 """
 
 from __future__ import annotations

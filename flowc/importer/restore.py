@@ -1,9 +1,9 @@
 """What a graph's own restore operations read from a checkpoint, and into which variables.
 
-In: a Graph; the name of the operation that restores everything. Out: variable -> tensors of the file.
-Two forms: `Assign` or `AssignVariableOp` fed by a `RestoreV2` in the graph (TF1), and the same inside
-a function that takes the variables' handles as arguments (TF2).
-Invariant: every operation is looked at once.
+In: a Graph; the name of the operation that restores everything. Out: variable -> tensors of the
+file. Two forms: `Assign` or `AssignVariableOp` fed by a `RestoreV2` in the graph (TF1), and the
+same inside a function that takes the variables' handles as arguments (TF2). Invariant: every
+operation is looked at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowc.graph.attrs import FunctionRef
-from flowc.graph.function import Function, InputRef
+from flowc.graph.function import BodyNode, Function, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -76,8 +76,7 @@ def _restored_by(tensor: Tensor) -> Restored | None:
         op = tensor.op
         if op.type in RESTORE_OPS:
             names_at, parts_at = RESTORE_OPS[op.type]
-            names = _strings(op.inputs[names_at].op.attrs.get("value"))
-            parts = [] if parts_at is None else _strings(op.inputs[parts_at].op.attrs.get("value"))
+            names, parts = (_input_value(op, at) for at in (names_at, parts_at))
             return _restored(names, parts, tensor.value_index)
         if not op.inputs:
             return None
@@ -85,16 +84,22 @@ def _restored_by(tensor: Tensor) -> Restored | None:
     return None
 
 
-def _restored(names: list[str], parts: list[str], index: int) -> Restored | None:
-    if index >= len(names):
+def _input_value(op: Operation, at: int | None) -> np.ndarray | None:
+    """The constant that is input `at` of an operation, or None where it is none."""
+    if at is None or at >= len(op.inputs):
         return None
-    return Restored(names[index], parts[index] if index < len(parts) else "")
+    return op.inputs[at].op.attrs.get("value")
 
 
-def _strings(value: np.ndarray | None) -> list[str]:
-    if value is None or value.dtype != object:
-        return []
-    return [text.decode("utf-8", "replace") for text in value.reshape(-1)]
+def _restored(names: np.ndarray | None, parts: np.ndarray | None, index: int) -> Restored | None:
+    name = _string(names, index)
+    return None if name is None else Restored(name, _string(parts, index) or "")
+
+
+def _string(strings: np.ndarray | None, index: int) -> str | None:
+    if strings is None or strings.dtype != object or index >= strings.size:
+        return None
+    return strings.reshape(-1)[index].decode("utf-8", "replace")
 
 
 def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation, Restored]]:
@@ -119,19 +124,23 @@ def _mentions_restore(function: Function) -> bool:
     return any(node.op_type in RESTORE_OPS for node in function.body.nodes)
 
 
-def _restored_in_body(source: InputRef, nodes: Mapping) -> Restored | None:
+def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restored | None:
     for _ in range(8):
         if source[0] == "arg":
             return None
         node = nodes[source[1]]
         if node.op_type in RESTORE_OPS:
-            values: list[list[str]] = []
-            for at in RESTORE_OPS[node.op_type]:
-                origin = None if at is None else node.inputs[at]
-                known = origin is not None and origin[0] == "node"
-                values.append(_strings(nodes[origin[1]].attrs.get("value")) if known else [])
-            return _restored(values[0], values[1], source[3])
+            names, parts = (_body_value(node, at, nodes) for at in RESTORE_OPS[node.op_type])
+            return _restored(names, parts, source[3])
         if not node.inputs:
             return None
         source = node.inputs[0]
     return None
+
+
+def _body_value(node: BodyNode, at: int | None, nodes: Mapping[str, BodyNode]) -> np.ndarray | None:
+    """The constant that is input `at` of a node of a function, or None where it is none."""
+    if at is None or at >= len(node.inputs):
+        return None
+    origin = node.inputs[at]
+    return nodes[origin[1]].attrs.get("value") if origin[0] == "node" else None

@@ -1,8 +1,8 @@
 """TensorProto -> NumPy.
 
-In: a TensorProto message, or one whose content lies elsewhere (a mapped file). Out: a read-only array.
-Invariant: nothing is allocated before dtype, shape and content were found to agree, and a tensor of
-equal elements takes the memory of one.
+In: a TensorProto message, or one whose content lies elsewhere (a mapped file). Out: a read-only
+array. Invariant: nothing is allocated before dtype, shape and content were found to agree, and a
+tensor of equal elements takes the memory of one.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def element_type(enum: int, where: str) -> DType:
 
 
 def shape_of(shape: Any, where: str) -> tuple[int, ...]:
-    """The sizes of a fully defined TensorShapeProto. Raises `InvalidModelError` where it is none."""
+    """The sizes of a fully defined TensorShapeProto. Raises `InvalidModelError` where it is
+    none."""
     if shape.unknown_rank:
         raise InvalidModelError(f"{where}: the shape of a value cannot have an unknown rank")
     sizes = tuple(d.size for d in shape.dim)
@@ -134,16 +135,16 @@ def check_tensor(tensor: TensorProto | MappedTensor, where: str) -> None:
     if len(content):
         if dtype.size and elements and len(content) != elements * dtype.size:
             raise InvalidModelError(
-                f"{where}: {elements} elements of {dtype} take {elements * dtype.size} bytes, found "
-                f"{len(content)}"
+                f"{where}: {elements} elements of {dtype} take {elements * dtype.size} bytes, "
+                f"found {len(content)}"
             )
         return
     field, _ = _FIELDS[dtype]
     given = len(getattr(proto, field)) // (2 if dtype.is_complex else 1)
     if given > elements:
         raise InvalidModelError(
-            f"{where}: the shape {[d.size for d in proto.tensor_shape.dim]} has {elements} elements, "
-            f"found {given} values"
+            f"{where}: the shape {[d.size for d in proto.tensor_shape.dim]} has {elements} "
+            f"elements, found {given} values"
         )
 
 

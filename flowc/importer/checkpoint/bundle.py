@@ -6,6 +6,7 @@ In: a prefix. Out: names, shapes, dtypes, arrays. Invariant: see reader.py.
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -70,9 +71,9 @@ class BundleReader:
             except InvalidModelError as error:
                 raise damage(self._index, 0, error.message) from None
 
-    def _parse(self, message: type, value: memoryview, what: str):  # noqa: ANN202
+    def _parse(self, message: Any, value: memoryview, what: str) -> Any:
         try:
-            return message.FromString(bytes(value))  # type: ignore[attr-defined]
+            return message.FromString(bytes(value))
         except DecodeError as error:
             raise damage(self._index, 0, f"the entry of {what} is damaged: {error}") from None
 
@@ -113,7 +114,7 @@ class BundleReader:
             raise damage(
                 self._index,
                 0,
-                f"the slices of tensor {name!r} {list(shape)} hold {covered} of {elements} elements",
+                f"the slices of tensor {name!r} {list(shape)} hold {covered} elements",
             )
         whole = np.empty(shape, dtype.numpy)
         for place, key in stored:

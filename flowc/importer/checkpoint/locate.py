@@ -1,8 +1,8 @@
 """Where a model's checkpoint is.
 
 In: what the user named, or the model's own path. Out: a prefix that `CheckpointReader` opens.
-Invariant: nothing outside the folder that was named is opened, other than by an absolute path that the
-folder's own state file gives and that is gone when the folder has moved.
+Invariant: nothing outside the folder that was named is opened, other than by an absolute path that
+the folder's own state file gives and that is gone when the folder has moved.
 """
 
 from __future__ import annotations

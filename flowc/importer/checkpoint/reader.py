@@ -1,8 +1,8 @@
 """Reads the tensors of a checkpoint: a bundle (V2) or tensor slices (V1), told apart by content.
 
 In: the prefix that TensorFlow was given (`model.ckpt-1000`). Out: names, dtypes, shapes, arrays.
-Invariant: the index is verified when it is opened, a tensor when it is read; numbers are views of the
-mapped file wherever their alignment allows it.
+Invariant: the index is verified when it is opened, a tensor when it is read; numbers are views of
+the mapped file wherever their alignment allows it.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class CheckpointReader:
         return self._source.shapes[name]
 
     def read(self, name: str) -> np.ndarray:
-        """A tensor, read-only. Raises `NotFoundError` for an unknown name, `DataLossError` where its
-        bytes are not those that were written."""
+        """A tensor, read-only. Raises `NotFoundError` for an unknown name, `DataLossError` where
+        its bytes are not those that were written."""
         self._check(name)
         return self._source.read(name)
 

@@ -1,6 +1,7 @@
 """Slices of partitioned tensors: their keys in a table, and where they lie in the whole.
 
-In: a TensorSliceProto. Out: (start, length) a dimension, and the key that the slice is stored under.
+In: a TensorSliceProto. Out: (start, length) a dimension, and the key that the slice is stored
+under.
 """
 
 from __future__ import annotations
