@@ -1,0 +1,141 @@
+"""A compiled program in memory -> a shared library, its C header and its weights file.
+
+In: a `CompiledProgram`. Out: files. Invariant: each file is complete or absent, because it is written
+beside its place and renamed; equal programs give equal bytes, whatever the folder and the time.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal
+
+from flowc.codegen import elf
+from flowc.codegen.c_abi import EXPORTS, c_abi_text
+from flowc.codegen.c_header import header_text, stem_of
+from flowc.codegen.linker import Linker, find_linker, link
+from flowc.codegen.objects import compile_module
+from flowc.codegen.target import Target, target_named
+from flowc.codegen.weights_file import SUFFIX, WeightsFile
+from flowc.errors import UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from flowc.codegen.program import CompiledProgram
+
+# Code reaches data by 32-bit distances, and the embedded blob lies between the two.
+MOST_EMBEDDED = 1900 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class AotReport:
+    """What was written, in bytes and seconds."""
+
+    library: Path
+    header: Path | None
+    weights_file: Path | None
+    library_bytes: int
+    weights_bytes: int
+    linker: str
+    seconds: float
+
+
+def write_library(
+    program: CompiledProgram,
+    out: Path,
+    *,
+    weights: Literal["embed", "file"] = "embed",
+    header: Path | None = None,
+    threads: int = 0,
+    linker: Linker | None = None,
+) -> AotReport:
+    """Links the program into the shared library `out`.
+
+    `weights`: inside the library, or in the file `<out>.weights`, which belongs beside it. `header`:
+    where to write the C header, if anywhere. `threads`: the thread count a run starts with, 0 for one
+    per core. Raises `UsageError` for a bad path or choice, `LinkError` when linking fails.
+    """
+    started = time.perf_counter()
+    if weights not in ("embed", "file"):
+        raise UsageError(f"weights={weights!r}: expected 'embed' or 'file'")
+    size = int(program.metadata["weights_bytes"])
+    if weights == "embed" and size > MOST_EMBEDDED:
+        raise UsageError(
+            f"{size} bytes of weights do not fit into a library: at most {MOST_EMBEDDED} do",
+            hint="--weights file",
+        )
+    linker = linker or find_linker()
+    machine = elf.machine_of(program.objects)
+    target = _baseline(machine)
+    side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
+    with tempfile.TemporaryDirectory(prefix="flowc-") as name:
+        folder = Path(name)
+        objects = [folder / f"{index}.o" for index in range(len(program.objects))]
+        for path, data in zip(objects, program.objects):
+            path.write_bytes(data)
+        known = None
+        if side is not None:
+            known = _write_weights_file(program, size, side)
+        elif size:
+            objects.append(folder / "weights.o")
+            with objects[-1].open("wb") as file:
+                elf.write_weights_object(program.weights, size, machine, file)
+        text = c_abi_text(program.metadata, target.triple, weights=known, threads=threads)
+        objects.append(folder / "abi.o")
+        objects[-1].write_bytes(compile_module([text], target, speed=2))
+        link(objects, EXPORTS, out, linker=linker)
+    if header is not None:
+        with replacing(header) as file:
+            file.write(header_text(program.metadata, stem_of(out)).encode())
+    return AotReport(
+        library=out,
+        header=header,
+        weights_file=side,
+        library_bytes=out.stat().st_size,
+        weights_bytes=size,
+        linker=str(linker),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _baseline(machine: int) -> Target:
+    """The plainest target of a machine: argument checks gain nothing from wide vectors."""
+    if machine == elf.X86_64:
+        return target_named("x86-64-v2")
+    if machine == elf.AARCH64:
+        return Target("aarch64", "aarch64-unknown-linux-gnu", "generic", "", 128, True, 32)
+    raise UnsupportedError(f"no C ABI for ELF machine {machine}: expected x86-64 or AArch64")
+
+
+def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
+    """The blob behind its header, which is written last."""
+    with replacing(path) as file:
+        file.write(WeightsFile(size, bytes(32)).header())
+        known = WeightsFile(size, elf.write_pieces(program.weights, size, file))
+        file.seek(0)
+        file.write(known.header())
+    return known
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its place, whole and on disk, when the block ends without an exception."""
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0o022)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

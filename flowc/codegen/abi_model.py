@@ -1,0 +1,111 @@
+"""What the C ABI has to know of a compiled program, checked and in typed form.
+
+In: the metadata of a compiled program (plain data). Out: a `Model` of tensors, sizes and errors.
+Invariant: every size symbol that an input's dims mention is bound by a plain dim of some input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flowc import dtypes
+from flowc.errors import InternalError
+from flowc.ir import dims as sizes_of
+from flowc.ir.dims import Dim, Expr
+
+_VALUE = re.compile(r"\{([abc])\}")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPort:
+    """One input or output: dims are numbers, or sizes in the text that users read."""
+
+    name: str
+    dtype: dtypes.DType
+    dims: tuple[Dim, ...]
+
+    @property
+    def is_static(self) -> bool:
+        return all(isinstance(d, int) for d in self.dims)
+
+    def dims_text(self) -> str:
+        return f"[{', '.join(str(d) for d in self.dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """A message that a run can end with: printf template, which of values a, b, c fill it."""
+
+    template: str
+    values: tuple[int, ...]
+    no_memory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    name: str
+    version: str
+    inputs: tuple[TensorPort, ...]
+    outputs: tuple[TensorPort, ...]
+    sizes: tuple[str, ...]
+    errors: tuple[ErrorRow, ...]
+    weights_bytes: int
+
+    def ports(self, kind: str) -> tuple[TensorPort, ...]:
+        return self.inputs if kind == "input" else self.outputs
+
+
+def read_model(metadata: Mapping[str, Any]) -> Model:
+    """The typed form of a program's metadata. Raises `InternalError` when it does not hold together."""
+    if metadata.get("format") != 1:
+        raise InternalError(f"program metadata of format {metadata.get('format')!r}: expected 1")
+    model = Model(
+        name=metadata["name"],
+        version=metadata["flowc"],
+        inputs=tuple(map(_port, metadata["inputs"])),
+        outputs=tuple(map(_port, metadata["outputs"])),
+        sizes=tuple(metadata["sizes"]),
+        errors=tuple(map(_error, metadata["errors"])),
+        weights_bytes=int(metadata["weights_bytes"]),
+    )
+    _check_sizes(model)
+    return model
+
+
+def _port(row: Mapping[str, Any]) -> TensorPort:
+    dims = tuple(d if isinstance(d, int) else sizes_of.parse_dim(d) for d in row["dims"])
+    return TensorPort(row["name"], dtypes.as_dtype(row["dtype"]), dims)
+
+
+def _error(row: Mapping[str, Any]) -> ErrorRow:
+    text = row["message"]
+    values = tuple("abc".index(m) for m in _VALUE.findall(text))
+    pieces = [piece.replace("%", "%%") for piece in _VALUE.split(text)[::2]]
+    template = "%lld".join(pieces)
+    if row.get("node"):
+        template += f" (node '{row['node']}')".replace("%", "%%")
+    return ErrorRow(template, values, row.get("class") == "ResourceExhaustedError")
+
+
+def plain_symbol(dim: Dim) -> str | None:
+    """The name, when the dim is one size by itself."""
+    if isinstance(dim, Expr):
+        names = sizes_of.symbols_of(dim)
+        if len(names) == 1 and str(dim) in names:
+            return str(dim)
+    return None
+
+
+def _check_sizes(model: Model) -> None:
+    bound = {plain_symbol(d) for port in model.inputs for d in port.dims}
+    for port in model.inputs:
+        for dim in port.dims:
+            for name in sizes_of.symbols_of(dim):
+                if name not in model.sizes or name not in bound:
+                    raise InternalError(
+                        f"input {port.name!r}: its dims {port.dims_text()} need the size {name}, "
+                        "which no input has as a dimension by itself"
+                    )

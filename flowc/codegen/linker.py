@@ -1,0 +1,153 @@
+"""Object files -> one shared library, by the C compiler or by the linker of the `cc` extra.
+
+In: object files, the names to export. Out: a shared library at a path, replaced in one step.
+Invariant: the library exports exactly those names, needs libc and libm only, and its bytes depend on
+the objects, the names and the library's file name, not on folders or times.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from flowc.errors import FlowcError, InternalError, UsageError
+
+COMPILERS = ("cc", "gcc", "clang")
+
+_FLAGS = (
+    "-z", "noexecstack",
+    "-z", "relro",
+    "-z", "now",
+    "--build-id=none",
+    "--no-undefined",
+    "--hash-style=gnu",
+    "--as-needed",
+)  # fmt: skip
+
+_LIBRARY_FOLDERS = (
+    "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib",
+)  # fmt: skip
+
+
+class LinkError(FlowcError):
+    """The linker could not be run, or refused."""
+
+    code = "FL0600"
+    exit_code = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Linker:
+    """A command that links; `is_compiler`: it takes linker options behind -Wl and knows libc."""
+
+    command: tuple[str, ...]
+    is_compiler: bool
+
+    def __str__(self) -> str:
+        return " ".join(self.command)
+
+
+def find_linker() -> Linker:
+    """The C compiler ($CC, cc, gcc, clang), else `ziglang ld.lld`. Raises `LinkError` for neither."""
+    named = shlex.split(os.environ.get("CC", ""))
+    if named:
+        if shutil.which(named[0]) is None:
+            raise LinkError(f"$CC names {named[0]!r}, which is not a command")
+        return Linker(tuple(named), True)
+    for name in COMPILERS:
+        if found := shutil.which(name):
+            return Linker((found,), True)
+    if importlib.util.find_spec("ziglang") is not None:
+        return Linker((sys.executable, "-m", "ziglang", "ld.lld"), False)
+    raise LinkError(
+        "no linker: a C compiler (cc, gcc, clang) or the package ziglang is needed to write a .so",
+        hint="install a C compiler, or `pip install flowc[cc]`",
+    )
+
+
+def link(
+    objects: Sequence[Path], exports: Iterable[str], out: Path, *, linker: Linker | None = None
+) -> None:
+    """Writes the shared library `out`.
+
+    Raises `LinkError` with the linker's words when it fails, `UsageError` when the folder of `out`
+    is missing.
+    """
+    if not out.parent.is_dir():
+        raise UsageError(f"cannot write {out}: there is no folder {out.parent}")
+    linker = linker or find_linker()
+    with tempfile.TemporaryDirectory(prefix=".flowc-link-", dir=out.parent) as name:
+        folder = Path(name)
+        script = folder / "exports.map"
+        names = "".join(f"    {symbol};\n" for symbol in sorted(exports))
+        script.write_text("{\n  global:\n" + names + "  local:\n    *;\n};\n")
+        made = folder / "library.so"
+        options = (*_FLAGS, "-soname", out.name, f"--version-script={script}")
+        command = _command(linker, options, objects, made)
+        _run(command)
+        os.chmod(made, 0o777 & ~_umask())
+        _check_made(made, command)
+        os.replace(made, out)
+
+
+def _command(
+    linker: Linker, options: Sequence[str], objects: Sequence[Path], made: Path
+) -> list[str]:
+    files = [str(path) for path in objects]
+    if linker.is_compiler:
+        wrapped = [f"-Wl,{','.join(pair)}" for pair in _pairs(options)]
+        tail = ["-nostartfiles", "-o", str(made), *wrapped, *files, "-lm"]
+        return [*linker.command, "-shared", *tail]
+    libraries = [str(_system_library(name)) for name in ("libm.so.6", "libc.so.6")]
+    return [*linker.command, "-shared", "-o", str(made), *options, *files, *libraries]
+
+
+def _pairs(options: Sequence[str]) -> list[tuple[str, ...]]:
+    """Options with their separate values, so that the compiler passes both on together."""
+    found: list[tuple[str, ...]] = []
+    for option in options:
+        if option.startswith("-"):
+            found.append((option,))
+        else:
+            found[-1] += (option,)
+    return found
+
+
+def _system_library(name: str) -> Path:
+    for folder in _LIBRARY_FOLDERS:
+        path = Path(folder, name)
+        if path.exists():
+            return path
+    raise LinkError(f"{name} was not found in {', '.join(_LIBRARY_FOLDERS)}")
+
+
+def _run(command: Sequence[str]) -> None:
+    environment = os.environ | {"LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    except OSError as error:
+        raise LinkError(f"cannot run {command[0]}: {error.strerror}") from error
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip()[-2000:]
+        raise LinkError(f"the linker failed with exit code {done.returncode}:\n{words}")
+
+
+def _check_made(made: Path, command: Sequence[str]) -> None:
+    if not made.is_file() or made.stat().st_size == 0:
+        raise InternalError(f"the linker wrote nothing: {shlex.join(command)}")
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

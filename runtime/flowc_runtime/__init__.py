@@ -1,0 +1,21 @@
+"""What exists when a compiled program runs: `load("model.so")` needs NumPy and nothing else."""
+
+from __future__ import annotations
+
+from flowc_runtime.errors import (
+    InvalidArgumentError,
+    LoadError,
+    ModelError,
+    ResourceExhaustedError,
+)
+from flowc_runtime.loader import Model, Port, load
+
+__all__ = [
+    "InvalidArgumentError",
+    "LoadError",
+    "Model",
+    "ModelError",
+    "Port",
+    "ResourceExhaustedError",
+    "load",
+]

@@ -1,0 +1,261 @@
+"""Runs a compiled model (`model.so`) from Python, with NumPy and the standard library only.
+
+In: the path of a library that flowc wrote, then arrays. Out: fresh arrays. Invariant: a `Model` has
+no state that one call leaves to another, so any number of threads may call it at once; what a call
+needs (pointer and dim tables) is taken from a free list and given back after.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowc_runtime.element_types import as_dense, numpy_dtype
+from flowc_runtime.errors import InvalidArgumentError, LoadError, ModelError, ResourceExhaustedError
+
+ABI_VERSION = 1
+KNOWN_SHAPES = 256
+_DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
+
+_ERRORS: dict[int, type[ModelError]] = {
+    2: InvalidArgumentError,
+    3: InvalidArgumentError,
+    4: LoadError,
+    5: ResourceExhaustedError,
+}
+
+Array = np.ndarray[Any, Any]
+Shapes = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output: a dim is a number, or the text of a size that is known at run time."""
+
+    name: str
+    dtype: np.dtype[Any]
+    dims: tuple[int | str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.dims))}]"
+
+
+class _Frame:
+    """The tables of one call. Dims are written only when they changed since the last one."""
+
+    __slots__ = ("dims", "input_dims", "inputs", "output_dims", "outputs", "result_dims", "shapes")
+
+    def __init__(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
+        self.inputs = (ctypes.c_void_p * len(inputs))()
+        self.outputs = (ctypes.c_void_p * len(outputs))()
+        self.dims = [(ctypes.c_int64 * len(p.dims))() for p in inputs]
+        self.result_dims = [(ctypes.c_int64 * len(p.dims))() for p in outputs]
+        self.input_dims = _addresses(self.dims)
+        self.output_dims = _addresses(self.result_dims)
+        self.shapes: Shapes | None = None
+
+
+def _addresses(arrays: Sequence[Any]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*[ctypes.addressof(a) for a in arrays])
+
+
+class Model:
+    """A compiled model. Call it with arrays in the order of `inputs`, or by name.
+
+    `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may be left out
+    of a name. `threads`: how many threads a run may use.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.abspath(os.fspath(path))
+        self._library = _open_library(self.path)
+        described = json.loads(self._library.flowc_metadata())
+        self.name: str = described["name"]
+        self.metadata: dict[str, Any] = described
+        self.inputs = tuple(map(_port, described["inputs"]))
+        self.outputs = tuple(map(_port, described["outputs"]))
+        self._run = self._library.flowc_run
+        self._input_places = _places(self.inputs)
+        self._frames: list[_Frame] = []
+        self._output_shapes: dict[Shapes, Shapes] = {}
+        fixed = {d for p in self.inputs for d in p.dims if isinstance(d, str)}
+        self._has_late_sizes = any(
+            isinstance(d, str) and d not in fixed for p in self.outputs for d in p.dims
+        )
+
+    def __repr__(self) -> str:
+        ports = "; ".join(", ".join(map(str, p)) for p in (self.inputs, self.outputs))
+        return f"<Model {self.name!r}: {ports.replace('; ', ' -> ')}>"
+
+    @property
+    def threads(self) -> int:
+        return self._library.flowc_get_threads()
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        if self._library.flowc_set_threads(count):
+            raise InvalidArgumentError(self._last_error())
+
+    def __call__(self, *arrays: Any, **by_name: Any) -> Any:
+        """Raises `InvalidArgumentError` for inputs that do not fit, and for failing values."""
+        if by_name or len(arrays) != len(self.inputs):
+            arrays = self._in_order(arrays, by_name)
+        results = self._call(arrays)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Array]:
+        """Outputs by name, for inputs by name."""
+        results = self._call(self._in_order((), feeds))
+        return {port.name: result for port, result in zip(self.outputs, results)}
+
+    def _in_order(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> tuple[Any, ...]:
+        given: dict[int, Any] = dict(enumerate(arrays))
+        for name, value in by_name.items():
+            place = self._input_places.get(name)
+            if place is None:
+                names = ", ".join(p.name for p in self.inputs)
+                raise InvalidArgumentError(f"the model has no input {name!r}; it has {names}")
+            if place in given:
+                raise InvalidArgumentError(f"input {self.inputs[place].name!r} is given twice")
+            given[place] = value
+        missing = [p.name for i, p in enumerate(self.inputs) if i not in given]
+        if missing or len(given) != len(self.inputs):
+            found = f"missing: {', '.join(missing)}" if missing else f"found {len(given)}"
+            raise InvalidArgumentError(f"the model takes {len(self.inputs)} inputs; {found}")
+        return tuple(given[i] for i in range(len(self.inputs)))
+
+    def _call(self, values: Sequence[Any]) -> list[Array]:
+        arrays = [
+            v if _is_ready(v, port) else _convert(v, port) for v, port in zip(values, self.inputs)
+        ]
+        shapes = tuple([a.shape for a in arrays])
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = _Frame(self.inputs, self.outputs)
+        if frame.shapes != shapes:
+            for dims, shape in zip(frame.dims, shapes):
+                dims[:] = shape
+            frame.shapes = shapes
+        for index, array in enumerate(arrays):
+            frame.inputs[index] = array.__array_interface__["data"][0]
+        out_shapes = self._output_shapes.get(shapes) or self._find_shapes(frame, shapes)
+        results = [np.empty(s, p.dtype) for s, p in zip(out_shapes, self.outputs)]
+        for index, array in enumerate(results):
+            frame.outputs[index] = array.__array_interface__["data"][0]
+        late = frame.output_dims if self._has_late_sizes else None
+        code = self._run(frame.inputs, frame.input_dims, frame.outputs, late)
+        if code:
+            raise _ERRORS.get(code, ModelError)(self._last_error())
+        if late is not None:
+            results = [_cut(a, tuple(d)) for a, d in zip(results, frame.result_dims)]
+        self._frames.append(frame)
+        return results
+
+    def _find_shapes(self, frame: _Frame, shapes: Shapes) -> Shapes:
+        """Shapes of the outputs, or their upper bounds, for these shapes of the inputs."""
+        found: list[tuple[int, ...]] = []
+        for index, dims in enumerate(frame.result_dims):
+            code = self._library.flowc_output_dims_for(frame.input_dims, index, dims)
+            if code:
+                raise _ERRORS.get(code, ModelError)(self._last_error())
+            if -1 in dims:
+                name = self.outputs[index].name
+                raise InvalidArgumentError(f"the size of output {name!r} has no upper bound")
+            found.append(tuple(dims))
+        if len(self._output_shapes) >= KNOWN_SHAPES:
+            self._output_shapes.clear()
+        self._output_shapes[shapes] = tuple(found)
+        return tuple(found)
+
+    def _last_error(self) -> str:
+        return self._library.flowc_last_error().decode("utf-8", "replace")
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """The compiled model at `path`.
+
+    Raises `LoadError` when the file is not a model library, or one of another ABI version.
+    """
+    return Model(path)
+
+
+def _is_ready(value: Any, port: Port) -> bool:
+    return (
+        type(value) is np.ndarray
+        and value.dtype == port.dtype
+        and value.flags.num & _DENSE == _DENSE
+        and value.ndim == len(port.dims)
+    )
+
+
+def _convert(value: Any, port: Port) -> Array:
+    try:
+        array = as_dense(value, port.dtype)
+    except (TypeError, ValueError, BufferError) as error:
+        raise InvalidArgumentError(f"input {port.name!r}: {error}") from error
+    if array.ndim != len(port.dims):
+        expected = ", ".join(map(str, port.dims))
+        raise InvalidArgumentError(
+            f"input {port.name!r} has dims {list(array.shape)}, expected [{expected}]"
+        )
+    return array
+
+
+def _cut(array: Array, shape: tuple[int, ...]) -> Array:
+    """The leading elements as an array of the real shape, of which `array` was the upper bound."""
+    if array.shape == shape:
+        return array
+    return array.reshape(-1)[: int(np.prod(shape, dtype=np.int64))].reshape(shape).copy()
+
+
+def _port(row: Mapping[str, Any]) -> Port:
+    return Port(row["name"], numpy_dtype(row["dtype"]), tuple(row["dims"]))
+
+
+def _places(ports: Sequence[Port]) -> dict[str, int]:
+    short = {p.name.removesuffix(":0"): i for i, p in enumerate(ports)}
+    return short | {p.name: i for i, p in enumerate(ports)}
+
+
+_opened: dict[str, list[tuple[int, int, int]]] = {}
+
+
+def _open_library(path: str) -> Any:
+    try:
+        status = os.stat(path)
+        # The loader knows libraries by the text of their path: a file that was replaced since needs
+        # another text, or the old library would be given out again.
+        versions = _opened.setdefault(path, [])
+        identity = (status.st_dev, status.st_ino, status.st_mtime_ns)
+        if identity not in versions:
+            versions.append(identity)
+        folder, name = os.path.split(path)
+        library = ctypes.CDLL(os.path.join(folder, "./" * versions.index(identity) + name))
+    except OSError as error:
+        raise LoadError(f"cannot load {path}: {error}") from error
+    if not hasattr(library, "flowc_abi_version"):
+        raise LoadError(f"{path} is a library, but not a model compiled by flowc")
+    library.flowc_abi_version.restype = ctypes.c_int32
+    found = library.flowc_abi_version()
+    if found != ABI_VERSION:
+        raise LoadError(f"{path} has ABI version {found}, expected {ABI_VERSION}")
+    pointer, number = ctypes.c_void_p, ctypes.c_int32
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "flowc_metadata": (ctypes.c_char_p, []),
+        "flowc_last_error": (ctypes.c_char_p, []),
+        "flowc_get_threads": (number, []),
+        "flowc_set_threads": (number, [number]),
+        "flowc_output_dims_for": (number, [pointer, number, pointer]),
+        "flowc_run": (number, [pointer] * 4),
+    }
+    for name, (result, args) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, args
+    return library

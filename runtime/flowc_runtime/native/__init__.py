@@ -1,0 +1,53 @@
+"""The native part of every compiled program: thread pool and arena, as LLVM IR text.
+
+In: a target triple. Out: the text of one module that defines the hidden functions
+
+    void  flowc_parallel_for(void* kernel, void** buffers, int64_t* dims,
+                             int64_t total, int64_t grain, int64_t threads)
+    void* flowc_arena_acquire(int64_t bytes)      NULL when memory is short
+    void  flowc_arena_release(void* block)
+    void  flowc_pool_stop(void), flowc_arena_clear(void)
+
+where a kernel is `void (void** buffers, int64_t* dims, int64_t begin, int64_t end, int64_t worker)`
+and `worker` < threads. Invariant: the text is a pure function of the triple. The last two functions
+also run when a library is unloaded. This package is imported by the compiler only: it needs llvmlite.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from flowc_runtime.native.arena import ArenaEmitter
+from flowc_runtime.native.pool import MACHINES, PoolEmitter
+from flowc_runtime.native.writer import set_hooks
+
+
+def native_module_text(triple: str | None = None) -> str:
+    """The runtime module for a target (default: this machine).
+
+    Raises `ValueError` for a processor that the pool is not written for.
+    """
+    return _module_text(triple or llvm.get_default_triple())
+
+
+@cache
+def _module_text(triple: str) -> str:
+    machine = MACHINES.get(triple.split("-")[0])
+    if machine is None:
+        raise ValueError(f"no thread pool for {triple}: expected one of {', '.join(MACHINES)}")
+    module = ir.Module("flowc_native")
+    module.triple = triple
+    module.data_layout = data_layout(triple)
+    stop = PoolEmitter(module, machine).emit()
+    clear = ArenaEmitter(module).emit()
+    set_hooks(module, "llvm.global_dtors", [stop, clear])
+    return str(module)
+
+
+def data_layout(triple: str) -> str:
+    """LLVM's layout of types in memory for a target; without it alignments are guessed."""
+    llvm.initialize_all_targets()
+    return str(llvm.Target.from_triple(triple).create_target_machine().target_data)

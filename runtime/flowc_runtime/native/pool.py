@@ -1,0 +1,333 @@
+"""The fork-join thread pool of every compiled program, emitted as LLVM IR over pthread and futex.
+
+In: a module. Out: `flowc_parallel_for` and `flowc_pool_stop` in it, and the pool's state as internal
+globals. Invariant: `flowc_parallel_for` returns after every index of [0, total) was computed exactly
+once, with all writes visible; which thread computed an index is not observable.
+
+One job runs at a time. Who finds the pool busy computes alone, so programs stay reentrant. A job is
+open while chunks may be left; workers come to it when they wake, take a ticket (their worker number)
+and draw chunks from one counter. The caller draws chunks too, closes the job when none is left, and
+waits only for the workers that came: a thread that the system did not schedule in time delays nobody.
+
+The gate is one word: active workers in bits 0-15, WAITING and OPEN above them, and the number of the
+job in bits 32-63. Workers sleep on its upper half, the caller on its lower half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from flowc_runtime.native.writer import (
+    I32,
+    I64,
+    NULL,
+    PTR,
+    VOID,
+    FunctionWriter,
+    Loop,
+    as_pointer,
+    i32,
+    i64,
+)
+
+MOST_THREADS = 1024
+ACTIVE_MASK = 0xFFFF
+WAITING = 1 << 16
+OPEN = 1 << 17
+STACK_BYTES = 8 << 20
+
+# Fields of the pool, as i64 indices; each group that different threads write has its own cache line.
+GATE, NEXT, TICKETS, SLEEPERS, STOP = 0, 8, 16, 24, 32
+KERNEL, BUFFERS, DIMS, TOTAL, GRAIN, LIMIT, FLOAT_MODE = 40, 41, 42, 43, 44, 45, 46
+LOCK, PROCESS, CREATED = 48, 49, 50
+POOL_WORDS = 56
+
+KERNEL_POINTER = ir.FunctionType(VOID, [PTR, PTR, I64, I64, I64]).as_pointer()
+
+# SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV stay deliverable; all else goes to the program's threads.
+_BLOCKED_SIGNALS = ~(1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the pool must know of a target."""
+
+    futex: int  # number of the futex system call
+    pause: str  # intrinsic that tells the core that it spins
+    pause_args: tuple[ir.Constant, ...]
+    spins: int  # pauses before a worker sleeps, some 50 microseconds
+    float_mode: bool  # whether the rounding and subnormal mode is MXCSR
+
+
+MACHINES = {
+    "x86_64": Machine(202, "llvm.x86.sse2.pause", (), 1500, True),
+    "aarch64": Machine(98, "llvm.aarch64.hint", (i32(1),), 4000, False),
+}
+
+
+class PoolEmitter:
+    """Emits the pool's functions into one module."""
+
+    def __init__(self, module: ir.Module, machine: Machine) -> None:
+        self.module = module
+        self.machine = machine
+        words = ir.ArrayType(I64, POOL_WORDS)
+        state = ir.GlobalVariable(module, words, "flowc_pool")
+        handles = ir.GlobalVariable(module, ir.ArrayType(I64, MOST_THREADS), "flowc_pool_threads")
+        for made in (state, handles):
+            made.linkage = "internal"
+            made.initializer = ir.Constant(made.value_type, None)
+            made.align = 64
+        self.state = as_pointer(state)
+        self.handles = as_pointer(handles)
+
+    def emit(self) -> ir.Function:
+        """All functions; gives the one that stops the pool."""
+        self._drain()
+        self._leave()
+        self._worker()
+        self._adopt()
+        self._grow()
+        self._open_job()
+        self._close_job()
+        self._parallel_for()
+        return self._stop()
+
+    # -- pieces of code used by several functions --------------------------------------------
+
+    def _field(self, w: FunctionWriter, index: int) -> Any:
+        return w.element(self.state, i64(index))
+
+    def _pause(self, w: FunctionWriter) -> None:
+        args = self.machine.pause_args
+        signature = ir.FunctionType(VOID, [a.type for a in args])
+        found = self.module.globals.get(self.machine.pause)
+        w.b.call(found or ir.Function(self.module, signature, self.machine.pause), args)
+
+    def _futex_wait(self, w: FunctionWriter, half: int, expected: Any) -> None:
+        address = w.element(self.state, i64(2 * GATE + half), I32)
+        wait_private = i64(128)
+        number = i64(self.machine.futex)
+        w.call("syscall", number, address, wait_private, expected, i64(0), i64(0), i64(0))
+
+    def _futex_wake(self, w: FunctionWriter, half: int, count: Any) -> None:
+        address = w.element(self.state, i64(2 * GATE + half), I32)
+        number, wake_private = i64(self.machine.futex), i64(129)
+        w.call("syscall", number, address, wake_private, count, i64(0), i64(0), i64(0))
+
+    def _spin_or(self, w: FunctionWriter, loop: Loop, spins: Any) -> None:
+        """Goes back to the loop's top after a pause while the budget lasts; falls through after."""
+        left = spins.get()
+        with w.when(w.compare(">", left, i64(0))):
+            spins.set(w.b.sub(left, i64(1)))
+            self._pause(w)
+            loop.again()
+
+    # -- the functions -----------------------------------------------------------------------
+
+    def _drain(self) -> None:
+        """Computes chunks of the open job until none is left."""
+        w = FunctionWriter(self.module, "flowc_pool_drain", VOID, {"worker": I64})
+        (worker,) = w.args
+        kernel = w.b.load(self._field(w, KERNEL), typ=KERNEL_POINTER)
+        buffers, dims = (w.b.load(self._field(w, f), typ=PTR) for f in (BUFFERS, DIMS))
+        total, grain = (w.b.load(self._field(w, f), typ=I64) for f in (TOTAL, GRAIN))
+        with w.loop() as loop:
+            begin = w.atomic("add", self._field(w, NEXT), grain, "monotonic")
+            loop.leave_if(w.compare(">=", begin, total))
+            end = w.minimum(w.b.add(begin, grain), total)
+            w.b.call(kernel, [buffers, dims, begin, end, worker])
+        w.give()
+
+    def _leave(self) -> None:
+        """A worker leaves the job; the last one of a closed job wakes the waiting caller."""
+        w = FunctionWriter(self.module, "flowc_pool_leave", VOID, {})
+        old = w.atomic("sub", self._field(w, GATE), i64(1))
+        last = w.compare("==", w.b.and_(old, i64(ACTIVE_MASK | WAITING)), i64(WAITING | 1))
+        with w.when(last):
+            self._futex_wake(w, 0, i64(1))
+        w.give()
+
+    def _worker(self) -> None:
+        """A pool thread: waits for a job that it has not seen, works on it, and again."""
+        w = FunctionWriter(self.module, "flowc_pool_worker", PTR, {"start": PTR})
+        gate = self._field(w, GATE)
+        seen = w.variable(w.b.ptrtoint(w.args[0], I64))
+        spins = w.variable(i64(self.machine.spins))
+        with w.loop():
+            self._await_job(w, gate, seen, spins)
+            ticket = w.b.add(w.atomic("add", self._field(w, TICKETS), i64(1), "monotonic"), i64(1))
+            limit = w.b.load(self._field(w, LIMIT), typ=I64)
+            with w.when(w.compare("<", ticket, limit)):
+                self._take_float_mode(w)
+                w.call("flowc_pool_drain", ticket)
+            w.call("flowc_pool_leave")
+            spins.set(i64(self.machine.spins))
+        w.b.unreachable()
+
+    def _await_job(self, w: FunctionWriter, gate: Any, seen: Any, spins: Any) -> None:
+        """Ends when this worker is counted as active in a job that is new to it."""
+        with w.loop() as loop:
+            now = w.atomic_load(gate)
+            number = w.b.lshr(now, i64(32))
+            stop = w.atomic_load(self._field(w, STOP))
+            with w.when(w.compare("!=", stop, i64(0))):
+                w.give(NULL)
+            is_open = w.compare("!=", w.b.and_(now, i64(OPEN)), i64(0))
+            is_new = w.compare("!=", number, seen.get())
+            with w.when(w.b.and_(is_open, is_new)):
+                entered = w.swap_if(gate, now, w.b.add(now, i64(1)))
+                with w.when(entered):
+                    seen.set(number)
+                    loop.leave()
+                loop.again()
+            self._spin_or(w, loop, spins)
+            w.atomic("add", self._field(w, SLEEPERS), i64(1), "seq_cst")
+            self._futex_wait(w, 1, number)
+            w.atomic("sub", self._field(w, SLEEPERS), i64(1), "seq_cst")
+            spins.set(i64(self.machine.spins))
+
+    def _take_float_mode(self, w: FunctionWriter) -> None:
+        """The caller's subnormal and rounding mode, so that results do not depend on threads."""
+        if self.machine.float_mode:
+            signature = ir.FunctionType(VOID, [PTR])
+            load = ir.Function(self.module, signature, "llvm.x86.sse.ldmxcsr")
+            w.b.call(load, [self._field(w, FLOAT_MODE)])
+
+    def _adopt(self) -> None:
+        """Makes the pool this process's own at first use and after a fork: 1 when it is."""
+        w = FunctionWriter(self.module, "flowc_pool_adopt", I32, {})
+        own = w.b.zext(w.call("getpid"), I64)
+        process = self._field(w, PROCESS)
+        known = w.atomic_load(process)
+        with w.when(w.compare("==", known, own)):
+            w.give(i32(1))
+        # A fork copied the state but no worker. Exactly one thread resets it, marked by -own.
+        adopting = w.b.neg(own)
+        with w.when(w.compare("==", known, adopting)):
+            w.give(i32(0))
+        with w.when(w.b.not_(w.swap_if(process, known, adopting))):
+            w.give(i32(0))
+        gate = self._field(w, GATE)
+        number = w.b.and_(w.atomic_load(gate), i64(~0xFFFFFFFF))
+        w.atomic_store(number, gate)
+        for field in (SLEEPERS, STOP, CREATED, LOCK):
+            w.atomic_store(i64(0), self._field(w, field))
+        w.atomic_store(own, process)
+        w.give(i32(1))
+
+    def _grow(self) -> None:
+        """Creates workers until `count` exist, or the system gives no more."""
+        w = FunctionWriter(self.module, "flowc_pool_grow", VOID, {"count": I64})
+        (count,) = w.args
+        created = self._field(w, CREATED)
+        with w.when(w.compare(">=", w.b.load(created, typ=I64), count)):
+            w.give()
+        blocked, before, attributes = w.block(128), w.block(128), w.block(128)
+        w.store(i64(_BLOCKED_SIGNALS), blocked, i64(0))
+        for index in range(1, 16):
+            w.store(i64(-1), blocked, i64(index))
+        w.call("pthread_sigmask", i32(2), blocked, before)
+        w.call("pthread_attr_init", attributes)
+        w.call("pthread_attr_setstacksize", attributes, i64(STACK_BYTES))
+        last = w.b.lshr(w.atomic_load(self._field(w, GATE)), i64(32))
+        start = w.b.inttoptr(last, PTR)
+        body = as_pointer(self.module.globals["flowc_pool_worker"])
+        with w.loop() as loop:
+            have = w.b.load(created, typ=I64)
+            loop.leave_if(w.compare(">=", have, count))
+            failed = w.call(
+                "pthread_create", w.element(self.handles, have), attributes, body, start
+            )
+            loop.leave_if(w.compare("!=", failed, i32(0)))
+            w.b.store(w.b.add(have, i64(1)), created)
+        w.call("pthread_attr_destroy", attributes)
+        w.call("pthread_sigmask", i32(2), before, NULL)
+        w.give()
+
+    def _open_job(self) -> None:
+        """Publishes the job, whose fields are set, and wakes up to `helpers` sleeping workers."""
+        w = FunctionWriter(self.module, "flowc_pool_open", VOID, {"helpers": I64})
+        (helpers,) = w.args
+        gate = self._field(w, GATE)
+        number = w.b.add(w.b.lshr(w.atomic_load(gate), i64(32)), i64(1))
+        w.atomic("xchg", gate, w.b.or_(w.b.shl(number, i64(32)), i64(OPEN)), "seq_cst")
+        sleepers = w.atomic_load(self._field(w, SLEEPERS), "seq_cst")
+        with w.when(w.compare(">", sleepers, i64(0))):
+            self._futex_wake(w, 1, helpers)
+        w.give()
+
+    def _close_job(self) -> None:
+        """Lets nobody in any more, and waits for the workers that are in."""
+        w = FunctionWriter(self.module, "flowc_pool_close", VOID, {})
+        gate = self._field(w, GATE)
+        w.atomic("and", gate, i64(~OPEN))
+        spins = w.variable(i64(self.machine.spins))
+        with w.loop() as loop:
+            now = w.atomic_load(gate)
+            loop.leave_if(w.compare("==", w.b.and_(now, i64(ACTIVE_MASK)), i64(0)))
+            self._spin_or(w, loop, spins)
+            waiting = w.b.or_(now, i64(WAITING))
+            with w.when(w.swap_if(gate, now, waiting)):
+                self._futex_wait(w, 0, w.b.and_(waiting, i64(0xFFFFFFFF)))
+        w.give()
+
+    def _parallel_for(self) -> None:
+        args = {"kernel": KERNEL_POINTER, "buffers": PTR, "dims": PTR}
+        args |= {"total": I64, "grain": I64, "threads": I64}
+        w = FunctionWriter(self.module, "flowc_parallel_for", VOID, args, linkage="hidden")
+        kernel, buffers, dims, total, grain, threads = w.args
+
+        def alone() -> None:
+            w.b.call(kernel, [buffers, dims, i64(0), total, i64(0)])
+            w.give()
+
+        grain = w.maximum(grain, i64(1))
+        with w.when(w.b.or_(w.compare("<=", threads, i64(1)), w.compare("<=", total, grain))):
+            alone()
+        with w.when(w.compare("==", w.call("flowc_pool_adopt"), i32(0))):
+            alone()
+        lock = self._field(w, LOCK)
+        with w.when(w.compare("!=", w.atomic("xchg", lock, i64(1), "acquire"), i64(0))):
+            alone()
+        chunks = w.b.add(w.b.sdiv(w.b.sub(total, i64(1)), grain), i64(1))
+        limit = w.minimum(w.minimum(threads, chunks), i64(MOST_THREADS))
+        helpers = w.b.sub(limit, i64(1))
+        w.call("flowc_pool_grow", helpers)
+        job = {KERNEL: kernel, BUFFERS: buffers, DIMS: dims, TOTAL: total, GRAIN: grain}
+        job |= {LIMIT: limit, NEXT: i64(0), TICKETS: i64(0)}
+        for field, value in job.items():
+            w.b.store(value, self._field(w, field))
+        if self.machine.float_mode:
+            signature = ir.FunctionType(VOID, [PTR])
+            store = ir.Function(self.module, signature, "llvm.x86.sse.stmxcsr")
+            w.b.call(store, [self._field(w, FLOAT_MODE)])
+        w.call("flowc_pool_open", helpers)
+        w.call("flowc_pool_drain", i64(0))
+        w.call("flowc_pool_close")
+        w.atomic_store(i64(0), lock)
+        w.give()
+
+    def _stop(self) -> ir.Function:
+        """Ends all workers, unless a job runs (the process exits under it) or none is ours."""
+        w = FunctionWriter(self.module, "flowc_pool_stop", VOID, {}, linkage="hidden")
+        own = w.b.zext(w.call("getpid"), I64)
+        with w.when(w.compare("!=", w.atomic_load(self._field(w, PROCESS)), own)):
+            w.give()
+        lock = self._field(w, LOCK)
+        with w.when(w.compare("!=", w.atomic("xchg", lock, i64(1), "acquire"), i64(0))):
+            w.give()
+        stop, gate, created = (self._field(w, f) for f in (STOP, GATE, CREATED))
+        w.atomic_store(i64(1), stop, "seq_cst")
+        w.atomic("add", gate, i64(1 << 32), "seq_cst")
+        self._futex_wake(w, 1, i64(MOST_THREADS))
+        with w.count(w.b.load(created, typ=I64)) as index:
+            w.call("pthread_join", w.load(self.handles, index), NULL)
+        w.b.store(i64(0), created)
+        w.atomic_store(i64(0), stop)
+        w.atomic_store(i64(0), lock)
+        w.give()
+        return w.function
