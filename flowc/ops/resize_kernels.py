@@ -1,0 +1,291 @@
+"""Native kernels of image resizing: rows of output pixels, channels inside.
+
+In: [batch, height, width, channels], flags and sizes as int64 arguments. Out: [batch, out_height,
+out_width, channels]. Invariant: source positions are f32 arithmetic in TensorFlow's order, since a
+last bit decides which pixel is read; a worker writes only its share of the rows.
+
+`align` puts the corner pixels' centres on each other; `half` measures from pixel centres.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Globals that the compiler gives to kernels: casts by dtype, and Native.constants.
+    f32: Any = None
+    f64: Any = None
+    i64: Any = None
+    outside: Any = None
+
+
+def resize_nearest(
+    x: Any, size: Any, y: Any,
+    height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    y_scale = f32(height) / f32(out_h)
+    if align and out_h > 1:
+        y_scale = f32(height - 1) / f32(out_h - 1)
+    x_scale = f32(width) / f32(out_w)
+    if align and out_w > 1:
+        x_scale = f32(width - 1) / f32(out_w - 1)
+    shift = f32(0.5) if half else f32(0)
+    for row in range(begin, end):
+        place = (f32(row % out_h) + shift) * y_scale
+        source = i64(place)
+        if align and place - f32(source) >= f32(0.5):
+            source += 1
+        source = height - 1 if source > height - 1 else source
+        line = ((row // out_h) * height + source) * width
+        for column in range(out_w):
+            place = (f32(column) + shift) * x_scale
+            source = i64(place)
+            if align and place - f32(source) >= f32(0.5):
+                source += 1
+            source = width - 1 if source > width - 1 else source
+            at = (line + source) * channels
+            out = (row * out_w + column) * channels
+            for c in range(channels):
+                y[out + c] = x[at + c]
+
+
+def resize_bilinear(
+    x: Any, size: Any, y: Any,
+    height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    y_scale = f32(height) / f32(out_h)
+    if align and out_h > 1:
+        y_scale = f32(height - 1) / f32(out_h - 1)
+    x_scale = f32(width) / f32(out_w)
+    if align and out_w > 1:
+        x_scale = f32(width - 1) / f32(out_w - 1)
+    shift = f32(0.5) if half else f32(0)
+    for row in range(begin, end):
+        place = (f32(row % out_h) + shift) * y_scale - shift
+        low = i64(place)
+        low = low - 1 if f32(low) > place else low
+        down = place - f32(low)
+        high = low + 1 if down > f32(0) else low
+        low = 0 if low < 0 else low
+        high = height - 1 if high > height - 1 else high
+        top_line = ((row // out_h) * height + low) * width
+        bottom_line = ((row // out_h) * height + high) * width
+        for column in range(out_w):
+            place = (f32(column) + shift) * x_scale - shift
+            low = i64(place)
+            low = low - 1 if f32(low) > place else low
+            right = place - f32(low)
+            high = low + 1 if right > f32(0) else low
+            low = 0 if low < 0 else low
+            high = width - 1 if high > width - 1 else high
+            a = (top_line + low) * channels
+            b = (top_line + high) * channels
+            d = (bottom_line + low) * channels
+            e = (bottom_line + high) * channels
+            out = (row * out_w + column) * channels
+            for c in range(channels):
+                left = f32(x[a + c])
+                top = left + (f32(x[b + c]) - left) * right
+                left = f32(x[d + c])
+                bottom = left + (f32(x[e + c]) - left) * right
+                y[out + c] = top + (bottom - top) * down
+
+
+def resize_bicubic(
+    x: Any, size: Any, y: Any,
+    height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Sixteen taps. Weights are taken at multiples of 1/1024, as from TensorFlow's table; with
+    `half` (Keys' cubic) taps outside the image count nothing and the others are scaled up."""
+    y_scale = f32(height) / f32(out_h)
+    if align and out_h > 1:
+        y_scale = f32(height - 1) / f32(out_h - 1)
+    x_scale = f32(width) / f32(out_w)
+    if align and out_w > 1:
+        x_scale = f32(width - 1) / f32(out_w - 1)
+    shift = f32(0.5) if half else f32(0)
+    bend = -0.5 if half else -0.75
+    for step in range(begin * (out_w + 1), end * (out_w + 1)):
+        # Column 0 of a row stands for the row itself: it sets the vertical weights.
+        row = step // (out_w + 1)
+        column = step % (out_w + 1) - 1
+        vertical = column < 0
+        limit = height if vertical else width
+        scale = y_scale if vertical else x_scale
+        place = (f32(row % out_h if vertical else column) + shift) * scale - shift
+        base = i64(place)
+        base = base - 1 if f32(base) > place else base
+        # lrint: halves go to the even number.
+        scaled = (place - f32(base)) * f32(1024)
+        offset = i64(scaled)
+        rest = scaled - f32(offset)
+        if rest > f32(0.5) or (rest == f32(0.5) and offset % 2 == 1):
+            offset += 1
+        near = f64(f32(f64(offset) / 1024.0))
+        far = f64(f32(near) + f32(1))
+        w1 = f32(((bend + 2.0) * near - (bend + 3.0)) * near * near + 1.0)
+        w0 = f32(((bend * far - 5.0 * bend) * far + 8.0 * bend) * far - 4.0 * bend)
+        near = f64(f32(f64(1024 - offset) / 1024.0))
+        far = f64(f32(near) + f32(1))
+        w2 = f32(((bend + 2.0) * near - (bend + 3.0)) * near * near + 1.0)
+        w3 = f32(((bend * far - 5.0 * bend) * far + 8.0 * bend) * far - 4.0 * bend)
+        last = limit - 1
+        if half:
+            w0 = w0 if 0 <= base - 1 <= last else f32(0)
+            w1 = w1 if 0 <= base <= last else f32(0)
+            w2 = w2 if 0 <= base + 1 <= last else f32(0)
+            w3 = w3 if 0 <= base + 2 <= last else f32(0)
+            total = w0 + w1 + w2 + w3
+            if total >= f32(1.1754944e-35) or total <= f32(-1.1754944e-35):
+                inverse = f32(1) / total
+                w0 = w0 * inverse
+                w1 = w1 * inverse
+                w2 = w2 * inverse
+                w3 = w3 * inverse
+        s0 = 0 if base < 1 else (last if base - 1 > last else base - 1)
+        s1 = 0 if base < 0 else (last if base > last else base)
+        s2 = 0 if base < -1 else (last if base + 1 > last else base + 1)
+        s3 = 0 if base < -2 else (last if base + 2 > last else base + 2)
+        if vertical:
+            v0 = w0
+            v1 = w1
+            v2 = w2
+            v3 = w3
+            image = (row // out_h) * height
+            line0 = (image + s0) * width * channels
+            line1 = (image + s1) * width * channels
+            line2 = (image + s2) * width * channels
+            line3 = (image + s3) * width * channels
+        if not vertical:
+            out = (row * out_w + column) * channels
+            s0 = s0 * channels
+            s1 = s1 * channels
+            s2 = s2 * channels
+            s3 = s3 * channels
+            for c in range(channels):
+                p0 = line0 + c
+                p1 = line1 + c
+                p2 = line2 + c
+                p3 = line3 + c
+                a = f32(x[p0 + s0]) * v0 + f32(x[p1 + s0]) * v1
+                a = a + f32(x[p2 + s0]) * v2 + f32(x[p3 + s0]) * v3
+                b = f32(x[p0 + s1]) * v0 + f32(x[p1 + s1]) * v1
+                b = b + f32(x[p2 + s1]) * v2 + f32(x[p3 + s1]) * v3
+                d = f32(x[p0 + s2]) * v0 + f32(x[p1 + s2]) * v1
+                d = d + f32(x[p2 + s2]) * v2 + f32(x[p3 + s2]) * v3
+                e = f32(x[p0 + s3]) * v0 + f32(x[p1 + s3]) * v1
+                e = e + f32(x[p2 + s3]) * v2 + f32(x[p3 + s3]) * v3
+                y[out + c] = a * w0 + b * w1 + d * w2 + e * w3
+
+
+def resize_area(
+    x: Any, size: Any, y: Any,
+    height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """The mean over the area that an output pixel covers, parts of pixels counted as parts."""
+    y_scale = f32(height) / f32(out_h)
+    if align and out_h > 1:
+        y_scale = f32(height - 1) / f32(out_h - 1)
+    x_scale = f32(width) / f32(out_w)
+    if align and out_w > 1:
+        x_scale = f32(width - 1) / f32(out_w - 1)
+    inverse = f32(1) / (y_scale * x_scale)
+    for row in range(begin, end):
+        top = f32(row % out_h) * y_scale
+        bottom = f32(row % out_h + 1) * y_scale
+        y_end = i64(bottom)
+        y_end = y_end + 1 if f32(y_end) < bottom else y_end
+        for column in range(out_w):
+            left = f32(column) * x_scale
+            right = f32(column + 1) * x_scale
+            x_end = i64(right)
+            x_end = x_end + 1 if f32(x_end) < right else x_end
+            out = (row * out_w + column) * channels
+            for c in range(channels):
+                y[out + c] = f32(0)
+            for i in range(i64(top), y_end):
+                start = top if f32(i) < top else f32(i)
+                part = (bottom if f32(i + 1) > bottom else f32(i + 1)) - start
+                line = i if i < height else height - 1
+                line = ((row // out_h) * height + line) * width
+                for j in range(i64(left), x_end):
+                    start = left if f32(j) < left else f32(j)
+                    weight = (right if f32(j + 1) > right else f32(j + 1)) - start
+                    weight = weight * part * inverse
+                    at = (line + (j if j < width else width - 1)) * channels
+                    for c in range(channels):
+                        y[out + c] += f32(x[at + c]) * weight
+
+
+def crop_and_resize(
+    image: Any, boxes: Any, box_ind: Any, crop_size: Any, y: Any, status: Any,
+    batches: int, height: int, width: int, channels: int, out_h: int, out_w: int, nearest: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Boxes are [y1, x1, y2, x2] in units of height-1 and width-1; pixels outside the image take
+    the constant `outside`."""
+    for row in range(begin, end):
+        box = row // out_h
+        batch = i64(box_ind[box])
+        if batch < 0 or batch >= batches:
+            status[0] = 1
+            status[1] = batch
+            return
+        y1 = boxes[box * 4]
+        x1 = boxes[box * 4 + 1]
+        y2 = boxes[box * 4 + 2]
+        x2 = boxes[box * 4 + 3]
+        # inf - inf and NaN are unequal to themselves.
+        if y1 - y1 != f32(0) or x1 - x1 != f32(0) or y2 - y2 != f32(0) or x2 - x2 != f32(0):
+            status[0] = 2
+            status[1] = box
+            return
+        last_row = f32(height - 1)
+        last_column = f32(width - 1)
+        place_y = f32(0.5) * (y1 + y2) * last_row
+        if out_h > 1:
+            y_scale = (y2 - y1) * last_row / f32(out_h - 1)
+            place_y = y1 * last_row + f32(row % out_h) * y_scale
+        inside = place_y >= f32(0) and place_y <= last_row
+        top = i64(place_y) if inside else 0
+        down = place_y - f32(top)
+        bottom = top + 1 if down > f32(0) else top
+        if nearest:
+            top = top + 1 if down >= f32(0.5) else top
+        top_line = (batch * height + top) * width
+        bottom_line = (batch * height + bottom) * width
+        x_scale = f32(0)
+        start = f32(0.5) * (x1 + x2) * last_column
+        if out_w > 1:
+            x_scale = (x2 - x1) * last_column / f32(out_w - 1)
+            start = x1 * last_column
+        for column in range(out_w):
+            out = (row * out_w + column) * channels
+            place = start + f32(column) * x_scale
+            if not inside or not (place >= f32(0) and place <= last_column):
+                for c in range(channels):
+                    y[out + c] = outside
+            elif nearest:
+                low = i64(place)
+                low = low + 1 if place - f32(low) >= f32(0.5) else low
+                at = (top_line + low) * channels
+                for c in range(channels):
+                    y[out + c] = f32(image[at + c])
+            else:
+                low = i64(place)
+                across = place - f32(low)
+                high = low + 1 if across > f32(0) else low
+                a = (top_line + low) * channels
+                b = (top_line + high) * channels
+                d = (bottom_line + low) * channels
+                e = (bottom_line + high) * channels
+                for c in range(channels):
+                    left = f32(image[a + c])
+                    upper = left + (f32(image[b + c]) - left) * across
+                    left = f32(image[d + c])
+                    lower = left + (f32(image[e + c]) - left) * across
+                    y[out + c] = upper + (lower - upper) * down
