@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from flowc.ir.dims import Dim
+from flowc.ir.lowering import Lowering
 from flowc.ir.op import Op
 from flowc.ir.types import TensorType
 
@@ -26,7 +27,7 @@ class Node:
     a symbol with its upper bound (None: unbounded).
     """
 
-    __slots__ = ("after", "attrs", "inputs", "op", "origin", "outputs", "sizes")
+    __slots__ = ("_lowering", "after", "attrs", "inputs", "op", "origin", "outputs", "sizes")
 
     def __init__(
         self,
@@ -45,6 +46,15 @@ class Node:
         self.origin = origin
         self.sizes = sizes
         self.outputs = tuple(Value(self, i, t) for i, t in enumerate(types))
+        self._lowering: Lowering | None = None
+
+    @property
+    def lowering(self) -> Lowering:
+        """How this node becomes code; an op whose lowering depends on types or attrs decides here."""
+        if self._lowering is None:
+            found = self.op.lowering
+            self._lowering = found(self) if callable(found) else found
+        return self._lowering
 
     @property
     def types(self) -> tuple[TensorType, ...]:

@@ -266,7 +266,7 @@ def is_nonnegative(value: Dim) -> bool:
         negative = [(m, c) for m, c in value.terms if c < 0]
         if not negative:
             return all(_atom_nonnegative(a) for m, _ in value.terms for a in m)
-        for monomial, coefficient in negative:
+        for monomial, coefficient in negative:  # noqa: B007
             bounded = next((a for a in monomial if _upper(a) is not None), None)
             if bounded is not None:
                 break
@@ -401,6 +401,8 @@ def _from_ast(node: ast.expr, env: Mapping[str, Dim]) -> Dim:
                     return a - b
                 case ast.Mult():
                     return a * b
+                case ast.FloorDiv():
+                    return floordiv(a, b)
                 case _:
                     raise ValueError(f"not a size operator: {ast.dump(op)}")
         case ast.Call(func=ast.Name(id=name), args=[left, right]):

@@ -320,7 +320,11 @@ def _wanted_attrs(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def call_reference(
-    op: Op, function: Callable[..., Any], arrays: Sequence[Any], attrs: Attrs, dtypes: Sequence[DType]
+    op: Op,
+    function: Callable[..., Any],
+    arrays: Sequence[Any],
+    attrs: Attrs,
+    dtypes: Sequence[DType],
 ) -> list[np.ndarray]:
     """Runs a NumPy reference: groups list inputs and passes the attrs that it asks for."""
     bound = bind_types(op, dtypes, attrs)

@@ -1,4 +1,4 @@
-'''The signature of an op as TensorFlow's OpDef has it, read from one line of text.
+"""The signature of an op as TensorFlow's OpDef has it, read from one line of text.
 
     Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> output: T
     Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, strides: list(int),
@@ -8,7 +8,7 @@
 Inputs stand before `;`, attrs after it. An input's or output's type is a dtype, a type attr, `N*type`
 (N an int attr), a `list(type)` attr, or `ref(type)`. Groups of dtypes have names: FLOAT NUMBER REAL
 INT INDEX COMPLEX. An attr that is `type` takes every dtype.
-'''
+"""
 
 from __future__ import annotations
 

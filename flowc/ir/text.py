@@ -66,9 +66,7 @@ class _Printer:
         text = f"{targets} = {node.op.name}" if targets else node.op.name
         if node.inputs:
             text += f"({', '.join(self.names[v] for v in node.inputs)})"
-        attrs = [
-            f"{name}={self.attr(value, indent)}" for name, value in sorted(node.attrs.items())
-        ]
+        attrs = [f"{name}={self.attr(value, indent)}" for name, value in sorted(node.attrs.items())]
         if attrs:
             text += f" {{{', '.join(attrs)}}}"
         if node.sizes:
@@ -206,9 +204,13 @@ class _TextParser:
             raise self.fail(f"cannot read {text!r}")
         return self.make(match, bodies, tuple(origin.split()))
 
-    def make(self, match: re.Match[str], bodies: list[Computation], origin: tuple[str, ...]) -> Node:
+    def make(
+        self, match: re.Match[str], bodies: list[Computation], origin: tuple[str, ...]
+    ) -> Node:
         op = op_named(match["op"])
-        inputs = tuple(self.value(n.strip()) for n in (match["inputs"] or "").split(",") if n.strip())
+        inputs = tuple(
+            self.value(n.strip()) for n in (match["inputs"] or "").split(",") if n.strip()
+        )
         attrs = {}
         for item in _split_attrs(match["attrs"] or ""):
             name, _, value = item.partition("=")
@@ -223,9 +225,7 @@ class _TextParser:
                 key = name.strip()
                 after.append(self.values[key].node if key[0] == "%" else self.nodes[key])
         types = tuple(parse_type(t) for t in _split_types(match["types"] or ""))
-        node = Node(
-            op, inputs, MappingProxyType(attrs), types, tuple(after), origin, tuple(sizes)
-        )
+        node = Node(op, inputs, MappingProxyType(attrs), types, tuple(after), origin, tuple(sizes))
         for name, value in zip((match["targets"] or "").split(","), node.outputs):
             self.values[name.strip()] = value
         self.nodes[f"@{self.node_count}"] = node

@@ -1,0 +1,288 @@
+"""Python source of a kernel -> LLVM IR text, by Numba, before any optimisation.
+
+In: a Kernel. Out: text that defines `void <key>(i8** buffers, i64* dims, i64 begin, i64 end,
+i64 worker)`, the one kernel ABI. Nothing of the host is in the text: Numba's own optimiser and code
+generator never run, so that any target can be compiled from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import compiler, registry, types
+from numba.core.codegen import CPUCodeLibrary
+from numba.extending import intrinsic
+
+from flowc.codegen import math as vector_math
+from flowc.codegen.kernel import Kernel
+from flowc.dtypes import DType
+from flowc.errors import InternalError
+
+BYTE_POINTER = ir.IntType(8).as_pointer()
+I64 = ir.IntType(64)
+
+_CARRIERS: dict[str, Any] = {
+    "f16": types.int16,
+    "bf16": types.int16,
+    "bool": types.uint8,
+    "bytes": types.uint8,
+}
+_SCALARS: dict[str, Any] = {
+    "f32": types.float32,
+    "f64": types.float64,
+    "i8": types.int8,
+    "i16": types.int16,
+    "i32": types.int32,
+    "i64": types.int64,
+    "u8": types.uint8,
+    "u16": types.uint16,
+    "u32": types.uint32,
+    "u64": types.uint64,
+    "c64": types.complex64,
+    "c128": types.complex128,
+}
+
+
+def numba_type(dtype: DType | str) -> Any:
+    """The Numba type of one element in memory."""
+    name = str(dtype)
+    return _CARRIERS.get(name) or _SCALARS[name]
+
+
+class _CaptureLibrary(CPUCodeLibrary):
+    """Keeps the text of the module that Numba lowers, instead of optimising it."""
+
+    captured: str = ""
+
+    def add_ir_module(self, ir_module: ir.Module) -> None:
+        self.captured = str(ir_module)
+
+
+@intrinsic
+def idiv(typing_context: Any, a: Any, b: Any) -> Any:
+    """Truncating int64 division: what floor division is for indices, which are not negative."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.sdiv(*args)
+
+    return types.int64(types.int64, types.int64), emit
+
+
+def _float_fold(name: str, emit_fold: Any) -> Any:
+    """An intrinsic `(accumulator, x) -> accumulator` for one float type."""
+
+    @intrinsic
+    def fold(typing_context: Any, a: Any, b: Any) -> Any:
+        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            return emit_fold(builder, *args)
+
+        return a(a, b), emit
+
+    return fold
+
+
+def _declared(builder: ir.IRBuilder, name: str, kind: ir.Type) -> ir.Function:
+    found = builder.module.globals.get(name)
+    return found or ir.Function(builder.module, ir.FunctionType(kind, [kind, kind]), name)
+
+
+def _extremum(which: str) -> Any:
+    def emit(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+        suffix = "f32" if isinstance(a.type, ir.FloatType) else "f64"
+        return builder.call(_declared(builder, f"llvm.{which}.{suffix}", a.type), [a, b])
+
+    return emit
+
+
+# Sums may be reassociated, which is what lets them vectorise; nothing else is assumed of floats.
+fold_add = _float_fold("fold_add", lambda b, x, y: b.fadd(x, y, flags=("reassoc",)))
+fold_mul = _float_fold("fold_mul", lambda b, x, y: b.fmul(x, y, flags=("reassoc",)))
+fold_max = _float_fold("fold_max", _extremum("maximum"))
+fold_min = _float_fold("fold_min", _extremum("minimum"))
+
+
+def _llvm_call(name: str, arity: int, scalar: Any, suffix: str) -> Any:
+    """An intrinsic for `llvm.<name>.<suffix>` on `arity` floats."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        full = f"llvm.{name}.{suffix}"
+        kind = args[0].type
+        found = builder.module.globals.get(full)
+        function = found or ir.Function(builder.module, ir.FunctionType(kind, [kind] * arity), full)
+        return builder.call(function, args)
+
+    if arity == 1:
+
+        @intrinsic
+        def call_one(typing_context: Any, x: Any) -> Any:
+            return scalar(scalar), emit
+
+        return call_one
+
+    @intrinsic
+    def call_three(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
+        return scalar(scalar, scalar, scalar), emit
+
+    return call_three
+
+
+@intrinsic
+def offset(typing_context: Any, pointer: Any, count: Any) -> Any:
+    """pointer + count elements."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.gep(args[0], [args[1]])
+
+    return pointer(pointer, types.int64), emit
+
+
+def _pointer_cast(element: Any) -> Any:
+    @intrinsic
+    def cast(typing_context: Any, pointer: Any) -> Any:
+        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(element)(pointer), emit
+
+    return cast
+
+
+def _bitcast_to(result: Any) -> Any:
+    @intrinsic
+    def cast(typing_context: Any, x: Any) -> Any:
+        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], context.get_value_type(result))
+
+        return result(x), emit
+
+    return cast
+
+
+@cache
+def base_globals() -> dict[str, Any]:
+    """What every kernel's source may name beside the math functions that it lists."""
+    found: dict[str, Any] = dict(_SCALARS)
+    found |= {"idiv": idiv, "offset": offset, "inf": float("inf"), "nan": float("nan")}
+    found |= {
+        "fold_add": fold_add, "fold_mul": fold_mul, "fold_max": fold_max, "fold_min": fold_min
+    }  # fmt: skip
+    for name in ("f32", "f64"):
+        found[f"abs_{name}"] = _llvm_call("fabs", 1, _SCALARS[name], name)
+        found[f"fma_{name}"] = _llvm_call("fmuladd", 3, _SCALARS[name], name)
+    for name, scalar in _SCALARS.items():
+        found[f"as_{name}_pointer"] = _pointer_cast(scalar)
+        if name[0] in "fiu":
+            found[f"bits_{name}"] = _bitcast_to(scalar)
+    return found
+
+
+def kernel_text(kernel: Kernel) -> str:
+    """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
+    function = _python_function(kernel)
+    arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
+    arguments += [types.int64] * (kernel.ints + 2)
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = True
+    flags.no_compile = True
+    flags.nrt = False
+    flags.error_model = "numpy"
+    flags.noalias = True
+    target = registry.cpu_target
+    context = target.target_context
+    library = _CaptureLibrary(context.codegen(), kernel.key)
+    try:
+        with _without_debug_names():
+            result = compiler.compile_extra(
+                target.typing_context, context, function, tuple(arguments), types.void, flags, {},
+                library=library,
+            )  # fmt: skip
+    except numba.core.errors.NumbaError as error:
+        raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
+    name = result.fndesc.llvm_func_name
+    text = _clean(library.captured, name, kernel.key)
+    return text + _wrapper(kernel)
+
+
+@contextlib.contextmanager
+def _without_debug_names() -> Iterator[None]:
+    with numba.core.compiler_lock.global_compiler_lock:
+        yield
+
+
+def _python_function(kernel: Kernel) -> Any:
+    space: dict[str, Any] = dict(base_globals())
+    for name in kernel.functions:
+        space[name] = vector_math.intrinsic(name)
+    space.update(kernel.globals)
+    if kernel.element is not None:
+        space["elem"] = numba_type(kernel.element)
+    for name, value in kernel.constants.items():
+        space[name] = value if isinstance(value, (np.generic, int, float)) else np.asarray(value)
+    exec(compile(kernel.source, f"<{kernel.key}>", "exec"), space)  # our own generated source
+    return space[kernel.entry]
+
+
+_ENVIRONMENT = re.compile(r'^@"?_ZN08NumbaEnv[^\n]*\n', re.MULTILINE)
+_PICKLED = re.compile(r'^@"\.const\.pickle[^\n]*\n', re.MULTILINE)
+_RAISE = re.compile(
+    r"^\s*store \{i8\*, i32, i8\*, i8\*, i32\}\* @\"\.const\.pickle[^\n]*\n", re.MULTILINE
+)
+
+
+def _clean(text: str, name: str, key: str) -> str:
+    """Gives the function a stable internal name and drops Numba's environment and exceptions."""
+    text = _RAISE.sub("", _PICKLED.sub("", _ENVIRONMENT.sub("", text)))
+    text = text.replace(f'@"{name}"', f"@{key}_body")
+    text = re.sub(r"^; ModuleID = .*$", f'; ModuleID = "{key}"', text, count=1, flags=re.MULTILINE)
+    return text.replace(f"define i32 @{key}_body", f"define internal i32 @{key}_body", 1)
+
+
+def _wrapper(kernel: Kernel) -> str:
+    """`void key(i8**, i64*, i64, i64, i64)`: unpacks the tables and calls the body."""
+    lines = [
+        f"\ndefine void @{kernel.key}(i8** %buffers, i64* %dims, i64 %begin, i64 %end, i64 %worker) {{",
+        "entry:",
+        "  %ret = alloca i8*",
+        "  %exc = alloca {i8*, i32, i8*, i8*, i32}*",
+    ]
+    arguments = ["i8** %ret", "{i8*, i32, i8*, i8*, i32}** %exc"]
+    for i, dtype in enumerate(kernel.buffers):
+        kind = str(_llvm_element(dtype))
+        lines.append(f"  %bp{i} = getelementptr i8*, i8** %buffers, i64 {i}")
+        lines.append(f"  %b{i} = load i8*, i8** %bp{i}")
+        value = f"%b{i}"
+        if dtype == "bytes":
+            # Scratch: every worker has its own part; its size stands behind the kernel's ints.
+            lines.append(f"  %sp = getelementptr i64, i64* %dims, i64 {kernel.ints}")
+            lines.append("  %sb = load i64, i64* %sp")
+            lines.append("  %so = mul i64 %sb, %worker")
+            lines.append(f"  %s{i} = getelementptr i8, i8* %b{i}, i64 %so")
+            value = f"%s{i}"
+        lines.append(f"  %c{i} = bitcast i8* {value} to {kind}*")
+        arguments.append(f"{kind}* %c{i}")
+    for i in range(kernel.ints):
+        lines.append(f"  %np{i} = getelementptr i64, i64* %dims, i64 {i}")
+        lines.append(f"  %n{i} = load i64, i64* %np{i}")
+        arguments.append(f"i64 %n{i}")
+    arguments += ["i64 %begin", "i64 %end"]
+    lines.append(f"  %r = call i32 @{kernel.key}_body({', '.join(arguments)})")
+    lines += ["  ret void", "}", ""]
+    return "\n".join(lines)
+
+
+def _llvm_element(dtype: DType | str) -> ir.Type:
+    numba_kind = numba_type(dtype)
+    return registry.cpu_target.target_context.get_data_type(numba_kind)
+
+
+def module_texts(kernels: Sequence[Kernel]) -> dict[str, str]:
+    """LLVM IR text by key, for distinct kernels."""
+    return {k.key: kernel_text(k) for k in kernels}

@@ -1,0 +1,87 @@
+"""A kernel (what is compiled) and a launch (one use of it in a plan).
+
+In: loops.py, contractions.py and native_kernels.py make them from clusters. Out: frontend.py compiles
+the kernels, driver.py calls them. Invariant: a kernel's key is a pure function of its content, so
+equal kernels of any graph share one compilation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim
+
+# Pointers that are no tensors: memory private to a worker, memory that the launches of one cluster
+# share, the words that report a fault, and the words that receive data-dependent sizes.
+SCRATCH, WORKSPACE, STATUS, SIZES = "scratch", "workspace", "status", "sizes"
+Operand = Value | np.ndarray | str
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """One function `entry(*buffers, *ints, begin, end)` in Python source.
+
+    `buffers`: element dtypes of its pointers; f16 and bf16 are carried as 16-bit integers, bool as
+    u8, and the special names `"bytes"` (scratch) and `"i64"` give a uint8 and an int64 pointer.
+    `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
+    `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
+    dtype that the source calls `elem`.
+    """
+
+    source: str
+    buffers: tuple[DType | str, ...]
+    ints: int
+    functions: tuple[str, ...] = ()
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    globals: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    entry: str = "kernel"
+    element: DType | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """A name that is a pure function of the content."""
+        constants = sorted(
+            (n, repr(v), str(getattr(v, "dtype", ""))) for n, v in self.constants.items()
+        )
+        text = repr(
+            (
+                self.source,
+                [str(b) for b in self.buffers],
+                self.ints,
+                str(self.element),
+                sorted(self.functions),
+                constants,
+                sorted(self.globals),
+            )
+        )
+        return f"k_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One call of a kernel: what its pointers and ints are, and the range that workers share.
+
+    `operands`, one a buffer: values of the Computation, constant arrays (weights in the layout that
+    the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES. `sizes` names the data-dependent sizes
+    that it writes; `scratch` is in bytes per worker, `workspace` in bytes for the whole cluster.
+    `errors`: messages of the faults it may report, in the order of their numbers.
+    """
+
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    ints: tuple[Dim, ...]
+    total: Dim = 1
+    grain: Dim = 1
+    sizes: tuple[str, ...] = ()
+    scratch: Dim = 0
+    workspace: Dim = 0
+    errors: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()

@@ -1,0 +1,567 @@
+"""A loop cluster as a kernel: loop nests, reductions by stages, the range that workers share.
+
+In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three forms:
+
+- pointwise: no reduction; adjacent dims that every access walks in one stride become one loop;
+- rows: all reductions fold the same axes, among them the last one. A worker takes whole rows; each
+  stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once;
+- columns: the last axis is kept. A worker takes a block of columns and adds rows to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.codegen.cluster import (
+    ClusterLowering,
+    broadcast_index,
+    known_product,
+    loaded,
+    row_major,
+    stored,
+    unravel,
+)
+from flowc.codegen.kernel import Launch
+from flowc.codegen.scalars import LOCAL, Scalar, has_local, held_as
+from flowc.dtypes import DType
+from flowc.errors import InternalError
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, Expr, Symbol, ceildiv, floordiv, maximum, product, symbol, symbols_of
+from flowc.ir.lowering import Reduction
+
+COLUMN_BLOCK = 1024  # columns whose running totals a worker keeps near
+SUM_BLOCK = 1024  # elements added up before their total joins the running one
+CHUNK_NANOSECONDS = 40_000  # work worth handing to another thread
+
+_DEAR = frozenset(
+    "exp expm1 log log1p tanh sigmoid erf erfc erfinv pow sin cos tan asin acos atan sinh cosh asinh "
+    "acosh atanh atan2 lgamma digamma div sqrt rsqrt".split()
+)
+
+
+def loop_launch(node: Node) -> Launch:
+    """The kernel of a cluster of kind `loop`."""
+    body: Computation = node.attrs["body"]
+    reductions = [n for n in body.nodes if isinstance(n.lowering, Reduction)]
+    if not reductions:
+        return _pointwise(node, body)
+    first = reductions[0]
+    lowering = first.lowering
+    assert isinstance(lowering, Reduction)
+    rank = first.inputs[0].type.rank
+    if rank - 1 in lowering.axes or not lowering.axes or rank == 0:
+        return _rows(node, body, reductions)
+    return _columns(node, body, reductions)
+
+
+# -- pointwise
+
+
+def _pointwise(node: Node, body: Computation) -> Launch:
+    dims = body.results[0].dims
+    groups = merge_dims(body, dims)
+    c = ClusterLowering(body, node.inputs)
+    extents = [product(dims[d] for d in g) for g in groups]
+    symbols = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(extents)]
+    index = _ungroup(dims, groups, symbols)
+    w = c.writer
+    cost = _cost(body)
+    if not groups:
+        _store_all(c, body, index)
+        return c.launch(node.outputs, 1, 1, 0, node)
+    if len(groups) == 1:
+        with w.block("for i0 in range(begin, end):"):
+            _store_all(c, body, index)
+        return c.launch(node.outputs, extents[0], _grain(cost), 0, node)
+    with w.block("for p in range(begin, end):"):
+        _split_flat(c, extents[:-1], "i")
+        last = len(groups) - 1
+        with w.block(f"for i{last} in range({w.size(extents[last])}):"):
+            _store_all(c, body, index)
+    outer = product(extents[:-1])
+    return c.launch(node.outputs, outer, _grain(cost, extents[-1]), 0, node)
+
+
+def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:
+    scalars = [c.element(v, index) for v in body.results]
+    for value, x in zip(body.results, scalars):
+        c.store(value, index, x)
+
+
+def _split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:
+    """Locals for the indices of the outer loops, from their flat position `p`."""
+    w = c.writer
+    if len(extents) == 1:
+        w.line(f"{prefix}0 = p")
+        return
+    rest = "p"
+    for d in range(len(extents) - 1, 0, -1):
+        size = w.size(extents[d])
+        w.line(f"r{d} = idiv({rest}, {size})")
+        w.line(f"{prefix}{d} = {rest} - r{d}*{size}")
+        rest = f"r{d}"
+    w.line(f"{prefix}0 = {rest}")
+
+
+def merge_dims(body: Computation, dims: Sequence[Dim]) -> list[list[int]]:
+    """Groups of adjacent dims (without those of size 1) that one loop can walk.
+
+    Dims d and d+1 merge when in every access a step of d is as far as all of d+1, and neither index
+    is used in any other way.
+    """
+    c = ClusterLowering(body, ())
+    symbols = [symbol(f"{LOCAL}a{d}", size) for d, size in enumerate(dims)]
+    index = tuple(0 if size == 1 else s for size, s in zip(dims, symbols))
+    with c.writer.block("for probe in range(1):"):
+        for value in body.results:
+            c.store(value, index, c.element(value, index))
+    strides = [_linear(a) for a in c.addresses]
+    tied = _used_otherwise(c)
+    groups: list[list[int]] = []
+    for d, size in enumerate(dims):
+        if size == 1:
+            continue
+        if groups and _mergeable(groups[-1][-1], d, dims, strides, tied):
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    return groups
+
+
+def _used_otherwise(c: ClusterLowering) -> set[str]:
+    """Names of probe indices that lines use outside of linear addresses."""
+    found: set[str] = set()
+    for address in c.addresses:
+        found |= _nonlinear_names(address)
+    joined = "\n".join(line for line in c.writer.lines if "[" not in line or " if " in line)
+    for d in range(64):
+        if f"a{d}" in joined and _mentions(joined, f"a{d}"):
+            found.add(f"{LOCAL}a{d}")
+    return found
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None
+
+
+def _linear(address: Dim) -> dict[str, Dim]:
+    """The factor of each index in an address."""
+    found: dict[str, Dim] = {}
+    if isinstance(address, int):
+        return found
+    for monomial, coefficient in address.terms:
+        local = [a for a in monomial if isinstance(a, Symbol) and a.name.startswith(LOCAL)]
+        if len(local) != 1:
+            continue
+        factor: Dim = coefficient
+        for atom in monomial:
+            if atom is not local[0]:
+                factor = factor * Expr((((atom,), 1),))
+        found[local[0].name] = found.get(local[0].name, 0) + factor
+    return found
+
+
+def _nonlinear_names(address: Dim) -> set[str]:
+    found: set[str] = set()
+    if isinstance(address, int):
+        return found
+    for monomial, _ in address.terms:
+        local = [a for a in monomial if has_local(Expr((((a,), 1),)))]
+        if len(local) == 1 and isinstance(local[0], Symbol):
+            continue
+        for atom in local:
+            found |= set(symbols_of(Expr((((atom,), 1),))))
+    return found
+
+
+def _mergeable(
+    a: int, b: int, dims: Sequence[Dim], strides: Sequence[dict[str, Dim]], tied: set[str]
+) -> bool:
+    x, y = f"{LOCAL}a{a}", f"{LOCAL}a{b}"
+    if x in tied or y in tied:
+        return False
+    return all(s.get(x, 0) == s.get(y, 0) * dims[b] for s in strides)
+
+
+def _ungroup(
+    dims: Sequence[Dim], groups: Sequence[Sequence[int]], symbols: Sequence[Dim]
+) -> tuple[Dim, ...]:
+    """The index of every dim from the indices of the merged loops."""
+    index: list[Dim] = [0] * len(dims)
+    for group, s in zip(groups, symbols):
+        for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):
+            index[d] = i
+    return tuple(index)
+
+
+def _cost(body: Computation) -> float:
+    """Rough nanoseconds an element, on one core: memory, simple and dear operations."""
+    memory = 0.15 * (len(body.parameters) + len(body.results))
+    return memory + sum(0.6 if n.op.name in _DEAR else 0.06 for n in body.nodes)
+
+
+def _grain(cost: float, inner: Dim = 1) -> Dim:
+    """How many steps of the shared range make a chunk worth a thread."""
+    steps = max(1, int(CHUNK_NANOSECONDS / cost))
+    if isinstance(inner, int):
+        return max(1, steps // max(1, inner))
+    return maximum(1, floordiv(steps, maximum(1, inner)))
+
+
+# -- reductions
+
+
+class _Reducing:
+    """What the row and column forms share: axes, accumulators, stages."""
+
+    def __init__(self, node: Node, body: Computation, reductions: Sequence[Node]) -> None:
+        self.node = node
+        self.body = body
+        self.reductions = list(reductions)
+        self.c = ClusterLowering(body, node.inputs)
+        self.lowerings = {n: n.lowering for n in reductions if isinstance(n.lowering, Reduction)}
+        first = reductions[0]
+        self.axes = self.lowerings[first].axes
+        self.full = first.inputs[0].dims
+        self.kept = tuple(d for d in range(len(self.full)) if d not in self.axes)
+
+    def prepared(self, node: Node, index: tuple[Dim, ...]) -> Scalar:
+        """What joins the running total at one index of the full space."""
+        lowering = self.lowerings[node]
+        k = self.c.k
+        operands = []
+        for v in node.inputs:
+            operands.append(self.c.element(v, broadcast_index(v.dims, self.full, index)))
+        x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
+        if lowering.accumulator is not None:
+            x = k.cast(x, lowering.accumulator)
+        return Scalar(x.text, wide(x.dtype))
+
+    def accumulator_dtype(self, node: Node) -> DType:
+        lowering = self.lowerings[node]
+        if lowering.accumulator is not None:
+            return wide(lowering.accumulator)
+        if lowering.prepare is None:
+            return wide(node.inputs[0].type.dtype)
+        probe = ClusterLowering(self.body, ())
+        types = [Scalar("probe", v.type.dtype) for v in node.inputs]
+        return wide(lowering.prepare(probe.k, *types).dtype)
+
+    def finished(self, node: Node, total: Scalar) -> Scalar:
+        lowering = self.lowerings[node]
+        k = self.c.k
+        if lowering.finish is not None:
+            total = lowering.finish(k, total, self.count(total.dtype))
+        if lowering.empty is not None:
+            total = self._unless_empty(total, lowering.empty)
+        return k.cast(total, node.output.type.dtype)
+
+    def count(self, dtype: DType) -> Scalar:
+        dims = product(self.full[a] for a in self.axes)
+        if isinstance(dims, int):
+            return self.c.k.const(dims, dtype)
+        return self.c.k.cast(self.c.k.index_value(dims, dtypes.i64), dtype)
+
+    def _unless_empty(self, total: Scalar, empty: Any) -> Scalar:
+        dims = product(self.full[a] for a in self.axes)
+        k = self.c.k
+        if isinstance(dims, int):
+            return k.const(empty, total.dtype) if dims == 0 else total
+        some = k.gt(k.index_value(dims, dtypes.i64), 0)
+        return k.select(some, total, k.const(empty, total.dtype))
+
+    def result_index(self, node: Node, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The index of a reduction's output for an index of the kept dims."""
+        if len(node.output.dims) == len(kept_index):
+            return tuple(kept_index)
+        by_dim = dict(zip(self.kept, kept_index))
+        return tuple(by_dim.get(d, 0) for d in range(len(self.full)))
+
+    def combine(self, node: Node, total: str, x: Scalar) -> str:
+        """The running total with one more element."""
+        how = self.lowerings[node].combine
+        if x.dtype.is_floating:
+            return f"fold_{how}({total}, {x.text})"
+        kind = str(x.dtype)
+        match how:
+            case "add" | "mul":
+                sign = "+" if how == "add" else "*"
+                both = f"{total} {sign} {x.text}"
+                return both if x.dtype.is_complex else f"{kind}({both})"
+            case "max":
+                return f"{total} if {total} > {x.text} else {x.text}"
+            case "min":
+                return f"{total} if {total} < {x.text} else {x.text}"
+            case "and":
+                return f"{total} & {x.text}"
+            case "or":
+                return f"{total} | {x.text}"
+        raise InternalError(f"no such fold: {how}")
+
+    def neutral(self, node: Node, dtype: DType) -> str:
+        how = self.lowerings[node].combine
+        match how:
+            case "add":
+                value: Any = 0
+            case "mul":
+                value = 1
+            case "and":
+                value = True
+            case "or":
+                value = False
+            case _:
+                value = _extreme(dtype, how)
+        return self.c.k.const(value, dtype).text
+
+
+def wide(dtype: DType) -> DType:
+    """The dtype of a running total: f16 and bf16 add up in f32."""
+    return dtypes.f32 if dtype in (dtypes.f16, dtypes.bf16) else dtype
+
+
+def _extreme(dtype: DType, how: str) -> Any:
+    if dtype.is_floating:
+        return -np.inf if how == "max" else np.inf
+    limits = np.iinfo(dtype.numpy)
+    return limits.min if how == "max" else limits.max
+
+
+def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
+    r = _Reducing(node, body, reductions)
+    c, w = r.c, r.c.writer
+    stages = _stages(body, r)
+    kept = [r.full[d] for d in r.kept]
+    outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
+    kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
+    cached = _cached_values(body, r, stages)
+    row = product(r.full[a] for a in r.axes)
+    scratch: Dim = 0
+    offsets: dict[Value, Dim] = {}
+    for value in cached:
+        offsets[value] = scratch
+        scratch = scratch + ceildiv(row * wide(value.type.dtype).size, 64) * 64
+    with w.block("for p in range(begin, end):"):
+        if kept:
+            _split_flat(c, kept, "o")
+        for value in cached:
+            kind = held_as(value.type.dtype)
+            start = w.size(offsets[value]) if offsets[value] != 0 else "0"
+            w.line(f"{_row_name(cached, value)} = as_{kind}_pointer(offset(scratch, {start}))")
+        last = max(stages.values(), default=0)
+        full_results = [v for v in body.results if v.dims == r.full and _reads_row(v, r)]
+        for stage in range(last + 1):
+            folding = [n for n in reductions if stages[n] == stage]
+            storing = full_results if stage == last else []
+            if folding or storing:
+                _row_loop(r, stages, stage, folding, storing, kept_index, cached, row)
+            for n in folding:
+                total = Scalar(f"a{reductions.index(n)}", r.accumulator_dtype(n))
+                x = r.finished(n, total)
+                c.rows[n.output] = (r.result_index(n, kept_index), x)
+        for value in body.results:
+            if value not in full_results:
+                index = _row_index(value, r, kept_index)
+                c.store(value, index, c.element(value, index))
+    total = product(kept)
+    grain = _grain(_cost(body), row)
+    return c.launch(node.outputs, total, grain, scratch, node)
+
+
+def _row_name(cached: Sequence[Value], value: Value) -> str:
+    return f"kept{cached.index(value)}"
+
+
+def _reads_row(value: Value, r: _Reducing) -> bool:
+    """Whether a value spans the folded axes (a row of size 1 does so only in name)."""
+    return value not in {n.output for n in r.reductions}
+
+
+def _row_index(value: Value, r: _Reducing, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The index of a value that has one element a row."""
+    if len(value.dims) == len(kept_index):
+        return tuple(kept_index)
+    if len(value.dims) == len(r.full):
+        by_dim = dict(zip(r.kept, kept_index))
+        return tuple(by_dim.get(d, 0) for d in range(len(r.full)))
+    flat = row_major(tuple(r.full[d] for d in r.kept), kept_index)
+    return unravel(flat, value.dims)
+
+
+def _stages(body: Computation, r: _Reducing) -> dict[Node, int]:
+    """For each node the loop over the row in which it can be computed first."""
+    found: dict[Node, int] = {}
+    for n in body.nodes:
+        stage = 0
+        for v in n.inputs:
+            before = found.get(v.node, 0)
+            stage = max(stage, before + (1 if v.node in r.lowerings else 0))
+        found[n] = stage
+    return found
+
+
+def _cached_values(body: Computation, r: _Reducing, stages: dict[Node, int]) -> list[Value]:
+    """Values across the row that one stage computes, a later one needs, and that cost much."""
+    found = []
+    for n in body.nodes:
+        if n in r.lowerings or not n.outputs or n.op.name in ("parameter", "const"):
+            continue
+        value = n.output
+        spans = value.dims == r.full
+        if spans and n.op.name in _DEAR and _direct_uses(value, body, r, stages) > 1:
+            found.append(value)
+    return found
+
+
+def _direct_uses(value: Value, body: Computation, r: _Reducing, stages: dict[Node, int]) -> int:
+    """In how many stages' loops the value is evaluated, through values that are not kept."""
+    last = max(stages.values(), default=0)
+    users: dict[Value, list[Node]] = body.users()
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v in body.results:
+            seen.add(last)
+        for n in users[v]:
+            if n in r.lowerings:
+                seen.add(stages[n])
+            else:
+                stack.append(n.output)
+    return len(seen)
+
+
+def _row_loop(
+    r: _Reducing,
+    stages: dict[Node, int],
+    stage: int,
+    folding: Sequence[Node],
+    storing: Sequence[Value],
+    kept_index: Sequence[Dim],
+    cached: Sequence[Value],
+    row: Dim,
+) -> None:
+    """One loop over a row: folds what it can, keeps and stores what it must."""
+    c, w = r.c, r.c.writer
+    kinds = {n: r.accumulator_dtype(n) for n in folding}
+    for n in folding:
+        w.line(f"a{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+    blocked = bool(folding) and any(
+        r.lowerings[n].combine == "add" and kinds[n].is_floating for n in folding
+    )
+    size = known_product([row])
+    inner = [r.full[a] for a in r.axes]
+    position = symbol(f"{LOCAL}i", row)
+
+    def loop_body() -> None:
+        index = _full_index(r, kept_index, unravel(position, tuple(inner)))
+        restored = []
+        for value in cached:
+            if stages[value.node] < stage:
+                x = Scalar(w.local(f"{_row_name(cached, value)}[i]"), value.type.dtype)
+                c.rows[value] = (index, x)
+                restored.append(value)
+        for value in cached:
+            if stages[value.node] == stage:
+                x = c.element(value, index)
+                w.line(f"{_row_name(cached, value)}[i] = {x.text}")
+        for n in folding:
+            x = r.prepared(n, index)
+            name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
+            w.line(f"{name} = {r.combine(n, name, x)}")
+        for value in storing:
+            c.store(value, index, c.element(value, index))
+        for value in restored:
+            del c.rows[value]
+
+    if blocked and (size is None or size > SUM_BLOCK):
+        with w.block(f"for block in range(0, {w.size(row)}, {SUM_BLOCK}):"):
+            for n in folding:
+                w.line(f"part{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+            w.line(f"stop = block + {SUM_BLOCK}")
+            w.line(f"stop = stop if stop < {w.size(row)} else {w.size(row)}")
+            with w.block("for i in range(block, stop):"):
+                loop_body()
+            _join_parts(r, folding, kinds)
+    elif blocked:
+        for n in folding:
+            w.line(f"part{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+        with w.block(f"for i in range({w.size(row)}):"):
+            loop_body()
+        _join_parts(r, folding, kinds)
+    else:
+        with w.block(f"for i in range({w.size(row)}):"):
+            loop_body()
+
+
+def _join_parts(r: _Reducing, folding: Sequence[Node], kinds: dict[Node, DType]) -> None:
+    for n in folding:
+        i = r.reductions.index(n)
+        r.c.writer.line(f"a{i} = {r.combine(n, f'a{i}', Scalar(f'part{i}', kinds[n]))}")
+
+
+def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
+    by_dim: dict[int, Dim] = dict(zip(r.kept, kept_index))
+    by_dim |= dict(zip(r.axes, folded))
+    return tuple(by_dim[d] for d in range(len(r.full)))
+
+
+def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
+    """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
+    r = _Reducing(node, body, reductions)
+    c, w = r.c, r.c.writer
+    last_folded = max(r.axes)
+    columns = [d for d in r.kept if d > last_folded]
+    outer = [d for d in r.kept if d < last_folded]
+    width = product(r.full[d] for d in columns)
+    blocks = ceildiv(width, COLUMN_BLOCK)
+    outer_symbols = [symbol(f"{LOCAL}o{i}", r.full[d]) for i, d in enumerate(outer)]
+    by_outer = {d: (0 if r.full[d] == 1 else s) for d, s in zip(outer, outer_symbols)}
+    column = symbol(f"{LOCAL}i", width)
+    by_column = dict(zip(columns, unravel(column, tuple(r.full[d] for d in columns))))
+    kept_index = tuple((by_outer | by_column)[d] for d in r.kept)
+    kinds = {n: r.accumulator_dtype(n) for n in reductions}
+    scratch = 0
+    with w.block("for p in range(begin, end):"):
+        extents = [*(r.full[d] for d in outer), blocks]
+        _split_flat(c, extents, "o")
+        w.line(f"start = o{len(outer)} * {COLUMN_BLOCK}")
+        w.line(f"stop = start + {COLUMN_BLOCK}")
+        w.line(f"stop = stop if stop < {w.size(width)} else {w.size(width)}")
+        for i, n in enumerate(reductions):
+            pointer = f"as_{_accumulator_kind(kinds[n])}_pointer(offset(scratch, {scratch}))"
+            w.line(f"a{i} = {pointer}")
+            scratch += COLUMN_BLOCK * max(8, kinds[n].size)
+        with w.block("for i in range(start, stop):"):
+            for i, n in enumerate(reductions):
+                x = Scalar(r.neutral(n, kinds[n]), kinds[n])
+                w.line(f"a{i}[i - start] = {stored(w, x)}")
+        folded = [r.full[a] for a in r.axes]
+        row = symbol(f"{LOCAL}r", product(folded))
+        by_row = unravel(row, tuple(folded))
+        with w.block(f"for r in range({w.size(product(folded))}):"):
+            with w.block("for i in range(start, stop):"):
+                index = _full_index(r, kept_index, by_row)
+                for i, n in enumerate(reductions):
+                    x = r.prepared(n, index)
+                    before = w.local(loaded(w, f"a{i}[i - start]", kinds[n]))
+                    after = Scalar(w.local(r.combine(n, before, x)), x.dtype)
+                    w.line(f"a{i}[i - start] = {stored(w, after)}")
+        with w.block("for i in range(start, stop):"):
+            for i, n in enumerate(reductions):
+                total = Scalar(w.local(loaded(w, f"a{i}[i - start]", kinds[n])), kinds[n])
+                c.rows[n.output] = (r.result_index(n, kept_index), r.finished(n, total))
+            for value in body.results:
+                index = _row_index(value, r, kept_index)
+                c.store(value, index, c.element(value, index))
+    total = product(r.full[d] for d in outer) * blocks
+    cost = _cost(body) * COLUMN_BLOCK
+    return c.launch(node.outputs, total, _grain(cost, product(folded)), scratch, node)
+
+
+def _accumulator_kind(dtype: DType) -> str:
+    return "u8" if dtype is dtypes.bool_ else held_as(dtype)

@@ -1,0 +1,206 @@
+"""A fused Computation as machine code: plan, kernels, driver, weights, metadata.
+
+In: a Computation after all passes. Out: a CompiledProgram, which a Session loads into memory and
+aot.py links into a library. Invariant: equal Computations, options and versions give equal bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from flowc.codegen.contractions import contraction_launches
+from flowc.codegen.driver import Driver, Interface, emit_driver, size_symbols
+from flowc.codegen.kernel import Kernel, Launch
+from flowc.codegen.loops import loop_launch
+from flowc.codegen.native_kernels import native_launch
+from flowc.codegen.target import Target
+from flowc.errors import InternalError
+from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Dim, maximum, symbol
+from flowc.plan.plan import ALIGNMENT, Needs, Plan, make_plan
+
+FORMAT = 1
+THREADS = symbol("@threads")
+KernelCompiler = Callable[[Kernel], bytes]
+
+
+@dataclass(slots=True)
+class CompiledProgram:
+    """`objects`: relocatable ELF files (kernels, driver, runtime). `weights`: (offset, array) pieces
+    of the weights, 64-byte aligned; `metadata`: plain data (names, types, sizes, errors)."""
+
+    objects: tuple[bytes, ...]
+    weights: list[tuple[int, np.ndarray]]
+    metadata: dict[str, Any]
+
+    def weights_image(self) -> np.ndarray:
+        """All weights in one 64-byte aligned array of bytes."""
+        size = int(self.metadata["weights_bytes"])
+        raw = np.zeros(size + ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % ALIGNMENT
+        image = raw[start : start + size]
+        for offset, array in self.weights:
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            image[offset : offset + flat.size] = flat
+        return image
+
+
+@dataclass(slots=True)
+class Stages:
+    """What a compilation made on its way, for `--emit` and reports."""
+
+    plan: Plan | None = None
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    driver: Driver | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class _Weights:
+    """Gives constants their places among the weights; equal arrays (by identity) share one."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[int, np.ndarray]] = []
+        self.offsets: dict[int, int] = {}
+        self.size = 0
+
+    def offset(self, array: np.ndarray) -> int:
+        if id(array) not in self.offsets:
+            self.offsets[id(array)] = self.size
+            self.pieces.append((self.size, array))
+            self.size += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        return self.offsets[id(array)]
+
+
+def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]]:
+    """The kernels of every cluster."""
+    found: dict[Node, tuple[Launch, ...]] = {}
+    for node in c.nodes:
+        if node.op.name != "cluster":
+            continue
+        match node.attrs["kind"]:
+            case "loop":
+                found[node] = (loop_launch(node),)
+            case "native":
+                found[node] = (native_launch(node),)
+            case "matmul" | "convolution":
+                found[node] = contraction_launches(node, target)
+            case kind:
+                raise InternalError(f"no kernels for a cluster of kind {kind}")
+    return found
+
+
+def compile_program(
+    c: Computation,
+    target: Target,
+    compile_kernel: KernelCompiler,
+    names: tuple[Sequence[str], Sequence[str]],
+    stages: Stages | None = None,
+) -> CompiledProgram:
+    """Machine code for a fused Computation.
+
+    `compile_kernel` gives the object of one kernel (from a cache or new); `names` are those of the
+    inputs and outputs, as the user knows them.
+    """
+    stages = stages if stages is not None else Stages()
+    clock = time.perf_counter()
+    launches = launches_of(c, target)
+    plan = make_plan(c, {n: _needs(x) for n, x in launches.items()})
+    weights = _Weights()
+    sizes, input_sizes = size_symbols(plan)
+    driver = emit_driver(plan, launches, Interface(sizes, input_sizes, weights.offset))
+    kernels = {x.kernel.key: x.kernel for found in launches.values() for x in found}
+    stages.plan, stages.kernels, stages.driver = plan, kernels, driver
+    stages.seconds["plan"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    objects = [compile_kernel(kernel) for kernel in kernels.values()]
+    stages.seconds["kernels"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    objects += [driver_object(driver.text, target), native_object(target)]
+    stages.seconds["driver"] = time.perf_counter() - clock
+    metadata = _metadata(plan, driver, weights, sizes, input_sizes, names)
+    return CompiledProgram(tuple(objects), weights.pieces, metadata)
+
+
+def _needs(launches: Sequence[Launch]) -> Needs:
+    """Memory for the launches of one cluster, which run one after another."""
+    scratch: Dim = 0
+    workspace: Dim = 0
+    for x in launches:
+        per_worker = (x.scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        scratch = maximum(scratch, per_worker)
+        workspace = maximum(workspace, x.workspace)
+    return Needs(scratch * THREADS if scratch != 0 else 0, workspace)
+
+
+def driver_object(text: str, target: Target) -> bytes:
+    from flowc.codegen.objects import compile_module
+
+    return compile_module([text], target, speed=1)
+
+
+def native_object(target: Target) -> bytes:
+    """The pool and the arena, compiled for a target."""
+    return _native_object(target)
+
+
+@cache
+def _native_object(target: Target) -> bytes:
+    from flowc_runtime.native import native_module_text
+
+    from flowc.codegen.objects import compile_module
+
+    return compile_module([native_module_text(target.triple)], target, speed=2)
+
+
+def kernel_object(kernel: Kernel, target: Target) -> bytes:
+    """Compiles one kernel, with the math functions that it calls."""
+    from flowc.codegen import math as vector_math
+    from flowc.codegen.frontend import kernel_text
+    from flowc.codegen.objects import compile_module
+
+    texts = [kernel_text(kernel)]
+    if kernel.functions:
+        texts.append(vector_math.math_module_text(sorted(kernel.functions)))
+    return compile_module(texts, target)
+
+
+def _metadata(
+    plan: Plan,
+    driver: Driver,
+    weights: _Weights,
+    sizes: Sequence[str],
+    input_sizes: int,
+    names: tuple[Sequence[str], Sequence[str]],
+) -> dict[str, Any]:
+    from flowc.version import VERSION
+
+    c = plan.computation
+    values = [p.output for p in c.parameters], list(c.results)
+    shown = [
+        [
+            {"name": name, "dtype": str(v.type.dtype), "dims": [_shown(d) for d in v.dims]}
+            for name, v in zip(given, side)
+        ]
+        for given, side in zip(names, values)
+    ]
+    return {
+        "format": FORMAT,
+        "flowc": VERSION,
+        "inputs": shown[0],
+        "outputs": shown[1],
+        "sizes": list(sizes),
+        "input_sizes": input_sizes,
+        "constraints": [[str(a), str(b)] for a, b in c.constraints],
+        "errors": driver.errors,
+        "weights_bytes": weights.size,
+    }
+
+
+def _shown(dim: Dim) -> int | str:
+    return dim if isinstance(dim, int) else str(dim)

@@ -1,0 +1,1 @@
+"""Passes: Computation -> Computation, one a file; pipeline.py is the ordered list."""

@@ -1,0 +1,470 @@
+"""Groups nodes into clusters, each of which becomes one kernel.
+
+In: a Computation of lowered nodes. Out: one whose kernels are `cluster` nodes with bodies; what is
+left beside them is structure (parameters, constants, sizes) and reshapes, which move no data.
+
+Three steps. Matrix products and convolutions take the elementwise nodes after them. Reductions take
+what feeds them and, where they fold whole rows, what follows. Elementwise nodes of equal dims join.
+Then views, and cheap values read through them, are copied into the clusters that read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.lowering import (
+    Convolution,
+    Elementwise,
+    MatMul,
+    Native,
+    Reduction,
+    Structural,
+    View,
+)
+from flowc.ir.op import op_named
+from flowc.ir.options import Options
+from flowc.ir.types import Dims
+
+NODE_LIMIT = 64  # nodes in one cluster: bounds compile time and the depth of expressions
+BUFFER_LIMIT = 28  # pointers of one kernel
+
+
+class _Cluster:
+    """Nodes that become one kernel. `kind`: loop, matmul, convolution, native. For a loop cluster
+    `full` are the dims that it walks and `axes` those that its reductions fold (None without)."""
+
+    def __init__(self, kind: str, full: Dims, axes: tuple[int, ...] | None) -> None:
+        self.kind = kind
+        self.full = full
+        self.axes = axes
+        self.nodes: list[Node] = []
+
+    @property
+    def folds_rows(self) -> bool:
+        return self.axes is not None and len(self.full) - 1 in self.axes
+
+
+class _Grouping:
+    """Assigns nodes to clusters, in topological order."""
+
+    def __init__(self, c: Computation) -> None:
+        self.c = c
+        self.users = c.users()
+        self.results = set(c.results)
+        self.cluster_of: dict[Node, _Cluster] = {}
+        self.position = {n: i for i, n in enumerate(c.nodes)}
+        self.floating: set[Node] = set()
+
+    def run(self) -> list[_Cluster]:
+        self._find_floating()
+        for node in self.c.nodes:
+            if isinstance(node.lowering, (MatMul, Convolution)):
+                kind = "matmul" if isinstance(node.lowering, MatMul) else "convolution"
+                self._add(_Cluster(kind, node.output.dims, None), node)
+            elif isinstance(node.lowering, Native):
+                self._add(_Cluster("native", (), None), node)
+            elif isinstance(node.lowering, Reduction):
+                self._add_reduction(node, node.lowering)
+            elif isinstance(node.lowering, (Elementwise, View)) and node not in self.floating:
+                self._add_elementwise(node)
+        found: dict[_Cluster, None] = {}
+        for node in self.c.nodes:
+            if node in self.cluster_of:
+                found[self.cluster_of[node]] = None
+        return list(found)
+
+    # -- what is computed where it is read
+
+    def _find_floating(self) -> None:
+        """Nodes that are copied into every cluster that reads them: constants of one element,
+        views, and single-use elementwise nodes behind a view that repeats nothing."""
+        for node in reversed(self.c.nodes):
+            if not node.outputs or any(v in self.results for v in node.outputs):
+                continue
+            if node.op.name == "const":
+                continue
+            lowering = node.lowering
+            if not isinstance(lowering, (Elementwise, View)) or node.after:
+                continue
+            readers = self.users[node.output]
+            if not readers or not all(self._absorbs(node.output, u) for u in readers):
+                continue
+            if (isinstance(lowering, View) and self._cheap_view(node, readers)) or (
+                isinstance(lowering, Elementwise) and self._cheap_elementwise(node, readers)
+            ):
+                self.floating.add(node)
+
+    def _absorbs(self, value: Value, reader: Node) -> bool:
+        """Whether the reader can compute the value itself, element by element."""
+        if reader in self.floating:
+            return True
+        lowering = reader.lowering
+        if isinstance(lowering, View):
+            return not lowering.reshape or reader in self.floating
+        return isinstance(lowering, (Elementwise, Reduction))
+
+    def _cheap_view(self, node: Node, readers: list[Node]) -> bool:
+        """Views are free to repeat, unless they check or look up indices, or read many inputs."""
+        if len(readers) > 4 or len(node.inputs) > 4:
+            return False
+        lookups = any(v.type.dtype.is_integer and v.constant is None for v in node.inputs[1:])
+        return len(readers) == 1 or not lookups
+
+    def _cheap_elementwise(self, node: Node, readers: list[Node]) -> bool:
+        """An elementwise node whose one reader is a floating view of no more elements."""
+        if len(readers) != 1 or readers[0] not in self.floating:
+            return False
+        if not isinstance(readers[0].lowering, View):
+            return False
+        return readers[0].output.type.size == node.output.type.size
+
+    # -- clusters
+
+    def _add(self, cluster: _Cluster, node: Node) -> None:
+        cluster.nodes.append(node)
+        self.cluster_of[node] = cluster
+
+    def _producers(self, node: Node) -> list[_Cluster]:
+        """Clusters that the node reads from directly, latest first."""
+        found: dict[_Cluster, int] = {}
+        for v in node.inputs:
+            cluster = self.cluster_of.get(v.node)
+            if cluster is not None:
+                found[cluster] = max(found.get(cluster, 0), self.position[v.node])
+        return sorted(found, key=lambda c: -found[c])
+
+    def _may_join(self, node: Node, cluster: _Cluster) -> bool:
+        """Whether no other input of the node depends on the cluster, and the limits hold."""
+        if len(cluster.nodes) >= NODE_LIMIT or node.after or cluster.kind == "native":
+            return False
+        if self._buffer_count([*cluster.nodes, node]) > BUFFER_LIMIT:
+            return False
+        outside = [v.node for v in node.inputs if self.cluster_of.get(v.node) is not cluster]
+        return not self._depends(outside, cluster)
+
+    def _depends(self, nodes: Iterable[Node], cluster: _Cluster) -> bool:
+        """Whether any of the nodes is computed, through other clusters, from the cluster."""
+        first = min(self.position[n] for n in cluster.nodes)
+        stack = list(nodes)
+        seen: set[Node] = set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            owner = self.cluster_of.get(node)
+            if owner is cluster:
+                return True
+            members = owner.nodes if owner is not None else [node]
+            for member in members:
+                seen.add(member)
+                for v in member.inputs:
+                    if self.position[v.node] >= first and v.node not in seen:
+                        stack.append(v.node)
+                stack += [n for n in member.after if self.position[n] >= first]
+        return False
+
+    def _buffer_count(self, nodes: list[Node]) -> int:
+        inside = set(nodes)
+        inputs = {v for n in nodes for v in n.inputs if v.node not in inside}
+        outputs = {
+            v
+            for n in nodes
+            for v in n.outputs
+            if v in self.results or any(u not in inside for u in self.users[v])
+        }
+        return len(inputs) + len(outputs)
+
+    def _add_elementwise(self, node: Node) -> None:
+        if isinstance(node.lowering, Elementwise):
+            for cluster in self._producers(node):
+                if self._fits_after(node, cluster) and self._may_join(node, cluster):
+                    self._add(cluster, node)
+                    return
+        if isinstance(node.lowering, View) and node.lowering.reshape:
+            return
+        self._add(_Cluster("loop", node.output.dims, None), node)
+
+    def _fits_after(self, node: Node, cluster: _Cluster) -> bool:
+        """Whether an elementwise node can be computed where the cluster computes its inputs."""
+        inside = [v for v in node.inputs if self.cluster_of.get(v.node) is cluster]
+        if any(self._reached_through_floating(node, cluster)):
+            return False
+        dims = node.output.dims
+        if cluster.kind in ("matmul", "convolution") or cluster.axes is None:
+            return dims == cluster.full and all(v.dims == dims for v in inside)
+        if not cluster.folds_rows:
+            # Columns: only what follows the folds, at one element a result.
+            folds = {n.output for n in cluster.nodes if isinstance(n.lowering, Reduction)}
+            after = {v for n in cluster.nodes for v in n.outputs if v.dims == dims}
+            return all(v.dims == dims and (v in folds or v in after) for v in inside) and (
+                self._follows_folds(inside, cluster)
+            )
+        if dims == cluster.full:
+            return all(v.dims in (dims, self._row_dims(cluster)) for v in inside)
+        rows = (self._row_dims(cluster), self._dropped_dims(cluster))
+        return dims in rows and all(v.dims == dims for v in inside)
+
+    def _follows_folds(self, values: list[Value], cluster: _Cluster) -> bool:
+        """Whether each value is computed from the results of the cluster's folds."""
+        after: set[Value] = set()
+        for n in cluster.nodes:
+            if isinstance(n.lowering, Reduction) or any(v in after for v in n.inputs):
+                after.update(n.outputs)
+        return all(v in after for v in values)
+
+    def _reached_through_floating(self, node: Node, cluster: _Cluster) -> Iterable[bool]:
+        """True for each floating input that itself reads from the cluster: at another index."""
+        stack = [v.node for v in node.inputs if v.node in self.floating]
+        while stack:
+            n = stack.pop()
+            for v in n.inputs:
+                if self.cluster_of.get(v.node) is cluster:
+                    yield True
+                if v.node in self.floating:
+                    stack.append(v.node)
+
+    def _row_dims(self, cluster: _Cluster) -> Dims:
+        axes = cluster.axes or ()
+        return tuple(1 if d in axes else size for d, size in enumerate(cluster.full))
+
+    def _dropped_dims(self, cluster: _Cluster) -> Dims:
+        axes = cluster.axes or ()
+        return tuple(size for d, size in enumerate(cluster.full) if d not in axes)
+
+    def _add_reduction(self, node: Node, lowering: Reduction) -> None:
+        full = node.inputs[0].dims
+        axes = tuple(sorted(lowering.axes))
+        for cluster in self._producers(node):
+            if self._may_fold_in(node, cluster, full, axes):
+                cluster.axes = axes
+                self._add(cluster, node)
+                return
+        self._add(_Cluster("loop", full, axes), node)
+
+    def _may_fold_in(
+        self, node: Node, cluster: _Cluster, full: Dims, axes: tuple[int, ...]
+    ) -> bool:
+        """Whether a fold can join the cluster that computes what it folds."""
+        if cluster.kind != "loop" or not axes or any(self._reached_through_floating(node, cluster)):
+            return False
+        folds_rows = len(full) - 1 in axes
+        if cluster.axes is None:
+            # What feeds the fold must not be needed elsewhere, unless rows are stored on the way.
+            alone = folds_rows or not self._needed_elsewhere(cluster, node)
+            fits = cluster.full == full and alone
+        else:
+            same = cluster.axes == axes and cluster.full == full
+            fits = (
+                same
+                and folds_rows
+                and all(
+                    v.dims in (full, self._row_dims(cluster))
+                    for v in node.inputs
+                    if self.cluster_of.get(v.node) is cluster
+                )
+            )
+        return fits and self._may_join(node, cluster)
+
+    def _needed_elsewhere(self, cluster: _Cluster, reader: Node) -> bool:
+        inside = {*cluster.nodes, reader}
+        return any(
+            v in self.results or any(u not in inside for u in self.users[v])
+            for n in cluster.nodes
+            for v in n.outputs
+        )
+
+
+def fuse(c: Computation, options: Options) -> Computation:
+    """Every lowered node in a cluster."""
+    grouping = _Grouping(c)
+    clusters = grouping.run() if options.fuse else _one_by_one(c)
+    floating = grouping.floating if options.fuse else set()
+    return _Assembly(c, clusters, floating).run()
+
+
+def _one_by_one(c: Computation) -> list[_Cluster]:
+    """A cluster for each node: what fusion is compared with in tests."""
+    found = []
+    for node in c.nodes:
+        match node.lowering:
+            case MatMul():
+                cluster = _Cluster("matmul", node.output.dims, None)
+            case Convolution():
+                cluster = _Cluster("convolution", node.output.dims, None)
+            case Native():
+                cluster = _Cluster("native", (), None)
+            case Reduction(axes=axes):
+                cluster = _Cluster("loop", node.inputs[0].dims, axes)
+            case View(reshape=True) | Structural():
+                continue
+            case _:
+                cluster = _Cluster("loop", node.output.dims, None)
+        cluster.nodes.append(node)
+        found.append(cluster)
+    return found
+
+
+class _Assembly:
+    """Builds the new Computation: cluster nodes in an order that respects what they read."""
+
+    def __init__(self, c: Computation, clusters: list[_Cluster], floating: set[Node]) -> None:
+        self.c = c
+        self.floating = floating
+        self.users = c.users()
+        self.results = set(c.results)
+        self.owner = {n: k for k in clusters for n in k.nodes}
+        self.values: dict[Value, Value] = {}
+        self.nodes: dict[Node, Node] = {}
+        self.b = Builder()
+        self.b.constraints = list(c.constraints)
+
+    def run(self) -> Computation:
+        """Places each node when the last member of its cluster comes up, inputs first."""
+        done: set[object] = set()
+        stack: list[tuple[object, bool]] = []
+        for root in self.c.nodes:
+            if root in self.floating and root not in self.owner:
+                continue
+            stack.append((self.owner.get(root, root), False))
+            while stack:
+                item, ready = stack.pop()
+                if item in done:
+                    continue
+                if ready:
+                    done.add(item)
+                    self._place(item)
+                    continue
+                stack.append((item, True))
+                for node in self._needs(item):
+                    key = self.owner.get(node, node)
+                    if key is not item and key not in done:
+                        stack.append((key, False))
+        return self.b.build([self.values[v] for v in self.c.results])
+
+    def _members(self, item: object) -> list[Node]:
+        return item.nodes if isinstance(item, _Cluster) else [item]  # type: ignore[list-item]
+
+    def _needs(self, item: object) -> list[Node]:
+        """Nodes that must be placed before: inputs (through floating ones), order, sizes."""
+        found: dict[Node, None] = {}
+        stack = [n for n in self._members(item)]
+        seen: set[Node] = set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            for source in [*(v.node for v in node.inputs), *node.after]:
+                if source in self.floating:
+                    stack.append(source)
+                else:
+                    found[source] = None
+        return list(found)
+
+    def _place(self, item: object) -> None:
+        if isinstance(item, _Cluster):
+            self._place_cluster(item)
+            return
+        assert isinstance(item, Node)
+        inputs = tuple(self.values[v] for v in item.inputs)
+        after = tuple(self.nodes[n] for n in item.after)
+        node = Node(item.op, inputs, item.attrs, item.types, after, item.origin, item.sizes)
+        self.b.append(node)
+        if item.op.name == "parameter":
+            self.b.parameters.append(node)
+        self.values.update(zip(item.outputs, node.outputs))
+        self.nodes[item] = node
+
+    def _place_cluster(self, cluster: _Cluster) -> None:
+        body = Builder()
+        inner: dict[Value, Value] = {}
+        inputs: list[Value] = []
+        members = self._with_floating(cluster)
+        inside = set(members)
+        for node in members:
+            for v in node.inputs:
+                if v.node in inside or v in inner:
+                    continue
+                constant = v.constant
+                if constant is not None and constant.size == 1 and cluster.kind != "native":
+                    inner[v] = body.append(
+                        Node(v.node.op, (), v.node.attrs, v.node.types, (), v.node.origin)
+                    ).output
+                    continue
+                name = f"p{len(inputs)}"
+                attrs = {"name": name, "dtype": v.type.dtype, "dims": v.type.dims}
+                parameter = Node(op_named("parameter"), (), MappingProxyType(attrs), (v.type,))
+                body.parameters.append(parameter)
+                body.append(parameter)
+                inner[v] = parameter.output
+                inputs.append(self.values[v])
+            copy = Node(
+                node.op,
+                tuple(inner[v] for v in node.inputs),
+                node.attrs,
+                node.types,
+                (),
+                node.origin,
+                node.sizes,
+            )
+            body.append(copy)
+            inner.update(zip(node.outputs, copy.outputs))
+        outputs = [v for n in cluster.nodes for v in n.outputs if self._leaves(v, inside)]
+        if cluster.kind == "native":
+            outputs = [v for n in cluster.nodes for v in n.outputs]
+        origin = tuple(dict.fromkeys(name for n in members for name in n.origin))
+        after = tuple(dict.fromkeys(self.nodes[a] for n in cluster.nodes for a in n.after))
+        attrs = {
+            "kind": cluster.kind,
+            "body": body.build([inner[v] for v in outputs]),
+            "Tout": tuple(v.type.dtype for v in outputs),
+        }
+        sizes = tuple(s for n in members for s in n.sizes)
+        types = tuple(v.type for v in outputs)
+        node = Node(
+            op_named("cluster"), tuple(inputs), MappingProxyType(attrs), types, after, origin, sizes
+        )
+        self.b.append(node)
+        self.values.update(zip(outputs, node.outputs))
+        for n in cluster.nodes:
+            self.nodes[n] = node
+
+    def _with_floating(self, cluster: _Cluster) -> list[Node]:
+        """The members and the floating nodes that they read, in order."""
+        found: set[Node] = set(cluster.nodes)
+        stack = list(cluster.nodes)
+        while stack:
+            for v in stack.pop().inputs:
+                if v.node in self.floating and v.node not in found:
+                    found.add(v.node)
+                    stack.append(v.node)
+        return (
+            [n for n in self.c.nodes if n in found]
+            if len(found) > len(cluster.nodes)
+            else sorted(cluster.nodes, key=lambda n: self._order[n])
+        )
+
+    @property
+    def _order(self) -> dict[Node, int]:
+        if not hasattr(self, "_positions"):
+            self._positions = {n: i for i, n in enumerate(self.c.nodes)}
+        return self._positions
+
+    def _leaves(self, value: Value, inside: set[Node]) -> bool:
+        """Whether a value of a cluster is read outside it (by more than floating copies)."""
+        if value in self.results:
+            return True
+        stack = list(self.users[value])
+        while stack:
+            user = stack.pop()
+            if user in inside:
+                continue
+            if user in self.floating:
+                stack += self.users[user.output]
+                continue
+            return True
+        return False

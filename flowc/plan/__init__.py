@@ -1,0 +1,1 @@
+"""The Plan: when each step runs and where each value lives."""
