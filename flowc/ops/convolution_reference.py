@@ -10,10 +10,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from flowc.ir.dims import Dim
 from flowc.ops.convolution_window import ConvolutionWindow
 from flowc.ops.reductions import HALVES
 
-Pad = Sequence[tuple[int, int]]
+Pad = Sequence[tuple[Dim, Dim]]
+
+
+def known(sizes: Sequence[Dim]) -> list[int]:
+    """Sizes as ints; arrays have no symbolic ones."""
+    found = [n for n in sizes if isinstance(n, int)]
+    assert len(found) == len(sizes)
+    return found
+
+
+def known_pairs(pad: Pad) -> list[tuple[int, int]]:
+    """The zeros before and after each spatial axis as ints."""
+    return [(low, high) for low, high in map(known, pad)]
 
 
 def _taps(
@@ -38,9 +51,8 @@ def convolve(x: np.ndarray, w: np.ndarray, geometry: ConvolutionWindow) -> np.nd
     """The forward convolution; groups follow from the channels of x and w."""
     groups = x.shape[-1] // w.shape[-2] if w.shape[-2] else 1
     wide = np.float32 if x.dtype in HALVES else x.dtype
-    pad = [(0, 0), *((int(a), int(b)) for a, b in geometry.pad), (0, 0)]
-    padded = np.pad(x.astype(wide), pad)
-    output = [int(n) for n in geometry.output]
+    padded = np.pad(x.astype(wide), [(0, 0), *known_pairs(geometry.pad), (0, 0)])
+    output = known(geometry.output)
     outputs = w.shape[-1]
     total = np.zeros((groups, x.shape[0] * int(np.prod(output)), outputs // groups), wide)
     weights = w.astype(wide).reshape(*w.shape[:-1], groups, outputs // groups)
@@ -62,7 +74,8 @@ def convolve_transposed(
     """The gradient of `convolve` with respect to its input of spatial `sizes`, given dy."""
     wide = np.float32 if dy.dtype in HALVES else dy.dtype
     channels, outputs = w.shape[-2], w.shape[-1]
-    padded_sizes = [int(n) + int(a) + int(b) for n, (a, b) in zip(sizes, pad)]
+    pairs = known_pairs(pad)
+    padded_sizes = [n + a + b for n, (a, b) in zip(sizes, pairs)]
     total = np.zeros((dy.shape[0], *padded_sizes, groups * channels), wide)
     weights = w.astype(wide).reshape(*w.shape[:-1], groups, outputs // groups)
     gradients = _grouped(dy.astype(wide), groups)
@@ -70,5 +83,5 @@ def convolve_transposed(
         for tap, span in _taps(w.shape[:-2], strides, dilations, dy.shape[1:-1]):
             part = gradients @ weights[tap].transpose(1, 2, 0)
             total[span] += part.transpose(1, 0, 2).reshape(*dy.shape[:-1], groups * channels)
-    inside = tuple(slice(int(a), int(a) + int(n)) for n, (a, _) in zip(sizes, pad))
+    inside = tuple(slice(a, a + n) for n, (a, _) in zip(sizes, pairs))
     return np.ascontiguousarray(total[(slice(None), *inside)]).astype(dy.dtype)

@@ -115,11 +115,11 @@ def _mean(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
             quotient = (
                 abs(total) // max(count, 1) if wide.dtype.kind == "i" else total // max(count, 1)
             )
-            return (np.sign(total) * quotient).astype(x.dtype)
+            return np.asarray(np.sign(total) * quotient).astype(x.dtype)
         total = reduce_array(np.add, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
         if x.dtype.kind == "c":
             count = max(count, 1)
-        return (total / np.asarray(count, total.dtype)).astype(x.dtype)
+        return np.asarray(total / np.asarray(count, total.dtype)).astype(x.dtype)
 
 
 def lowest(dtype: DType) -> Any:
@@ -164,11 +164,11 @@ def _logical(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 def _euclidean_norm(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
-        square = (x * np.conj(x)).real if x.dtype.kind == "c" else x * x
+        square = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
         total = reduce_array(np.add, square.astype(accumulator_of(square.dtype)), axes, keep_dims)
         if x.dtype in HALVES:
             total = total.astype(x.dtype).astype(np.float32)
-        root = np.sqrt(total.astype(np.float64) if x.dtype.kind in "iu" else total)
+        root = np.asarray(np.sqrt(total.astype(np.float64) if x.dtype.kind in "iu" else total))
         if x.dtype.kind in "iu" and x.dtype.itemsize < 4:
             return root.astype(np.int32).astype(x.dtype)
         return root.astype(x.dtype)
@@ -201,7 +201,9 @@ def _lower_mean(node: Node) -> Reduction:
         )
     if dtype.is_complex:
         return Reduction(
-            axes, "add", finish=lambda k, total, n: k.div(total, k.select(k.eq(n, 0), 1, n))
+            axes,
+            "add",
+            finish=lambda k, total, n: k.div(total, k.select(k.eq(n, 0), k.const(1, dtype), n)),
         )
     return Reduction(axes, "add", finish=lambda k, total, n: k.cast(k.div(total, n), dtype))
 
@@ -219,7 +221,10 @@ def _lower_euclidean_norm(node: Node) -> Reduction:
         if dtype.is_complex:
             return k.complex(k.sqrt(total), k.const(0.0, dtype.real_dtype))
         if dtype.is_integer:
-            return k.cast(k.sqrt(k.cast(total, dtypes.f64)), dtype)
+            # A sum that wrapped below zero has no root: TensorFlow's NaN becomes the least int,
+            # whose low bits are 0.
+            root = k.sqrt(k.cast(total, dtypes.f64))
+            return k.cast(k.cast(root, dtypes.i32) if dtype.size < 4 else root, dtype)
         return k.sqrt(k.cast(total, dtype))
 
     return Reduction(constant_axes(node), "add", prepare, finish)
