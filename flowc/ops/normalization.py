@@ -1,0 +1,416 @@
+"""Batch normalization in all its versions, and local response normalization.
+
+In: activations, and one scale, offset, mean and variance a channel. Out: records that decompose
+into elementwise ops and reductions, so that fusion and constant folding see through them.
+Invariant: statistics are computed in the dtype of the scale (f32), also for f16 and bf16
+activations; an inference-time normalization is one multiplication and one addition a element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.ir.dims import Dim, maximum, product
+from flowc.ir.lowering import Decompose, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.bias import channel_position, per_channel, per_channel_array
+from flowc.ops.matmul import show_dims
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+_STATISTICS = ("scale", "offset", "estimated mean", "estimated variance")
+
+
+# -- FusedBatchNorm
+
+
+def infer_batch_norm(c: Inference) -> list[Dims]:
+    """The dims of y and of the statistics, and of the third reserve space where there is one."""
+    data_format, dims = c.attrs["data_format"], c.dims(0)
+    if len(dims) != len(data_format):
+        raise c.fail(f"input must be {len(data_format)}-dimensional{show_dims(dims)}")
+    channels = dims[channel_position(data_format, len(dims))]
+    own = c.attrs["is_training"] and c.attrs["exponential_avg_factor"] == 1.0
+    for i, name in enumerate(_STATISTICS, 1):
+        given = c.dims(i)
+        if len(given) != 1:
+            raise c.fail(f"{name} must be 1-dimensional{show_dims(given)}")
+        if own and i > 2 and given == (0,):
+            continue
+        if isinstance(given[0], int) and isinstance(channels, int) and given[0] != channels:
+            raise c.fail(
+                f"{name} must have the same number of elements as the channels of x, "
+                f"got {given[0]} and {channels}"
+            )
+        channels = c.equal(channels, given[0])
+    outputs: list[Dims] = [dims, *[(channels,)] * 4]
+    if len(c.op.signature.outputs) == 6:
+        outputs.append(reserve_dims(c.inputs[0].dtype, len(dims)))
+    return outputs
+
+
+def reserve_dims(dtype: DType, rank: int) -> Dims:
+    """The third reserve space, which only GPU kernels use: TensorFlow's CPU kernels leave it empty
+    or make it a scalar 0."""
+    return (0,) if rank == 4 and dtype is not dtypes.f16 else ()
+
+
+def normalize(
+    b: Builder, inputs: Sequence[Value], attrs: Any
+) -> tuple[Value, Value, Value, Value, Value]:
+    """y, batch_mean, batch_variance and the two reserve spaces of a FusedBatchNorm."""
+    x, scale, offset, mean, variance = inputs
+    dtype = x.type.dtype
+    wide = b.cast(x, DstT=scale.type.dtype) if dtype is not scale.type.dtype else x
+    build = _build_training if attrs["is_training"] else _build_inference
+    y, *statistics = build(b, wide, scale, offset, mean, variance, attrs)
+    if y.type.dtype is not dtype:
+        y = b.cast(y, DstT=dtype)
+    return y, *statistics
+
+
+def _build_inference(
+    b: Builder, x: Value, scale: Value, offset: Value, mean: Value, variance: Value, attrs: Any
+) -> tuple[Value, ...]:
+    data_format, rank = attrs["data_format"], x.type.rank
+    factor = b.mul(b.rsqrt(b.add(variance, attrs["epsilon"])), scale)
+    shift = b.sub(offset, b.mul(mean, factor))
+    scaled = b.mul(x, per_channel(b, factor, data_format, rank))
+    y = b.add(scaled, per_channel(b, shift, data_format, rank))
+    return y, mean, variance, mean, variance
+
+
+def _build_training(
+    b: Builder, x: Value, scale: Value, offset: Value, mean: Value, variance: Value, attrs: Any
+) -> tuple[Value, ...]:
+    data_format, rank = attrs["data_format"], x.type.rank
+    at = channel_position(data_format, rank)
+    axes = np.array([i for i in range(rank) if i != at], np.int32)
+    spread = lambda value: per_channel(b, value, data_format, rank)  # noqa: E731
+    batch_mean = b.mean(x, axes)
+    centered = b.sub(x, spread(batch_mean))
+    batch_variance = b.mean(b.mul(centered, centered), axes)
+    factor = b.mul(b.rsqrt(b.add(batch_variance, attrs["epsilon"])), scale)
+    y = b.add(b.mul(centered, spread(factor)), spread(offset))
+
+    count = product(d for i, d in enumerate(x.dims) if i != at)
+    unbiased = b.mul(
+        batch_variance, b.real_div(_number(b, count), _number(b, maximum(count - 1, 1)))
+    )
+    momentum = attrs["exponential_avg_factor"]
+    if momentum == 1.0:
+        return y, batch_mean, unbiased, batch_mean, batch_variance
+    blend = lambda old, new: b.add(b.mul(old, 1.0 - momentum), b.mul(new, momentum))  # noqa: E731
+    return y, blend(mean, batch_mean), blend(variance, unbiased), batch_mean, batch_variance
+
+
+def _number(b: Builder, size: Dim) -> Value:
+    """A size as an f32 scalar."""
+    return b.reshape(b.cast(b.sizes((size,)), DstT=dtypes.f32), ())
+
+
+def _build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
+    outputs = normalize(b, node.inputs, node.attrs)
+    if len(node.outputs) == 5:
+        return outputs
+    reserve = node.outputs[5].type
+    return *outputs, b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))
+
+
+def normalize_arrays(
+    x: np.ndarray,
+    scale: np.ndarray,
+    offset: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> list[np.ndarray]:
+    """The NumPy reference of FusedBatchNorm: its five outputs."""
+    spread = lambda values: per_channel_array(values, data_format, x.ndim)  # noqa: E731
+    wide = x.astype(scale.dtype)
+    at = channel_position(data_format, x.ndim)
+    axes = tuple(i for i in range(x.ndim) if i != at)
+    number = scale.dtype.type
+    with np.errstate(all="ignore"):
+        if not is_training:
+            factor = scale / np.sqrt(variance + number(epsilon))
+            y = (wide - spread(mean)) * spread(factor) + spread(offset)
+            return [y.astype(x.dtype), mean, variance, mean, variance]
+        own_mean = wide.mean(axis=axes, dtype=np.float64).astype(scale.dtype)
+        centered = wide - spread(own_mean)
+        own_variance = (centered * centered).mean(axis=axes, dtype=np.float64).astype(scale.dtype)
+        y = centered * spread(scale / np.sqrt(own_variance + number(epsilon))) + spread(offset)
+        count = wide.size // max(wide.shape[at], 1)
+        unbiased = own_variance * number(count / max(count - 1, 1))
+        new_mean, new_variance = own_mean, unbiased
+        if exponential_avg_factor != 1.0:
+            kept, momentum = number(1 - exponential_avg_factor), number(exponential_avg_factor)
+            new_mean = mean * kept + own_mean * momentum
+            new_variance = variance * kept + unbiased * momentum
+        return [y.astype(x.dtype), new_mean, new_variance, own_mean, own_variance]
+
+
+def _with_reserve(x: np.ndarray, *rest: np.ndarray, **attrs: Any) -> list[np.ndarray]:
+    found = normalize_arrays(x, *rest, **attrs)
+    dims = reserve_dims(dtypes.as_dtype(x.dtype), x.ndim)
+    return [*found, np.zeros(dims, rest[0].dtype)]  # type: ignore[arg-type]
+
+
+def _batch_norm_with_reserve(
+    x: np.ndarray,
+    scale: np.ndarray,
+    offset: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> list[np.ndarray]:
+    return _with_reserve(
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon=epsilon,
+        exponential_avg_factor=exponential_avg_factor,
+        data_format=data_format,
+        is_training=is_training,
+    )
+
+
+BATCH_NORM_ATTRS = (
+    "epsilon: float = 0.0001, exponential_avg_factor: float = 1.0,"
+    ' data_format: {"NHWC", "NCHW"} = "NHWC", is_training: bool = True'
+)
+
+
+def _signature(tf_name: str, types: str, statistic: str, reserves: int) -> str:
+    attrs = BATCH_NORM_ATTRS
+    if reserves == 3:
+        attrs = attrs.replace('"NCHW"}', '"NCHW", "NDHWC", "NCDHW"}')
+    inputs = ", ".join(f"{n}: {statistic}" for n in ("scale", "offset", "mean", "variance"))
+    outputs = ", ".join(
+        f"{n}: {statistic}"
+        for n in (
+            "batch_mean",
+            "batch_variance",
+            *(f"reserve_space_{i + 1}" for i in range(reserves)),
+        )
+    )
+    return f"{tf_name}(x: T, {inputs}; {types}, {attrs}) -> (y: T, {outputs})"
+
+
+# TensorFlow's CPU kernel leaves the reserve spaces of an f16 inference uninitialised, so that there
+# is nothing to compare them with.
+_INFERENCE = (
+    "f32[2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive; is_training=False, epsilon=0.001",
+    'f32[2,3,4,1] f32[3] f32[3] f32[3] f32[3]~positive; is_training=False, data_format="NCHW"',
+    "f32[1,1,1,17] f32[17] f32[17] f32[17] f32[17]~positive; is_training=False",
+)
+_TRAINING = (
+    "T[2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive",
+    'T[2,3,4,2] f32[3] f32[3] f32[0] f32[0]; data_format="NCHW"',
+    "T[2,3,2,3] f32[3] f32[3] f32[3] f32[3]~positive; exponential_avg_factor=0.3",
+)
+
+fused_batch_norm_v1 = define(
+    Op(
+        "fused_batch_norm_v1",
+        _signature("FusedBatchNorm", "T: {f32}", "T", 2),
+        infer=infer_batch_norm,
+        lowering=Decompose(_build_batch_norm),
+        reference=normalize_arrays,
+        examples=(*_INFERENCE, *_TRAINING),
+    )
+)
+fused_batch_norm_v2 = define(
+    Op(
+        "fused_batch_norm_v2",
+        _signature("FusedBatchNormV2", "T: {f16, bf16, f32}, U: {f32}", "U", 2),
+        infer=infer_batch_norm,
+        lowering=Decompose(_build_batch_norm),
+        reference=normalize_arrays,
+        examples=(*_INFERENCE, *_TRAINING),
+    )
+)
+fused_batch_norm = define(
+    Op(
+        "fused_batch_norm",
+        _signature("FusedBatchNormV3", "T: {f16, bf16, f32}, U: {bf16, f32}", "U", 3),
+        infer=infer_batch_norm,
+        lowering=Decompose(_build_batch_norm),
+        reference=_batch_norm_with_reserve,
+        examples=(
+            *_INFERENCE,
+            *_TRAINING,
+            'f32[1,2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive; data_format="NDHWC"',
+        ),
+    )
+)
+
+
+# -- BatchNormWithGlobalNormalization
+
+
+def _infer_global(c: Inference) -> Dims:
+    *rest, channels = c.dims(0)
+    if len(rest) != 3:
+        raise c.fail(f"input must be 4-dimensional{show_dims(c.dims(0))}")
+    for i, name in enumerate(("mean", "var", "beta", "gamma"), 1):
+        if c.rank(i) != 1:
+            raise c.fail(f"{name} must be 1-dimensional{show_dims(c.dims(i))}")
+        channels = c.equal(channels, c.dims(i)[0])
+    return (*rest, channels)
+
+
+def _build_global(b: Builder, node: Node) -> Value:
+    x, mean, variance, beta, gamma = node.inputs
+    factor = b.rsqrt(b.add(variance, node.attrs["variance_epsilon"]))
+    if node.attrs["scale_after_normalization"]:
+        factor = b.mul(factor, gamma)
+    return b.add(b.mul(x, factor), b.sub(beta, b.mul(mean, factor)))
+
+
+def _global(
+    t: np.ndarray,
+    m: np.ndarray,
+    v: np.ndarray,
+    beta: np.ndarray,
+    gamma: np.ndarray,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        factor = np.asarray(1, t.dtype) / np.sqrt(v + np.asarray(variance_epsilon, t.dtype))
+        if scale_after_normalization:
+            factor = factor * gamma
+        return (t - m) * factor + beta
+
+
+batch_norm_with_global_normalization = define(
+    Op(
+        "batch_norm_with_global_normalization",
+        "BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T; T: FLOAT,"
+        " variance_epsilon: float, scale_after_normalization: bool) -> result: T",
+        infer=_infer_global,
+        lowering=Decompose(_build_global),
+        reference=_global,
+        examples=(
+            "T[2,3,4,5] T[5] T[5]~positive T[5] T[5]; variance_epsilon=0.0009765625,"
+            " scale_after_normalization=True",
+            "T[1,2,2,3] T[3] T[3]~positive T[3] T[3]; variance_epsilon=0.0078125,"
+            " scale_after_normalization=False",
+        ),
+    )
+)
+
+
+# -- LRN
+
+
+def _infer_lrn(c: Inference) -> Dims:
+    if c.rank(0) != 4:
+        raise c.fail(f"in must be 4-dimensional, found {show_dims(c.dims(0))}")
+    return c.dims(0)
+
+
+def _window_lowering(node: Node) -> View:
+    """Reads the squares of the neighbours one by one: a window is a few channels wide."""
+    kind = node.inputs[0].type
+    channels = kind.dims[-1]
+    radius = node.attrs["radius"]
+    if isinstance(channels, int):
+        radius = min(radius, max(channels - 1, 0))
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        zero = k.const(0.0, kind.dtype)
+        total = None
+        for offset in range(-radius, radius + 1):
+            at = index[-1] + offset
+            inside = k.in_range(at, 0, channels)
+            element = k.load_if(inside, 0, (*index[:-1], at), zero)
+            square = k.mul(element, element)
+            total = square if total is None else k.add(total, square)
+        return total
+
+    return View(read)
+
+
+def _sum_window(x: np.ndarray, *, radius: int) -> np.ndarray:
+    squares = np.pad((x * x), [(0, 0)] * (x.ndim - 1) + [(radius, radius)])
+    count = x.shape[-1]
+    total = np.zeros(x.shape, x.dtype)
+    for offset in range(2 * radius + 1):
+        total += squares[..., offset : offset + count]
+    return total
+
+
+# The sum of squares of the channels at most `radius` away.
+sum_squares_window = define(
+    Op(
+        "sum_squares_window",
+        "_SumSquaresWindow(input: T; T: {f32, f64}, radius: int) -> output: T",
+        infer=lambda c: c.dims(0),
+        lowering=_window_lowering,
+        reference=_sum_window,
+        examples=("T[2,3,7]; radius=2", "T[1,3]; radius=5"),
+    )
+)
+
+
+def _build_lrn(b: Builder, node: Node) -> Value:
+    attrs = node.attrs
+    dtype = node.output.type.dtype
+    x = node.inputs[0]
+    wide = b.cast(x, DstT=dtypes.f32) if dtype is not dtypes.f32 else x
+    squares = b.sum_squares_window(wide, radius=attrs["depth_radius"])
+    norm = b.add(b.mul(squares, attrs["alpha"]), attrs["bias"])
+    if attrs["beta"] == 0.5:
+        y = b.mul(wide, b.rsqrt(norm))
+    elif attrs["beta"] == 1.0:
+        y = b.real_div(wide, norm)
+    else:
+        y = b.mul(wide, b.pow(norm, -attrs["beta"]))
+    return b.cast(y, DstT=dtype) if dtype is not dtypes.f32 else y
+
+
+def _lrn(
+    input: np.ndarray, *, depth_radius: int, bias: float, alpha: float, beta: float
+) -> np.ndarray:
+    wide = input.astype(np.float32)
+    with np.errstate(all="ignore"):
+        norm = _sum_window(wide, radius=depth_radius) * np.float32(alpha) + np.float32(bias)
+        return (wide * np.power(norm, np.float32(-beta))).astype(input.dtype)
+
+
+lrn = define(
+    Op(
+        "lrn",
+        "LRN(input: T; depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0,"
+        " beta: float = 0.5, T: {f16, bf16, f32} = f32) -> output: T",
+        infer=_infer_lrn,
+        lowering=Decompose(_build_lrn),
+        reference=_lrn,
+        examples=(
+            "T[1,2,3,8]; depth_radius=2, bias=0.5, alpha=0.2, beta=0.75",
+            "T[2,1,1,17]",
+            "T[1,1,2,3]; beta=1.0, alpha=0.0001",
+        ),
+    )
+)
