@@ -1,0 +1,100 @@
+"""Native kernels of selection and ranking along the last axis.
+
+In: rows of `columns` elements. Out: one row of k winners, or one verdict, a row. Invariant: a total
+order, so that results do not depend on how rows are shared out: larger first, NaN below every
+number, and among equals the lower index first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Globals that the compiler gives to kernels: casts by dtype.
+    f32: Any = None
+    i64: Any = None
+
+
+def top_k(
+    x: Any, _k: Any, values: Any, indices: Any, status: Any,
+    columns: int, k: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Keeps the k best so far as a heap in the output row, worst at the root; then sorts it.
+
+    Columns arrive by rising index, so one that equals the root never replaces it.
+    """
+    if k > columns or k < 0:
+        status[0] = 1
+        status[1] = columns
+        status[2] = k
+        return
+    for row in range(begin, end):
+        source = row * columns
+        out = row * k
+        for i in range(k):
+            values[out + i] = x[source + i]
+            indices[out + i] = i
+        if k > 0:
+            # From i = k/2 down: build the heap. From then on, each column that beats the root
+            # replaces it. At last the root is swapped behind the shrinking heap, k-1 times.
+            build = k // 2
+            for step in range(build + (columns - k) + (k - 1)):
+                size = k
+                at = 0
+                if step < build:
+                    at = build - 1 - step
+                    value = values[out + at]
+                    index = i64(indices[out + at])
+                elif step < build + (columns - k):
+                    index = k + step - build
+                    value = x[source + index]
+                    root = values[out]
+                    if not (value > root or (root != root and value == value)):
+                        continue
+                else:
+                    size = k - 1 - (step - build - (columns - k))
+                    value = values[out + size]
+                    index = i64(indices[out + size])
+                    values[out + size] = values[out]
+                    indices[out + size] = indices[out]
+                # Sift down: children that are worse than (value, index) move up.
+                while 2 * at + 1 < size:
+                    child = 2 * at + 1
+                    if child + 1 < size:
+                        a = values[out + child]
+                        b = values[out + child + 1]
+                        right_worse = b < a or (b != b and a == a)
+                        if not (b > a or right_worse or (a != a and b == b)):
+                            right_worse = indices[out + child + 1] > indices[out + child]
+                        child = child + 1 if right_worse else child
+                    a = values[out + child]
+                    worse = a < value or (a != a and value == value)
+                    if not (a > value or worse or (value != value and a == a)):
+                        worse = indices[out + child] > index
+                    if not worse:
+                        break
+                    values[out + at] = a
+                    indices[out + at] = indices[out + child]
+                    at = child
+                values[out + at] = value
+                indices[out + at] = index
+
+
+def in_top_k(
+    predictions: Any, targets: Any, k: Any, y: Any, classes: int, begin: int, end: int
+) -> None:
+    """Whether fewer than k classes beat the target's; false where a prediction is not finite."""
+    for row in range(begin, end):
+        target = i64(targets[row])
+        found = 0
+        if target >= 0 and target < classes:
+            wanted = predictions[row * classes + target]
+            above = 0
+            strange = 0
+            for c in range(classes):
+                p = predictions[row * classes + c]
+                above += 1 if p > wanted else 0
+                # inf - inf and NaN are unequal to 0.
+                strange += 1 if p - p != f32(0) else 0
+            found = 1 if strange == 0 and above < k[0] else 0
+        y[row] = found
