@@ -172,6 +172,9 @@ def range_bounds(
     part: AxisSlice, dim: Dim, begin: Dim | None, end: Dim | None, stride: int
 ) -> tuple[Dim, Dim]:
     """The first index that a range reads, and how many. `begin`, `end`: None where masked."""
+    if stride > 0 and end is None and isinstance(begin, int) and begin < 0:
+        count = minimum(dim, -begin)  # what follows would give the same, harder to read
+        return dim - count, ceildiv(count, stride)
     if stride > 0:
         first = 0 if begin is None else maximum(wrap_index(begin, dim), 0)
         last = dim if end is None else minimum(wrap_index(end, dim), dim)
