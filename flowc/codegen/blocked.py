@@ -89,6 +89,12 @@ def ceil_div(dividend: str, divisor: int) -> str:
     return f"(({dividend} + {divisor - 1}) // {divisor})"
 
 
+def even_step(total: str, blocks: str, shape: TileShape) -> str:
+    """An even share of `total`, of which at most `shape.depth` is a block's, in whole vectors."""
+    lanes = shape.lanes
+    return f"(({total} + {blocks} - 1) // {blocks} + {lanes - 1}) // {lanes} * {lanes}"
+
+
 def arguments_of(
     shape: TileShape, pointers: str, indices: Sequence[str], extra: Sequence[Argument]
 ) -> tuple[Argument, ...]:

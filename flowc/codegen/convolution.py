@@ -25,6 +25,7 @@ from flowc.codegen.blocked import (
     block_pointer,
     ceil_div,
     contraction_symbols,
+    even_step,
     function_text,
     indented,
     no_epilogue,
@@ -63,7 +64,7 @@ def blocking(shape: TileShape) -> str:
         tap_blocks = (taps + tap_step - 1) // tap_step
         tap_step = (taps + tap_blocks - 1) // tap_blocks if taps > 0 else 1
         channel_blocks = {ceil_div("channels", shape.depth)}
-        channel_step = (channels + channel_blocks - 1) // channel_blocks
+        channel_step = {even_step("channels", "channel_blocks", shape)}
         """
 
 

@@ -24,7 +24,9 @@ from flowc.codegen.vector_ir import (
     function_intrinsic,
     index_range,
     indices,
+    llvm_arguments,
     load_vector,
+    module_function,
     offset,
     store_vector,
     while_positive,
@@ -33,12 +35,33 @@ from flowc.codegen.vector_ir import (
 
 def _copy_run(b: ir.IRBuilder, target: ir.Value, source: ir.Value, n: Index, s: TileShape) -> None:
     """target[0:n] = source[0:n]."""
-    whole = Index(b, b.and_(n.value, const(-s.lanes)))
-    with counted_loop(b, whole, s.lanes) as i:
-        value = load_vector(b, offset(source, i), s.lanes, s.dtype.size)
-        store_vector(b, value, offset(target, i), s.dtype.size)
-    with index_range(b, whole, n) as i:
-        b.store(b.load(offset(source, i)), offset(target, i))
+    function = module_function(
+        b.module,
+        f"flowc.copy_run.{s.dtype}.{s.lanes}",
+        llvm_arguments(s.dtype, "ppi"),
+        lambda inner, values: _emit_copy(inner, values, s.lanes, s.dtype.size),
+    )
+    b.call(function, [target, source, n.value])
+
+
+def _emit_copy(b: ir.IRBuilder, args: Values, lanes: int, size: int) -> None:
+    """Whole vectors, the last moved back to end where the run ends; short runs in halves."""
+    target, source, n = args[0], args[1], Index(b, args[2])
+    if lanes < 2:
+        with counted_loop(b, n) as i:
+            b.store(b.load(offset(source, i)), offset(target, i))
+        return
+    with b.if_else(n.compare(">=", lanes)) as (long, short):
+        with long:
+            last = n - lanes
+            with counted_loop(b, last, lanes) as i:
+                store_vector(
+                    b, load_vector(b, offset(source, i), lanes, size), offset(target, i), size
+                )
+            end = load_vector(b, offset(source, last), lanes, size)
+            store_vector(b, end, offset(target, last), size)
+        with short:
+            _emit_copy(b, args, lanes // 2, size)
 
 
 def _zero_run(b: ir.IRBuilder, target: ir.Value, n: Index, shape: TileShape) -> None:

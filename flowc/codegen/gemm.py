@@ -22,6 +22,7 @@ from flowc.codegen.blocked import (
     block_pointer,
     ceil_div,
     contraction_symbols,
+    even_step,
     function_text,
     indented,
     no_epilogue,
@@ -73,7 +74,7 @@ def gemm_source(
             """
     before = f"""
         k_blocks = {ceil_div("k", shape.depth)} if k > 0 else 1
-        k_step = (k + k_blocks - 1) // k_blocks
+        k_step = {even_step("k", "k_blocks", shape)}
         inner = k
         """
     operands = f"""

@@ -31,11 +31,14 @@ from flowc.codegen.vector_ir import (
     module_function,
     multiply_add,
     offset,
+    prefetch,
     store_vector,
 )
 from flowc.dtypes import DType
 
-DEPTH = 256  # elements of the inner dimension that one gathered block holds
+DEPTH = 384  # elements of the inner dimension that one gathered block holds
+AHEAD = 8  # rows of a panel between what is multiplied and what is fetched into the first cache
+BLOCK_BYTES = 160 << 10  # of a gathered block: it shares a second-level cache with a few panels
 DEPTH_PAD_BYTES = 64  # a row of a block is one cache line longer: rows fall into different sets
 
 
@@ -50,7 +53,7 @@ class TileShape:
 
     @property
     def short_rows(self) -> int:
-        """The height of the second tile, which takes the last rows."""
+        """The height of the second tile, which takes the last rows; a single row has a third."""
         return max(1, self.rows // 2)
 
     @property
@@ -64,8 +67,7 @@ class TileShape:
 
     @property
     def block_rows(self) -> int:
-        """Rows of one gathered block: what a second-level cache holds beside a few panels."""
-        per_block = (112 << 10) // (self.row_stride * self.dtype.size)
+        per_block = BLOCK_BYTES // (self.row_stride * self.dtype.size)
         return max(1, per_block // self.rows) * self.rows
 
     @property
@@ -112,6 +114,8 @@ def _emit_sums(b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vecto
     columns = [
         load_vector(b, b.gep(row_of_panel, [const(j * lanes)]), lanes, size) for j in range(vectors)
     ]
+    for j in range(vectors):
+        prefetch(b, b.gep(row_of_panel, [const(AHEAD * shape.columns + j * lanes)]))
     totals: list[list[ir.Value]] = []
     for i in range(rows):
         a = b.load(b.gep(block, [b.add(k, const(i * shape.row_stride))]))
@@ -215,8 +219,11 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         with wide, b.if_else(rows.compare(">", shape.short_rows), likely=True) as (high, low):
             with high:
                 b.call(sums(shape.rows, 2), passed)
-            with low:
-                b.call(sums(shape.short_rows, 2), passed)
+            with low, b.if_else(rows.compare(">", 1)) as (several, single):
+                with several:
+                    b.call(sums(shape.short_rows, 2), passed)
+                with single:
+                    b.call(sums(1, 2), passed)
     with b.if_then(b.not_(direct), likely=False):
         _copy_rectangle(b, (side, side_stride), (c, c_stride), rows, columns)
 

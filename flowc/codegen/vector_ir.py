@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from flowc import dtypes
 from flowc.dtypes import DType
 
+I8 = ir.IntType(8)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 VOID = ir.VoidType()
@@ -182,6 +183,17 @@ def multiply_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.V
     if function is None:
         function = ir.Function(b.module, ir.FunctionType(x.type, [x.type] * 3), name)
     return b.call(function, [x, y, z])
+
+
+def prefetch(b: ir.IRBuilder, pointer: ir.Value) -> None:
+    """Fetch a cache line into the first level; any address is allowed."""
+    name = "llvm.prefetch.p0i8"
+    function = b.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(VOID, [I8.as_pointer(), I32, I32, I32])
+        function = ir.Function(b.module, kind, name)
+    read, keep, data = (ir.Constant(I32, n) for n in (0, 3, 1))
+    b.call(function, [b.bitcast(pointer, I8.as_pointer()), read, keep, data])
 
 
 def module_function(
