@@ -72,6 +72,10 @@ def _popcount(x: Array) -> Array:
     return np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype)
 
 
+def _lgamma(x: Array) -> Array:
+    return np.where(np.isinf(x), np.inf, special.gammaln(x)).astype(x.dtype)
+
+
 def _polygamma(n: Array, x: Array) -> Array:
     return special.polygamma(n, x)
 
@@ -103,7 +107,7 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "sigmoid": special.expit, "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv,
-    "ndtri": special.ndtri, "lgamma": special.gammaln, "digamma": special.digamma,
+    "ndtri": special.ndtri, "lgamma": _lgamma, "digamma": special.digamma,
     "igamma": special.gammainc, "igammac": special.gammaincc, "zeta": special.zeta,
     "polygamma": _polygamma, "betainc": special.betainc, "atan2": np.arctan2, "pow": np.power,
     "nextafter": np.nextafter, "fma": lambda x, y, z: x * y + z,
@@ -433,7 +437,6 @@ def _evaluate_decomposition(
     build: Callable[..., Any], node: Node, arrays: Sequence[Array], env: Mapping[str, Any]
 ) -> list[Array]:
     b = Builder(node.origin)
-    sizes = dict(env)
     mapped = [
         b.const(a) if v.constant is not None else b.parameter(f"x{i}", v.type)
         for i, (v, a) in enumerate(zip(node.inputs, arrays))
@@ -441,8 +444,17 @@ def _evaluate_decomposition(
     inner = Node(node.op, tuple(mapped), node.attrs, node.types, (), node.origin, node.sizes)
     built = build(b, inner)
     results = [built] if isinstance(built, Value) else list(built)
-    known: dict[Value, Array] = dict(zip(mapped, arrays))
-    for step in b.nodes:
+    known = run_nodes(b.nodes, dict(zip(mapped, arrays)), env)
+    return [known[v] for v in results]
+
+
+def run_nodes(
+    nodes: Sequence[Node], known: Mapping[Value, Array], sizes: Mapping[str, int] | None = None
+) -> dict[Value, Array]:
+    """The arrays of all values of the nodes, which stand in order; those in `known` are given."""
+    known = dict(known)
+    sizes = dict(sizes or {})
+    for step in nodes:
         if all(v in known for v in step.outputs):
             continue
         if step.op.name == "const":
@@ -456,8 +468,8 @@ def _evaluate_decomposition(
             found = evaluate_node(step, [known[v] for v in step.inputs], sizes)
             known.update(zip(step.outputs, found))
         else:
-            raise NotImplementedError(f"{node.op.name} decomposes to {step.op.name}")
-    return [known[v] for v in results]
+            raise NotImplementedError(f"no evaluation of {step.op.name}")
+    return known
 
 
 def _evaluate_native(

@@ -122,8 +122,8 @@ cast = define(
         gradient=_cast_gradient,
         # Only integer results are followed as sizes, so an int stays the same int.
         content=lambda x, *, DstT: cast_array(x, DstT),
-        examples=tuple(f"SrcT[17]; DstT={d}" for d in _ANY[1:-1].split(", "))
-        + (
+        examples=(
+            *tuple(f"SrcT[17]; DstT={d}" for d in _ANY[1:-1].split(", ")),
             "SrcT[2,3]; DstT=i32",
             "f64[17]; DstT=f16, Truncate=True",
             "f32[17]; DstT=bf16, Truncate=True",

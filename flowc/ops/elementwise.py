@@ -1,13 +1,14 @@
 """What the records of elementwise ops share: inference, and references in NumPy.
 
 In: a NumPy function, or a function on scalars. Out: the parts of a record. Invariants of a
-reference made here: the result has the dtype and shape that the signature promises, f16 and bf16 are
-computed in f32 and rounded once, integers wrap, and no NumPy warning escapes.
+reference made here: the result has the dtype and shape that the signature promises, f16 and bf16
+are computed in f32 and rounded once, integers wrap, and no NumPy warning escapes.
 """
 
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +49,6 @@ def numpy_reference(function: Callable[..., Any]) -> Callable[..., Array]:
     Object arrays (sizes) pass through as they are.
     """
 
-    @functools.wraps(function)
     def reference(*arrays: Array, **attrs: Any) -> Array:
         dtype = np.asarray(arrays[0]).dtype
         wide = [a.astype(np.float32) if a.dtype in _NARROW else a for a in map(np.asarray, arrays)]
@@ -58,6 +58,8 @@ def numpy_reference(function: Callable[..., Any]) -> Callable[..., Array]:
                 return found
             return found.astype(dtype)
 
+    if isinstance(function, types.FunctionType):  # its keyword-only parameters name attrs
+        functools.update_wrapper(reference, function)
     return reference
 
 

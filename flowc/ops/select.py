@@ -123,7 +123,8 @@ def _infer_clip(c: Inference) -> Dims:
 
 
 def _clip_expr(k: Any, x: Any, low: Any, high: Any) -> Any:
-    return k.select(k.lt(x, low), low, k.select(k.gt(x, high), high, x))
+    below = k.select(k.gt(x, high), high, x)
+    return k.select(k.lt(below, low), low, below)
 
 
 def _clip_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
@@ -138,12 +139,17 @@ def _clip_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
     )
 
 
-# A bound that is NaN bounds nothing; where min is above max, min wins below it.
+def _clip(x: Array, low: Array, high: Array) -> Array:
+    below = np.where(x > high, high, x)
+    return np.where(below < low, low, below)
+
+
+# A bound that is NaN bounds nothing; where min is above max, the result is min.
 clip_by_value = map_op(
     "clip_by_value",
     "ClipByValue(t: T, clip_value_min: T, clip_value_max: T; T: REAL) -> output: T",
     _clip_expr,
-    lambda x, low, high: np.where(x < low, low, np.where(x > high, high, x)),
+    _clip,
     infer=_infer_clip,
     gradient=_clip_gradient,
     examples=("T[2,3] T[]=1 T[]=3", "T[2,3] T[2,3] T[2,3]", "T[5] T[]=3 T[5]", "T[] T[] T[]"),

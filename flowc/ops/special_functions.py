@@ -19,6 +19,7 @@ from flowc.ir.types import Dims
 from flowc.ops.elementwise import Array, broadcast_dims, map_op
 from flowc.ops.gradients import Gradient, binary_gradient, reduce_to_shape_of, unary_gradient
 
+_COMPARE: dict[str, Callable[..., Array]] = {"eq": np.equal, "lt": np.less, "le": np.less_equal}
 _BESSEL_ORDERS = ("i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")
 
 
@@ -45,12 +46,25 @@ def _unary(
     *,
     domain: str = "finite",
     folds: bool = False,
+    outside: tuple[str, float] | None = None,
 ) -> Op:
+    """`outside`: a comparison of x with 0, and what TensorFlow gives where it holds."""
+
+    def expr(k: Any, x: Any) -> Any:
+        found = getattr(k, name)(x)
+        if outside is None:
+            return found
+        return k.select(getattr(k, outside[0])(x, 0), k.const(outside[1], x.dtype), found)
+
+    def with_outside(x: Array) -> Any:
+        found = reference(x)
+        return found if outside is None else np.where(_COMPARE[outside[0]](x, 0), outside[1], found)
+
     return map_op(
         name,
         f"{tf_name}(x: T; T: FLOAT) -> y: T",
-        lambda k, x: getattr(k, name)(x),
-        reference,
+        expr,
+        with_outside,
         gradient=gradient,
         traits=() if folds else ("no_fold",),
         examples=tuple(f"T[{d}]~{domain}" for d in ("17", "2,3", "", "0")),
@@ -114,18 +128,12 @@ lgamma = _unary(
 )
 
 
-def _digamma(x: Array) -> Array:
-    """NaN at the poles, the negative integers, and minus infinity at 0's."""
-    from scipy import special
-
-    return special.digamma(x)
-
-
 digamma = _unary(
     "digamma",
     "Digamma",
-    _digamma,
+    _scipy("digamma"),
     unary_gradient(lambda b, x, y: b.polygamma(b.const(1, x.type.dtype), x)),
+    outside=("eq", math.nan),
 )
 
 
@@ -275,6 +283,7 @@ for _order in _BESSEL_ORDERS:
         _scipy(_order),
         None if _derivative is None else unary_gradient(_derivative),
         domain="positive" if _order[0] in "ky" else "finite",
+        outside={"k": ("le", math.inf), "y": ("le", -math.inf)}.get(_order[0]),
     )
 
 dawsn = _unary(
@@ -289,6 +298,7 @@ expint = _unary(
     _scipy("expi"),
     unary_gradient(lambda b, x, y: _over_x(b, b.exp(x), x)),
     domain="positive",
+    outside=("lt", math.nan),
 )
 
 

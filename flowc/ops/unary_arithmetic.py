@@ -10,6 +10,7 @@ from flowc.ir import dims
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.op import Op
+from flowc.ops import complex_functions
 from flowc.ops.elementwise import Array, broadcast_dims, map_op
 from flowc.ops.gradients import no_gradient, unary_gradient
 
@@ -97,14 +98,15 @@ reciprocal = _unary(
 
 def _reciprocal_grad_reference(y: Array, dy: Array) -> Array:
     y = np.conj(y)
-    return -dy * y * y
+    return np.where(dy == 0, np.zeros((), y.dtype), -dy * y * y)
 
 
 def _reciprocal_grad_expr(k: Any, y: Any, dy: Any) -> Any:
-    y = k.complex(k.real(y), k.neg(k.imag(y))) if y.dtype.is_complex else y
-    return k.mul(k.mul(k.neg(dy), y), y)
+    y = complex_functions.conjugate(k, y) if y.dtype.is_complex else y
+    return k.select(k.eq(dy, 0), k.const(0, y.dtype), k.mul(k.mul(k.neg(dy), y), y))
 
 
+# 0 where dy is 0, even if y is infinite.
 reciprocal_grad = _unary(
     "reciprocal_grad",
     "ReciprocalGrad(y: T, dy: T; T: FLOAT_COMPLEX) -> z: T",
@@ -120,10 +122,10 @@ floor = _rounding("floor", "Floor(x: T; T: FLOAT) -> y: T", lambda k, x: k.floor
 ceil = _rounding("ceil", "Ceil(x: T; T: FLOAT) -> y: T", lambda k, x: k.ceil(x), np.ceil)
 rint = _rounding("rint", "Rint(x: T; T: FLOAT) -> y: T", lambda k, x: k.rint(x), np.rint)
 
-# Halves to even, as Rint; integers as they are.
+# Halves to even, as Rint. TensorFlow's CPU kernel makes 0 of every integer: integers are refused.
 round_ = _rounding(
     "round",
-    "Round(x: T; T: {bf16, f16, f32, f64, i8, i16, i32, i64}) -> y: T",
-    lambda k, x: k.rint(x) if x.dtype.is_floating else x,
-    lambda x: np.rint(x) if x.dtype.kind == "f" else x,
+    "Round(x: T; T: FLOAT) -> y: T",
+    lambda k, x: k.rint(x),
+    np.rint,
 )

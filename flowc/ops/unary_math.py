@@ -12,7 +12,7 @@ from flowc.ir.computation import Value
 from flowc.ir.op import Op
 from flowc.ops import complex_functions as cf
 from flowc.ops.elementwise import Array, broadcast_dims, map_op, real_or_complex
-from flowc.ops.gradients import Gradient, binary_gradient, unary_gradient
+from flowc.ops.gradients import Gradient, binary_gradient, conjugate, unary_gradient
 
 _SINGLES = ("T[17]", "T[2,3]", "T[]", "T[0]")
 
@@ -102,7 +102,9 @@ atan = _function(
 )
 sinh = _function("Sinh", "sinh", np.sinh, unary_gradient(lambda b, x, y: b.cosh(x)))
 cosh = _function("Cosh", "cosh", np.cosh, unary_gradient(lambda b, x, y: b.sinh(x)))
-tanh = _function("Tanh", "tanh", np.tanh, lambda b, node, dy: (b.tanh_grad(node.output, dy),))
+tanh = _function(
+    "Tanh", "tanh", np.tanh, lambda b, node, dy: (b.tanh_grad(conjugate(b, node.output), dy),)
+)
 asinh = _function(
     "Asinh", "asinh", np.arcsinh, unary_gradient(lambda b, x, y: b.reciprocal(b.cosh(y)))
 )
@@ -130,7 +132,10 @@ def _sigmoid(x: Array) -> Array:
 
 
 sigmoid = _function(
-    "Sigmoid", "sigmoid", _sigmoid, lambda b, node, dy: (b.sigmoid_grad(node.output, dy),)
+    "Sigmoid",
+    "sigmoid",
+    _sigmoid,
+    lambda b, node, dy: (b.sigmoid_grad(conjugate(b, node.output), dy),),
 )
 
 
@@ -142,13 +147,13 @@ def _conjugated(k: Any, x: Any) -> Any:
 
 
 def _gradient_op(tf_name: str, expr: Any, reference: Any, domain: str = "") -> Op:
-    """z = dy * f'(y); complex y is conjugated first."""
+    """z = dy * f'(x), in terms of y = f(x)."""
     suffix = f"~{domain}" if domain else ""
     return map_op(
-        {"Tanh": "tanh_grad", "Sigmoid": "sigmoid_grad"}.get(tf_name, f"{tf_name.lower()}_grad"),
+        f"{tf_name.lower()}_grad",
         f"{tf_name}Grad(y: T, dy: T; T: FLOAT_COMPLEX) -> z: T",
-        lambda k, y, dy: expr(k, _conjugated(k, y), dy),
-        lambda y, dy: reference(np.conj(y), dy),
+        expr,
+        reference,
         infer=broadcast_dims,
         examples=(f"T[17]{suffix} T[17]", f"T[2,3]{suffix} T[2,3]", f"T[]{suffix} T[]"),
     )
@@ -164,18 +169,28 @@ sigmoid_grad = _gradient_op(
     lambda k, y, dy: k.mul(k.mul(dy, y), k.sub(k.const(1, y.dtype), y)),
     lambda y, dy: dy * y * (1 - y),
 )
+# These two conjugate a complex y themselves; for the two above that is the caller's part.
 sqrt_grad = _gradient_op(
     "Sqrt",
-    lambda k, y, dy: k.div(k.mul(k.const(0.5, y.dtype), dy), y),
-    lambda y, dy: dy * np.asarray(0.5, dy.dtype) / y,
+    lambda k, y, dy: k.div(k.mul(k.const(0.5, y.dtype), dy), _conjugated(k, y)),
+    lambda y, dy: dy * np.asarray(0.5, dy.dtype) / np.conj(y),
     "positive",
 )
-rsqrt_grad = _gradient_op(
-    "Rsqrt",
-    lambda k, y, dy: k.mul(k.mul(k.const(-0.5, y.dtype), dy), k.mul(k.mul(y, y), y)),
-    lambda y, dy: np.asarray(-0.5, dy.dtype) * dy * (y * y * y),
-    "positive",
-)
+
+
+def _rsqrt_grad_expr(k: Any, y: Any, dy: Any) -> Any:
+    y = _conjugated(k, y)
+    found = k.mul(k.mul(k.const(-0.5, y.dtype), dy), k.mul(k.mul(y, y), y))
+    return k.select(k.eq(dy, 0), k.const(0, y.dtype), found)
+
+
+def _rsqrt_grad(y: Array, dy: Array) -> Array:
+    y = np.conj(y)
+    found = np.asarray(-0.5, dy.dtype) * dy * (y * y * y)
+    return np.where(dy == 0, np.zeros((), dy.dtype), found)
+
+
+rsqrt_grad = _gradient_op("Rsqrt", _rsqrt_grad_expr, _rsqrt_grad, "positive")
 
 
 def _atan2_gradient(
