@@ -129,10 +129,10 @@ class NumpyScalars:
         self.operands = operands
         self.env: dict[str, Any] = dict(env or {})
 
-    def __getattr__(self, name: str) -> Callable[..., ArrayScalar]:
-        if name not in PRIMITIVES:
-            raise AttributeError(f"no scalar primitive is named {name!r}")
-        return partial(self._apply, name)
+    def __getattr__(self, primitive: str) -> Callable[..., ArrayScalar]:
+        if primitive not in PRIMITIVES:
+            raise AttributeError(f"no scalar primitive is named {primitive!r}")
+        return partial(self._apply, primitive)
 
     def _apply(self, name: str, *operands: Any) -> ArrayScalar:
         count, kinds, result = PRIMITIVES[name]

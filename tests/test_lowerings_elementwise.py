@@ -221,7 +221,7 @@ def test_gradient_agrees_with_differences(op: Op, attrs: dict[str, Any]) -> None
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
     low, high = (1.1, 1.9) if op.name == "acosh" else (0.15, 0.85)
     count = 2 if any(a.number_attr for a in op.signature.inputs) else len(op.signature.inputs)
-    arrays = [rng.uniform(low, high, (3, 4)) for _ in range(count)]
+    arrays: list[np.ndarray] = [rng.uniform(low, high, (3, 4)) for _ in range(count)]
     if op.infer is elementwise.broadcast_dims and count == 2:
         arrays[1] = rng.uniform(low, high, (3, 1))
     if op.name == "clip_by_value":
@@ -232,7 +232,10 @@ def test_gradient_agrees_with_differences(op: Op, attrs: dict[str, Any]) -> None
         if arg.dtype is dtypes.bool_:
             arrays[i] = rng.integers(0, 2, (3, 4)).astype(np.bool_)
     b = Builder()
-    values = [b.parameter(f"x{i}", tensor_type(a.dtype, a.shape)) for i, a in enumerate(arrays)]
+    values = [
+        b.parameter(f"x{i}", tensor_type(dtypes.as_dtype(a.dtype), a.shape))
+        for i, a in enumerate(arrays)
+    ]
     node = b.emit(op, values, attrs)
     dy = b.parameter("dy", node.output.type)
     weights = rng.normal(size=(3, 4)).astype(dtypes.as_dtype(node.output.type.dtype).numpy)

@@ -147,7 +147,7 @@ def _floor_div_expr(k: Any, x: Any, y: Any) -> Any:
 def _floor_div(x: Array, y: Array) -> Array:
     if x.dtype == object or y.dtype == object:
         _refuse_zero(y)
-        return _floor_quotients(x, y)
+        return np.asarray(_floor_quotients(x, y), object)
     if _is_exact(x):
         _refuse_zero(y)
         return np.floor_divide(x, y)
@@ -175,7 +175,7 @@ def _truncate_div_expr(k: Any, x: Any, y: Any) -> Any:
 def _truncated(x: Array, y: Array) -> Array:
     _refuse_zero(y)
     if x.dtype == object or y.dtype == object:
-        return _trunc_quotients(x, y)
+        return np.asarray(_trunc_quotients(x, y), object)
     inexact = np.fmod(x, y) != 0
     return np.floor_divide(x, y) + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
 

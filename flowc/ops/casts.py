@@ -40,7 +40,7 @@ def cast_array(x: Array, dtype: DType) -> Array:
     source = dtypes.as_dtype(x.dtype)
     with np.errstate(all="ignore"):
         if source.is_complex and not (dtype.is_complex or dtype is dtypes.bool_):
-            return cast_array(np.asarray(x.real), dtype)
+            return cast_array(np.real(x), dtype)
         if source.is_floating and dtype.is_integer:
             return np.asarray(_float_to_int(x, dtype))
         return np.asarray(x.astype(dtype.numpy))
@@ -75,8 +75,8 @@ def _dropped_bits(source: DType, target: DType) -> int:
 def _without_low_bits(x: Array, count: int) -> Array:
     if x.dtype.kind == "c":
         found = np.empty_like(x)
-        found.real = _without_low_bits(x.real, count)
-        found.imag = _without_low_bits(x.imag, count)
+        found.real = _without_low_bits(np.real(x), count)
+        found.imag = _without_low_bits(np.imag(x), count)
         return found
     size = x.dtype.itemsize
     kept = (2 ** (8 * size) - 1) - (2**count - 1)
