@@ -1,0 +1,311 @@
+"""Object detection: NonMaxSuppression in its five forms.
+
+In: boxes and scores. Out: indices of the boxes kept. Invariant: one kernel does the work, on a
+buffer of at most max_output_size boxes; forms with an output of data-dependent size cut it later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.dims import Dim, as_dim, minimum
+from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops import detection_kernels as kernels
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+f32 = np.float32
+TYPES = "T: {f16, f32} = f32"
+THRESHOLDS = "T: {f16, f32} = f32, T_threshold: {f16, f32} = f32"
+
+
+def _infer_kept(c: Inference, padded: bool) -> Dim:
+    """How many boxes are kept: max_output_size, or a size that the run finds."""
+    if c.rank(0) != 2:
+        raise c.fail(f"boxes must be 2-D (Shape must be rank 2 but is rank {c.rank(0)})")
+    count, corners = c.dims(0)
+    if isinstance(corners, int) and corners != 4:
+        raise c.fail(f"boxes must have 4 columns (Dimension must be 4 but is {corners})")
+    if c.rank(1) != 1:
+        raise c.fail(f"scores must be 1-D (Shape must be rank 1 but is rank {c.rank(1)})")
+    c.equal(count, c.dims(1)[0])
+    for i in range(2, len(c.inputs)):
+        if c.rank(i) != 0:
+            raise c.fail("max_output_size and thresholds must be 0-D")
+    limit = as_dim(c.need(2).reshape(-1)[0])
+    if isinstance(limit, int) and limit < 0:
+        raise c.fail("output size must be non-negative")
+    return limit if padded else c.fresh("selected", minimum(limit, count))
+
+
+def _infer_indices(c: Inference) -> Dims:
+    return (_infer_kept(c, padded=False),)
+
+
+def _infer_v4(c: Inference) -> list[Dims]:
+    return [(_infer_kept(c, c.attrs["pad_to_max_output_size"]),), ()]
+
+
+def _infer_v5(c: Inference) -> list[Dims]:
+    kept = _infer_kept(c, c.attrs["pad_to_max_output_size"])
+    return [(kept,), (kept,), ()]
+
+
+# -- lowering
+
+
+def _lower_v5(node: Node) -> Lowering:
+    if not node.attrs["pad_to_max_output_size"]:
+        return Decompose(_cut_v5)
+    count = node.inputs[0].dims[0]
+    (capacity,) = node.outputs[0].dims
+    return Native(
+        kernels.non_max_suppression,
+        arguments=(count, minimum(capacity, count), capacity),
+        scratch=count * 12 + 4,  # never 0, which would take the parameter away
+        errors=(
+            "iou_threshold must be in [0, 1]",
+            "output size must be non-negative",
+            "soft_nms_sigma must be non-negative",
+        ),
+        functions=("exp_f32",),
+    )
+
+
+def _cut_v5(b: Builder, node: Node) -> list[Value]:
+    boxes, scores, limit, *rest = node.inputs
+    known = b.content(limit)
+    assert known is not None, "inference read max_output_size"
+    # No more can be kept than there are boxes, and the buffer need not be longer.
+    most = minimum(as_dim(known.reshape(-1)[0]), boxes.dims[0])
+    short = b.reshape(b.sizes((most,)), ())
+    attrs = dict(node.attrs) | {"pad_to_max_output_size": True}
+    kept, kept_scores, valid = b.emit(node.op, (boxes, scores, short, *rest), attrs).outputs
+    cut, cut_scores = b.cut_to_valid(kept, kept_scores, valid)
+    return [cut, cut_scores, valid]
+
+
+def _as_v5(b: Builder, node: Node) -> list[Value]:
+    """The earlier forms: what they lack is given its neutral value."""
+    boxes, scores, limit, *thresholds = node.inputs
+    kind = boxes.type.dtype
+    cast = [t if t.type.dtype is kind else b.cast(t, DstT=kind) for t in thresholds]
+    if not cast:
+        cast = [b.const(np.array(node.attrs["iou_threshold"], kind.numpy))]
+    if len(cast) == 1:
+        cast.append(b.const(_lowest(kind)))
+    cast.append(b.const(np.array(0, kind.numpy)))
+    padded = node.attrs.get("pad_to_max_output_size", False)
+    kept, _, valid = b.non_max_suppression_v5(
+        boxes, scores, limit, *cast, pad_to_max_output_size=padded
+    )
+    return [kept, valid][: len(node.outputs)]
+
+
+def _lowest(dtype: DType) -> np.ndarray:
+    return np.array(ml_dtypes.finfo(dtype.numpy).min, dtype.numpy)
+
+
+# -- references
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> np.float32:
+    """Intersection over union of two boxes given by any opposite corners."""
+    low_a, high_a = np.minimum(a[:2], a[2:]), np.maximum(a[:2], a[2:])
+    low_b, high_b = np.minimum(b[:2], b[2:]), np.maximum(b[:2], b[2:])
+    area_a, area_b = (high_a - low_a).prod(), (high_b - low_b).prod()
+    if area_a <= 0 or area_b <= 0:
+        return f32(0)
+    sides = np.maximum(np.minimum(high_a, high_b) - np.maximum(low_a, low_b), f32(0))
+    shared = sides.prod()
+    return shared / (area_a + area_b - shared)
+
+
+def _suppress(
+    boxes: np.ndarray, scores: np.ndarray, limit: int, iou: Any, threshold: Any, sigma: Any
+) -> tuple[list[int], list[np.float32]]:
+    """Indices and scores of the boxes kept, in order."""
+    boxes, scores = boxes.astype(f32), scores.astype(f32)
+    iou, threshold, sigma = f32(iou), f32(threshold), f32(sigma)
+    waiting = {i: (s, 0) for i, s in enumerate(scores) if s > threshold}
+    kept: list[int] = []
+    kept_scores: list[np.float32] = []
+    while waiting and len(kept) < limit:
+        best = min(waiting, key=lambda i: (-waiting[i][0], i))
+        before, met = waiting.pop(best)
+        score, dropped = before, False
+        for j in range(len(kept) - 1, met - 1, -1):
+            overlap = _overlap(boxes[best], boxes[kept[j]])
+            if sigma > 0:
+                score = score * np.exp(f32(-0.5) / sigma * overlap * overlap)
+            elif overlap > iou:
+                dropped = True
+                break
+            if score <= threshold:
+                break
+        if not dropped and score == before:
+            kept.append(best)
+            kept_scores.append(score)
+        elif not dropped and score > threshold:
+            waiting[best] = (score, len(kept))
+    return kept, kept_scores
+
+
+def _v5_reference(
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    limit: np.ndarray,
+    iou: np.ndarray,
+    threshold: np.ndarray,
+    sigma: np.ndarray,
+    *,
+    pad_to_max_output_size: bool,
+) -> list[np.ndarray]:
+    kept, kept_scores = _suppress(boxes, scores, int(limit), iou, threshold, sigma)
+    valid = len(kept)
+    if pad_to_max_output_size:
+        kept = kept + [0] * (int(limit) - valid)
+        kept_scores = kept_scores + [f32(0)] * (int(limit) - valid)
+    return [
+        np.array(kept, np.int32),
+        np.array(kept_scores, scores.dtype),
+        np.array(valid, np.int32),
+    ]
+
+
+def _v4_reference(
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    limit: np.ndarray,
+    iou: np.ndarray,
+    threshold: np.ndarray,
+    *,
+    pad_to_max_output_size: bool,
+) -> list[np.ndarray]:
+    found = _v5_reference(
+        boxes,
+        scores,
+        limit,
+        iou.astype(scores.dtype),
+        threshold.astype(scores.dtype),
+        np.array(0, scores.dtype),
+        pad_to_max_output_size=pad_to_max_output_size,
+    )
+    return [found[0], found[2]]
+
+
+def _v3_reference(
+    boxes: np.ndarray, scores: np.ndarray, limit: np.ndarray, iou: np.ndarray, least: np.ndarray
+) -> np.ndarray:
+    return _v4_reference(boxes, scores, limit, iou, least, pad_to_max_output_size=False)[0]
+
+
+def _v2_reference(
+    boxes: np.ndarray, scores: np.ndarray, limit: np.ndarray, iou: np.ndarray
+) -> np.ndarray:
+    least = np.array(ml_dtypes.finfo(scores.dtype).min, scores.dtype)
+    return _v3_reference(boxes, scores, limit, iou, least)
+
+
+# -- records
+
+cut_to_valid = define(
+    Op(
+        "cut_to_valid",
+        "_CutToValid(indices: i32, scores: T, valid: i32; T: {f16, f32})"
+        " -> (kept: i32, kept_scores: T)",
+        infer=lambda c: [(c.fresh("selected", c.dims(0)[0]),)] * 2,
+        lowering=Native(kernels.cut_to_valid),
+        reference=lambda indices, scores, valid: [indices[: int(valid)], scores[: int(valid)]],
+        examples=("i32[5] T[5] i32[]=3", "i32[2] f32[2] i32[]=0"),
+    )
+)
+
+non_max_suppression_v5 = define(
+    Op(
+        "non_max_suppression_v5",
+        "NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
+        f"score_threshold: T, soft_nms_sigma: T; {TYPES}, pad_to_max_output_size: bool = False)"
+        " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
+        infer=_infer_v5,
+        lowering=_lower_v5,
+        reference=_v5_reference,
+        examples=(
+            "f32[20,4]~prob f32[20]~prob i32[]=8 f32[]=0.3 f32[]=0.1 f32[]=0",
+            "f32[20,4]~prob f32[20]~prob i32[]=8 f32[]=0.3 f32[]=0.1 f32[]=0.5; "
+            "pad_to_max_output_size=True",
+            "f32[20,4]~small f32[20]~small i32[]=30 f32[]=0.2 f32[]=1.5 f32[]=0.25; "
+            "pad_to_max_output_size=True",
+            "f32[9,4]~prob f32[9]~prob i32[]=0 f32[]=0.3 f32[]=0.1 f32[]=0",
+            "f32[0,4] f32[0] i32[]=3 f32[]=0.3 f32[]=0.1 f32[]=0.5",
+        ),
+    )
+)
+
+non_max_suppression_v4 = define(
+    Op(
+        "non_max_suppression_v4",
+        "NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: i32, "
+        f"iou_threshold: T_threshold, score_threshold: T_threshold; {THRESHOLDS}, "
+        "pad_to_max_output_size: bool = False) -> (selected_indices: i32, valid_outputs: i32)",
+        infer=_infer_v4,
+        lowering=Decompose(_as_v5),
+        reference=_v4_reference,
+        examples=(
+            "f32[15,4]~prob f32[15]~prob i32[]=20 f32[]=0.3 f32[]=0.1; pad_to_max_output_size=True",
+            "f32[30,4]~small f32[30]~small i32[]=20 f32[]=0.3 f32[]=0.1",
+        ),
+    )
+)
+
+non_max_suppression_v3 = define(
+    Op(
+        "non_max_suppression_v3",
+        "NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: i32, "
+        "iou_threshold: T_threshold, "
+        f"score_threshold: T_threshold; {THRESHOLDS}) -> selected_indices: i32",
+        infer=_infer_indices,
+        lowering=Decompose(_as_v5),
+        reference=_v3_reference,
+        examples=(
+            "f32[40,4]~prob f32[40]~prob i32[]=20 f32[]=0.5 f32[]=0.25",
+            "f32[40,4]~small f32[40]~small i32[]=100 f32[]=0 f32[]=-1",
+            "f32[5,4]~prob f32[5]~prob i32[]=5 f32[]=1 f32[]=2",
+        ),
+    )
+)
+
+non_max_suppression_v2 = define(
+    Op(
+        "non_max_suppression_v2",
+        "NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: i32, "
+        "iou_threshold: T_threshold; "
+        f"{THRESHOLDS}) -> selected_indices: i32",
+        infer=_infer_indices,
+        lowering=Decompose(_as_v5),
+        reference=_v2_reference,
+        examples=("f32[25,4]~prob f32[25] i32[]=20 f32[]=0.4",),
+    )
+)
+
+non_max_suppression = define(
+    Op(
+        "non_max_suppression",
+        "NonMaxSuppression(boxes: f32, scores: f32, max_output_size: i32; "
+        "iou_threshold: float = 0.5) -> selected_indices: i32",
+        infer=_infer_indices,
+        lowering=Decompose(_as_v5),
+        reference=lambda boxes, scores, limit, *, iou_threshold: _v2_reference(
+            boxes, scores, limit, f32(iou_threshold)
+        ),
+        examples=("f32[25,4]~prob f32[25] i32[]=20; iou_threshold=0.25",),
+    )
+)

@@ -1,0 +1,154 @@
+"""Native kernels of object detection: greedy suppression of overlapping boxes.
+
+In: boxes [count, 4], any two opposite corners each, and a score a box. Out: the indices of the
+boxes kept, best score first. Invariant: of equal scores the lower index is looked at first, and a
+box meets the boxes kept so far newest first, as in TensorFlow, so that the same floats decide.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Globals that the compiler gives to kernels.
+    f32: Any = None
+    i64: Any = None
+    offset: Any = None
+    as_f32_pointer: Any = None
+    as_i32_pointer: Any = None
+    exp_f32: Any = None
+
+
+def non_max_suppression(
+    boxes: Any, scores: Any, _size: Any, iou_threshold: Any, score_threshold: Any, sigma: Any,
+    kept: Any, kept_scores: Any, valid: Any, scratch: Any, status: Any,
+    count: int, limit: int, capacity: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Candidates wait in a heap, best at the root; one is weighed only against the boxes kept since
+    it was last weighed. With sigma > 0 overlap lowers a score instead of removing the box.
+    """
+    if not (iou_threshold[0] >= f32(0) and iou_threshold[0] <= f32(1)):
+        status[0] = 1
+        return
+    if capacity < 0:
+        status[0] = 2
+        return
+    if not (sigma[0] >= f32(0)):
+        status[0] = 3
+        return
+    heap_score = as_f32_pointer(scratch)
+    heap_box = as_i32_pointer(offset(scratch, 4 * count))
+    heap_met = as_i32_pointer(offset(scratch, 8 * count))
+    lowest = score_threshold[0]
+    size = 0
+    for i in range(count):
+        if scores[i] > lowest:
+            heap_score[size] = scores[i]
+            heap_box[size] = i
+            heap_met[size] = 0
+            size += 1
+    soft = sigma[0] > f32(0)
+    scale = f32(-0.5) / sigma[0] if soft else f32(0)
+    found = 0
+    build = size // 2
+    while build > 0 or (found < limit and size > 0):
+        # First the heap is built, node by node. Then its root is taken out, weighed, and either
+        # kept, dropped or, with a lower score, put back; a hole is filled by the last candidate.
+        if build > 0:
+            build -= 1
+            at = build
+        else:
+            at = 0
+            score = heap_score[0]
+            box = i64(heap_box[0])
+            dropped = False
+            a0 = boxes[4 * box]
+            a1 = boxes[4 * box + 1]
+            a2 = boxes[4 * box + 2]
+            a3 = boxes[4 * box + 3]
+            top = a2 if a2 < a0 else a0
+            bottom = a2 if a0 < a2 else a0
+            left = a3 if a3 < a1 else a1
+            right = a3 if a1 < a3 else a1
+            area = (bottom - top) * (right - left)
+            j = found - 1
+            while j >= heap_met[0]:
+                other = i64(kept[j])
+                b0 = boxes[4 * other]
+                b1 = boxes[4 * other + 1]
+                b2 = boxes[4 * other + 2]
+                b3 = boxes[4 * other + 3]
+                other_top = b2 if b2 < b0 else b0
+                other_bottom = b2 if b0 < b2 else b0
+                other_left = b3 if b3 < b1 else b1
+                other_right = b3 if b1 < b3 else b1
+                other_area = (other_bottom - other_top) * (other_right - other_left)
+                overlap = f32(0)
+                if not (area <= f32(0) or other_area <= f32(0)):
+                    inner_top = other_top if top < other_top else top
+                    inner_left = other_left if left < other_left else left
+                    inner_bottom = other_bottom if other_bottom < bottom else bottom
+                    inner_right = other_right if other_right < right else right
+                    tall = inner_bottom - inner_top
+                    wide = inner_right - inner_left
+                    tall = f32(0) if tall < f32(0) else tall
+                    wide = f32(0) if wide < f32(0) else wide
+                    shared = tall * wide
+                    overlap = shared / (area + other_area - shared)
+                if soft:
+                    score = score * exp_f32(scale * overlap * overlap)
+                elif overlap > iou_threshold[0]:
+                    dropped = True
+                    break
+                if score <= lowest:
+                    break
+                j -= 1
+            if not dropped and score == heap_score[0]:
+                kept[found] = box
+                kept_scores[found] = score
+                found += 1
+                dropped = True
+            if dropped or not (score > lowest):
+                size -= 1
+                heap_score[0] = heap_score[size]
+                heap_box[0] = heap_box[size]
+                heap_met[0] = heap_met[size]
+            else:
+                heap_score[0] = score
+                heap_met[0] = found
+        # Sift down what stands at `at`.
+        score = heap_score[at]
+        box = i64(heap_box[at])
+        met = heap_met[at]
+        while 2 * at + 1 < size:
+            child = 2 * at + 1
+            if child + 1 < size:
+                a0 = heap_score[child]
+                a1 = heap_score[child + 1]
+                if a1 > a0 or (a1 == a0 and heap_box[child + 1] < heap_box[child]):
+                    child += 1
+            a0 = heap_score[child]
+            if not (a0 > score or (a0 == score and heap_box[child] < box)):
+                break
+            heap_score[at] = a0
+            heap_box[at] = heap_box[child]
+            heap_met[at] = heap_met[child]
+            at = child
+        heap_score[at] = score
+        heap_box[at] = box
+        heap_met[at] = met
+    valid[0] = found
+    for i in range(found, capacity):
+        kept[i] = 0
+        kept_scores[i] = f32(0)
+
+
+def cut_to_valid(
+    kept: Any, scores: Any, valid: Any, kept_out: Any, scores_out: Any, sizes: Any,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """The first `valid` elements."""
+    sizes[0] = valid[0]
+    for i in range(valid[0]):
+        kept_out[i] = kept[i]
+        scores_out[i] = scores[i]
