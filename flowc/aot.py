@@ -1,7 +1,7 @@
 """A compiled program in memory -> a shared library, its C header and its weights file.
 
-In: a `CompiledProgram`. Out: files. Invariant: each file is complete or absent, because it is written
-beside its place and renamed; equal programs give equal bytes, whatever the folder and the time.
+In: a `CompiledProgram`. Out: files. Invariant: each file is complete or absent, because it is
+written beside its place and renamed; equal programs give equal bytes, whatever the folder and time.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ def write_library(
 ) -> AotReport:
     """Links the program into the shared library `out`.
 
-    `weights`: inside the library, or in the file `<out>.weights`, which belongs beside it. `header`:
-    where to write the C header, if anywhere. `threads`: the thread count a run starts with, 0 for one
-    per core. Raises `UsageError` for a bad path or choice, `LinkError` when linking fails.
+    `weights`: inside the library, or in the file `<out>.weights`, which belongs beside it.
+    `header`: where to write the C header, if anywhere. `threads`: the thread count a run starts
+    with, 0 for one per core. Raises `UsageError` for a bad path or choice, `LinkError` when linking
+    fails.
     """
     started = time.perf_counter()
     if weights not in ("embed", "file"):

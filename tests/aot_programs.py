@@ -1,7 +1,7 @@
 """A small compiled program written by hand, for tests of the runtime and of the AOT library.
 
-It has what the real ones have: a dynamic batch, weights, a parallel kernel, scratch memory, an output
-whose size depends on values, and an error that the values can raise.
+It has what the real ones have: a dynamic batch, weights, a parallel kernel, scratch memory, an
+output whose size depends on values, and an error that the values can raise.
 
     x: f32[batch, 4], k: i64[] -> y = x * w + sum(x) over each row,  kept = the y > 0 in order
     k < 0 is an error of node `top/K`; k > 10 asks the arena for more memory than there is

@@ -59,7 +59,7 @@ class Model:
 
 
 def read_model(metadata: Mapping[str, Any]) -> Model:
-    """The typed form of a program's metadata. Raises `InternalError` when it does not hold together."""
+    """The typed form of a program's metadata. Raises `InternalError` when it is inconsistent."""
     if metadata.get("format") != 1:
         raise InternalError(f"program metadata of format {metadata.get('format')!r}: expected 1")
     model = Model(

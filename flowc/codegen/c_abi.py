@@ -1,12 +1,13 @@
 """The exported C functions of a compiled model, emitted over its program function.
 
-In: a program's metadata and where its weights are. Out: LLVM IR text of one module that defines
+In: a program's metadata and where its weights are. Out: LLVM IR text of one module that exports
 exactly the functions of `EXPORTS` (declared to users by the generated header) on top of
 `flowc_program_run`, `flowc_program_output_dims` and `flowc_program_output_bounds`. Invariant: wrong
-arguments (NULL, wrong dims, misaligned) give an error code and a message, and never reach the program.
+arguments (NULL, wrong dims, misaligned) give an error code and a message, and never reach the
+program.
 
-The module keeps three things between calls: the thread count, the key of the per-thread message and,
-where weights come from a file, their mapping.
+The module keeps three things between calls: the thread count, the key of the per-thread message
+and, where weights come from a file, their mapping.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The C header of a compiled model.
 
-In: a program's metadata. Out: the text of `model.h`: the library's functions, the same for all models
-and guarded once, and this model's inputs and outputs as comments and constants. Invariant: it
-declares exactly the functions that the library exports, and compiles as C99 and C++11 by itself.
+In: a program's metadata. Out: the text of `model.h`: the library's functions, the same for all
+models and guarded once, and this model's inputs and outputs as comments and constants. Invariant:
+it declares exactly the functions that the library exports, and compiles as C99 and C++11 by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from flowc.codegen.abi_model import Model, TensorPort, read_model
 from flowc.dtypes import DType
+from flowc.ir.dims import symbols_of
 
 _C_TYPES = {
     "f16": "uint16_t (IEEE half)", "bf16": "uint16_t (bfloat16)", "f32": "float", "f64": "double",
@@ -81,9 +82,9 @@ const char *flowc_output_dim_name(int32_t output, int32_t axis);
 int32_t flowc_output_dims_for(const int64_t *const *input_dims, int32_t output, int64_t *dims);
 
 /* Runs the model. `inputs` and `outputs` hold one pointer each, to dense row-major elements aligned
- * to their size; each output has room for the dims that flowc_output_dims_for tells. Outputs overlap
- * neither inputs nor one another. `input_dims`: as above. `output_dims`: NULL, or one array (or
- * NULL) per output, which gets its dims. */
+ * to their size (8 bytes at most); each output has room for the dims that flowc_output_dims_for
+ * tells. Outputs overlap neither inputs nor one another. `input_dims`: as above. `output_dims`:
+ * NULL, or one array (or NULL) per output, which gets its dims. */
 int32_t flowc_run(const void *const *inputs, const int64_t *const *input_dims,
                   void *const *outputs, int64_t *const *output_dims);
 
@@ -161,7 +162,5 @@ def _comment(text: str) -> str:
 
 
 def _late_sizes(model: Model) -> set[str]:
-    from flowc.ir.dims import symbols_of
-
     known = {name for port in model.inputs for dim in port.dims for name in symbols_of(dim)}
     return {n for port in model.outputs for dim in port.dims for n in symbols_of(dim)} - known

@@ -46,7 +46,7 @@ def pieces_of(weights: Weights, size: int) -> Iterator[memoryview]:
             )
         yield from _zeros(offset - position)
         for start in range(0, flat.size, PIECE_BYTES):
-            yield memoryview(flat[start : start + PIECE_BYTES])
+            yield flat[start : start + PIECE_BYTES].data
         position = offset + flat.size
     yield from _zeros(size - position)
 
@@ -94,7 +94,7 @@ class _Section:
 
 def write_weights_object(weights: Weights, size: int, machine: int, file: BinaryIO) -> None:
     """Writes the whole object at the start of `file`."""
-    names = "\0.rodata.flowc\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0".encode()
+    names = b"\0.rodata.flowc\0.symtab\0.strtab\0.shstrtab\0.note.GNU-stack\0"
     strings = f"\0{SYMBOL}\0".encode()
     hidden, global_object, data_section = 2, 0x11, 1
     symbols = _SYMBOL.pack(0, 0, 0, 0, 0, 0)

@@ -1,8 +1,8 @@
 """Object files -> one shared library, by the C compiler or by the linker of the `cc` extra.
 
 In: object files, the names to export. Out: a shared library at a path, replaced in one step.
-Invariant: the library exports exactly those names, needs libc and libm only, and its bytes depend on
-the objects, the names and the library's file name, not on folders or times.
+Invariant: the library exports exactly those names, needs libc and libm only, and its bytes depend
+on the objects, the names and the library's file name, not on folders or times.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Linker:
 
 
 def find_linker() -> Linker:
-    """The C compiler ($CC, cc, gcc, clang), else `ziglang ld.lld`. Raises `LinkError` for neither."""
+    """The C compiler ($CC, cc, gcc, clang), else `ziglang ld.lld`; `LinkError` for neither."""
     named = shlex.split(os.environ.get("CC", ""))
     if named:
         if shutil.which(named[0]) is None:

@@ -4,8 +4,8 @@ In: the packed weights. Out: `<library>.weights`, a 64-byte header and the blob;
 open it when the library is loaded. Invariant: a file is mapped only if its header, which holds the
 blob's size and SHA-256, is byte for byte the one the library was built with.
 
-Header, little endian: magic `FLOWCWTS`, u32 format 1, u32 0, u64 blob bytes, 32 bytes SHA-256 of the
-blob, 8 zero bytes. The blob starts at byte 64 of the file.
+Header, little endian: magic `FLOWCWTS`, u32 format 1, u32 0, u64 blob bytes, 32 bytes SHA-256 of
+the blob, 8 zero bytes. The blob starts at byte 64 of the file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Mapping:
 
 
 def emit_weights_mapping(module: ir.Module, file: WeightsFile) -> Mapping:
-    """Adds `flowc_weights_address` (NULL when it failed), `.._path` and `.._reason` to the module."""
+    """Adds `flowc_weights_address` (NULL if there is none), `.._path` and `.._reason`."""
 
     def state(name: str, kind: ir.Type) -> Any:
         made = ir.GlobalVariable(module, kind, f"flowc_weights_{name}")

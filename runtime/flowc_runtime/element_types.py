@@ -1,7 +1,7 @@
 """flowc's dtype names as NumPy dtypes, and what may be fed where.
 
-In: arrays, scalars, lists, DLPack objects. Out: a dense array of the wanted dtype. Invariant: values
-are converted within a kind or to a wider kind (int to float, never float to int), as NumPy's
+In: arrays, scalars, lists, DLPack objects. Out: a dense array of the wanted dtype. Invariant:
+values are converted within a kind or to a wider kind (int to float, never float to int), as NumPy's
 "same_kind" rule has it.
 """
 

@@ -23,6 +23,8 @@ ABI_VERSION = 1
 KNOWN_SHAPES = 256
 _DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
 
+_BYTE: Any = ctypes.c_char
+
 _ERRORS: dict[int, type[ModelError]] = {
     2: InvalidArgumentError,
     3: InvalidArgumentError,
@@ -144,11 +146,11 @@ class Model:
                 dims[:] = shape
             frame.shapes = shapes
         for index, array in enumerate(arrays):
-            frame.inputs[index] = array.__array_interface__["data"][0]
+            frame.inputs[index] = _address(array)
         out_shapes = self._output_shapes.get(shapes) or self._find_shapes(frame, shapes)
         results = [np.empty(s, p.dtype) for s, p in zip(out_shapes, self.outputs)]
         for index, array in enumerate(results):
-            frame.outputs[index] = array.__array_interface__["data"][0]
+            frame.outputs[index] = _address(array)
         late = frame.output_dims if self._has_late_sizes else None
         code = self._run(frame.inputs, frame.input_dims, frame.outputs, late)
         if code:
@@ -193,6 +195,13 @@ def _is_ready(value: Any, port: Port) -> bool:
         and value.flags.num & _DENSE == _DENSE
         and value.ndim == len(port.dims)
     )
+
+
+def _address(array: Array) -> int:
+    try:
+        return ctypes.addressof(_BYTE.from_buffer(array))
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or of a dtype with no buffer
+        return array.__array_interface__["data"][0]
 
 
 def _convert(value: Any, port: Port) -> Array:

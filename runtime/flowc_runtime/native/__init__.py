@@ -10,7 +10,7 @@ In: a target triple. Out: the text of one module that defines the hidden functio
 
 where a kernel is `void (void** buffers, int64_t* dims, int64_t begin, int64_t end, int64_t worker)`
 and `worker` < threads. Invariant: the text is a pure function of the triple. The last two functions
-also run when a library is unloaded. This package is imported by the compiler only: it needs llvmlite.
+also run when a library is unloaded. Only the compiler imports this package: it needs llvmlite.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Blocks of scratch memory for runs, kept between runs in a lock-free cache.
 
 In: a module. Out: `flowc_arena_acquire`, `flowc_arena_release` and `flowc_arena_clear` in it.
-Invariant: a block belongs to exactly one run or one slot; whoever exchanges a slot's pointer for NULL
-owns the block. So a steady stream of runs allocates nothing and touches no fresh pages, and two runs
-never share a block. A block that 256 releases in a row found idle is given back to the system.
+Invariant: a block belongs to exactly one run or one slot; whoever exchanges a slot's pointer for
+NULL owns the block. So a steady stream of runs allocates nothing and touches no fresh pages, and
+two runs never share a block. A block that 256 releases in a row found idle goes back to the system.
 
 A block starts with a 64-byte header that holds its size; the caller gets the address after it.
 """

@@ -1,16 +1,16 @@
 """The fork-join thread pool of every compiled program, emitted as LLVM IR over pthread and futex.
 
-In: a module. Out: `flowc_parallel_for` and `flowc_pool_stop` in it, and the pool's state as internal
-globals. Invariant: `flowc_parallel_for` returns after every index of [0, total) was computed exactly
-once, with all writes visible; which thread computed an index is not observable.
+In: a module. Out: `flowc_parallel_for` and `flowc_pool_stop` in it, and the pool's state as
+internal globals. Invariant: `flowc_parallel_for` returns after every index of [0, total) was
+computed exactly once, with all writes visible; which thread computed an index is not observable.
 
 One job runs at a time. Who finds the pool busy computes alone, so programs stay reentrant. A job is
-open while chunks may be left; workers come to it when they wake, take a ticket (their worker number)
-and draw chunks from one counter. The caller draws chunks too, closes the job when none is left, and
-waits only for the workers that came: a thread that the system did not schedule in time delays nobody.
+open while chunks may be left; workers come to it when they wake, take a ticket (their worker
+number) and draw chunks from one counter. The caller draws chunks too, closes the job when none is
+left, and waits only for the workers that came: a thread that was not scheduled delays nobody.
 
-The gate is one word: active workers in bits 0-15, WAITING and OPEN above them, and the number of the
-job in bits 32-63. Workers sleep on its upper half, the caller on its lower half.
+The gate is one word: active workers in bits 0-15, WAITING and OPEN above them, and the number of
+the job in bits 32-63. Workers sleep on its upper half, the caller on its lower half.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WAITING = 1 << 16
 OPEN = 1 << 17
 STACK_BYTES = 8 << 20
 
-# Fields of the pool, as i64 indices; each group that different threads write has its own cache line.
+# Fields of the pool, as i64 indices; groups that different threads write are a cache line apart.
 GATE, NEXT, TICKETS, SLEEPERS, STOP = 0, 8, 16, 24, 32
 KERNEL, BUFFERS, DIMS, TOTAL, GRAIN, LIMIT, FLOAT_MODE = 40, 41, 42, 43, 44, 45, 46
 LOCK, PROCESS, CREATED = 48, 49, 50

@@ -1,8 +1,8 @@
 """Structured emission of LLVM functions: variables, loops, conditions, atomics, libc calls.
 
-In: an `llvmlite.ir.Module`. Out: functions added to it. Invariant: pointers are opaque, integers are
-i32 or i64, and every block that a `with` statement opens is closed by it; a block that returns stays
-as it is. Callers write straight code; LLVM's mem2reg turns the variables into registers.
+In: an `llvmlite.ir.Module`. Out: functions added to it. Invariant: pointers are opaque, integers
+are i32 or i64, and every block that a `with` statement opens is closed by it; a block that returns
+stays as it is. Callers write straight code; LLVM's mem2reg turns the variables into registers.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ class Loop:
 class FunctionWriter:
     """Writes the body of one function.
 
-    `args` maps argument names to types, in order. `linkage`: `internal`, `hidden` (seen by the other
-    objects of one library) or an empty text (exported).
+    `args` maps argument names to types, in order. `linkage`: `internal`, `hidden` (seen by the
+    other objects of one library) or an empty text (exported).
     """
 
     def __init__(
