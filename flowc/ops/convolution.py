@@ -109,7 +109,7 @@ def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim
     return groups
 
 
-def _infer_conv(c: Inference, rank: int) -> Dims:
+def infer_convolution(c: Inference, rank: int) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 1, rank)
     check_attrs(c, rank)
@@ -152,7 +152,7 @@ def _conv_reference(input: np.ndarray, filter: np.ndarray, attrs: dict[str, Any]
     return _moved_back(convolve(x, filter, geometry), data_format)
 
 
-def _conv2d(
+def conv2d_array(
     input: np.ndarray,
     filter: np.ndarray,
     *,
@@ -194,9 +194,9 @@ conv2d = define(
         "Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, "
         + CONV2D_ATTRS
         + ") -> output: T",
-        infer=lambda c: _infer_conv(c, 4),
+        infer=lambda c: infer_convolution(c, 4),
         lowering=_lower_conv,
-        reference=_conv2d,
+        reference=conv2d_array,
         gradient=_conv2d_gradient,
         examples=(
             'T[1,5,6,3] T[3,3,3,4]; strides=[1,1,1,1], padding="SAME"',
@@ -242,7 +242,7 @@ conv3d = define(
     Op(
         "conv3d",
         f"Conv3D(input: T, filter: T; T: FLOAT, {CONV3D_ATTRS}) -> output: T",
-        infer=lambda c: _infer_conv(c, 5),
+        infer=lambda c: infer_convolution(c, 5),
         lowering=_lower_conv,
         reference=_conv3d,
         examples=(
@@ -258,7 +258,7 @@ conv3d = define(
 # -- DepthwiseConv2dNative
 
 
-def _infer_depthwise(c: Inference) -> Dims:
+def infer_depthwise(c: Inference) -> Dims:
     check_rank(c, 0, 4)
     check_rank(c, 1, 4)
     check_attrs(c, 4)
@@ -292,7 +292,7 @@ def depthwise_weights(b: Builder, w: Value) -> Value:
     return b.reshape(w, (*window, 1, channels * multiplier))
 
 
-def _depthwise(
+def depthwise_array(
     input: np.ndarray,
     filter: np.ndarray,
     *,
@@ -302,7 +302,7 @@ def _depthwise(
     data_format: str,
     dilations: tuple[int, ...],
 ) -> np.ndarray:
-    return _conv2d(
+    return conv2d_array(
         input,
         filter.reshape(*filter.shape[:2], 1, -1),
         strides=strides,
@@ -319,13 +319,13 @@ depthwise_conv2d = define(
     Op(
         "depthwise_conv2d",
         f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
-        infer=_infer_depthwise,
+        infer=infer_depthwise,
         lowering=Decompose(_build_depthwise),
-        reference=_depthwise,
+        reference=depthwise_array,
         examples=(
             'T[1,5,6,3] T[3,3,3,1]; strides=[1,1,1,1], padding="SAME"',
             'T[2,7,7,17] T[3,3,17,1]; strides=[1,2,2,1], padding="SAME"',
-            'T[1,6,6,2] T[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
+            'f32[1,6,6,2] f32[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
             'f32[1,3,6,5] f32[3,3,3,2]; strides=[1,1,1,1], padding="SAME", data_format="NCHW"',
         ),
     )

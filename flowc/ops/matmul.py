@@ -54,7 +54,7 @@ def _adjoint(x: np.ndarray) -> np.ndarray:
 # -- MatMul
 
 
-def _infer_matmul(c: Inference, transpose_a: bool, transpose_b: bool) -> Dims:
+def infer_matmul(c: Inference, transpose_a: bool, transpose_b: bool) -> Dims:
     for i in (0, 1):
         if c.rank(i) != 2:
             raise c.fail(
@@ -66,7 +66,9 @@ def _infer_matmul(c: Inference, transpose_a: bool, transpose_b: bool) -> Dims:
     return rows, columns
 
 
-def _matmul(a: np.ndarray, b: np.ndarray, *, transpose_a: bool, transpose_b: bool) -> np.ndarray:
+def matmul_array(
+    a: np.ndarray, b: np.ndarray, *, transpose_a: bool, transpose_b: bool
+) -> np.ndarray:
     return multiply(a.T if transpose_a else a, b.T if transpose_b else b)
 
 
@@ -92,9 +94,9 @@ mat_mul = define(
         "MatMul(a: T, b: T; transpose_a: bool = False, transpose_b: bool = False,"
         " T: {bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64, c64, c128},"
         " grad_a: bool = False, grad_b: bool = False) -> product: T",
-        infer=lambda c: _infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
+        infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
         lowering=lambda node: MatMul(node.attrs["transpose_a"], node.attrs["transpose_b"]),
-        reference=_matmul,
+        reference=matmul_array,
         gradient=_matmul_gradient,
         examples=(
             "T[2,3] T[3,4]",
@@ -122,7 +124,7 @@ def _sparse_mat_mul(
     a: np.ndarray, b: np.ndarray, *, transpose_a: bool, transpose_b: bool
 ) -> np.ndarray:
     x, y = a.astype(np.float32), b.astype(np.float32)
-    return _matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
+    return matmul_array(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 sparse_mat_mul = define(
@@ -131,7 +133,7 @@ sparse_mat_mul = define(
         "SparseMatMul(a: Ta, b: Tb; transpose_a: bool = False, transpose_b: bool = False,"
         " a_is_sparse: bool = False, b_is_sparse: bool = False, Ta: {f32, bf16} = f32,"
         " Tb: {f32, bf16} = f32) -> product: f32",
-        infer=lambda c: _infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
+        infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
         lowering=Decompose(_build_sparse),
         reference=_sparse_mat_mul,
         examples=(
