@@ -144,10 +144,10 @@ class BundleReader:
         self._verify(crc(content.view), entry, content, where)
         stored = dtype.numpy
         if self.big_endian and dtype.size > 1:
-            raw = np.frombuffer(content.view, np.uint8).reshape(elements, -1)
+            raw = np.frombuffer(content.view, np.uint8)
             width = dtype.size // (2 if dtype.is_complex else 1)
-            swapped = raw.reshape(-1, width)[:, ::-1]
-            return np.ascontiguousarray(swapped).view(stored).reshape(shape)
+            swapped = np.ascontiguousarray(raw.reshape(-1, width)[:, ::-1])
+            return swapped.reshape(-1).view(stored).reshape(shape)
         found = np.frombuffer(content.view, stored).reshape(shape)
         return found if found.flags.aligned else found.copy()
 

@@ -77,9 +77,9 @@ def find_checkpoint(named: str | os.PathLike[str]) -> str:
                 hint="give the prefix of the checkpoint, such as model.ckpt-1000",
             )
         return found
-    prefix = str(path)
+    prefix = _DATA.sub("", str(path))
     if not _exists(prefix):
-        prefix = _DATA.sub("", prefix)
+        prefix = str(path)  # a V1 file may have any name
     if not _exists(prefix):
         raise NotFoundError(
             f"{named}: no checkpoint of this name",
