@@ -7,7 +7,7 @@ tensor (floats outside an 8 or 16 bit integer's range), it is the vectors' resul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,10 +99,12 @@ def _cut(k: Any, x: Any, count: int) -> Any:
 
 
 def _lower_cast(node: Node) -> Lowering:
-    target = node.output.type.dtype
-    dropped = _dropped_bits(node.inputs[0].type.dtype, target) if node.attrs["Truncate"] else 0
+    source, target = node.inputs[0].type.dtype, node.output.type.dtype
+    dropped = _dropped_bits(source, target) if node.attrs["Truncate"] else 0
     if dropped:
         return Elementwise(lambda k, x: k.cast(_cut(k, x, dropped), target))
+    if source.is_complex and target is dtypes.bool_:
+        return Elementwise(lambda k, x: k.ne(x, k.const(0, source)))
     return Elementwise(lambda k, x: k.cast(x, target))
 
 
@@ -110,6 +112,18 @@ def _cast_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
     source, target = node.inputs[0].type.dtype, dy.type.dtype
     smooth = (source.is_floating or source.is_complex) and (target.is_floating or target.is_complex)
     return (b.cast(dy, DstT=source) if smooth else None,)
+
+
+def _cast_examples() -> Iterator[str]:
+    """One for each pair. Floats that become narrow integers come in whole vectors, where
+    TensorFlow saturates; complex numbers that do stay in range."""
+    names = _ANY[1:-1].split(", ")
+    for source in names:
+        for target in names:
+            narrow = target in ("i8", "i16", "u8", "u16")
+            size = 64 if narrow and "f" in source else 17
+            domain = "~small" if narrow and source in ("c64", "c128") else ""
+            yield f"{source}[{size}]{domain}; DstT={target}"
 
 
 cast = define(
@@ -123,8 +137,10 @@ cast = define(
         # Only integer results are followed as sizes, so an int stays the same int.
         content=lambda x, *, DstT: cast_array(x, DstT),
         examples=(
-            *tuple(f"SrcT[17]; DstT={d}" for d in _ANY[1:-1].split(", ")),
-            "SrcT[2,3]; DstT=i32",
+            *_cast_examples(),
+            "SrcT[2,3]~small; DstT=i32",
+            "SrcT[]; DstT=f32",
+            "SrcT[0]; DstT=bool",
             "f64[17]; DstT=f16, Truncate=True",
             "f32[17]; DstT=bf16, Truncate=True",
         ),
@@ -209,7 +225,19 @@ def _bitcast_reference(input: Array, *, type: DType) -> Array:
     return x.reshape(-1).view(type.numpy).reshape(dims)
 
 
-bitcast = define(
+bitdef _cast_examples() -> Iterator[str]:
+    """One for each pair. Floats that become narrow integers come in whole vectors, where
+    TensorFlow saturates; complex numbers that do stay in range."""
+    names = _ANY[1:-1].split(", ")
+    for source in names:
+        for target in names:
+            narrow = target in ("i8", "i16", "u8", "u16")
+            size = 64 if narrow and "f" in source else 17
+            domain = "~small" if narrow and source in ("c64", "c128") else ""
+            yield f"{source}[{size}]{domain}; DstT={target}"
+
+
+cast = define(
     Op(
         "bitcast",
         f"Bitcast(input: T; T: {_BITS}, type: {_BITS}) -> output: type",
