@@ -1,4 +1,4 @@
-"""Convolutions: Conv2D, Conv3D, DepthwiseConv2dNative, and their gradients with respect to inputs.
+"""Convolutions: Conv2D, Conv3D, DepthwiseConv2dNative.
 
 In: tensors with batch and channel axes, weights [*window, channels/groups, outputs]. Out: records
 that lower to the channels-last Convolution. Invariant: other layouts and the depthwise form are
@@ -16,7 +16,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.convolution_reference import convolve, convolve_transposed
+from flowc.ops.convolution_reference import convolve
 from flowc.ops.convolution_window import (
     channel_axis,
     channels_last,
@@ -41,11 +41,13 @@ def _axis_orders(data_format: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array(order, np.int32), np.argsort(order).astype(np.int32)
 
 
-def _in_channels_last(
+def in_channels_last(
     build: Callable[[Builder, Node, Sequence[Value], Mapping[str, Any]], Value],
     images: Sequence[int],
+    moves_result: bool = True,
 ) -> Decompose:
-    """The node in channels-last layout: `images` are the operands that have a layout."""
+    """The node in channels-last layout: `images` are the operands that have a layout, as has the
+    result where it `moves_result`."""
 
     def built(b: Builder, node: Node) -> Value:
         data_format = node.attrs["data_format"]
@@ -53,7 +55,8 @@ def _in_channels_last(
         operands = list(node.inputs)
         for i in images:
             operands[i] = b.transpose(operands[i], there)
-        return b.transpose(build(b, node, operands, _last_attrs(node.attrs)), back)
+        result = build(b, node, operands, _last_attrs(node.attrs))
+        return b.transpose(result, back) if moves_result else result
 
     return Decompose(built)
 
@@ -75,15 +78,15 @@ def _last_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     return changed
 
 
-def _is_last(node: Node) -> bool:
+def is_last(node: Node) -> bool:
     return node.attrs["data_format"] in LAST_FORMATS.values()
 
 
-def _moved_last(x: np.ndarray, data_format: str) -> np.ndarray:
+def moved_last(x: np.ndarray, data_format: str) -> np.ndarray:
     return np.transpose(x, _axis_orders(data_format)[0])
 
 
-def _moved_back(x: np.ndarray, data_format: str) -> np.ndarray:
+def moved_back(x: np.ndarray, data_format: str) -> np.ndarray:
     return np.ascontiguousarray(np.transpose(x, _axis_orders(data_format)[1]))
 
 
@@ -122,10 +125,10 @@ def infer_convolution(c: Inference, rank: int) -> Dims:
     sizes = [x[i] for i in spatial_axes(data_format)]
     geometry = convolution_window(sizes, window, c.attrs)
     check_fit(c.fail, sizes, window, geometry)
-    return _placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+    return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
 
 
-def _placed(batch: Dim, spatial: Dims, channels: Dim, data_format: str) -> Dims:
+def placed(batch: Dim, spatial: Dims, channels: Dim, data_format: str) -> Dims:
     """Dims in the order of the format."""
     rest = iter(spatial)
     named = {"N": batch, "C": channels}
@@ -133,8 +136,8 @@ def _placed(batch: Dim, spatial: Dims, channels: Dim, data_format: str) -> Dims:
 
 
 def _lower_conv(node: Node) -> Convolution | Decompose:
-    if not _is_last(node):
-        return _in_channels_last(
+    if not is_last(node):
+        return in_channels_last(
             lambda b, node, operands, attrs: b.emit(node.op, operands, attrs).output, (0,)
         )
     x, w = (v.dims for v in node.inputs)
@@ -147,9 +150,9 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
 
 def _conv_reference(input: np.ndarray, filter: np.ndarray, attrs: dict[str, Any]) -> np.ndarray:
     data_format = attrs["data_format"]
-    x = _moved_last(input, data_format)
+    x = moved_last(input, data_format)
     geometry = convolution_window(x.shape[1:-1], filter.shape[:-2], attrs)
-    return _moved_back(convolve(x, filter, geometry), data_format)
+    return moved_back(convolve(x, filter, geometry), data_format)
 
 
 def conv2d_array(
@@ -277,7 +280,7 @@ def infer_depthwise(c: Inference) -> Dims:
     geometry = convolution_window(sizes, window, c.attrs)
     check_fit(c.fail, sizes, window, geometry)
     outputs = filter_channels * multiplier
-    return _placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+    return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
 
 
 def _build_depthwise(b: Builder, node: Node) -> Value:
@@ -327,253 +330,6 @@ depthwise_conv2d = define(
             'T[2,7,7,17] T[3,3,17,1]; strides=[1,2,2,1], padding="SAME"',
             'f32[1,6,6,2] f32[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
             'f32[1,3,6,5] f32[3,3,3,2]; strides=[1,1,1,1], padding="SAME", data_format="NCHW"',
-        ),
-    )
-)
-
-
-# -- gradients with respect to the input
-
-
-def _transposed_window(attrs: Mapping[str, Any]) -> tuple[tuple[Dim, Dim], ...]:
-    pad = attrs["pad"]
-    return tuple(zip(pad[::2], pad[1::2]))
-
-
-def _infer_transposed(c: Inference) -> Dims:
-    *_, channels, _ = c.dims(1)
-    return (c.dims(0)[0], *c.attrs["output_dims"], channels * c.attrs["groups"])
-
-
-def _transposed_reference(
-    input: np.ndarray,
-    filter: np.ndarray,
-    *,
-    strides: tuple[int, ...],
-    dilations: tuple[int, ...],
-    pad: tuple[int, ...],
-    output_dims: tuple[int, ...],
-    groups: int,
-) -> np.ndarray:
-    pairs = tuple(zip(pad[::2], pad[1::2]))
-    return convolve_transposed(input, filter, strides, dilations, pairs, output_dims, groups)
-
-
-# The gradient of a channels-last convolution with respect to its input, whose spatial sizes are
-# `output_dims`. `pad` holds the zeros before and after each spatial axis of that input.
-convolution_transposed = define(
-    Op(
-        "convolution_transposed",
-        "_ConvolutionTransposed(input: T, filter: T; T: {f16, bf16, f32, f64, i32},"
-        " strides: list(int), dilations: list(int), pad: shape, output_dims: shape,"
-        " groups: int = 1) -> output: T",
-        infer=_infer_transposed,
-        lowering=lambda node: Convolution(
-            tuple(node.attrs["strides"]),
-            tuple(node.attrs["dilations"]),
-            _transposed_window(node.attrs),
-            node.attrs["groups"],
-            transposed=True,
-        ),
-        reference=_transposed_reference,
-        examples=(
-            "T[1,4,4,3] T[3,3,2,3]; strides=[2,2], dilations=[1,1], pad=[0,1,0,1],"
-            " output_dims=[8,8]",
-            "T[2,3,5,4] T[2,3,1,4]; strides=[1,1], dilations=[1,2], pad=[0,0,1,1],"
-            " output_dims=[4,7], groups=2",
-        ),
-    )
-)
-
-
-def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
-    check_rank(c, 1, rank)
-    check_rank(c, 2, rank)
-    check_attrs(c, rank)
-    data_format = c.attrs["data_format"]
-    *window, filter_channels, outputs = c.dims(1)
-    dy = c.dims(2)
-    given = tuple(c.need(0).reshape(-1))
-    batch, channel = data_format.index("N"), channel_axis(data_format)
-    if len(given) == rank - 2:
-        given = _placed(dy[batch], given, filter_channels, data_format)
-    if len(given) != rank:
-        raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
-    dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
-    if depthwise:
-        c.equal(dims[channel], filter_channels)
-        outputs = filter_channels * outputs
-    else:
-        count_groups(c, dims[channel], filter_channels, outputs)
-    sizes = [dims[i] for i in spatial_axes(data_format)]
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
-    expected = _placed(dims[batch], geometry.output, outputs, data_format)
-    for at, (actual, computed) in enumerate(zip(dy, expected)):
-        if isinstance(actual, int) and isinstance(computed, int) and actual != computed:
-            raise c.fail(
-                "Size of out_backprop doesn't match computed: "
-                f"actual = {actual}, computed = {computed} in dimension {at}"
-            )
-        c.equal(actual, computed)
-    return dims
-
-
-def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
-    def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
-        _, w, dy = operands
-        _, *sizes, channels = channels_last(node.output.dims, node.attrs["data_format"])
-        geometry = convolution_window(sizes, w.dims[:-2], attrs)
-        if depthwise:
-            w = depthwise_weights(b, w)
-        known = isinstance(channels, int) and isinstance(w.dims[-2], int)
-        return b.convolution_transposed(
-            dy,
-            w,
-            strides=geometry.strides,
-            dilations=geometry.dilations,
-            pad=tuple(p for pair in geometry.pad for p in pair),
-            output_dims=tuple(sizes),
-            groups=channels // w.dims[-2] if known else 1,
-        )
-
-    if not _is_last(node):
-        return _in_channels_last(build, (2,))
-    return Decompose(lambda b, node: build(b, node, node.inputs, node.attrs))
-
-
-def _backprop_reference(
-    dims: np.ndarray, w: np.ndarray, dy: np.ndarray, attrs: dict[str, Any]
-) -> np.ndarray:
-    data_format = attrs["data_format"]
-    wanted = [int(d) for d in dims]
-    full = len(wanted) == dy.ndim
-    sizes = [wanted[i] for i in spatial_axes(data_format)] if full else wanted
-    channels = wanted[channel_axis(data_format)] if full else w.shape[-2]
-    geometry = convolution_window(sizes, w.shape[:-2], attrs)
-    result = convolve_transposed(
-        _moved_last(dy, data_format),
-        w,
-        geometry.strides,
-        geometry.dilations,
-        geometry.pad,
-        sizes,
-        channels // w.shape[-2],
-    )
-    return _moved_back(result, data_format)
-
-
-def _conv2d_backprop_input(
-    input_sizes: np.ndarray,
-    filter: np.ndarray,
-    out_backprop: np.ndarray,
-    *,
-    strides: tuple[int, ...],
-    padding: str,
-    explicit_paddings: tuple[int, ...],
-    data_format: str,
-    dilations: tuple[int, ...],
-) -> np.ndarray:
-    attrs = {
-        "strides": strides,
-        "padding": padding,
-        "explicit_paddings": explicit_paddings,
-        "data_format": data_format,
-        "dilations": dilations,
-    }
-    return _backprop_reference(input_sizes, filter, out_backprop, attrs)
-
-
-def _depthwise_backprop_input(
-    input_sizes: np.ndarray,
-    filter: np.ndarray,
-    out_backprop: np.ndarray,
-    *,
-    strides: tuple[int, ...],
-    padding: str,
-    explicit_paddings: tuple[int, ...],
-    data_format: str,
-    dilations: tuple[int, ...],
-) -> np.ndarray:
-    return _conv2d_backprop_input(
-        input_sizes,
-        filter.reshape(*filter.shape[:2], 1, -1),
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-        dilations=dilations,
-    )
-
-
-conv2d_backprop_input = define(
-    Op(
-        "conv2d_backprop_input",
-        "Conv2DBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
-        " T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
-        infer=lambda c: _infer_backprop(c, 4, depthwise=False),
-        lowering=lambda node: _lower_backprop(node, depthwise=False),
-        reference=_conv2d_backprop_input,
-        examples=(
-            'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
-            'i32[4]=[2,7,9,2] T[3,3,2,5] T[2,4,9,5]; strides=[1,2,1,1], padding="SAME"',
-            'i32[4]=[1,10,9,3] T[3,2,3,17] T[1,4,4,17]; strides=[1,2,2,1], padding="VALID"',
-            'i32[2]=[8,8] T[4,4,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
-            "i32[4]=[1,8,8,3] f32[3,3,3,2] f32[1,4,4,2]; strides=[1,2,2,1],"
-            ' padding="EXPLICIT", explicit_paddings=[0,0,1,0,0,1,0,0]',
-            'i32[4]=[1,3,8,8] f32[3,3,3,2] f32[1,2,8,8]; strides=[1,1,1,1], padding="SAME",'
-            ' data_format="NCHW"',
-        ),
-    )
-)
-depthwise_conv2d_backprop_input = define(
-    Op(
-        "depthwise_conv2d_backprop_input",
-        "DepthwiseConv2dNativeBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
-        f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
-        infer=lambda c: _infer_backprop(c, 4, depthwise=True),
-        lowering=lambda node: _lower_backprop(node, depthwise=True),
-        reference=_depthwise_backprop_input,
-        examples=(
-            'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
-            'i32[4]=[2,5,5,4] T[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
-        ),
-    )
-)
-
-
-def _conv3d_backprop_input(
-    input_sizes: np.ndarray,
-    filter: np.ndarray,
-    out_backprop: np.ndarray,
-    *,
-    strides: tuple[int, ...],
-    padding: str,
-    data_format: str,
-    dilations: tuple[int, ...],
-) -> np.ndarray:
-    attrs = {
-        "strides": strides,
-        "padding": padding,
-        "data_format": data_format,
-        "dilations": dilations,
-    }
-    return _backprop_reference(input_sizes, filter, out_backprop, attrs)
-
-
-conv3d_backprop_input = define(
-    Op(
-        "conv3d_backprop_input",
-        "Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T; T: FLOAT,"
-        f" {CONV3D_ATTRS}, Tshape: INDEX = i32) -> output: T",
-        infer=lambda c: _infer_backprop(c, 5, depthwise=False),
-        lowering=lambda node: _lower_backprop(node, depthwise=False),
-        reference=_conv3d_backprop_input,
-        examples=(
-            'i32[5]=[1,4,6,8,3] T[3,3,3,3,2] T[1,2,3,4,2]; strides=[1,2,2,2,1], padding="SAME"',
-            "i64[5]=[1,5,5,5,1] T[2,2,2,1,3] T[1,4,4,4,3]; strides=[1,1,1,1,1],"
-            ' padding="VALID", Tshape=i64',
         ),
     )
 )

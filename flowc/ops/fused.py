@@ -422,7 +422,7 @@ fused_batch_norm_ex = define(
         examples=(
             "f32[2,3,1,4] f32[4] f32[4] f32[4] f32[4]~positive; is_training=False,"
             ' activation_mode="Relu"',
-            "f32[2,3,2,4] f32[4] f32[4] f32[4] f32[4]~positive",
+            "f32[2,3,2,4] f32[4] f32[4] f32[4] f32[4]~positive; is_training=False",
         ),
     )
 )
