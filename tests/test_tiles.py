@@ -47,8 +47,8 @@ def transpose_kernel(shape: TileShape, rank: int) -> Compiled:
 
 
 @lru_cache(maxsize=64)
-def depthwise_kernel(shape: TileShape) -> Compiled:
-    return Compiled(depthwise_source(shape))
+def depthwise_kernel(shape: TileShape, taps: tuple[int, int] | None) -> Compiled:
+    return Compiled(depthwise_source(shape, taps=taps))
 
 
 def values(shape: Sequence[int], dtype: dtypes.DType, seed: int = 0) -> np.ndarray:
@@ -324,8 +324,8 @@ DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
 ]
 
 
-@pytest.mark.parametrize("bits", [512, 128])
-def test_depthwise(bits: int) -> None:
+@pytest.mark.parametrize(("bits", "taps"), [(512, (3, 3)), (128, None)])
+def test_depthwise(bits: int, taps: tuple[int, int] | None) -> None:
     shape = shape_for(dtypes.f32, bits)
     for x_shape, kernel, window in DEPTHWISE:
         channels = x_shape[-1]
@@ -340,7 +340,7 @@ def test_depthwise(bits: int) -> None:
             dilation=dilations,
             pad=pads,
         )
-        depthwise_kernel(shape)(
+        depthwise_kernel(shape, taps)(
             x, pack_depthwise(w, shape), y, splits=2, batch=len(x), channels=channels, **sizes
         )
         assert_close(y, expected.astype(np.float32), kernel[0] * kernel[1])

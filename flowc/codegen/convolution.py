@@ -147,18 +147,20 @@ def depthwise_source(
     shape: TileShape,
     epilogue: Epilogue = no_epilogue,
     *,
+    taps: tuple[int, int] | None = None,
     name: str = "depthwise",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
     """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
 
-    A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
+    `taps` is the window that the kernel is to be fast for, where it is known. A channel multiplier
+    above 1 is a `conv_source` with one group to a channel. Arguments: `x,
     weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
     `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
     """
     sizes = per_axis("hw", "in", "out", "kernel", "stride", "dilation", "pad")
     arguments = arguments_of(shape, "x weights y", ["batch", *sizes, "channels"], extra)
-    tile, intrinsic = depthwise_intrinsic(shape)
+    tile, intrinsic = depthwise_intrinsic(shape, taps)
     body = f"""
         inside_begin = (pad_w + stride_w - 1) // stride_w
         inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
@@ -175,7 +177,7 @@ def depthwise_source(
             while w < out_w:
                 after = w + {PIXELS}
                 inside = w >= inside_begin and after <= inside_end and after <= out_w
-                count = {PIXELS} if inside else 1
+                count = {PIXELS} if inside and channels >= {shape.lanes} else 1
                 first_w = w * stride_w - pad_w
                 low_w = (dilation_w - 1 - first_w) // dilation_w if first_w < 0 else 0
                 high_w = (in_w - first_w + dilation_w - 1) // dilation_w

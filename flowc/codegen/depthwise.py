@@ -10,12 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.tiles import TileShape
 from flowc.codegen.vector_ir import (
     Index,
     Values,
+    const,
     counted_loop,
     element_type,
     function_intrinsic,
@@ -28,32 +30,71 @@ from flowc.codegen.vector_ir import (
 )
 
 PIXELS = 4  # pixels side by side that share each load of the taps
+SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
 
 
-def _emit_depthwise(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
-    pixels, *_, channels = indices(b, args[3:])
+Taps = tuple[int, int]
+
+
+def _emit_depthwise(b: ir.IRBuilder, args: Values, shape: TileShape, taps: Taps | None) -> None:
+    """Whole windows of a known size are unrolled; every other window is a loop over its taps."""
+    pixels, taps_h, taps_w, *_ = indices(b, args[3:])
     many = pixels.compare("==", PIXELS)
-    for count, chosen in ((PIXELS, many), (1, b.not_(many))):
-        with b.if_then(chosen):
-            width = (2 if count > 1 else 1) * shape.lanes
-            whole = channels - channels % width
-            with counted_loop(b, whole, width) as channel:
-                _sums(b, args, shape, count, width // shape.lanes, channel)
-            fits = channels.compare(">=", shape.lanes)
-            with (
-                index_range(b, whole, channels, shape.lanes) as channel,
-                b.if_else(fits) as (vector, scalar),
-            ):
-                with vector:
-                    # The last vector is moved back to end where the channels end: those it
-                    # shares with the one before are computed twice, to the same values.
-                    _sums(b, args, shape, count, 1, channel.least(channels - shape.lanes))
-                with scalar, counted_loop(b, channels) as single:
-                    _sums(b, args, shape, count, 0, single)
+    if taps is not None:
+        whole = b.and_(taps_h.compare("==", taps[0]), taps_w.compare("==", taps[1]))
+        with b.if_else(b.and_(many, whole)) as (unrolled, looped):
+            with unrolled:
+                _emit_channels(b, args, shape, PIXELS, taps)
+            with looped:
+                _emit_looped(b, args, shape, many)
+    else:
+        _emit_looped(b, args, shape, many)
+
+
+def _emit_looped(b: ir.IRBuilder, args: Values, shape: TileShape, many: ir.Value) -> None:
+    channels = Index(b, args[-1])
+    with b.if_else(many) as (several, one):
+        with several:
+            _emit_channels(b, args, shape, PIXELS, None)
+        with one, b.if_else(channels.compare(">=", shape.lanes)) as (vector, scalar):
+            with vector:
+                # More vectors at once share the cost of a loop that ends after a few taps.
+                width = SINGLE_VECTORS * shape.lanes
+                whole = channels - channels % width
+                with counted_loop(b, whole, width) as channel:
+                    _sums(b, args, shape, 1, SINGLE_VECTORS, channel, None)
+                _emit_channels(b, args, shape, 1, None, begin=whole)
+            with scalar, counted_loop(b, channels) as channel:
+                _sums(b, args, shape, 1, 0, channel, None)
+
+
+def _emit_channels(
+    b: ir.IRBuilder,
+    args: Values,
+    shape: TileShape,
+    pixels: int,
+    taps: Taps | None,
+    *,
+    begin: Index | None = None,
+) -> None:
+    """Channels from `begin` on, vector by vector. The last one is moved back to end where the
+
+    channels end: those it shares with the one before are computed twice, to the same values.
+    """
+    channels = Index(b, args[-1])
+    first = begin or Index(b, const(0))
+    with index_range(b, first, channels, shape.lanes) as channel:
+        _sums(b, args, shape, pixels, 1, channel.least(channels - shape.lanes), taps)
 
 
 def _sums(
-    b: ir.IRBuilder, args: Values, shape: TileShape, pixels: int, vectors: int, channel: Index
+    b: ir.IRBuilder,
+    args: Values,
+    shape: TileShape,
+    pixels: int,
+    vectors: int,
+    channel: Index,
+    unrolled: Taps | None,
 ) -> None:
     """Sums of `vectors` vectors of channels (0: of one channel) for that many pixels."""
     y, x, w = args[:3]
@@ -65,7 +106,8 @@ def _sums(
         sums = [[b.alloca(vector) for _ in parts] for _ in range(pixels)]
     for total in (total for row in sums for total in row):
         b.store(ir.Constant(vector, None), total)
-    with counted_loop(b, taps_h) as i, counted_loop(b, taps_w) as j:
+
+    def add_tap(i: Index, j: Index) -> None:
         taps = offset(w, i * w_row + j * channels + channel)
         seen = offset(x, i * x_row + j * x_tap + channel)
         factors = [load_vector(b, _part(b, taps, part * width), width, size) for part in parts]
@@ -74,6 +116,13 @@ def _sums(
             for part, total in enumerate(row):
                 value = load_vector(b, _part(b, pixel, part * width), width, size)
                 b.store(multiply_add(b, value, factors[part], b.load(total)), total)
+
+    if unrolled:
+        for i, j in np.ndindex(unrolled):
+            add_tap(Index(b, const(i)), Index(b, const(j)))
+    else:
+        with counted_loop(b, taps_h) as i, counted_loop(b, taps_w) as j:
+            add_tap(i, j)
     for p, row in enumerate(sums):
         pixel = offset(y, channels * p + channel)
         for part, total in enumerate(row):
@@ -81,22 +130,22 @@ def _sums(
 
 
 def _part(b: ir.IRBuilder, pointer: ir.Value, elements: int) -> ir.Value:
-    return b.gep(pointer, [ir.Constant(ir.IntType(64), elements)])
+    return b.gep(pointer, [const(elements)])
 
 
 @lru_cache(maxsize=64)
-def depthwise_intrinsic(shape: TileShape) -> tuple[str, Any]:
+def depthwise_intrinsic(shape: TileShape, taps: Taps | None) -> tuple[str, Any]:
     """The name and intrinsic of `tile(y, x, w, pixels, taps_h, taps_w, x_row, x_tap, w_row,
 
-    x_pixel, channels)`: y[pixels, channels] = sum over taps_h x taps_w of x * w, for 1 or `PIXELS`
-    pixels. The steps, in elements, go from one tap row, one tap, one tap row of w and one pixel to
-    the next.
+    x_pixel, channels)`: y[pixels, channels] = sum over taps_h x taps_w of x * w, for 1 pixel or, of
+    at least a vector of channels, `PIXELS`. The steps, in elements, go from one tap row, one tap,
+    one tap row of w and one pixel to the next. `taps`, if given, is the window to be fast for.
     """
 
     def emit(b: ir.IRBuilder, values: Values) -> None:
-        _emit_depthwise(b, values, shape)
+        _emit_depthwise(b, values, shape, taps)
 
-    name = f"flowc.depthwise.{shape.dtype}.{shape.lanes}"
-    return f"depthwise_tile_{shape.lanes}", function_intrinsic(
-        name, shape.dtype, "pppiiiiiiii", emit
-    )
+    window = f"{taps[0]}x{taps[1]}" if taps else "any"
+    name = f"flowc.depthwise.{shape.dtype}.{shape.lanes}.{window}"
+    short = f"depthwise_{shape.lanes}_{window}"
+    return short, function_intrinsic(name, shape.dtype, "pppiiiiiiii", emit)
