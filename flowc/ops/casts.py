@@ -225,19 +225,7 @@ def _bitcast_reference(input: Array, *, type: DType) -> Array:
     return x.reshape(-1).view(type.numpy).reshape(dims)
 
 
-bitdef _cast_examples() -> Iterator[str]:
-    """One for each pair. Floats that become narrow integers come in whole vectors, where
-    TensorFlow saturates; complex numbers that do stay in range."""
-    names = _ANY[1:-1].split(", ")
-    for source in names:
-        for target in names:
-            narrow = target in ("i8", "i16", "u8", "u16")
-            size = 64 if narrow and "f" in source else 17
-            domain = "~small" if narrow and source in ("c64", "c128") else ""
-            yield f"{source}[{size}]{domain}; DstT={target}"
-
-
-cast = define(
+bitcast = define(
     Op(
         "bitcast",
         f"Bitcast(input: T; T: {_BITS}, type: {_BITS}) -> output: type",
