@@ -70,6 +70,7 @@ def write_library(
             hint="--weights file",
         )
     linker = linker or find_linker()
+    metadata = {"name": stem_of(out), **program.metadata}
     machine = elf.machine_of(program.objects)
     target = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
@@ -85,13 +86,13 @@ def write_library(
             objects.append(folder / "weights.o")
             with objects[-1].open("wb") as file:
                 elf.write_weights_object(program.weights, size, machine, file)
-        text = c_abi_text(program.metadata, target.triple, weights=known, threads=threads)
+        text = c_abi_text(metadata, target.triple, weights=known, threads=threads)
         objects.append(folder / "abi.o")
         objects[-1].write_bytes(compile_module([text], target, speed=2))
         link(objects, EXPORTS, out, linker=linker)
     if header is not None:
         with replacing(header) as file:
-            file.write(header_text(program.metadata, stem_of(out)).encode())
+            file.write(header_text(metadata, stem_of(out)).encode())
     return AotReport(
         library=out,
         header=header,

@@ -284,7 +284,7 @@ def test_error_rows_become_printf_templates() -> None:
 def test_a_size_that_no_input_binds_is_an_internal_error() -> None:
     metadata = aot_programs.metadata()
     metadata["inputs"][0]["dims"] = ["2*batch", 4]
-    with pytest.raises(InternalError, match="'in/x:0'.*batch"):
+    with pytest.raises(InternalError, match=r"'in/x:0'.*batch"):
         read_model(metadata)
     with pytest.raises(InternalError, match="format 7"):
         read_model(metadata | {"format": 7})

@@ -30,11 +30,12 @@ from flowc_runtime.native.writer import (
     VOID,
     FunctionWriter,
     as_pointer,
+    call_at_load,
+    call_at_unload,
     data_constant,
     declare,
     i32,
     i64,
-    set_hooks,
 )
 
 ABI_VERSION = 1
@@ -126,8 +127,8 @@ class _AbiEmitter:
         self._check_port()
         self._fail_run()
         self._run()
-        set_hooks(self.module, "llvm.global_ctors", started)
-        set_hooks(self.module, "llvm.global_dtors", ended)
+        call_at_load(self.module, started)
+        call_at_unload(self.module, ended)
         return str(self.module)
 
     def _export(self, name: str) -> FunctionWriter:

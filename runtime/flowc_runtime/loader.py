@@ -18,8 +18,8 @@ import numpy as np
 
 from flowc_runtime.element_types import as_dense, numpy_dtype
 from flowc_runtime.errors import InvalidArgumentError, LoadError, ModelError, ResourceExhaustedError
+from flowc_runtime.library import open_library
 
-ABI_VERSION = 1
 KNOWN_SHAPES = 256
 _DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
 
@@ -76,7 +76,7 @@ class Model:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.abspath(os.fspath(path))
-        self._library = _open_library(self.path)
+        self._library = open_library(self.path)
         described = json.loads(self._library.flowc_metadata())
         self.name: str = described["name"]
         self.metadata: dict[str, Any] = described
@@ -231,40 +231,3 @@ def _port(row: Mapping[str, Any]) -> Port:
 def _places(ports: Sequence[Port]) -> dict[str, int]:
     short = {p.name.removesuffix(":0"): i for i, p in enumerate(ports)}
     return short | {p.name: i for i, p in enumerate(ports)}
-
-
-_opened: dict[str, list[tuple[int, int, int]]] = {}
-
-
-def _open_library(path: str) -> Any:
-    try:
-        status = os.stat(path)
-        # The loader knows libraries by the text of their path: a file that was replaced since needs
-        # another text, or the old library would be given out again.
-        versions = _opened.setdefault(path, [])
-        identity = (status.st_dev, status.st_ino, status.st_mtime_ns)
-        if identity not in versions:
-            versions.append(identity)
-        folder, name = os.path.split(path)
-        library = ctypes.CDLL(os.path.join(folder, "./" * versions.index(identity) + name))
-    except OSError as error:
-        raise LoadError(f"cannot load {path}: {error}") from error
-    if not hasattr(library, "flowc_abi_version"):
-        raise LoadError(f"{path} is a library, but not a model compiled by flowc")
-    library.flowc_abi_version.restype = ctypes.c_int32
-    found = library.flowc_abi_version()
-    if found != ABI_VERSION:
-        raise LoadError(f"{path} has ABI version {found}, expected {ABI_VERSION}")
-    pointer, number = ctypes.c_void_p, ctypes.c_int32
-    signatures: dict[str, tuple[Any, list[Any]]] = {
-        "flowc_metadata": (ctypes.c_char_p, []),
-        "flowc_last_error": (ctypes.c_char_p, []),
-        "flowc_get_threads": (number, []),
-        "flowc_set_threads": (number, [number]),
-        "flowc_output_dims_for": (number, [pointer, number, pointer]),
-        "flowc_run": (number, [pointer] * 4),
-    }
-    for name, (result, args) in signatures.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, args
-    return library

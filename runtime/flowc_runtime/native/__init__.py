@@ -22,7 +22,7 @@ from llvmlite import ir
 
 from flowc_runtime.native.arena import ArenaEmitter
 from flowc_runtime.native.pool import MACHINES, PoolEmitter
-from flowc_runtime.native.writer import set_hooks
+from flowc_runtime.native.writer import call_at_unload
 
 
 def native_module_text(triple: str | None = None) -> str:
@@ -43,7 +43,7 @@ def _module_text(triple: str) -> str:
     module.data_layout = data_layout(triple)
     stop = PoolEmitter(module, machine).emit()
     clear = ArenaEmitter(module).emit()
-    set_hooks(module, "llvm.global_dtors", [stop, clear])
+    call_at_unload(module, [stop, clear])
     return str(module)
 
 

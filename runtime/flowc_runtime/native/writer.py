@@ -93,13 +93,32 @@ def data_constant(module: ir.Module, value: ir.Constant, prefix: str) -> ir.Glob
     return table[key]
 
 
-def set_hooks(module: ir.Module, kind: str, functions: Sequence[ir.Function]) -> None:
-    """Lists the functions that the loader calls: `kind` is `llvm.global_ctors` or `_dtors`."""
-    entry = ir.LiteralStructType([I32, PTR, PTR])
-    rows = [ir.Constant(entry, [i32(65535), as_pointer(f), NULL]) for f in functions]
-    table = ir.GlobalVariable(module, ir.ArrayType(entry, len(rows)), kind)
-    table.linkage = "appending"
-    table.initializer = ir.Constant(table.value_type, rows)
+def call_at_load(module: ir.Module, functions: Sequence[ir.Function]) -> None:
+    """Lists functions for the dynamic loader to call when the library is loaded."""
+    _list_in_section(module, ".init_array", functions)
+
+
+def call_at_unload(module: ir.Module, functions: Sequence[ir.Function]) -> None:
+    """Lists functions for the dynamic loader to call when the library is unloaded."""
+    _list_in_section(module, ".fini_array", functions)
+
+
+def _list_in_section(module: ir.Module, section: str, functions: Sequence[ir.Function]) -> None:
+    """A table that LLVM keeps, in a section that every linker knows. (`llvm.global_dtors` would end
+    up in `.dtors` here, which only some linkers still turn into calls.)"""
+    table = ir.GlobalVariable(module, ir.ArrayType(PTR, len(functions)), f"flowc{section}")
+    table.linkage = "internal"
+    table.global_constant = True
+    table.section = section
+    table.align = 8
+    table.initializer = ir.Constant(table.value_type, [as_pointer(f) for f in functions])
+    kept = module.globals.get("llvm.used")
+    rows = [*kept.initializer.constant, as_pointer(table)] if kept else [as_pointer(table)]
+    used = kept or ir.GlobalVariable(module, ir.ArrayType(PTR, 1), "llvm.used")
+    used.value_type = ir.ArrayType(PTR, len(rows))
+    used.linkage = "appending"
+    used.section = "llvm.metadata"
+    used.initializer = ir.Constant(used.value_type, rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,73 @@
+"""Opens the shared library of a compiled model and checks that it is one.
+
+In: a path. Out: a ctypes library with typed functions. Invariant: what is not a whole model library
+of this ABI ends in a `LoadError`; a file that was replaced since it was last opened is opened anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from typing import Any
+
+from flowc_runtime.errors import LoadError
+
+ABI_VERSION = 1
+
+_opened: dict[str, list[tuple[int, int, int]]] = {}
+
+
+def open_library(path: str) -> Any:
+    """The library at an absolute path, its functions ready to call. Raises `LoadError`."""
+    try:
+        status = os.stat(path)
+        # The loader knows libraries by the text of their path: a file that was replaced since needs
+        # another text, or the old library would be given out again.
+        versions = _opened.setdefault(path, [])
+        identity = (status.st_dev, status.st_ino, status.st_mtime_ns)
+        if identity not in versions:
+            versions.append(identity)
+        _check_whole(path, status.st_size)
+        folder, name = os.path.split(path)
+        library = ctypes.CDLL(os.path.join(folder, "./" * versions.index(identity) + name))
+    except OSError as error:
+        raise LoadError(f"cannot load {path}: {error}") from error
+    if not hasattr(library, "flowc_abi_version"):
+        raise LoadError(f"{path} is a library, but not a model compiled by flowc")
+    library.flowc_abi_version.restype = ctypes.c_int32
+    found = library.flowc_abi_version()
+    if found != ABI_VERSION:
+        raise LoadError(f"{path} has ABI version {found}, expected {ABI_VERSION}")
+    pointer, number = ctypes.c_void_p, ctypes.c_int32
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "flowc_metadata": (ctypes.c_char_p, []),
+        "flowc_last_error": (ctypes.c_char_p, []),
+        "flowc_get_threads": (number, []),
+        "flowc_set_threads": (number, [number]),
+        "flowc_output_dims_for": (number, [pointer, number, pointer]),
+        "flowc_run": (number, [pointer] * 4),
+    }
+    for name, (result, args) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, args
+    return library
+
+
+def _check_whole(path: str, size: int) -> None:
+    """Raises `OSError` for a file cut short: the system's loader would crash on it."""
+    with open(path, "rb") as file:
+        header = file.read(64)
+        if header[:6] != b"\x7fELF\x02\x01" or len(header) < 64:
+            raise OSError("it is not a 64-bit shared library")
+        (start,), (width, count) = (
+            struct.unpack_from(form, header, place) for form, place in (("<Q", 32), ("<HH", 54))
+        )
+        file.seek(min(start, size))
+        table = file.read(width * count)
+    if width < 56 or len(table) < width * count:
+        raise OSError("it is cut short")
+    for index in range(count):
+        offset, _, _, length = struct.unpack_from("<QQQQ", table, index * width + 8)
+        if offset + length > size:
+            raise OSError(f"it is cut short: {size} of at least {offset + length} bytes")
