@@ -188,7 +188,7 @@ def max_pool_grad(
 
 
 def avg_pool_grad(
-    dy: Any, dx: Any,
+    dy: Any, _shape: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
     kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
     begin: int, end: int,
