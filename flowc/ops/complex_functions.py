@@ -7,6 +7,7 @@ plain one would lose the sign of zero or cancel.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -35,6 +36,18 @@ def copy_sign(k: Any, magnitude: Any, sign: Any) -> Any:
     return k.select(negative, k.neg(magnitude), magnitude)
 
 
+def magnitude(k: Any, z: Any) -> Any:
+    """|z|, which neither overflows nor underflows on the way."""
+    x, y = k.abs(k.real(z)), k.abs(k.imag(z))
+    large, small = k.max(x, y), k.min(x, y)
+    regular = k.logical_and(k.gt(large, 0), k.is_finite(large))
+    ratio = k.div(small, k.select(regular, large, k.const(1, x.dtype)))
+    found = k.mul(large, k.sqrt(k.add(k.mul(ratio, ratio), 1)))
+    infinite = k.logical_or(k.is_inf(x), k.is_inf(y))
+    found = k.select(infinite, k.const(math.inf, x.dtype), found)
+    return k.select(k.eq(large, 0), large, found)
+
+
 def angle(k: Any, z: Any) -> Any:
     return k.atan2(k.imag(z), k.real(z))
 
@@ -57,7 +70,7 @@ def complex_expm1(k: Any, z: Any) -> Any:
 
 
 def complex_log(k: Any, z: Any) -> Any:
-    return k.complex(k.log(k.abs(z)), angle(k, z))
+    return k.complex(k.log(magnitude(k, z)), angle(k, z))
 
 
 def complex_log1p(k: Any, z: Any) -> Any:
@@ -66,13 +79,13 @@ def complex_log1p(k: Any, z: Any) -> Any:
     near = k.mul(k.log1p(k.add(k.mul(x, k.add(x, 2)), k.mul(y, y))), 0.5)
     shifted = k.complex(k.add(x, 1), y)
     small = k.logical_and(k.lt(k.abs(x), 0.5), k.lt(k.abs(y), 0.5))
-    return k.complex(k.select(small, near, k.log(k.abs(shifted))), k.atan2(y, k.add(x, 1)))
+    return k.complex(k.select(small, near, k.log(magnitude(k, shifted))), k.atan2(y, k.add(x, 1)))
 
 
 def complex_sqrt(k: Any, z: Any) -> Any:
     x, y = _parts(k, z)
     zero = k.const(0, x.dtype)
-    root = k.sqrt(k.mul(k.add(k.abs(z), k.abs(x)), 0.5))
+    root = k.sqrt(k.mul(k.add(magnitude(k, z), k.abs(x)), 0.5))
     other = k.select(k.eq(root, 0), zero, k.div(k.abs(y), k.mul(root, 2)))
     forward = k.ge(x, 0)
     real = k.select(forward, root, other)

@@ -109,7 +109,7 @@ complex_abs = define(
         "complex_abs",
         "ComplexAbs(x: T; T: COMPLEX = c64, Tout: {f32, f64} = f32) -> y: Tout",
         infer=_part_dims,
-        lowering=Elementwise(lambda k, z: k.abs(z)),
+        lowering=Elementwise(cf.magnitude),
         reference=lambda x: np.asarray(np.abs(x)),
         gradient=lambda b, node, dy: (
             b.mul(_as_complex(b, node, dy, None), b.sign(node.inputs[0])),

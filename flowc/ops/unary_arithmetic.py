@@ -56,7 +56,7 @@ abs_ = _unary(
 def _sign_expr(k: Any, x: Any) -> Any:
     if not x.dtype.is_complex:
         return k.sign(x)
-    magnitude = k.abs(x)
+    magnitude = complex_functions.magnitude(k, x)
     divisor = k.select(k.eq(magnitude, 0), k.const(1, magnitude.dtype), magnitude)
     return k.complex(k.div(k.real(x), divisor), k.div(k.imag(x), divisor))
 
