@@ -54,7 +54,7 @@ class ClusterLowering:
     `inputs` are the outer values behind the body's parameters. `rows` holds values that are known
     where the current lines stand (results of reductions, elements kept in scratch): each with the
     index at which it is known and its scalar. `addresses` records every address, for the choice of
-    loops.
+    loops; `read` the names of the inputs that lines read.
     """
 
     def __init__(self, body: Computation, inputs: Sequence[Value]) -> None:
@@ -68,6 +68,7 @@ class ClusterLowering:
         self.out_names = {v: f"y{i}" for i, v in enumerate(body.results)}
         self.rows: dict[Value, tuple[tuple[Dim, ...], Scalar]] = {}
         self.addresses: list[Dim] = []
+        self.read: set[str] = set()
         self._node: Node | None = None
 
     def element(self, value: Value, index: tuple[Dim, ...]) -> Scalar:
@@ -130,6 +131,7 @@ class ClusterLowering:
         if value in self.names:
             address = row_major(value.dims, index)
             self.addresses.append(address)
+            self.read.add(self.names[value])
             text = self._loaded(f"{self.names[value]}[{self.writer.index(address)}]", value)
             local = self.writer.local(f"{text} if {condition} else {otherwise.text}")
             return Scalar(local, value.type.dtype)
@@ -152,6 +154,7 @@ class ClusterLowering:
 
     def load(self, name: str, dtype: DType, address: Dim) -> Scalar:
         self.addresses.append(address)
+        self.read.add(name)
 
         def make() -> Scalar:
             text = loaded(self.writer, f"{name}[{self.writer.index(address)}]", dtype)
@@ -177,11 +180,17 @@ class ClusterLowering:
         scratch: Dim,
         node: Node,
     ) -> Launch:
-        """The finished kernel and its use: one pointer an input and result, then scratch, status."""
+        """The finished kernel and its use: a pointer an input and result, then scratch, status."""
         w = self.writer
-        operands: list[Operand] = [*self.inputs, *results]
-        parameters = [self.names[p.output] for p in self.body.parameters]
-        buffers: list[DType | str] = [p.output.type.dtype for p in self.body.parameters]
+        # Axes, permutations and the like are inputs that no line reads.
+        read = [
+            (p, v)
+            for p, v in zip(self.body.parameters, self.inputs)
+            if self.names[p.output] in self.read
+        ]
+        operands: list[Operand] = [*(v for _, v in read), *results]
+        parameters = [self.names[p.output] for p, _ in read]
+        buffers: list[DType | str] = [p.output.type.dtype for p, _ in read]
         parameters += [self.out_names[v] for v in self.body.results]
         buffers += [v.type.dtype for v in self.body.results]
         if scratch != 0:

@@ -8,7 +8,7 @@ else a first launch that packs them into the cluster's workspace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class _Finish:
     operands: tuple[Operand, ...]
     ints: tuple[Dim, ...]
     errors: tuple[str, ...]
+    functions: tuple[str, ...]
 
 
 def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
@@ -61,7 +62,7 @@ def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
 def _finish(node: Node, body: Computation, inner: Node, result_name: str) -> _Finish:
     """Loops over rows x columns that turn the raw result into the cluster's results."""
     if body.results == (inner.output,):
-        return _Finish(no_epilogue, (), (), (), ())
+        return _Finish(no_epilogue, (), (), (), (), ())
     c = ClusterLowering(body, node.inputs)
     w = c.writer
     dims = inner.output.dims
@@ -76,7 +77,7 @@ def _finish(node: Node, body: Computation, inner: Node, result_name: str) -> _Fi
     for value, x in [(v, c.element(v, index)) for v in body.results]:
         address = w.index(row_major(value.dims, index))
         w.line(f"{c.out_names[value]}[{address}] = {stored(w, x)}")
-    used = [p for p in body.parameters if _is_read(c, p.output)]
+    used = [p for p in body.parameters if c.names[p.output] in c.read]
     extra = [Argument(c.names[p.output], p.output.type.dtype) for p in used]
     operands: list[Operand] = [node.inputs[body.parameters.index(p)] for p in used]
     for value, outside in list(zip(body.results, node.outputs))[1:]:
@@ -96,13 +97,14 @@ def _finish(node: Node, body: Computation, inner: Node, result_name: str) -> _Fi
         ]
         return [*head, *(f"{pad}        {line}" for line in lines)]
 
-    return _Finish(epilogue, tuple(extra), tuple(operands), tuple(w.ints), tuple(w.messages))
-
-
-def _is_read(c: ClusterLowering, value: Value) -> bool:
-    """Whether the epilogue's own lines read a parameter."""
-    name = c.names[value]
-    return any(f"{name}[" in line for line in c.writer.lines)
+    return _Finish(
+        epilogue,
+        tuple(extra),
+        tuple(operands),
+        tuple(w.ints),
+        tuple(w.messages),
+        tuple(w.functions),
+    )
 
 
 def _launch(
@@ -119,8 +121,9 @@ def _launch(
         operands |= {a.name: o for a, o in zip(pointers, finish.operands)}
         ints |= {f"n{i}": d for i, d in enumerate(finish.ints)}
     names = [a.name for a in source.arguments[:-2]]
+    functions = finish.functions if finish is not None else ()
     return Launch(
-        source.kernel,
+        replace(source.kernel, functions=functions),
         tuple(operands[a.name] for a in source.arguments if a.is_pointer),
         tuple(ints[n] for n, a in zip(names, source.arguments) if not a.is_pointer),
         parse_dim(source.tasks, ints),

@@ -17,9 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.kernel import Launch, Operand
+from flowc.errors import InternalError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol, ceildiv, symbols_of
 from flowc.plan.plan import (
@@ -41,8 +43,6 @@ from flowc.plan.plan import (
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 BYTES = I8.as_pointer()
-THREADS = "@threads"  # the size that stands for the number of workers in scratch slots
-
 STATUS_INVALID = 3
 STATUS_MEMORY = 5
 
@@ -163,7 +163,7 @@ class _Emitter:
         for argument, name in zip(run.args, names):
             argument.name = name
         self.inputs, self.outputs, self.sizes, self.weights, self.threads, self.status = run.args
-        self.f = _Function(run, {THREADS: self.threads})
+        self.f = _Function(run, {})
         b = self.b = self.f.b
         self.exit = run.append_basic_block("exit")
         self.code = b.alloca(I32, name="code")
@@ -203,15 +203,23 @@ class _Emitter:
         b.ret(b.load(self.code))
 
     def _acquire_arena(self) -> None:
-        """The arena is block 0; slots follow one another in it."""
+        """The arena is block 0: its slots one after another, then each worker's scratch."""
+        b = self.b
         self.slot_offsets: list[ir.Value] = []
         total: Dim = 0
         for slot in self.plan.slots:
             self.slot_offsets.append(self.f.dim(total))
             total = total + ceildiv(slot.size, ALIGNMENT) * ALIGNMENT
         self.arena = ir.Constant(BYTES, None)
-        if total != 0:
-            self.arena = self._acquire(0, self.f.dim(total))
+        bytes_needed = self.f.dim(total)
+        self.scratch_offset = bytes_needed
+        if self.plan.scratch != 0:
+            one = ir.Constant(I64, 1)
+            several = b.icmp_signed(">", self.threads, one)
+            workers = b.select(several, self.threads, one)
+            bytes_needed = b.add(bytes_needed, b.mul(workers, self.f.dim(self.plan.scratch)))
+        if total != 0 or self.plan.scratch != 0:
+            self.arena = self._acquire(0, bytes_needed)
 
     def _acquire(self, block: int, size: ir.Value) -> ir.Value:
         b = self.b
@@ -317,19 +325,20 @@ class _Emitter:
         self._after_launch(launch, late)
 
     def _operand(self, node: Node, operand: Operand, late: ir.Value | None) -> ir.Value:
+        if isinstance(operand, Value):
+            return self._pointer(self._place_of(operand), operand)
+        if isinstance(operand, np.ndarray):
+            return self._weight(operand)
         match operand:
-            case Value():
-                return self._pointer(self._place_of(operand), operand)
             case "scratch":
-                return self._pointer(self.plan.scratch[node], None)
+                return self.b.gep(self.arena, [self.scratch_offset])
             case "workspace":
                 return self._pointer(self.plan.workspace[node], None)
             case "status":
                 return self.b.bitcast(self.kernel_status, BYTES)
-            case "sizes":
+            case "sizes" if late is not None:
                 return self.b.bitcast(late, BYTES)
-            case array:
-                return self._weight(array)
+        raise InternalError(f"a kernel of {node!r} has no such operand: {operand}")
 
     def _call(self, launch: Launch) -> None:
         b = self.b

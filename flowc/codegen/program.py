@@ -22,11 +22,10 @@ from flowc.codegen.native_kernels import native_launch
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node
-from flowc.ir.dims import Dim, maximum, symbol
+from flowc.ir.dims import Dim, maximum
 from flowc.plan.plan import ALIGNMENT, Needs, Plan, make_plan
 
 FORMAT = 1
-THREADS = symbol("@threads")
 KernelCompiler = Callable[[Kernel], bytes]
 
 
@@ -135,7 +134,7 @@ def _needs(launches: Sequence[Launch]) -> Needs:
         per_worker = (x.scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         scratch = maximum(scratch, per_worker)
         workspace = maximum(workspace, x.workspace)
-    return Needs(scratch * THREADS if scratch != 0 else 0, workspace)
+    return Needs(scratch, workspace)
 
 
 def driver_object(text: str, target: Target) -> bytes:

@@ -56,6 +56,10 @@ class Node:
             self._lowering = found(self) if callable(found) else found
         return self._lowering
 
+    def keep_lowering(self, original: Node) -> None:
+        """Takes the lowering of the node that this one is a copy of."""
+        self._lowering = original.lowering
+
     @property
     def types(self) -> tuple[TensorType, ...]:
         return tuple(v.type for v in self.outputs)

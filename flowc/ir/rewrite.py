@@ -23,13 +23,13 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     b = Builder()
     b.constraints = list(c.constraints)
     values: dict[Value, Value] = {}
-    nodes: dict[Node, Node] = {}
+    nodes: dict[Node, Node | None] = {}
     changed = False
     for old in c.nodes:
         inputs = tuple(values[v] for v in old.inputs)
         node = old
         if inputs != old.inputs or any(nodes[n] is not n for n in old.after):
-            after = tuple(nodes[n] for n in old.after)
+            after = tuple(n for n in (nodes[a] for a in old.after) if n is not None)
             node = Node(old.op, inputs, old.attrs, old.types, after, old.origin, old.sizes)
         b.origin = old.origin
         start = len(b.nodes)
@@ -44,7 +44,8 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
         else:
             changed = True
             new = (replacement,) if isinstance(replacement, Value) else tuple(replacement)
-            nodes[old] = b.nodes[-1] if len(b.nodes) > start else new[0].node
+            last = b.nodes[-1] if len(b.nodes) > start else None
+            nodes[old] = last if last is not None or not new else new[0].node
         values.update(zip(old.outputs, new, strict=True))
     if not changed:
         return c

@@ -91,8 +91,8 @@ Step = Run | ReadSizes | WriteSizes | Copy
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Bytes that the kernels of a cluster need beside its values: `scratch` for all workers
-    together (it may name the size `@threads`), `workspace` shared by its launches."""
+    """Bytes that the kernels of a cluster need beside its values: `scratch` for each worker,
+    `workspace` shared by the cluster's launches."""
 
     scratch: Dim = 0
     workspace: Dim = 0
@@ -108,8 +108,8 @@ class Slot:
 
 @dataclass(slots=True)
 class Plan:
-    """`places` of values (a reshape has its source's), `steps` in order, arena `slots`, `scratch`
-    and `workspace` slots by cluster, `heap` block sizes. `bounds`: the upper bound of each data-dependent size, None
+    """`places` of values (a reshape has its source's), `steps` in order, arena `slots`, `scratch`:
+    bytes that one worker needs at most; `workspace` slots by cluster; `heap` block sizes. `bounds`: the upper bound of each data-dependent size, None
     where there is none."""
 
     computation: Computation
@@ -117,7 +117,7 @@ class Plan:
     places: dict[Value, Place] = field(default_factory=dict)
     slots: list[Slot] = field(default_factory=list)
     heap: list[Dim] = field(default_factory=list)
-    scratch: dict[Node, Place] = field(default_factory=dict)
+    scratch: Dim = 0
     workspace: dict[Node, Place] = field(default_factory=dict)
     bounds: dict[str, Dim | None] = field(default_factory=dict)
 
@@ -172,8 +172,7 @@ class _Planner:
                     for value in node.outputs:
                         self._place(value, number, last)
                     needs = self.needs[node]
-                    if needs.scratch != 0:
-                        plan.scratch[node] = Arena(self._slot(needs.scratch, number))
+                    plan.scratch = maximum(plan.scratch, needs.scratch)
                     if needs.workspace != 0:
                         plan.workspace[node] = Arena(self._slot(needs.workspace, number))
                 case WriteSizes(node):

@@ -1,0 +1,87 @@
+"""Writes every op in terms of those that code generation takes.
+
+In: any Computation. Out: one whose nodes are elementwise, views, reductions, products, convolutions,
+native kernels and structure. Ops written as others are expanded, to the bottom; f16 and bf16 around
+products and native kernels are widened to f32, complex products become real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowc import dtypes
+from flowc.errors import InternalError
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
+from flowc.ir.options import Options
+from flowc.ir.rewrite import rewrite_nodes
+
+_NARROW = (dtypes.f16, dtypes.bf16)
+ROUND_LIMIT = 32
+
+
+def decompose(c: Computation, options: Options) -> Computation:
+    """Sweeps until no rule fires: what an op expands to may expand again."""
+    for _ in range(ROUND_LIMIT):
+        changed = rewrite_nodes(c, _expand)
+        if changed is c:
+            return c
+        c = changed
+    raise InternalError(f"ops still expand after {ROUND_LIMIT} rounds")
+
+
+def _expand(b: Builder, node: Node) -> Value | Sequence[Value] | None:
+    match node.lowering:
+        case Decompose(build):
+            return build(b, node)
+        case Native() | MatMul() | Convolution() if _is_narrow(node):
+            return _widened(b, node)
+        case MatMul() if node.output.type.dtype.is_complex:
+            return _complex_product(b, node)
+        case MatMul():
+            return _whole_batches(b, node)
+        case _:
+            return None
+
+
+def _is_narrow(node: Node) -> bool:
+    return any(v.type.dtype in _NARROW for v in (*node.inputs, *node.outputs))
+
+
+def _widened(b: Builder, node: Node) -> list[Value]:
+    """The op on f32, its results rounded once."""
+    inputs = [b.cast(v, DstT=dtypes.f32) if v.type.dtype in _NARROW else v for v in node.inputs]
+    attrs = {n: dtypes.f32 if v in _NARROW else v for n, v in node.attrs.items()}
+    wide = b.emit(node.op, inputs, attrs)
+    return [
+        b.cast(w, DstT=v.type.dtype) if w.type.dtype is not v.type.dtype else w
+        for v, w in zip(node.outputs, wide.outputs)
+    ]
+
+
+def _complex_product(b: Builder, node: Node) -> Value:
+    """(a + bi)(c + di) as four real products."""
+    x, y = node.inputs
+    xr, xi = b.real(x, Tout=x.type.dtype.real_dtype), b.imag(x, Tout=x.type.dtype.real_dtype)
+    yr, yi = b.real(y, Tout=y.type.dtype.real_dtype), b.imag(y, Tout=y.type.dtype.real_dtype)
+
+    def times(left: Value, right: Value) -> Value:
+        return b.emit(node.op, (left, right), node.attrs).output
+
+    real = b.sub(times(xr, yr), times(xi, yi))
+    imag = b.add(times(xr, yi), times(xi, yr))
+    return b.complex(real, imag, Tout=node.output.type.dtype)
+
+
+def _whole_batches(b: Builder, node: Node) -> Value | None:
+    """Operands whose leading dims broadcast in part are repeated in full."""
+    leading = node.output.dims[:-2]
+    inputs = []
+    for v in node.inputs:
+        own = v.dims[:-2]
+        partial = own != leading and any(d != 1 for d in own)
+        inputs.append(b.broadcast_to(v, (*leading, *v.dims[-2:])) if partial else v)
+    if tuple(inputs) == node.inputs:
+        return None
+    return b.emit(node.op, inputs, node.attrs).output

@@ -1,0 +1,48 @@
+"""One node for equal work.
+
+In: any Computation. Out: nodes with the same op, inputs and attrs become one; large constants are
+equal by identity, small ones by value. Effects and random draws stay apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Node
+from flowc.ir.options import Options
+from flowc.ir.rewrite import rewrite_nodes
+
+APART = frozenset({"stateful", "random"})
+SMALL = 4096  # bytes: constants up to this size are compared by value
+
+
+def merge_duplicates(c: Computation, options: Options) -> Computation:
+    seen: dict[Any, Node] = {}
+
+    def merge(b: Builder, node: Node) -> Any:
+        if node.op.name == "parameter" or node.op.traits & APART or node.sizes or node.after:
+            return None
+        if not node.outputs:
+            return None
+        key = (node.op, node.inputs, _attrs_key(node))
+        first = seen.setdefault(key, node)
+        return None if first is node else list(first.outputs)
+
+    return rewrite_nodes(c, merge)
+
+
+def _attrs_key(node: Node) -> Any:
+    return tuple(sorted((n, _key(v)) for n, v in node.attrs.items()))
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if value.nbytes > SMALL or value.dtype.hasobject:
+            return f"array at {id(value)}"
+        return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(str(_key(v)) for v in value) + ")"
+    return repr(value)

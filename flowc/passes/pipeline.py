@@ -1,0 +1,63 @@
+"""The ordered list of passes, a reason each, and how they are run.
+
+In: a Computation as extracted. Out: one made of clusters. The verifier runs round every pass; a pass
+that fails leaves the text that it was given in the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flowc.errors import FlowcError, InternalError, UsageError, did_you_mean
+from flowc.ir.computation import Computation
+from flowc.ir.options import Options
+from flowc.ir.verifier import verify
+from flowc.passes.check_dtypes import check_dtypes
+from flowc.passes.decompose import decompose
+from flowc.passes.fold_constants import fold_constants
+from flowc.passes.fuse import fuse
+from flowc.passes.merge_duplicates import merge_duplicates
+from flowc.passes.prune import prune
+
+Pass = Callable[[Computation, Options], Computation]
+Watcher = Callable[[str, Computation], None]
+
+PIPELINE: tuple[tuple[Pass, str], ...] = (
+    (prune, "nothing that no fetch needs is looked at again"),
+    (fold_constants, "shapes become known, so that decompositions see them"),
+    (decompose, "fusion sees through composed ops"),
+    (fold_constants, "what decompositions made of constants"),
+    (merge_duplicates, "decompositions repeat shape arithmetic and masks"),
+    (prune, "what folding and merging left without a reader"),
+    (check_dtypes, "what is left must fit in a kernel"),
+    (fuse, "one kernel for a group of nodes"),
+)
+NAMES = tuple(dict.fromkeys(p.__name__ for p, _ in PIPELINE))
+
+
+def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -> Computation:
+    """Runs the pipeline. `watch(name, computation)` sees the result of every pass.
+
+    Raises `UsageError` for a name in `options.skip` that is no pass, `InternalError` when a pass
+    breaks an invariant.
+    """
+    for name in options.skip:
+        if name not in NAMES:
+            raise UsageError(f"no pass is named {name!r}", hint=did_you_mean(name, NAMES))
+    verify(c, "extract")
+    for run, _ in PIPELINE:
+        name = run.__name__
+        if name in options.skip:
+            continue
+        before = c
+        try:
+            c = run(c, options)
+            if c is not before:
+                verify(c, name)
+        except FlowcError:
+            raise
+        except Exception as error:
+            raise InternalError(f"pass {name} failed: {error!r}\n{before}") from error
+        if watch is not None:
+            watch(name, c)
+    return c
