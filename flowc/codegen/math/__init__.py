@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from flowc.codegen.math import (
     conversions,
+    error_functions,
     exponential,
+    gamma,
     integers,
     inverse_trigonometric,
     power,
+    special,
     trigonometric,
 )
 from flowc.codegen.math.numba_intrinsics import intrinsic
@@ -23,12 +26,15 @@ __all__ = [
     "FUNCTIONS",
     "MathFunction",
     "conversions",
+    "error_functions",
     "exponential",
+    "gamma",
     "integers",
     "intrinsic",
     "inverse_trigonometric",
     "lookup",
     "math_module_text",
     "power",
+    "special",
     "trigonometric",
 ]

@@ -77,9 +77,7 @@ def _exp_minus_1(e: Emitter, r: Value) -> Value:
     return e.fma(r * r, e.polynomial(r, _EXP[r.format].polynomial), r)
 
 
-def exp_of_sum(
-    e: Emitter, x: Value, low: Value | None = None, *, negative: bool = False
-) -> Value:
+def exp_of_sum(e: Emitter, x: Value, low: Value | None = None, *, negative: bool = False) -> Value:
     """exp(x + low) for any x; `negative`: x is at most 0, which saves the upper clamp.
 
     `low` is what rounding took from x, at most an ulp or so.

@@ -196,7 +196,7 @@ def pow_f32(e: Emitter, x: Value, y: Value) -> Value:
 
 
 def _log_double(e: Emitter, a: Value) -> DoubleDouble:
-    """log(a) for positive normal a to about 2**-66: 2 s + 2/3 s**3 in two words, the rest in one."""
+    """log(a) for positive normal a to about 2**-66: its first two terms in two words each."""
     m, k = split_exponent(e, a)
     top = m - 1.0
     s = dd.divide(DoubleDouble(top, e.like(m, 0.0)), dd.exact_sum(e.like(m, 1.0), m))

@@ -38,11 +38,11 @@ _COS48 = (
     2.0647282154066906e-09,
 )  # fmt: skip
 # ... and to 2**-58.
-_SIN64 = (
+SIN64 = (
     -0.16666666666666632, 0.008333333333322314, -0.0001984126982972515, 2.7557313662040305e-06,
     -2.505075326203509e-08, 1.589650481187614e-10,
 )  # fmt: skip
-_COS64 = (
+COS64 = (
     0.0416666666666666, -0.0013888888888873997, 2.480158728939769e-05, -2.7557314326529717e-07,
     2.087571959715735e-09, -1.1359449561243159e-11,
 )  # fmt: skip
@@ -192,7 +192,9 @@ def _reduce_far(e: Emitter, x: Value) -> Value:
     zeros = e.count_leading_zeros(size)
     size = size << zeros
     high = e.from_unsigned(e.resize(size.shift_right_logical(_WINDOW - 53), 64), FORMAT64.type)
-    low = e.from_unsigned(e.resize(size.shift_right_logical(_WINDOW - 106), 64) & (2**53 - 1), FORMAT64.type)
+    low = e.from_unsigned(
+        e.resize(size.shift_right_logical(_WINDOW - 106), 64) & (2**53 - 1), FORMAT64.type
+    )
     scale = e.power_of_two(-e.resize(zeros, 64) - 53, FORMAT64)
     high = high * scale
     low = low * (scale * 2.0**-53)
@@ -213,14 +215,14 @@ def _reduce_f64(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
 
 def _sine_of_sum(e: Emitter, high: Value, low: Value) -> Value:
     z = high * high
-    return high + e.fma(z * high, e.polynomial(z, _SIN64), low * e.fma(z, -0.5, 1.0))
+    return high + e.fma(z * high, e.polynomial(z, SIN64), low * e.fma(z, -0.5, 1.0))
 
 
 def _cosine_of_sum(e: Emitter, high: Value, low: Value) -> Value:
     z = high * high
     half = z * 0.5
     lead = 1.0 - half
-    return lead + (((1.0 - lead) - half) + (z * z * e.polynomial(z, _COS64) - high * low))
+    return lead + (((1.0 - lead) - half) + (z * z * e.polynomial(z, COS64) - high * low))
 
 
 def _sin_cos_f64(e: Emitter, x: Value, *, cosine: bool) -> Value:

@@ -1,0 +1,288 @@
+"""lgamma and digamma (branch-free), the incomplete gamma and beta functions, zeta and polygamma.
+
+f32 is computed in f64. The incomplete functions and zeta are series or continued fractions in a
+loop that ends by itself or at a fixed count.
+"""
+
+from __future__ import annotations
+
+import math
+
+from flowc import dtypes
+from flowc.codegen.math.exponential import INF, NAN
+from flowc.codegen.math.expression import Emitter, Value
+from flowc.codegen.math.table import define, define_through_f64
+from flowc.codegen.math.trigonometric import COS64, SIN64
+
+_F64 = (dtypes.f64,)
+_EPSILON = 2.0**-53
+_TINY = 1e-300
+_MOST_STEPS = 5000
+_LOWEST_ZETA = 1e6  # zeta sums one term for each unit below 0
+
+# lgamma(x) / ((x - 1)(x - 2)): in powers of x - 1.125 on [0.75, 1.5], of x - 2 on [1.5, 2.5].
+_NEAR_ONE = (
+    0.5487833977237905, -0.2111532342581759, 0.1196032084425603, -0.0789268196646006,
+    0.05628216876912145, -0.041994856013498075, 0.032263887137276466, -0.025296547205000228,
+    0.020132841890683987, -0.016209050622594142, 0.013170623541355559, -0.01078289537621468,
+    0.008885456112921452, -0.007361347977385386, 0.006109391563261443, -0.005097321189582315,
+    0.004420873639811001, -0.0037646340688351734, 0.0024023536709284685, -0.0018896476882575416,
+    0.003922222221839389, -0.0035259278173082817,
+)  # fmt: skip
+_NEAR_TWO = (
+    0.42278433509846713, -0.10031730167435393, 0.0329650006211559, -0.012384192193367413,
+    0.004998641164688185, -0.0021081308342265413, 0.00091537692268003, -0.00040570738889765393,
+    0.00018255262880832176, -8.309527435590277e-05, 3.816903116251092e-05, -1.766018550090206e-05,
+    8.220994741800034e-06, -3.8563511122394415e-06, 1.8143252472475762e-06, -8.208111728947042e-07,
+    3.8428443428495505e-07, -2.5263268399433806e-07, 1.2398652407248826e-07,
+)  # fmt: skip
+# Bernoulli numbers: Stirling's series B[2k] / (2k (2k-1)), digamma's B[2k] / 2k.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_STIRLING = tuple(b / (k * (k - 1)) for k, b in zip(range(2, 18, 2), _BERNOULLI))
+_DIGAMMA = tuple(b / k for k, b in zip(range(2, 18, 2), _BERNOULLI))
+_SHIFTED = 10.0  # from here on the asymptotic series hold to the last bit
+
+
+def sin_cos_pi(e: Emitter, a: Value) -> tuple[Value, Value, Value]:
+    """|sin(pi a)|, |cos(pi a)|, and a's signed distance from the nearest integer, for a >= 0."""
+    distance = a - e.rint(a)
+    f = e.abs(distance)
+    swap = f > 0.25
+    r = e.select(swap, 0.5 - f, f) * math.pi
+    z = r * r
+    sine = e.fma(r * z, e.polynomial(z, SIN64), r)
+    cosine = e.fma(z * z, e.polynomial(z, COS64), e.fma(z, -0.5, 1.0))
+    return e.select(swap, cosine, sine), e.select(swap, sine, cosine), distance
+
+
+def _lgamma_positive(e: Emitter, x: Value) -> Value:
+    small, large = x < 0.75, x >= _SHIFTED
+    y, product = e.select(small, x + 1.0, x), e.like(x, 1.0)
+    for i in range(1, 9):
+        above = x >= i + 1.5
+        product = e.select(above, product * (x - float(i)), product)
+        y = e.select(above, x - float(i), y)
+    near_one = e.polynomial(y - 1.125, _NEAR_ONE)
+    near_two = e.polynomial(y - 2.0, _NEAR_TWO)
+    middle = (y - 1.0) * (y - 2.0) * e.select(y < 1.5, near_one, near_two)
+    argument = e.select(small | large, x, product)
+    log = e.call("log_f64", argument)
+    inverse = 1.0 / x
+    series = inverse * e.polynomial(inverse * inverse, _STIRLING)
+    stirling = (x - 0.5) * log - x + (0.5 * math.log(2 * math.pi) + series)
+    result = e.select(large, stirling, middle + e.select(small, -log, log))
+    return e.select(x.equals(INF), x, result)
+
+
+@define("lgamma", 1, _F64)
+def lgamma(e: Emitter, x: Value) -> Value:
+    """log|gamma(x)|; below 0 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
+    negative = x < 0.0
+    a = e.abs(x)
+    positive = _lgamma_positive(e, e.select(negative, a + 1.0, x))
+    sine, _, _ = sin_cos_pi(e, a)
+    reflected = e.call("log_f64", math.pi / sine) - positive
+    result = e.select(negative, reflected, positive)
+    pole = negative & (sine.equals(0.0) | a.equals(INF))
+    return e.select(pole, e.like(x, INF), result)
+
+
+@define("digamma", 1, _F64)
+def digamma(e: Emitter, x: Value) -> Value:
+    """Recurrence up to 10 as one fraction, then the asymptotic series; NaN at the poles."""
+    reflects = x <= 0.0
+    a = e.abs(x)
+    y = e.select(reflects, a + 1.0, x)
+    top, bottom = e.like(y, 0.0), e.like(y, 1.0)
+    for _ in range(10):
+        below = y < _SHIFTED
+        top = e.select(below, e.fma(top, y, bottom), top)
+        bottom = e.select(below, bottom * y, bottom)
+        y = e.select(below, y + 1.0, y)
+    inverse = 1.0 / y
+    z = inverse * inverse
+    series = e.fma(z, e.polynomial(z, _DIGAMMA), inverse * 0.5)
+    value = e.call("log_f64", y) - series - top / bottom
+    sine, cosine, distance = sin_cos_pi(e, a)
+    # -pi / tan(pi x) at x = -a, whose sign is that of the distance to the nearest integer.
+    reflected = value + e.copysign(cosine / sine * math.pi, distance)
+    value = e.select(reflects, reflected, value)
+    return e.select(reflects & distance.differs(0.0) | (x > 0.0), value, NAN)
+
+
+def _gamma_prefix(e: Emitter, a: Value, x: Value) -> Value:
+    """x**a exp(-x) / gamma(a)."""
+    return e.call("exp_f64", a * e.call("log_f64", x) - x - e.call("lgamma_f64", a))
+
+
+def _gamma_series(e: Emitter, a: Value, x: Value) -> Value:
+    """The lower function, regularised, by its power series: for x up to about a."""
+
+    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+        r, term, total = state
+        r = r + 1.0
+        term = term * (x / r)
+        total = total + term
+        return [r, term, total], term > total * _EPSILON
+
+    one = e.like(a, 1.0)
+    total = e.loop([a, one, one], step, _MOST_STEPS)[2]
+    return total * _gamma_prefix(e, a, x) / a
+
+
+def _nonzero(e: Emitter, x: Value) -> Value:
+    return e.select(e.abs(x) < _TINY, e.like(x, _TINY), x)
+
+
+def _gamma_fraction(e: Emitter, a: Value, x: Value) -> Value:
+    """The upper function, regularised, by Lentz's continued fraction: for x above a and 1."""
+
+    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+        i, b, c, d, h = state
+        i, b = i + 1.0, b + 2.0
+        numerator = i * (a - i)
+        d = 1.0 / _nonzero(e, numerator * d + b)
+        c = _nonzero(e, b + numerator / c)
+        change = c * d
+        return [i, b, c, d, h * change], e.abs(change - 1.0) > 2.0 * _EPSILON
+
+    b = x + 1.0 - a
+    d = 1.0 / _nonzero(e, b)
+    h = e.loop([e.like(a, 0.0), b, e.like(a, 1 / _TINY), d, d], step, _MOST_STEPS)[4]
+    return h * _gamma_prefix(e, a, x)
+
+
+def _incomplete_gamma(e: Emitter, a: Value, x: Value, *, upper: bool) -> Value:
+    valid = (a > 0.0) & (x >= 0.0)
+    ends = x.equals(0.0) | x.equals(INF) | a.equals(INF)
+    regular = valid & ~ends
+    a1, x1 = e.select(regular, a, 1.0), e.select(regular, x, 1.0)
+    fraction = (x1 > 1.0) & (x1 > a1)
+    part = e.either(fraction, lambda: _gamma_fraction(e, a1, x1), lambda: _gamma_series(e, a1, x1))
+    # The fraction is the upper part, the series the lower one.
+    result = e.select(fraction if upper else ~fraction, part, 1.0 - part)
+    at_end = e.select(x.equals(INF) & (a < INF), e.like(x, float(not upper)), float(upper))
+    result = e.select(valid, e.select(ends, at_end, result), NAN)
+    if upper:
+        return e.select(a.equals(INF) & x.equals(INF), e.like(x, 0.0), result)
+    return e.select(x.equals(0.0), x, result)
+
+
+@define("igamma", 2, _F64, loops=True)
+def igamma(e: Emitter, a: Value, x: Value) -> Value:
+    """The regularised lower incomplete gamma function P(a, x)."""
+    return _incomplete_gamma(e, a, x, upper=False)
+
+
+@define("igammac", 2, _F64, loops=True)
+def igammac(e: Emitter, a: Value, x: Value) -> Value:
+    """The regularised upper incomplete gamma function Q(a, x)."""
+    return _incomplete_gamma(e, a, x, upper=True)
+
+
+@define("zeta", 2, _F64, loops=True)
+def zeta(e: Emitter, x: Value, q: Value) -> Value:
+    """Hurwitz's zeta, sum((q + k)**-x), by Euler and Maclaurin; NaN for x < 1."""
+    whole = e.floor(x).equals(x)
+    pole = (q <= 0.0) & e.floor(q).equals(q)
+    valid = (x > 1.0) & (pole | (q > 0.0) | (whole & (q > -_LOWEST_ZETA)))
+    usable = valid & ~pole & (q < INF) & (x < INF)
+    s, a0 = e.select(usable, x, 2.0), e.select(usable, q, 1.0)
+
+    def power(base: Value, exponent: Value) -> Value:
+        return e.call("pow_f64", base, exponent)
+
+    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+        a, total = state
+        term = power(a, -s)
+        total = total + term
+        a = a + 1.0
+        # The asymptotic tail holds to the last bit from a = s + 12 on.
+        return [a, total], (a < 1.0) | ((a < s + 12.0) & (term > total * _EPSILON))
+
+    a, total = e.loop([a0, e.like(a0, 0.0)], step, int(_LOWEST_ZETA) + 1000)
+    head = power(a, -s)
+    total = total + head * a / (s - 1.0) + head * 0.5
+    factor, term = s, head / a
+    inverse = 1.0 / (a * a)
+    for k, bernoulli in enumerate(_BERNOULLI):
+        total = total + term * factor * (bernoulli / math.factorial(2 * k + 2))
+        low = s + float(2 * k + 1)
+        factor = factor * low * (low + 1.0)
+        term = term * inverse
+    one = e.like(x, 1.0)
+    limit = e.select(q < 1.0, e.like(x, INF), e.select(q.equals(1.0), one, 0.0))
+    total = e.select(x.equals(INF), limit, total)
+    total = e.select(q.equals(INF), e.like(x, 0.0), total)
+    even = e.floor(x * 0.5).equals(x * 0.5)
+    total = e.select(pole, e.select(even, e.like(x, INF), NAN), total)
+    total = e.select(valid, total, NAN)
+    return e.select(x.equals(1.0), e.like(x, INF), total)
+
+
+@define("polygamma", 2, _F64, loops=True)
+def polygamma(e: Emitter, n: Value, x: Value) -> Value:
+    """The n-th derivative of digamma; NaN unless n is a whole number from 0."""
+    valid = (n >= 0.0) & e.floor(n).equals(n)
+    odd = e.floor(n * 0.5).differs(n * 0.5) | n.equals(INF)
+    factorial = e.call("exp_f64", e.call("lgamma_f64", n + 1.0))
+    value = factorial * e.call("zeta_f64", n + 1.0, x)
+    value = e.select(odd, value, -value)
+    value = e.select(n.equals(0.0), e.call("digamma_f64", x), value)
+    return e.select(valid, value, NAN)
+
+
+def _beta_fraction(e: Emitter, a: Value, b: Value, x: Value) -> Value:
+    """The continued fraction of the incomplete beta function, by Lentz, two steps at a time."""
+
+    def advance(numerator: Value, c: Value, d: Value) -> tuple[Value, Value]:
+        return (
+            _nonzero(e, numerator / c + 1.0),
+            1.0 / _nonzero(e, numerator * d + 1.0),
+        )
+
+    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+        m, c, d, h = state
+        m = m + 1.0
+        twice = a + m * 2.0
+        even = m * (b - m) * x / ((twice - 1.0) * twice)
+        c, d = advance(even, c, d)
+        h = h * (c * d)
+        odd = -((a + m) * (a + b + m) * x / (twice * (twice + 1.0)))
+        c, d = advance(odd, c, d)
+        change = c * d
+        return [m, c, d, h * change], e.abs(change - 1.0) > 2.0 * _EPSILON
+
+    one = e.like(a, 1.0)
+    d = 1.0 / _nonzero(e, 1.0 - (a + b) * x / (a + 1.0))
+    return e.loop([one * 0.0, one, d, d], step, _MOST_STEPS)[3]
+
+
+@define("betainc", 3, _F64, loops=True)
+def betainc(e: Emitter, a: Value, b: Value, x: Value) -> Value:
+    """The regularised incomplete beta function I_x(a, b)."""
+    valid = (a > 0.0) & (b > 0.0) & (a < INF) & (b < INF) & (x >= 0.0) & (x <= 1.0)
+    inside = valid & (x > 0.0) & (x < 1.0)
+    a1, b1 = e.select(inside, a, 1.0), e.select(inside, b, 1.0)
+    x1 = e.select(inside, x, 0.5)
+    swap = x1 > (a1 + 1.0) / (a1 + b1 + 2.0)
+    p, r = e.select(swap, b1, a1), e.select(swap, a1, b1)
+    t = e.select(swap, 1.0 - x1, x1)
+    gammas = e.call("lgamma_f64", a1 + b1) - e.call("lgamma_f64", a1) - e.call("lgamma_f64", b1)
+    logs = a1 * e.call("log_f64", x1) + b1 * e.call("log1p_f64", -x1)
+    part = e.call("exp_f64", gammas + logs) * _beta_fraction(e, p, r, t) / p
+    result = e.select(swap, 1.0 - part, part)
+    at_end = (x.equals(0.0) | x.equals(1.0)) & ~((a <= 0.0) | (b <= 0.0))
+    return e.select(inside, result, e.select(at_end, x, NAN))
+
+
+for _name, _arity, _loops in (
+    ("lgamma", 1, False),
+    ("digamma", 1, False),
+    ("igamma", 2, True),
+    ("igammac", 2, True),
+    ("zeta", 2, True),
+    ("polygamma", 2, True),
+    ("betainc", 3, True),
+):
+    define_through_f64(_name, _arity, loops=_loops)
