@@ -7,6 +7,7 @@ without a graph around it.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import binding as llvm
@@ -34,8 +35,11 @@ class Compiled:
         )
         self.scratch = np.full(source.scratch_bytes // 4 + 64, 0x7FC00000, np.uint32)
 
-    def __call__(self, *operands: np.ndarray, splits: int = 1, **sizes: int) -> None:
-        """Run all tasks, in `splits` calls; `scratch` is filled in, and sizes go by name."""
+    def bind(self, *operands: np.ndarray, **sizes: int) -> Callable[[int], None]:
+        """A call with these operands; `scratch` is filled in, and sizes go by name. Its argument
+
+        says in how many pieces all tasks are run.
+        """
         arrays = iter(operands)
         pointers, numbers = [], []
         for argument in self.source.arguments[:-2]:
@@ -48,5 +52,13 @@ class Compiled:
         buffers = (ctypes.c_void_p * len(pointers))(*pointers)
         dims = (ctypes.c_int64 * (len(numbers) + 1))(*numbers)
         tasks = eval(self.source.tasks, {}, dict(sizes))
-        for part in range(splits):
-            self.function(buffers, dims, tasks * part // splits, tasks * (part + 1) // splits, 0)
+
+        def call(splits: int = 1) -> None:
+            for part in range(splits):
+                begin, end = tasks * part // splits, tasks * (part + 1) // splits
+                self.function(buffers, dims, begin, end, 0)
+
+        return call
+
+    def __call__(self, *operands: np.ndarray, splits: int = 1, **sizes: int) -> None:
+        self.bind(*operands, **sizes)(splits)
