@@ -247,7 +247,9 @@ def _build(b: Builder, node: Node) -> Value:
     for i, (value, labels) in enumerate(zip(node.inputs, equation.inputs)):
         others = "".join(s for j, s in enumerate(equation.inputs) if j != i)
         parts.append(_simplify(b, value, labels, equation.output + others))
-    result = parts[0] if len(parts) == 1 else _multiply(b, *parts, equation.output)
+    result = parts[0]
+    if len(parts) == 2:
+        result = _multiply(b, parts[0], parts[1], equation.output)
     wanted = _unique(equation.output)
     value = _arrange(b, result, wanted)
     if wanted != equation.output:

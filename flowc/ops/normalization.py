@@ -63,9 +63,7 @@ def reserve_dims(dtype: DType, rank: int) -> Dims:
     return (0,) if rank == 4 and dtype is not dtypes.f16 else ()
 
 
-def normalize(
-    b: Builder, inputs: Sequence[Value], attrs: Any
-) -> tuple[Value, Value, Value, Value, Value]:
+def normalize(b: Builder, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
     """y, batch_mean, batch_variance and the two reserve spaces of a FusedBatchNorm."""
     x, scale, offset, mean, variance = inputs
     dtype = x.type.dtype

@@ -161,9 +161,17 @@ def _logical(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     return reference
 
 
+def _squares(x: np.ndarray) -> np.ndarray:
+    """The squared magnitude of each element."""
+    if x.dtype.kind != "c":
+        return x * x
+    real, imaginary = np.real(x), np.imag(x)
+    return real * real + imaginary * imaginary
+
+
 def _euclidean_norm(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
-        square = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+        square = _squares(x)
         total = reduce_array(np.add, square.astype(accumulator_of(square.dtype)), axes, keep_dims)
         if x.dtype in HALVES:
             total = total.astype(x.dtype).astype(np.float32)
