@@ -112,13 +112,18 @@ def test_numbers_are_views_of_the_file(tmp_path: Path) -> None:
     data = np.arange(4, dtype="<f4").tobytes() + b"\1" + np.arange(3, dtype="<f4").tobytes()
     prefix = write_bundle(
         tmp_path / "m",
-        {"a": entry(data[:16], [2, 2]), "b": entry(data[17:], [3], offset=17)},
+        {
+            "a": entry(data[:16], [2, 2]),
+            "b": entry(data[17:], [3], offset=17),
+            "none": entry(b"", [0, 3]),
+        },
         data,
     )
     reader = CheckpointReader(prefix)
     a, b = reader.read("a"), reader.read("b")
     assert a.base is not None and a.flags.aligned
     assert b.flags.aligned and b.tolist() == [0, 1, 2]
+    assert reader.read("none").shape == (0, 3)
 
 
 def test_big_endian_and_compressed_tables(tmp_path: Path) -> None:
@@ -135,7 +140,13 @@ def test_snappy_blocks() -> None:
     # 3 literal bytes, a copy of 6 that overlaps itself, 2 literal bytes
     assert decompress(b"\x0b" + b"\x08abc" + bytes([2 << 2 | 1, 3]) + b"\x04xy") == b"abcabcabcxy"
     assert decompress(b"\x04" + b"\x00a" + bytes([2 << 2 | 2, 1, 0])) == b"aaaa"
-    for damaged in (b"", b"\xff\xff\xff\xff\x7f", b"\x05\x10abc", b"\x04\x00a\x05\x09", b"\x02\x00a"):
+    for damaged in (
+        b"",
+        b"\xff\xff\xff\xff\x7f",
+        b"\x05\x10abc",
+        b"\x04\x00a\x05\x09",
+        b"\x02\x00a",
+    ):
         with pytest.raises(ValueError, match="snappy"):
             decompress(damaged)
 
@@ -262,5 +273,5 @@ def test_where_a_checkpoint_is_looked_for(tmp_path: Path) -> None:
     state.write_text("model_checkpoint_path: ")
     with pytest.raises(FlowcError, match="no checkpoint state"):
         latest_checkpoint(tmp_path)
-    with pytest.raises(NotFoundError, match="without .index"):
+    with pytest.raises(NotFoundError, match=r"without \.index"):
         find_checkpoint(tmp_path / "other")

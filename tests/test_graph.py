@@ -256,7 +256,7 @@ def test_export_writes_nodes_as_tensorflow_does() -> None:
     assert list(graph_def.node[1].input) == ["s/a", "s/a"]
     assert graph_def.versions.producer > 1000
     assert [n.name for n in graph.as_graph_def(from_version=2).node] == ["s/n"]
-    assert "name: \"s/n\"" in str(graph.get_operation_by_name("s/n"))
+    assert 'name: "s/n"' in str(graph.get_operation_by_name("s/n"))
 
 
 def test_export_of_a_function() -> None:

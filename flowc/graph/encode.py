@@ -31,6 +31,12 @@ _FIELDS: dict[DType, str] = {
     dtypes.c64: "scomplex_val",
     dtypes.c128: "dcomplex_val",
 }  # every other number goes into int_val
+# The dtypes of which TensorFlow writes several elements as raw content.
+_RAW = frozenset({
+    dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.i64,
+    dtypes.u8, dtypes.u32, dtypes.u64, dtypes.qi8, dtypes.qu8, dtypes.qi16, dtypes.qu16,
+    dtypes.qi32,
+})  # fmt: skip
 _LIST_FIELDS = {bool: "b", int: "i", float: "f", bytes: "s"}
 
 
@@ -44,8 +50,8 @@ def fill_shape(proto: TensorShapeProto, sizes: Sequence[int | None] | None) -> N
 
 
 def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
-    """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field, more
-    of them as raw little-endian content, strings one by one."""
+    """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field,
+    several of most dtypes as raw little-endian content."""
     array = np.asarray(value)
     dtype = dtype or dtypes.as_dtype(array.dtype)
     proto = TensorProto(dtype=dtype.enum)  # type: ignore[arg-type]
@@ -55,21 +61,17 @@ def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
         proto.string_val.extend(_as_bytes(v) for v in array.reshape(-1))
     elif not dtype.size:
         _fill_handles(proto, array, dtype)
-    elif array.size > 1:
+    elif array.size > 1 and dtype in _RAW:
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         proto.tensor_content = np.ascontiguousarray(little).tobytes()
-    elif array.size == 1:
-        getattr(proto, _FIELDS.get(dtype, "int_val")).extend(_scalar(array, dtype))
+    else:
+        flat = np.ascontiguousarray(array).reshape(-1)
+        if dtype in (dtypes.f16, dtypes.bf16):
+            flat = flat.view(np.uint16)
+        elif dtype.is_complex:
+            flat = flat.view(np.float32 if dtype is dtypes.c64 else np.float64)
+        getattr(proto, _FIELDS.get(dtype, "int_val")).extend(flat.tolist())
     return proto
-
-
-def _scalar(array: np.ndarray, dtype: DType) -> list[Any]:
-    if dtype.is_complex:
-        element = array.reshape(-1)[0]
-        return [element.real.item(), element.imag.item()]
-    if dtype in (dtypes.f16, dtypes.bf16):
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint16).tolist()
-    return [array.reshape(-1)[0].item()]
 
 
 def _fill_handles(proto: TensorProto, array: np.ndarray, dtype: DType) -> None:

@@ -1,9 +1,10 @@
 """A fetch set of a Graph as a Computation.
 
-In: a Graph, the tensors to compute, the types of the tensors that are fed. Out: a Computation of the
-nodes in between, inputs before users, types inferred. Feeding cuts the graph: what lies behind a fed
-tensor is not looked at. Variables with values become constants; calls of functions are extracted in
-place, so that constants and sizes flow through them. Nothing is recursive over the depth of a graph.
+In: a Graph, the tensors to compute, the types of the tensors that are fed. Out: a Computation of
+the nodes in between, inputs before users, types inferred. Feeding cuts the graph: what lies behind
+a fed tensor is not looked at. Variables with values become constants; calls of functions are
+extracted in place, so that constants and sizes flow through them. Nothing is recursive over the
+depth of a graph.
 """
 
 from __future__ import annotations
@@ -452,8 +453,8 @@ def extract(
 ) -> Computation:
     """The Computation of a fetch set.
 
-    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for a
-    placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
+    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
+    a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
     `FailedPreconditionError` for a variable without a value.
     """
     return Extraction(graph).run(fetches, targets, feeds)

@@ -165,12 +165,9 @@ def _check_depth(depth: int, at: int, region: Region, limit: int = MAX_DEPTH) ->
 def _kind_of_fields(region: Region) -> Kind:
     """The kind of a binary message, from its first two fields and those of its parts."""
     counts: dict[int, int] = {}
-    first: Region | None = None
-    for number, kind, _, begin, end in fields(region):
+    for number, kind, _, _, _ in fields(region):
         if number == 1 and kind == VARINT:
             return Kind.SAVED_MODEL
-        if number == 1 and kind == BYTES and first is None:
-            first = region.part(begin, end)
         counts[number] = counts.get(number, 0) + 1
         if counts.get(1, 0) > 1:
             return Kind.GRAPH
@@ -183,7 +180,7 @@ def _kind_of_fields(region: Region) -> Kind:
     graph_part = next((f for f in fields(region) if f[0] == 2 and f[1] == BYTES), None)
     if graph_part is not None and _has_nodes(region.part(graph_part[3], graph_part[4])):
         return Kind.META_GRAPH
-    return Kind.GRAPH if first is None or _is_node(first) else Kind.META_GRAPH
+    return Kind.GRAPH
 
 
 def _has_nodes(region: Region) -> bool:

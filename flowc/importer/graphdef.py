@@ -80,10 +80,15 @@ def _add(
         made[node.name] = op
         texts.append(node.input)
     inputs = _Inputs(made, input_map, where)
+    connected: set[Operation] = set()
+    in_order = True
     for (name, op), names in zip(made.items(), texts):
         inputs.connect(name, op, names)
+        in_order = in_order and connected.issuperset(_sources(op))
+        connected.add(op)
     inputs.check_all_used()
-    check_acyclic(made, where)
+    if not in_order:  # files that TensorFlow writes mostly are, and have no cycles then
+        check_acyclic(made, where)
     return made
 
 
@@ -172,8 +177,7 @@ class _Inputs:
         return source
 
     def tensor(self, text: str, name: str, op: Operation) -> Tensor:
-        key = text.removesuffix(":0")
-        if key in self.replaced:
+        if self.replaced and (key := text.removesuffix(":0")) in self.replaced:
             self.used.add(key)
             found = self.replaced[key]
             return found if isinstance(found, Tensor) else found.output(0)
@@ -296,4 +300,6 @@ def _one_cycle(stuck: set[Operation]) -> list[Operation]:
     while op not in path:
         path[op] = len(path)
         op = next(source for source in _sources(op) if source in stuck)
-    return list(path)[path[op] :][::-1]
+    cycle = list(path)[path[op] :][::-1]
+    first = min(range(len(cycle)), key=lambda i: cycle[i].name)
+    return cycle[first:] + cycle[:first]

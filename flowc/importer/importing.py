@@ -79,7 +79,7 @@ def _read(source: Any) -> tuple[Any, GraphDef, str]:
 
 def _split(region: Region) -> tuple[Any, GraphDef]:
     places, rest = split_graph_def(region)
-    nodes: Any = mapped_nodes(places)
+    nodes: Any = mapped_nodes(region, places)
     return nodes, rest
 
 

@@ -29,7 +29,7 @@ def read_graph_def(region: Region, where: str | None = None) -> Graph:
     graph = Graph()
     nodes, rest = split_graph_def(region)
     set_versions(graph, rest)
-    add_graph_def(graph, mapped_nodes(nodes), rest, where=where or region.name)
+    add_graph_def(graph, mapped_nodes(region, nodes), rest, where=where or region.name)
     return graph
 
 

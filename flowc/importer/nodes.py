@@ -31,13 +31,16 @@ def parsed_nodes(graph_def: GraphDef) -> Iterator[Node]:
         yield node, node.attr
 
 
-def split_graph_def(region: Region) -> tuple[list[Region], GraphDef]:
+Span = tuple[int, int]  # where a node begins and ends in its GraphDef
+
+
+def split_graph_def(region: Region) -> tuple[list[Span], GraphDef]:
     """Where the nodes of a GraphDef lie, and the GraphDef without them."""
-    nodes: list[Region] = []
+    nodes: list[Span] = []
     rest: list[memoryview] = []
     for number, kind, start, begin, end in fields(region):
         if number == NODE_FIELD and kind == BYTES:
-            nodes.append(region.part(begin, end))
+            nodes.append((begin, end))
         else:
             rest.append(region.view[start:end])
     return nodes, parse(GraphDef, b"".join(rest), region)
@@ -52,14 +55,18 @@ def parse(message_type: Any, content: bytes | memoryview, region: Region) -> Any
         raise region.fail(0, f"no {name}: {error}", hint="the file seems to be damaged") from None
 
 
-def mapped_nodes(nodes: list[Region]) -> Iterator[Node]:
-    """The nodes at these places of a file."""
-    for region in nodes:
-        if len(region) < BIG:
-            node = parse(NodeDef, region.view, region)
-            yield node, node.attr
-        else:
-            yield _big_node(region)
+def mapped_nodes(region: Region, nodes: list[Span]) -> Iterator[Node]:
+    """The nodes at these places of a GraphDef."""
+    view = region.view
+    for begin, end in nodes:
+        if end - begin >= BIG:
+            yield _big_node(region.part(begin, end))
+            continue
+        try:
+            node = NodeDef.FromString(view[begin:end])  # type: ignore[arg-type]
+        except DecodeError:
+            node = parse(NodeDef, view[begin:end], region.part(begin, end))
+        yield node, node.attr
 
 
 def _big_node(region: Region) -> Node:

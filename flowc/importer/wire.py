@@ -93,11 +93,13 @@ def fields(region: Region) -> Iterator[tuple[int, int, int, int, int]]:
             elif kind in (FIXED64, FIXED32):
                 begin, at = at, at + (8 if kind == FIXED64 else 4)
             else:
-                raise region.fail(start, f"the wire format has no field type {kind}")
+                begin = at = size + 1
         except IndexError:
             raise region.fail(start, "the message is cut off") from None
         except ValueError as error:
             raise region.fail(start, str(error)) from None
+        if kind not in (VARINT, FIXED64, BYTES, FIXED32):
+            raise region.fail(start, f"the wire format has no field type {kind}")
         if at > size:
             raise region.fail(
                 start,
