@@ -1,14 +1,21 @@
 """Compiled objects kept in memory and on disk.
 
-In: a kernel and a target, or the key of a program. Out: object code.
+In: a kernel and a target, or a Computation. Out: object code, or an Executable.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from flowc.codegen.kernel import Kernel
 from flowc.codegen.target import Target
+from flowc.ir.computation import Computation
+from flowc.ir.options import Options
+
+if TYPE_CHECKING:
+    from flowc.codegen.kernel import Kernel
+    from flowc.executable import Executable
 
 
 class KernelCache:
@@ -29,3 +36,16 @@ class KernelCache:
 @cache
 def kernel_cache() -> KernelCache:
     return KernelCache()
+
+
+def load_executable(
+    c: Computation,
+    options: Options,
+    names: tuple[Sequence[str], Sequence[str]],
+    threads: int | None = None,
+) -> Executable:
+    """The program of a Computation, ready to run."""
+    from flowc.compiler import compile_computation
+    from flowc.executable import Executable
+
+    return Executable(compile_computation(c, options, names), threads)

@@ -1,0 +1,312 @@
+"""Runs fetches of a Graph: compiles what it has not seen, then one native call a run.
+
+In: fetches and feeds as TensorFlow's `Session.run` takes them. Out: NumPy arrays in the structure of
+the fetches. A program is looked up by fetches, fed tensors, and the shapes and dtypes that are fed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import NotFoundError, did_you_mean
+from flowc.graph import Graph, Operation, Tensor, get_default_graph
+from flowc.ir.options import Options
+from flowc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from flowc.executable import Executable
+
+_Rebuild = Callable[[Sequence[Any]], Any]
+
+
+class _Fetches:
+    """A structure of fetches: its tensors and operations, each once, and how to put results back."""
+
+    def __init__(self, graph: Graph, structure: Any) -> None:
+        self.graph = graph
+        self.tensors: dict[Tensor, int] = {}
+        self.operations: dict[Operation, None] = {}
+        self.rebuild = self._map(structure)
+
+    def _map(self, item: Any) -> _Rebuild:
+        if isinstance(item, Mapping):
+            inner = {k: self._map(v) for k, v in item.items()}
+            kind = type(item)
+            return lambda values: kind((k, f(values)) for k, f in inner.items())
+        if isinstance(item, (list, tuple)):
+            parts = [self._map(v) for v in item]
+            if hasattr(item, "_fields"):
+                named = type(item)
+                return lambda values: named(*[f(values) for f in parts])
+            sequence = type(item)
+            return lambda values: sequence([f(values) for f in parts])
+        element = self._element(item)
+        if isinstance(element, Operation):
+            self.operations[element] = None
+            return lambda values: None
+        position = self.tensors.setdefault(element, len(self.tensors))
+        return lambda values: values[position]
+
+    def _element(self, item: Any) -> Tensor | Operation:
+        if item is None or isinstance(item, (bool, int, float, np.ndarray)):
+            raise TypeError(
+                f"Fetch argument {item!r} has invalid type {type(item).__name__!r}, must be a "
+                "string or Tensor. (Can not convert a "
+                f"{type(item).__name__} into a Tensor or Operation.)"
+            )
+        return as_element(self.graph, item, "Fetch")
+
+
+def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
+    """The tensor or operation meant by a name or object. Raises as TensorFlow does: `ValueError`
+    for unknown names and other graphs, `TypeError` for other types."""
+    try:
+        found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
+    except KeyError as error:
+        near = did_you_mean(str(item), _names(graph))
+        hint = f" ({near})" if near else ""
+        raise ValueError(
+            f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error.args[0]}){hint}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(
+            f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error})"
+        ) from None
+    except TypeError as error:
+        raise TypeError(
+            f"{role} argument {item!r} has invalid type {type(item).__name__!r}, must be a string "
+            f"or Tensor. ({error})"
+        ) from None
+    return found
+
+
+def _names(graph: Graph) -> list[str]:
+    return [op.name for op in graph.get_operations()]
+
+
+class _Program:
+    """A compiled fetch set: which feeds go where, and the executable."""
+
+    __slots__ = ("executable", "feeds", "rebuild")
+
+    def __init__(self, executable: Executable | None, feeds: list[Any], rebuild: _Rebuild) -> None:
+        self.executable = executable
+        self.feeds = feeds
+        self.rebuild = rebuild
+
+
+class Session:
+    """Runs parts of a Graph (the default graph, if none is given).
+
+    `threads`: workers of one run (default: one a core). `options`: how programs are compiled. Any
+    thread may call `run`. Raises `NotFoundError` for a target other than `""`.
+    """
+
+    def __init__(
+        self,
+        target: str = "",
+        graph: Graph | None = None,
+        config: Any = None,
+        *,
+        threads: int | None = None,
+        options: Options | None = None,
+    ) -> None:
+        if target:
+            raise NotFoundError(
+                f"No session factory registered for the given session options: {{target: "
+                f'"{target}"}}: flowc runs in the process that calls it',
+                hint="leave out the target",
+            )
+        self._graph = graph if graph is not None else get_default_graph()
+        self._threads = threads
+        self._options = options if options is not None else Options()
+        self._programs: dict[Any, _Program] = {}
+        self._compiling = threading.Lock()
+        self._closed = False
+        self._contexts: list[Any] = []
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def sess_str(self) -> str:
+        return ""
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Computes the fetches: a Tensor gives an array (a NumPy scalar for rank 0), an Operation
+        None; lists, tuples, named tuples and dicts give the same structure.
+
+        `feed_dict` maps tensors (or names) to values and may override any tensor. Raises
+        `RuntimeError` when the session is closed, `TypeError` for fetches or feeds of other types,
+        `ValueError` for unknown names, other graphs and shapes that do not fit.
+        """
+        feeds = feed_dict or {}
+        try:
+            arrays = [v if type(v) is np.ndarray else None for v in feeds.values()]
+            key = (
+                tuple(fetches) if type(fetches) is list else fetches,
+                type(fetches),
+                *feeds,
+                *[(a.shape, a.dtype) for a in arrays],  # type: ignore[union-attr]
+            )
+            program = self._programs.get(key)
+        except (AttributeError, TypeError):
+            program, key, arrays = None, None, []
+        if program is None or self._closed:
+            return self._run_slowly(fetches, feeds, key)
+        results = program.executable.run(arrays)  # type: ignore[union-attr,arg-type]
+        return program.rebuild([r if r.ndim else r[()] for r in results])
+
+    def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any) -> Any:
+        """Checks everything, compiles if need be, and remembers the program for `run`."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        wanted = _Fetches(self._graph, fetches)
+        fed = self._feeds(feeds)
+        program = self._program(wanted, fed)
+        given = [fed[t] for t in program.feeds]
+        plain = key is not None and all(
+            isinstance(v, np.ndarray) and v.dtype == a.dtype for v, a in zip(feeds.values(), given)
+        )
+        if plain and list(fed) == program.feeds and program.executable is not None:
+            self._programs[key] = program
+        if program.executable is None:
+            return program.rebuild([])
+        results = program.executable.run(given)
+        return program.rebuild([r if r.ndim else r[()] for r in results])
+
+    def _feeds(self, feeds: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
+        found: dict[Tensor, np.ndarray] = {}
+        if not isinstance(feeds, Mapping):
+            raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
+        for key, value in feeds.items():
+            tensor = self._feed_key(key)
+            found[tensor] = feed_array(tensor, value)
+        return found
+
+    def _feed_key(self, key: Any) -> Tensor:
+        try:
+            tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
+        except (KeyError, ValueError, TypeError) as error:
+            near = did_you_mean(str(key), _names(self._graph)) if isinstance(key, str) else None
+            text = error.args[0] if error.args else str(error)
+            raise TypeError(
+                f"Cannot interpret feed_dict key as Tensor: {text}" + (f" ({near})" if near else "")
+            ) from None
+        if not self._graph.is_feedable(tensor):
+            raise ValueError(f"Tensor {tensor} may not be fed.")
+        return tensor
+
+    def _program(self, wanted: _Fetches, fed: Mapping[Tensor, np.ndarray]) -> _Program:
+        types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
+        key = (
+            "checked",
+            tuple(wanted.tensors),
+            tuple(wanted.operations),
+            tuple(types.items()),
+            self._options,
+        )
+        with self._compiling:
+            found = self._programs.get(key)
+            if found is None:
+                found = self._compile(wanted, types)
+                self._programs[key] = found
+        return _Program(found.executable, found.feeds, wanted.rebuild)
+
+    def _compile(self, wanted: _Fetches, types: Mapping[Tensor, TensorType]) -> _Program:
+        from flowc.cache import load_executable
+        from flowc.graph.extract import extract
+
+        tensors = list(wanted.tensors)
+        computation = extract(self._graph, tensors, types, list(wanted.operations))
+        if not tensors and all(n.op.name == "parameter" for n in computation.nodes):
+            return _Program(None, [], wanted.rebuild)
+        names = ([t.name for t in types], [t.name for t in tensors])
+        executable = load_executable(computation, self._options, names, self._threads)
+        return _Program(executable, list(types), wanted.rebuild)
+
+    def close(self) -> None:
+        """Frees the programs; the session cannot run after it."""
+        self._closed = True
+        self._programs.clear()
+
+    def __enter__(self) -> Session:
+        context = self.as_default()
+        context.__enter__()
+        self._contexts.append(context)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._contexts.pop().__exit__(*error)
+        self.close()
+
+    @contextmanager
+    def as_default(self) -> Iterator[Session]:
+        """Makes this the default session (and its graph the default graph) of the thread."""
+        _sessions.stack.append(self)
+        try:
+            with self._graph.as_default():
+                yield self
+        finally:
+            _sessions.stack.remove(self)
+
+
+class _Sessions(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Session] = []
+
+
+_sessions = _Sessions()
+
+
+def get_default_session() -> Session | None:
+    """The innermost session of this thread that was entered or made default, or None."""
+    return _sessions.stack[-1] if _sessions.stack else None
+
+
+def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
+    """A value as an array of a tensor's dtype.
+
+    Raises `TypeError` for a Tensor or a value that does not convert, `ValueError` for a shape that
+    does not fit.
+    """
+    if isinstance(value, (Tensor, Operation)):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "
+            f"scalars, strings, lists, numpy ndarrays. For reference, the tensor object was {value} "
+            f"which was passed to the argument `feed_dict` with key {tensor}."
+        )
+    dtype = tensor.dtype
+    if isinstance(value, int) and dtype is not None and dtype.is_integer:
+        limits = np.iinfo(dtype.numpy)
+        if not limits.min <= value <= limits.max:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
+                f"type {dtype.tf_name}. Try explicitly setting the type of the feed tensor to a larger "
+                "type (e.g. int64)."
+            )
+    array = np.asarray(value, dtype=None if dtype is None else dtype.numpy)
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
+            f"which has shape {_shape_text(tensor)}"
+        )
+    return array
+
+
+def _shape_text(tensor: Tensor) -> str:
+    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
+    return "<unknown>" if sizes is None else str(tuple(sizes))
