@@ -135,7 +135,7 @@ def _lower_gather_nd(node: Node) -> Lowering:
 def _gather_nd(params: np.ndarray, indices: np.ndarray) -> np.ndarray:
     depth = indices.shape[-1]
     places = indices.astype(np.int64)
-    check_indices_nd(places, params.shape, "param")
+    check_indices_nd(places, params.shape, "param ")
     found = params[tuple(places[..., i] for i in range(depth))] if depth else params
     shape = (*indices.shape[:-1], *params.shape[depth:])
     return np.broadcast_to(found, shape).copy()
@@ -150,7 +150,7 @@ def check_indices_nd(places: np.ndarray, shape: tuple[int, ...], what: str) -> N
         where = ",".join(str(i) for i in wrong[0])
         found = places[tuple(wrong[0])].tolist()
         raise InvalidArgumentError(
-            f"indices[{where}] = {found} does not index into {what} shape {list(shape)}"
+            f"indices[{where}] = {found} does not index into {what}shape {list(shape)}"
         )
 
 

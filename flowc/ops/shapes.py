@@ -13,11 +13,11 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
-from flowc.ir.builder import content_of, types_suffice
+from flowc.ir.builder import Builder, content_of, types_suffice
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define, op_named
 from flowc.ir.types import Dims, TensorType
 
 
@@ -76,6 +76,24 @@ def size_scalar(k: Any, value: Value, operand: int, position: int, extent: Dim) 
         return found[position]
     index = (position,) if value.type.rank else ()
     return k.as_index(k.load(operand, index), extent)
+
+
+def append_sized(
+    b: Builder,
+    name: str,
+    inputs: Sequence[Value],
+    attrs: Attrs,
+    types: Sequence[TensorType],
+    sizes: Sequence[tuple[str, Dim | None]],
+) -> Node:
+    """A node that takes over data-dependent sizes from the node that is being decomposed.
+
+    Other nodes name those sizes already, so that inference must not make new ones.
+    """
+    op = op_named(name)
+    kept = {n: attrs[n] for n in op.signature.attrs if n in attrs}
+    node = Node(op, tuple(inputs), kept, tuple(types), (), b.origin, tuple(sizes))
+    return b.append(node)
 
 
 def dims_of(x: TensorType | np.ndarray) -> tuple[Dim, ...]:
