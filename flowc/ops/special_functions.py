@@ -19,7 +19,18 @@ from flowc.ir.types import Dims
 from flowc.ops.elementwise import Array, broadcast_dims, map_op
 from flowc.ops.gradients import Gradient, binary_gradient, reduce_to_shape_of, unary_gradient
 
-_COMPARE: dict[str, Callable[..., Array]] = {"eq": np.equal, "lt": np.less, "le": np.less_equal}
+_TESTS: dict[str, Callable[[Array], Array]] = {
+    "eq": lambda x: x == 0,
+    "lt": lambda x: x < 0,
+    "le": lambda x: x <= 0,
+    "is_inf": np.isinf,
+}
+_BESSEL_OUTSIDE: dict[str, tuple[str, float]] = {
+    "i0": ("is_inf", math.nan),
+    "i1": ("is_inf", math.nan),
+    **{order: ("le", math.inf) for order in ("k0", "k0e", "k1", "k1e")},
+    **{order: ("le", -math.inf) for order in ("y0", "y1")},
+}
 _BESSEL_ORDERS = ("i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")
 
 
@@ -48,17 +59,20 @@ def _unary(
     folds: bool = False,
     outside: tuple[str, float] | None = None,
 ) -> Op:
-    """`outside`: a comparison of x with 0, and what TensorFlow gives where it holds."""
+    """`outside`: a test of x (a comparison with 0, or is_inf), and what TensorFlow gives where it
+    holds."""
 
     def expr(k: Any, x: Any) -> Any:
         found = getattr(k, name)(x)
         if outside is None:
             return found
-        return k.select(getattr(k, outside[0])(x, 0), k.const(outside[1], x.dtype), found)
+        test = getattr(k, outside[0])
+        holds = test(x) if outside[0] == "is_inf" else test(x, 0)
+        return k.select(holds, k.const(outside[1], x.dtype), found)
 
     def with_outside(x: Array) -> Any:
         found = reference(x)
-        return found if outside is None else np.where(_COMPARE[outside[0]](x, 0), outside[1], found)
+        return found if outside is None else np.where(_TESTS[outside[0]](x), outside[1], found)
 
     return map_op(
         name,
@@ -283,7 +297,7 @@ for _order in _BESSEL_ORDERS:
         _scipy(_order),
         None if _derivative is None else unary_gradient(_derivative),
         domain="positive" if _order[0] in "ky" else "finite",
-        outside={"k": ("le", math.inf), "y": ("le", -math.inf)}.get(_order[0]),
+        outside=_BESSEL_OUTSIDE.get(_order),
     )
 
 dawsn = _unary(
