@@ -1,8 +1,8 @@
 """Times the thread pool: what one fork-join costs, and what threads gain on work of several sizes.
 
-Run: python benchmarks/pool.py [most threads]. The first table is microseconds for an empty job, from
-a tight loop (workers spin) and with 1 ms between jobs (workers sleep). The second is the speed-up
-over one thread for jobs of a given length.
+Run: python benchmarks/pool.py [most threads]. The first table is microseconds for an empty job,
+from a tight loop (workers spin) and with 1 ms between jobs (workers sleep). The second is the
+speed-up over one thread for jobs of a given length.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ F64 = ir.DoubleType()
 
 
 def caller_text(triple: str) -> str:
-    """`jobs(sums, total, grain, threads, times)`: jobs whose index costs some 100 dependent adds."""
+    """`jobs(sums, total, grain, threads, times)`: jobs where an index costs 100 dependent adds."""
     module = ir.Module("caller")
     module.triple = triple
     module.data_layout = data_layout(triple)

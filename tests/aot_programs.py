@@ -3,7 +3,8 @@
 It has what the real ones have: a dynamic batch, weights, a parallel kernel, scratch memory, an
 output whose size depends on values, and an error that the values can raise.
 
-    x: f32[batch, 4], k: i64[] -> y = x * w + sum(x) over each row,  kept = the y > 0 in order
+    x: f32[batch, 4], k: i64[] -> y = x * w + sum(x) over each row,  kept = the y > 0 in order,
+                                  steps = 0 .. k-1, whose size no bound foretells
     k < 0 is an error of node `top/K`; k > 10 asks the arena for more memory than there is
 """
 
@@ -54,8 +55,9 @@ def metadata(weights_bytes: int = 16) -> dict[str, Any]:
         "outputs": [
             {"name": "y:0", "dtype": "f32", "dims": ["batch", WIDTH]},
             {"name": "kept:0", "dtype": "f32", "dims": ["kept_count"]},
+            {"name": "steps:0", "dtype": "i64", "dims": ["step_count"]},
         ],
-        "sizes": ["batch", "kept_count"],
+        "sizes": ["batch", "kept_count", "step_count"],
         "input_sizes": 1,
         "constraints": [],
         "errors": [
@@ -93,6 +95,24 @@ def program(weights: np.ndarray[Any, Any] | None = None) -> HandProgram:
     return HandProgram(objects, [(0, w)], metadata(w.nbytes))
 
 
+def sizes_program(count: int) -> tuple[bytes, ...]:
+    """A program whose one output has the sizes themselves as dims, and that computes nothing."""
+    module = ir.Module("sizes")
+    module.triple = TARGET.triple
+    module.data_layout = data_layout(TARGET.triple)
+    for which in ("dims", "bounds"):
+        args = {"sizes": PTR, "dims": PTR}
+        w = FunctionWriter(module, f"flowc_program_output_{which}", VOID, args, linkage="hidden")
+        for index in range(count):
+            w.store(w.load(w.args[0], i64(index)), w.args[1], i64(index))
+        w.give()
+    args = {"inputs": PTR, "outputs": PTR, "sizes": PTR, "weights": PTR}
+    args |= {"threads": I64, "status": PTR}
+    w = FunctionWriter(module, "flowc_program_run", I32, args, linkage="hidden")
+    w.give(i32(0))
+    return (compile_module([str(module)], TARGET),)
+
+
 def driver_text() -> str:
     module = ir.Module("hand")
     module.triple = TARGET.triple
@@ -128,8 +148,9 @@ def _emit_sizes(module: ir.Module, which: str) -> None:
     batch = w.load(sizes, i64(0))
     w.store(batch, dims, i64(0))
     w.store(i64(WIDTH), dims, i64(1))
-    late = w.load(sizes, i64(1)) if which == "dims" else w.b.mul(batch, i64(WIDTH))
-    w.store(late, dims, i64(2))
+    is_known = which == "dims"
+    w.store(w.load(sizes, i64(1)) if is_known else w.b.mul(batch, i64(WIDTH)), dims, i64(2))
+    w.store(w.load(sizes, i64(2)) if is_known else i64(-1), dims, i64(3))
     w.give()
 
 
@@ -147,6 +168,11 @@ def _emit_run(module: ir.Module) -> None:
 
     with w.when(w.compare("<", k, i64(0))):
         fail(0, k, i64(0))
+    steps = w.call("malloc", w.b.mul(w.b.add(k, i64(1)), i64(8)))
+    w.store(steps, outputs, i64(2))
+    with w.count(k) as index:
+        w.store(index, steps, index)
+    w.store(k, sizes, i64(2))
     y, kept = (w.load(outputs, i64(n), PTR) for n in range(2))
     batch = w.load(sizes, i64(0))
     acquire = declare(module, "flowc_arena_acquire", ir.FunctionType(PTR, [I64]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import io
 import re
@@ -79,7 +80,7 @@ def test_the_header_declares_what_is_exported() -> None:
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     assert set(re.findall(r"\b(flowc_\w+)\(", code)) == set(EXPORTS)
     assert "input 0: in/x:0  f32[batch, 4]  float" in text
-    assert "Known only after a run: kept_count." in text
+    assert "Known only after a run: kept_count, step_count." in text
 
 
 @needs_cc
@@ -137,9 +138,13 @@ def test_no_leak_and_no_bad_access(library: Path, tmp_path: Path) -> None:
           int64_t k = 1, dims[2] = {10, 4};
           const void *inputs[2] = {x, &k};
           const int64_t *all[2] = {dims, 0};
-          void *outputs[2] = {y, kept};
+          void *outputs[3] = {y, kept, 0};
           flowc_set_threads(3);
           int code = flowc_run(inputs, all, outputs, 0);
+          flowc_free(outputs[2]);
+          outputs[2] = 0;
+          k = 11;
+          code = code || flowc_run(inputs, all, outputs, 0) != FLOWC_NO_MEMORY;
           return code || flowc_run(0, all, outputs, 0) != FLOWC_BAD_ARGUMENT;
         }
         """
@@ -269,6 +274,55 @@ def test_linking_without_a_c_compiler(
     path = str(tmp_path / "hand.so")
     done = subprocess.run([str(checker), path], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+# -- sizes -------------------------------------------------------------------------------------
+
+# What the dims of inputs may be, and whether given dims fit them.
+_FITS = [
+    ([[3], [3]], [["n"], ["n"]], True),
+    ([[3], [4]], [["n"], ["n"]], False),
+    ([[8, 4]], [["2*n", "n"]], True),
+    ([[9, 4]], [["2*n", "n"]], False),
+    ([[2], [5, 3]], [["m - n"], ["m", "n"]], True),
+    ([[3], [5, 3]], [["m - n"], ["m", "n"]], False),
+    ([[3, 7]], [["floordiv(n, 2)", "n"]], True),
+    ([[4, 7]], [["floordiv(n, 2)", "n"]], False),
+    ([[-2, 3, 0]], [["floordiv(n - m, 2)", "m", "n"]], True),  # floor(-3 / 2) == -2, then count
+    ([[7, 7, 2]], [["max(m, n)", "m", "n"]], True),
+    ([[2, 7, 2]], [["min(m, n)", "m", "n"]], True),
+    ([[7, 7, 2]], [["min(m, n)", "m", "n"]], False),
+    ([[1, 5, 0]], [["floordiv(m, n)", "m", "n"]], False),  # dividing by 0 must not trap
+    ([[12, 3, 4]], [["m*n", "m", "n"]], True),
+]
+
+
+@needs_cc
+@pytest.mark.parametrize(("found", "dims", "fits"), _FITS)
+def test_dims_of_inputs_are_checked(
+    found: list[list[int]], dims: list[list[str]], fits: bool, tmp_path: Path
+) -> None:
+    names = sorted({n for row in dims for d in row for n in re.findall(r"\b[mn]\b", d)})
+    inputs = [{"name": f"x{i}:0", "dtype": "u8", "dims": row} for i, row in enumerate(dims)]
+    outputs = [{"name": "y:0", "dtype": "u8", "dims": list(names)}]
+    metadata = aot_programs.metadata(0) | {"inputs": inputs, "outputs": outputs, "sizes": names}
+    program = aot_programs.HandProgram(aot_programs.sizes_program(len(names)), [], metadata)
+    write_library(program, tmp_path / "m.so")
+    library = ctypes.CDLL(str(tmp_path / "m.so"))
+    library.flowc_last_error.restype = ctypes.c_char_p
+    rows = [(ctypes.c_int64 * len(row))(*row) for row in found]
+    table = (ctypes.c_void_p * len(rows))(*[ctypes.addressof(row) for row in rows])
+    result = (ctypes.c_int64 * len(names))()
+    code = library.flowc_output_dims_for(table, 0, result)
+    if any(d < 0 for row in found for d in row):
+        assert code == 2  # no dim is negative, whatever the expression says
+    elif fits:
+        assert code == 0, library.flowc_last_error()
+        bound = dict(zip([d for row in dims for d in row], [v for row in found for v in row]))
+        assert list(result) == [bound[n] for n in names]
+    else:
+        assert code == 2
+        assert b"expected" in library.flowc_last_error()
 
 
 # -- the model behind the ABI --------------------------------------------------------------------

@@ -17,6 +17,7 @@ import pytest
 import flowc_runtime
 from flowc.aot import write_library
 from flowc_runtime import InvalidArgumentError, LoadError, Model, ResourceExhaustedError
+from flowc_runtime.addresses import data_address
 from flowc_runtime.element_types import as_dense, numpy_dtype
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -41,7 +42,8 @@ def _x(batch: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 
 def _check(model: Model, x: np.ndarray[Any, Any]) -> None:
-    y, kept = model(x, 1)
+    y, kept, steps = model(x, 3)
+    assert steps.tolist() == [0, 1, 2]
     right, right_kept = aot_programs.expected(x, WEIGHTS)
     np.testing.assert_array_equal(y, right)
     np.testing.assert_array_equal(kept, right_kept)
@@ -52,11 +54,11 @@ def test_it_describes_itself(model: Model) -> None:
         ("in/x:0", np.dtype(np.float32), ("batch", 4)),
         ("k:0", np.dtype(np.int64), ()),
     ]
-    assert [p.dims for p in model.outputs] == [("batch", 4), ("kept_count",)]
+    assert [p.dims for p in model.outputs] == [("batch", 4), ("kept_count",), ("step_count",)]
     assert model.name == "hand"
     assert repr(model) == (
         "<Model 'hand': in/x:0: float32[batch, 4], k:0: int64[] "
-        "-> y:0: float32[batch, 4], kept:0: float32[kept_count]>"
+        "-> y:0: float32[batch, 4], kept:0: float32[kept_count], steps:0: int64[step_count]>"
     )
     assert model.threads == 2
 
@@ -79,9 +81,9 @@ def test_results_do_not_depend_on_threads(model: Model) -> None:
 
 def test_results_are_fresh_arrays(model: Model) -> None:
     x = _x(3)
-    first, _ = model(x, 1)
+    first = model(x, 1)[0]
     kept = first.copy()
-    second, _ = model(x + 1, 1)
+    second = model(x + 1, 1)[0]
     assert not np.shares_memory(first, second)
     np.testing.assert_array_equal(first, kept)
 
@@ -92,7 +94,7 @@ def test_inputs_by_name(model: Model) -> None:
     by_name = model(**{"k": 1, "in/x": x})[0]
     mixed = model(x, **{"k:0": 1})[0]
     results = model.run({"in/x:0": x, "k": 1})
-    assert list(results) == ["y:0", "kept:0"]
+    assert list(results) == ["y:0", "kept:0", "steps:0"]
     for found in (by_name, mixed, results["y:0"]):
         np.testing.assert_array_equal(found, by_position)
 
@@ -281,6 +283,15 @@ assert flowc_runtime.element_types.numpy_dtype("bf16") == numpy.uint16
     runtime = str(Path(flowc_runtime.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": runtime}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=60)
+
+
+def test_addresses_are_those_that_numpy_tells() -> None:
+    base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+    frozen = base.copy()
+    frozen.setflags(write=False)
+    arrays = [base, base[1:, ::-1], base.T, frozen, np.array(3.5), np.zeros((0, 4)), base.copy()]
+    for array in arrays:
+        assert data_address(array) == array.__array_interface__["data"][0]
 
 
 # -- element types -----------------------------------------------------------------------------

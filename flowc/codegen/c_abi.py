@@ -43,6 +43,7 @@ OK, BAD_ARGUMENT, INVALID, BAD_FILE, NO_MEMORY = 0, 2, 3, 4, 5
 MESSAGE_BYTES = 1024
 MOST_ELEMENTS = 1 << 47
 MOST_THREADS = 1024
+UNBOUNDED = -2
 
 _RUN = ir.FunctionType(I32, [PTR, PTR, PTR, PTR, I64, PTR])
 _SIZES = ir.FunctionType(VOID, [PTR, PTR])
@@ -70,6 +71,7 @@ EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
     "flowc_run": (I32, {"inputs": PTR, "input_dims": PTR, "outputs": PTR, "output_dims": PTR}),
     "flowc_set_threads": (I32, {"threads": I32}),
     "flowc_get_threads": (I32, {}),
+    "flowc_free": (VOID, {"memory": PTR}),
     "flowc_last_error": (PTR, {}),
 }
 
@@ -165,6 +167,10 @@ class _AbiEmitter:
             w.give(w.text("no memory for error messages"))
         found = w.call("pthread_getspecific", key)
         w.give(w.b.select(w.compare("!=", found, NULL), found, w.text("")))
+
+        w = self._export("flowc_free")
+        w.call("free", w.args[0])
+        w.give()
         return opened
 
     def _close_messages(self) -> ir.Function:
@@ -252,17 +258,18 @@ class _AbiEmitter:
     # -- sizes -------------------------------------------------------------------------------
 
     def _count_elements(self) -> None:
-        """Elements of a dense tensor; -1 when they are more than any machine holds."""
+        """Elements of a dense tensor; -1 when they are more than any machine holds, UNBOUNDED when
+        a dim is negative, which stands for one that only the run will know."""
         args = {"dims": PTR, "rank": I64}
         w = FunctionWriter(self.module, "flowc_abi_count", I64, args)
         dims, rank = w.args
-        with w.count(rank) as axis, w.when(w.compare("==", w.load(dims, axis), i64(0))):
-            w.give(i64(0))
+        for operator, answer in (("<", UNBOUNDED), ("==", 0)):
+            with w.count(rank) as axis, w.when(w.compare(operator, w.load(dims, axis), i64(0))):
+                w.give(i64(answer))
         total = w.variable(i64(1))
         with w.count(rank) as axis:
             dim = w.load(dims, axis)
-            too_many = w.compare(">", total.get(), w.b.sdiv(i64(MOST_ELEMENTS), dim))
-            with w.when(w.b.or_(w.compare("<", dim, i64(0)), too_many)):
+            with w.when(w.compare(">", total.get(), w.b.sdiv(i64(MOST_ELEMENTS), dim))):
                 w.give(i64(-1))
             total.set(w.b.mul(total.get(), dim))
         w.give(total.get())
@@ -445,15 +452,20 @@ class _AbiEmitter:
         w.give(i32(OK))
 
     def _check_port(self) -> None:
-        """Whether a buffer can be used: there, aligned, and of a size known before the run."""
+        """Whether a buffer can be used: there and aligned, or absent where the run makes it."""
         args = {"kind": PTR, "name": PTR, "address": PTR, "count": I64, "align": I64}
         w = FunctionWriter(self.module, "flowc_abi_check", I32, args)
         kind, name, address, count, align = w.args
-        with w.when(w.compare("<", count, i64(0))):
-            template = "%s '%s' has no bound on its size, or one beyond any memory"
+        with w.when(w.compare("==", count, i64(-1))):
+            template = "%s '%s' would have more elements than any memory holds"
             self._fail(w, BAD_ARGUMENT, template, kind, name)
         number = w.b.ptrtoint(address, I64)
         is_null = w.compare("==", number, i64(0))
+        with w.when(w.compare("==", count, i64(UNBOUNDED))):
+            with w.when(is_null):
+                w.give(i32(OK))
+            template = "%s '%s' has no bound on its size: pass NULL, and the run allocates it"
+            self._fail(w, BAD_ARGUMENT, template, kind, name)
         with w.when(w.b.and_(is_null, w.compare("!=", count, i64(0)))):
             self._fail(w, BAD_ARGUMENT, "%s '%s' is NULL", kind, name)
         rest = w.b.and_(number, w.b.sub(align, i64(1)))
@@ -475,11 +487,12 @@ class _AbiEmitter:
         """The message and code of a run that the program itself ended."""
         w = FunctionWriter(self.module, "flowc_abi_fail_run", I32, {"code": I32, "status": PTR})
         code, status = w.args
-        with w.when(w.compare("==", code, i32(NO_MEMORY))):
-            self._fail(w, NO_MEMORY, "no memory for the intermediate results of this run")
         row = w.load(status, i64(1))
         errors = self.model.errors
         with w.when(w.b.not_(w.b.icmp_unsigned("<", row, i64(len(errors))))):
+            with w.when(w.compare("==", code, i32(NO_MEMORY))):
+                template = "no memory for this run: %lld bytes could not be had"
+                self._fail(w, NO_MEMORY, template, w.load(status, i64(2)))
             self._fail(w, INVALID, "the run ended with the unknown error %lld", row)
         values = [w.load(status, i64(2 + n)) for n in range(3)]
         unknown = w.b.append_basic_block("unknown")
@@ -512,11 +525,12 @@ class _AbiEmitter:
             count = w.call("flowc_abi_count", found, i64(len(port.dims)))
             self._check(w, "input", index, inputs, count)
         self._output_sizes(w, "bounds", sizes, dims)
-        start = 0
+        start, counts = 0, []
         for index, port in enumerate(self.model.outputs):
             count = w.call("flowc_abi_count", w.element(dims, i64(start)), i64(len(port.dims)))
             self._check(w, "output", index, outputs, count)
             start += len(port.dims)
+            counts.append(count)
         status = w.block(64)
         for index in range(8):
             w.store(i64(0), status, i64(index))
@@ -524,6 +538,11 @@ class _AbiEmitter:
         program = declare(self.module, "flowc_program_run", _RUN)
         code = w.b.call(program, [inputs, outputs, sizes, weights, threads, status])
         with w.when(w.compare("!=", code, i32(OK))):
+            for index, port in enumerate(self.model.outputs):
+                if not port.is_static:
+                    with w.when(w.compare("==", counts[index], i64(UNBOUNDED))):
+                        w.call("free", w.load(outputs, i64(index), PTR))
+                        w.store(NULL, outputs, i64(index))
             w.give(w.call("flowc_abi_fail_run", code, status))
         with w.when(w.compare("==", output_dims, NULL)):
             w.give(i32(OK))

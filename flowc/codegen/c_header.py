@@ -84,9 +84,11 @@ int32_t flowc_output_dims_for(const int64_t *const *input_dims, int32_t output, 
 /* Runs the model. `inputs` and `outputs` hold one pointer each, to dense row-major elements aligned
  * to their size (8 bytes at most); each output has room for the dims that flowc_output_dims_for
  * tells. Outputs overlap neither inputs nor one another. `input_dims`: as above. `output_dims`:
- * NULL, or one array (or NULL) per output, which gets its dims. */
+ * NULL, or one array (or NULL) per output, which gets its dims. Where an output has a dim without
+ * bound, its pointer must be NULL, and the run sets it to memory that flowc_free gives back. */
 int32_t flowc_run(const void *const *inputs, const int64_t *const *input_dims,
-                  void *const *outputs, int64_t *const *output_dims);
+                  void **outputs, int64_t *const *output_dims);
+void flowc_free(void *memory);
 
 /* How many threads a run may use, 1 to 1024; 0: one per core the process may use. Results do not
  * depend on it. */

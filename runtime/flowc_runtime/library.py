@@ -47,6 +47,7 @@ def open_library(path: str) -> Any:
         "flowc_set_threads": (number, [number]),
         "flowc_output_dims_for": (number, [pointer, number, pointer]),
         "flowc_run": (number, [pointer] * 4),
+        "flowc_free": (None, [pointer]),
     }
     for name, (result, args) in signatures.items():
         function = getattr(library, name)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc_runtime.addresses import data_address
 from flowc_runtime.element_types import as_dense, numpy_dtype
 from flowc_runtime.errors import InvalidArgumentError, LoadError, ModelError, ResourceExhaustedError
 from flowc_runtime.library import open_library
@@ -23,7 +24,6 @@ from flowc_runtime.library import open_library
 KNOWN_SHAPES = 256
 _DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
 
-_BYTE: Any = ctypes.c_char
 
 _ERRORS: dict[int, type[ModelError]] = {
     2: InvalidArgumentError,
@@ -34,6 +34,7 @@ _ERRORS: dict[int, type[ModelError]] = {
 
 Array = np.ndarray[Any, Any]
 Shapes = tuple[tuple[int, ...], ...]
+Bounds = tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +50,22 @@ class Port:
 
 
 class _Frame:
-    """The tables of one call. Dims are written only when they changed since the last one."""
+    """The tables of one call, and their addresses as plain numbers. Dims are written only when they
+    changed since the last one."""
 
-    __slots__ = ("dims", "input_dims", "inputs", "output_dims", "outputs", "result_dims", "shapes")
+    __slots__ = (
+        "at_input_dims", "at_inputs", "at_output_dims", "at_outputs",
+        "dims", "inputs", "outputs", "result_dims", "shapes", "tables",
+    )  # fmt: skip
 
     def __init__(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
         self.inputs = (ctypes.c_void_p * len(inputs))()
         self.outputs = (ctypes.c_void_p * len(outputs))()
         self.dims = [(ctypes.c_int64 * len(p.dims))() for p in inputs]
         self.result_dims = [(ctypes.c_int64 * len(p.dims))() for p in outputs]
-        self.input_dims = _addresses(self.dims)
-        self.output_dims = _addresses(self.result_dims)
+        self.tables = _addresses(self.dims), _addresses(self.result_dims)
+        self.at_inputs, self.at_outputs = map(ctypes.addressof, (self.inputs, self.outputs))
+        self.at_input_dims, self.at_output_dims = map(ctypes.addressof, self.tables)
         self.shapes: Shapes | None = None
 
 
@@ -85,7 +91,7 @@ class Model:
         self._run = self._library.flowc_run
         self._input_places = _places(self.inputs)
         self._frames: list[_Frame] = []
-        self._output_shapes: dict[Shapes, Shapes] = {}
+        self._output_shapes: dict[Shapes, Bounds] = {}
         fixed = {d for p in self.inputs for d in p.dims if isinstance(d, str)}
         self._has_late_sizes = any(
             isinstance(d, str) and d not in fixed for p in self.outputs for d in p.dims
@@ -146,31 +152,44 @@ class Model:
                 dims[:] = shape
             frame.shapes = shapes
         for index, array in enumerate(arrays):
-            frame.inputs[index] = _address(array)
+            frame.inputs[index] = data_address(array)
         out_shapes = self._output_shapes.get(shapes) or self._find_shapes(frame, shapes)
-        results = [np.empty(s, p.dtype) for s, p in zip(out_shapes, self.outputs)]
+        results: list[Any] = [
+            None if shape is None else np.empty(shape, port.dtype)
+            for shape, port in zip(out_shapes, self.outputs)
+        ]
         for index, array in enumerate(results):
-            frame.outputs[index] = _address(array)
-        late = frame.output_dims if self._has_late_sizes else None
-        code = self._run(frame.inputs, frame.input_dims, frame.outputs, late)
+            frame.outputs[index] = None if array is None else data_address(array)
+        late = frame.at_output_dims if self._has_late_sizes else None
+        code = self._run(frame.at_inputs, frame.at_input_dims, frame.at_outputs, late)
         if code:
             raise _ERRORS.get(code, ModelError)(self._last_error())
         if late is not None:
-            results = [_cut(a, tuple(d)) for a, d in zip(results, frame.result_dims)]
+            for index, array in enumerate(results):
+                shape = tuple(frame.result_dims[index])
+                if array is None:
+                    results[index] = self._adopt(frame.outputs[index], index, shape)
+                elif array.shape != shape:
+                    results[index] = _cut(array, shape)
         self._frames.append(frame)
         return results
 
-    def _find_shapes(self, frame: _Frame, shapes: Shapes) -> Shapes:
-        """Shapes of the outputs, or their upper bounds, for these shapes of the inputs."""
-        found: list[tuple[int, ...]] = []
+    def _adopt(self, address: int, index: int, shape: tuple[int, ...]) -> Array:
+        """An array of the output that the run allocated, whose memory is given back."""
+        array = np.empty(shape, self.outputs[index].dtype)
+        ctypes.memmove(data_address(array), address, array.nbytes)
+        self._library.flowc_free(address)
+        return array
+
+    def _find_shapes(self, frame: _Frame, shapes: Shapes) -> Bounds:
+        """Shapes of the outputs, or their upper bounds, for these shapes of the inputs; None for an
+        output without bound."""
+        found: list[tuple[int, ...] | None] = []
         for index, dims in enumerate(frame.result_dims):
-            code = self._library.flowc_output_dims_for(frame.input_dims, index, dims)
+            code = self._library.flowc_output_dims_for(frame.at_input_dims, index, dims)
             if code:
                 raise _ERRORS.get(code, ModelError)(self._last_error())
-            if -1 in dims:
-                name = self.outputs[index].name
-                raise InvalidArgumentError(f"the size of output {name!r} has no upper bound")
-            found.append(tuple(dims))
+            found.append(None if -1 in dims else tuple(dims))
         if len(self._output_shapes) >= KNOWN_SHAPES:
             self._output_shapes.clear()
         self._output_shapes[shapes] = tuple(found)
@@ -197,13 +216,6 @@ def _is_ready(value: Any, port: Port) -> bool:
     )
 
 
-def _address(array: Array) -> int:
-    try:
-        return ctypes.addressof(_BYTE.from_buffer(array))
-    except (TypeError, ValueError, BufferError):  # read-only, empty, or of a dtype with no buffer
-        return array.__array_interface__["data"][0]
-
-
 def _convert(value: Any, port: Port) -> Array:
     try:
         array = as_dense(value, port.dtype)
@@ -219,8 +231,6 @@ def _convert(value: Any, port: Port) -> Array:
 
 def _cut(array: Array, shape: tuple[int, ...]) -> Array:
     """The leading elements as an array of the real shape, of which `array` was the upper bound."""
-    if array.shape == shape:
-        return array
     return array.reshape(-1)[: int(np.prod(shape, dtype=np.int64))].reshape(shape).copy()
 
 

@@ -41,6 +41,7 @@ static __typeof__(&flowc_output_dims_for) output_dims_for;
 static __typeof__(&flowc_run) run;
 static __typeof__(&flowc_set_threads) set_threads;
 static __typeof__(&flowc_get_threads) get_threads;
+static __typeof__(&flowc_free) give_back;
 static __typeof__(&flowc_last_error) last_error;
 
 static void *library;
@@ -67,6 +68,7 @@ static void open_library(const char *path) {
   FIND(output_count); FIND(output_name); FIND(output_dtype); FIND(output_rank);
   FIND(output_dims); FIND(output_dim_name);
   FIND(output_dims_for); FIND(run); FIND(set_threads); FIND(get_threads); FIND(last_error);
+  find("flowc_free", &give_back);
 }
 
 static int says(const char *part) { return strstr(last_error(), part) != NULL; }
@@ -105,9 +107,13 @@ static void check_wrong_arguments(void) {
   int64_t k = 1, rows[2] = {3, 4}, wrong[2] = {3, 5}, negative[2] = {-3, 4};
   int64_t huge[2] = {INT64_MAX / 2, 4}, none[2] = {0, 4}, found[2];
   const void *inputs[2] = {x, &k};
-  void *outputs[2] = {y, kept};
+  void *outputs[3] = {y, kept, NULL};
   const int64_t *dims[2] = {rows, NULL};
-  CHECK(run(inputs, dims, outputs, NULL) == FLOWC_OK);
+  CHECK(run(inputs, dims, outputs, NULL) == FLOWC_OK && *(int64_t *)outputs[2] == 0);
+  CHECK(run(inputs, dims, outputs, NULL) == FLOWC_BAD_ARGUMENT && says("'steps:0' has no bound"));
+  give_back(outputs[2]);
+  give_back(NULL);
+  outputs[2] = NULL;
   CHECK(run(NULL, dims, outputs, NULL) == FLOWC_BAD_ARGUMENT && says("inputs is NULL"));
   CHECK(run(inputs, dims, NULL, NULL) == FLOWC_BAD_ARGUMENT && says("outputs is NULL"));
   CHECK(run(inputs, NULL, outputs, NULL) == FLOWC_BAD_ARGUMENT && says("in/x:0"));
@@ -131,11 +137,14 @@ static void check_wrong_arguments(void) {
   dims[0] = none;
   inputs[0] = outputs[0] = NULL;
   CHECK(run(inputs, dims, outputs, NULL) == FLOWC_OK);
+  give_back(outputs[2]);
+  outputs[2] = NULL;
   CHECK(output_dims_for(dims, 1, found) == FLOWC_OK && found[0] == 0);
   dims[0] = rows;
   CHECK(output_dims_for(dims, 0, found) == FLOWC_OK && found[0] == 3 && found[1] == 4);
   CHECK(output_dims_for(dims, 1, found) == FLOWC_OK && found[0] == 12);
-  CHECK(output_dims_for(dims, 2, found) == FLOWC_BAD_ARGUMENT && says("no output 2"));
+  CHECK(output_dims_for(dims, 2, found) == FLOWC_OK && found[0] == -1);
+  CHECK(output_dims_for(dims, 3, found) == FLOWC_BAD_ARGUMENT && says("no output 3"));
   CHECK(output_dims_for(dims, 0, NULL) == FLOWC_BAD_ARGUMENT);
   CHECK(output_dims_for(NULL, 0, found) == FLOWC_BAD_ARGUMENT);
   inputs[0] = x;
@@ -146,6 +155,7 @@ static void check_wrong_arguments(void) {
   CHECK(says("k = -7 is not in [0, 100%) (node 'top/K')"));
   k = 11;
   CHECK(run(inputs, dims, outputs, NULL) == FLOWC_NO_MEMORY && says("bytes asked for"));
+  CHECK(outputs[2] == NULL); /* what a failed run had allocated is given back */
 }
 
 /* y = x * w + sum(x), w = 1 2 3 4, in the order of additions of the model. */
@@ -153,11 +163,11 @@ static int check_once(int64_t batch, unsigned *seed) {
   size_t total = (size_t)batch * 4;
   float *x = malloc(total * 4 + 4), *y = malloc(total * 4 + 4), *kept = malloc(total * 4 + 4);
   for (size_t i = 0; i < total; i++) x[i] = (float)(rand_r(seed) % 2001 - 1000) / 64;
-  int64_t k = 0, dims[2] = {batch, 4}, y_dims[2] = {-1, -1}, kept_dims[1] = {-1};
+  int64_t k = rand_r(seed) % 5, dims[2] = {batch, 4}, step_dims[1] = {-1}, y_dims[2] = {-1, -1}, kept_dims[1] = {-1};
   const void *inputs[2] = {x, &k};
   const int64_t *all_dims[2] = {dims, NULL};
-  void *outputs[2] = {y, kept};
-  int64_t *found[2] = {y_dims, kept_dims};
+  void *outputs[3] = {y, kept, NULL};
+  int64_t *found[3] = {y_dims, kept_dims, step_dims};
   int ok = run(inputs, all_dims, outputs, found) == FLOWC_OK;
   int64_t count = 0;
   for (int64_t row = 0; ok && row < batch; row++) {
@@ -170,6 +180,8 @@ static int check_once(int64_t batch, unsigned *seed) {
     }
   }
   ok = ok && y_dims[0] == batch && y_dims[1] == 4 && kept_dims[0] == count;
+  ok = ok && step_dims[0] == k && (k == 0 || ((int64_t *)outputs[2])[k - 1] == k - 1);
+  give_back(outputs[2]);
   free(x);
   free(y);
   free(kept);
@@ -181,7 +193,7 @@ static void *work(void *number) {
   int64_t k = -(int64_t)(size_t)number - 1, dims[2] = {0, 4};
   const void *inputs[2] = {&k, &k};
   const int64_t *all_dims[2] = {dims, NULL};
-  void *outputs[2] = {NULL, NULL};
+  void *outputs[3] = {NULL, NULL, NULL};
   char expected[32];
   snprintf(expected, sizeof expected, "k = %lld is", (long long)k);
   for (int i = 0; i < 250; i++) {
