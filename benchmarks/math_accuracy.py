@@ -3,7 +3,7 @@
     python benchmarks/math_accuracy.py [--all] [--cpu x86-64-v2] [--samples N] [NAME...]
 
 Unary f32 functions are tried at `--samples` bit patterns, spread evenly over all 2**32, or with
-`--all` at every one (about half an hour a function: the references are slow). Others get random
+`--all` at every one (about twenty minutes a function: the references are slow). Others get random
 bit patterns. Ends with status 1 if a bound is broken.
 """
 
@@ -64,7 +64,7 @@ def measure(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", help="functions such as exp_f32; all by default")
     parser.add_argument("--all", action="store_true", help="every f32 bit pattern")
     parser.add_argument("--cpu", help="an LLVM processor name; this machine's by default")

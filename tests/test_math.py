@@ -297,7 +297,8 @@ def test_module_is_self_contained_and_repeatable() -> None:
 
 def test_compiled_code_calls_nothing_outside(loops_without_fma: CompiledLoops) -> None:
     code = ELFFile(io.BytesIO(loops_without_fma.object()))
-    symbols = code.get_section_by_name(".symtab").iter_symbols()
+    table: Any = code.get_section_by_name(".symtab")
+    symbols = table.iter_symbols()
     assert [s.name for s in symbols if s["st_shndx"] == "SHN_UNDEF"] == [""]
 
 

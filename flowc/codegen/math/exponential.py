@@ -83,7 +83,7 @@ def exp_of_sum(e: Emitter, x: Value, low: Value | None = None, *, negative: bool
     `low` is what rounding took from x, at most an ulp or so.
     """
     f, c = x.format, _EXP[x.format]
-    tiny = x < c.tiny
+    tiny, vanishes = x < c.tiny, x < c.low
     x = e.at_least(x, c.low)
     if not negative:
         x = e.at_most(x, c.high)
@@ -95,7 +95,9 @@ def exp_of_sum(e: Emitter, x: Value, low: Value | None = None, *, negative: bool
     y = _exp_minus_1(e, r) + 1.0
     lifted = e.select(tiny, e.constant(f.bits, c.lift << f.mantissa), 0)
     scale = ((n << f.mantissa) + lifted).as_float()
-    return y * scale * e.select(tiny, e.like(x, 2.0 ** (halved - c.lift)), 2.0**halved)
+    factor = e.select(tiny, e.like(x, 2.0 ** (halved - c.lift)), 2.0**halved)
+    # Far below, as in a masked softmax, times 0: an underflow costs a hundred cycles.
+    return y * scale * e.select(vanishes, e.like(x, 0.0), factor)
 
 
 @define("exp")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 
@@ -72,13 +72,13 @@ class Value:
 
     __slots__ = ("emitter", "ir")
 
-    def __init__(self, emitter: Emitter, value: ir.Value) -> None:
+    def __init__(self, emitter: Emitter, value: Any) -> None:
         self.emitter = emitter
         self.ir = value
 
     @property
-    def type(self) -> ir.Type:
-        return self.ir.type  # type: ignore[attr-defined]
+    def type(self) -> Any:
+        return self.ir.type
 
     @property
     def is_float(self) -> bool:
@@ -211,7 +211,8 @@ class Emitter:
     ) -> None:
         self.function = function
         self.module: ir.Module = function.module
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        # llvmlite's methods are decorated in a way that hides their types.
+        self.builder: Any = ir.IRBuilder(function.append_basic_block("entry"))
         self.dtype = dtype
         self._callee = callee
 
@@ -279,10 +280,10 @@ class Emitter:
         return self._float_intrinsic("rint", x)
 
     def population_count(self, x: Value) -> Value:
-        return self._intrinsic(f"llvm.ctpop.i{x.type.width}", x)  # type: ignore[attr-defined]
+        return self._intrinsic(f"llvm.ctpop.i{x.type.width}", x)
 
     def count_leading_zeros(self, x: Value) -> Value:
-        width = x.type.width  # type: ignore[attr-defined]
+        width = x.type.width
         return self._intrinsic(f"llvm.ctlz.i{width}", x, self.constant(I1, 0))
 
     def select(self, condition: Value, then: Value | Number, other: Value | Number) -> Value:
@@ -332,7 +333,7 @@ class Emitter:
 
     def resize(self, x: Value, width: int, *, signed: bool = False) -> Value:
         """An integer, truncated or extended to `width` bits."""
-        kind, old = ir.IntType(width), x.type.width  # type: ignore[attr-defined]
+        kind, old = ir.IntType(width), x.type.width
         if old == width:
             return x
         if old > width:
@@ -348,7 +349,7 @@ class Emitter:
         users of `name`."""
         element = ir.IntType(64) if isinstance(values[0], int) else F64
         kind = ir.ArrayType(element, len(values))
-        data = self.module.globals.get(name)
+        data: Any = self.module.globals.get(name)
         if data is None:
             data = ir.GlobalVariable(self.module, kind, name)
             data.linkage = "linkonce_odr hidden"
