@@ -76,6 +76,7 @@ def _size_sources(node: Node, definitions: dict[str, Node]) -> set[Node]:
     names: set[str] = set()
     dims = [d for t in node.types for d in t.dims]
     dims += [d for d in node.attrs.get("dims", ()) if not isinstance(d, int)]
+    dims += [bound for _, bound in node.sizes if bound is not None]
     for dim in dims:
         names.update(symbols_of(dim))
     return {definitions[n] for n in names if n in definitions}

@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, as_dim, minimum
+from flowc.ir.dims import Dim, Expr, as_dim, minimum
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -40,10 +40,23 @@ def _infer_kept(c: Inference, padded: bool) -> Dim:
     for i in range(2, len(c.inputs)):
         if c.rank(i) != 0:
             raise c.fail("max_output_size and thresholds must be 0-D")
-    limit = as_dim(c.need(2).reshape(-1)[0])
-    if isinstance(limit, int) and limit < 0:
+    known = _known_limit(c)
+    if known is not None and known < 0:
         raise c.fail("output size must be non-negative")
-    return limit if padded else c.fresh("selected", minimum(limit, count))
+    return as_dim(c.need(2).reshape(-1)[0]) if padded else c.fresh("selected", _most_kept(c))
+
+
+def _known_limit(c: Inference) -> int | None:
+    """max_output_size, where it is a number already."""
+    content = c.content(2)
+    found = None if content is None else content.reshape(-1)[0]
+    return None if found is None or isinstance(found, Expr) else int(found)
+
+
+def _most_kept(c: Inference) -> Dim:
+    """A bound that needs nothing of the run: never more than there are boxes."""
+    known, count = _known_limit(c), c.dims(0)[0]
+    return count if known is None else minimum(known, count)
 
 
 def _infer_indices(c: Inference) -> Dims:
@@ -62,14 +75,12 @@ def _infer_v5(c: Inference) -> list[Dims]:
 # -- lowering
 
 
-def _lower_v5(node: Node) -> Lowering:
-    if not node.attrs["pad_to_max_output_size"]:
-        return Decompose(_cut_v5)
+def _suppression(node: Node) -> Native:
+    """The kernel, on outputs as long as the node's first."""
     count = node.inputs[0].dims[0]
-    (capacity,) = node.outputs[0].dims
     return Native(
         kernels.non_max_suppression,
-        arguments=(count, minimum(capacity, count), capacity),
+        arguments=(count, node.outputs[0].dims[0]),
         scratch=count * 12 + 4,  # never 0, which would take the parameter away
         errors=(
             "iou_threshold must be in [0, 1]",
@@ -80,15 +91,12 @@ def _lower_v5(node: Node) -> Lowering:
     )
 
 
+def _lower_v5(node: Node) -> Lowering:
+    return _suppression(node) if node.attrs["pad_to_max_output_size"] else Decompose(_cut_v5)
+
+
 def _cut_v5(b: Builder, node: Node) -> list[Value]:
-    boxes, scores, limit, *rest = node.inputs
-    known = b.content(limit)
-    assert known is not None, "inference read max_output_size"
-    # No more can be kept than there are boxes, and the buffer need not be longer.
-    most = minimum(as_dim(known.reshape(-1)[0]), boxes.dims[0])
-    short = b.reshape(b.sizes((most,)), ())
-    attrs = dict(node.attrs) | {"pad_to_max_output_size": True}
-    kept, kept_scores, valid = b.emit(node.op, (boxes, scores, short, *rest), attrs).outputs
+    kept, kept_scores, valid = b.select_boxes(*node.inputs)
     cut, cut_scores = b.cut_to_valid(kept, kept_scores, valid)
     return [cut, cut_scores, valid]
 
@@ -181,6 +189,18 @@ def _v5_reference(
     ]
 
 
+def _select_reference(
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    limit: np.ndarray,
+    iou: np.ndarray,
+    threshold: np.ndarray,
+    sigma: np.ndarray,
+) -> list[np.ndarray]:
+    most = np.minimum(limit, len(boxes))
+    return _v5_reference(boxes, scores, most, iou, threshold, sigma, pad_to_max_output_size=True)
+
+
 def _v4_reference(
     boxes: np.ndarray,
     scores: np.ndarray,
@@ -216,6 +236,19 @@ def _v2_reference(
 
 
 # -- records
+
+select_boxes = define(
+    Op(
+        "select_boxes",
+        "_SelectBoxes(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
+        f"score_threshold: T, soft_nms_sigma: T; {TYPES})"
+        " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
+        infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
+        lowering=_suppression,
+        reference=_select_reference,
+        examples=("f32[12,4]~prob f32[12]~prob i32[]=20 f32[]=0.3 f32[]=0.1 f32[]=0",),
+    )
+)
 
 cut_to_valid = define(
     Op(

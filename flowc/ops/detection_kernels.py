@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def non_max_suppression(
-    boxes: Any, scores: Any, _size: Any, iou_threshold: Any, score_threshold: Any, sigma: Any,
+    boxes: Any, scores: Any, wanted: Any, iou_threshold: Any, score_threshold: Any, sigma: Any,
     kept: Any, kept_scores: Any, valid: Any, scratch: Any, status: Any,
-    count: int, limit: int, capacity: int, begin: int, end: int,
+    count: int, capacity: int, begin: int, end: int,
 ) -> None:  # fmt: skip
     """Candidates wait in a heap, best at the root; one is weighed only against the boxes kept since
     it was last weighed. With sigma > 0 overlap lowers a score instead of removing the box.
@@ -30,7 +30,7 @@ def non_max_suppression(
     if not (iou_threshold[0] >= f32(0) and iou_threshold[0] <= f32(1)):
         status[0] = 1
         return
-    if capacity < 0:
+    if wanted[0] < 0:
         status[0] = 2
         return
     if not (sigma[0] >= f32(0)):
@@ -49,6 +49,8 @@ def non_max_suppression(
             size += 1
     soft = sigma[0] > f32(0)
     scale = f32(-0.5) / sigma[0] if soft else f32(0)
+    limit = count if count < wanted[0] else i64(wanted[0])
+    limit = capacity if capacity < limit else limit
     found = 0
     build = size // 2
     while build > 0 or (found < limit and size > 0):
