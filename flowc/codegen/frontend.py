@@ -16,8 +16,10 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import compiler, registry, types
+from numba.core import compiler, types
 from numba.core.codegen import CPUCodeLibrary
+from numba.core.cpu import CPUContext
+from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
 from flowc.codegen import math as vector_math
@@ -183,6 +185,20 @@ def base_globals() -> dict[str, Any]:
     return found
 
 
+class _KernelTyping(Context):
+    """Typing rules for scalars and pointers only: without those of NumPy and the containers, calls
+    resolve several times as fast."""
+
+    def load_additional_registries(self) -> None:
+        return
+
+
+@cache
+def _contexts() -> tuple[Context, CPUContext]:
+    typing_context = _KernelTyping()
+    return typing_context, CPUContext(typing_context, "cpu")
+
+
 def kernel_text(kernel: Kernel) -> str:
     """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
     function = _python_function(kernel)
@@ -195,13 +211,12 @@ def kernel_text(kernel: Kernel) -> str:
     flags.nrt = False
     flags.error_model = "numpy"
     flags.noalias = True
-    target = registry.cpu_target
-    context = target.target_context
+    typing_context, context = _contexts()
     library = _CaptureLibrary(context.codegen(), kernel.key)
     try:
         with _without_debug_names():
             result = compiler.compile_extra(
-                target.typing_context, context, function, tuple(arguments), types.void, flags, {},
+                typing_context, context, function, tuple(arguments), types.void, flags, {},
                 library=library,
             )  # fmt: skip
     except numba.core.errors.NumbaError as error:
@@ -280,7 +295,7 @@ def _wrapper(kernel: Kernel) -> str:
 
 def _llvm_element(dtype: DType | str) -> ir.Type:
     numba_kind = numba_type(dtype)
-    return registry.cpu_target.target_context.get_data_type(numba_kind)
+    return _contexts()[1].get_data_type(numba_kind)
 
 
 def module_texts(kernels: Sequence[Kernel]) -> dict[str, str]:
