@@ -25,6 +25,7 @@ from flowc.ir.dims import symbol
 from flowc.ir.lowering import Convolution, MatMul, Native
 from flowc.ir.op import call_reference, op_named
 from flowc.ir.types import tensor_type
+from flowc.ops.normalization import normalize_arrays
 
 NAN, INF = np.nan, np.inf
 F32_MAX = np.finfo(np.float32).max
@@ -341,6 +342,25 @@ def test_batch_norm_of_other_channels() -> None:
         infer("fused_batch_norm", ("f32", (1, 2, 2, 2)), *[("f32", (3,))] * 4)
 
 
+@pytest.mark.parametrize(("data_format", "training"), [("NHWC", True), ("NCHW", False)])
+def test_batch_norm_gradient(data_format: str, training: bool) -> None:
+    rng = np.random.default_rng(17)
+    channels = 3 if data_format == "NHWC" else 2
+    arrays = [rng.uniform(0.2, 1.2, s) for s in ((2, 2, 1, 3), *[(channels,)] * 4)]
+    attrs = {"epsilon": 0.01, "data_format": data_format, "is_training": training}
+    dy = rng.uniform(0.5, 1.5, arrays[0].shape)
+
+    def loss() -> float:
+        return float(np.sum(normalize_arrays(*arrays, exponential_avg_factor=1.0, **attrs)[0] * dy))
+
+    saved = normalize_arrays(*arrays, exponential_avg_factor=1.0, **attrs)[3:]
+    backward = op_named("fused_batch_norm_grad_v1").reference
+    assert backward is not None
+    gradients = backward(dy, arrays[0], arrays[1], *saved, **attrs)
+    for array, gradient in zip(arrays[:3], gradients):
+        np.testing.assert_allclose(gradient, _slopes(loss, array), rtol=1e-5, atol=1e-7)
+
+
 # -- products of matrices
 
 
@@ -608,15 +628,21 @@ def test_gradients(
         return float(np.sum(found[0] * dy))
 
     for array, gradient in zip(arrays, gradients):
-        expected = np.empty(array.shape)
-        for at in np.ndindex(*array.shape):
-            kept, step = array[at], 1e-5
-            array[at] = kept + step
-            above = loss()
-            array[at] = kept - step
-            expected[at] = (above - loss()) / (2 * step)
-            array[at] = kept
+        expected = _slopes(loss, array)
         np.testing.assert_allclose(values[gradient], expected, rtol=1e-5, atol=1e-7)
+
+
+def _slopes(loss: Callable[[], float], array: np.ndarray) -> np.ndarray:
+    """The change of the loss with each element of an array that it reads."""
+    found = np.empty(array.shape)
+    for at in np.ndindex(*array.shape):
+        kept, step = array[at], 1e-5
+        array[at] = kept + step
+        above = loss()
+        array[at] = kept - step
+        found[at] = (above - loss()) / (2 * step)
+        array[at] = kept
+    return found
 
 
 def _evaluate(b: Builder) -> dict[Value, np.ndarray]:

@@ -34,7 +34,7 @@ def _infer_arg(c: Inference) -> Dims:
 
 
 # Set for each dtype through `Native.constants`: what an element must beat to be chosen at all.
-LIMIT: float = 0.0
+LIMIT: Any = 0.0
 
 
 def arg_max_kernel(x, axis, output, count, inner, begin, end):
@@ -69,15 +69,22 @@ def arg_min_kernel(x, axis, output, count, inner, begin, end):
         output[position] = chosen
 
 
+def _as_carried(limit: Any, dtype: DType) -> np.generic:
+    """A limit in the dtype that a kernel sees: halves come as f32, bools as u8."""
+    if dtype.numpy in HALVES:
+        return np.float32(limit)
+    return np.uint8(limit) if dtype.kind == "bool" else dtype.numpy.type(limit)
+
+
 def _lower_arg(kernel: Callable[..., None], limit: Callable[[DType], Any]) -> Any:
     def lower(node: Node) -> Native:
         (axis,) = constant_axes(node)
-        dims = node.inputs[0].dims
+        dtype, dims = node.inputs[0].type.dtype, node.inputs[0].dims
         return Native(
             kernel,
             arguments=(dims[axis], product(dims[axis + 1 :])),
             parallel=node.output.type.size,
-            constants={"LIMIT": limit(node.inputs[0].type.dtype)},
+            constants={"LIMIT": _as_carried(limit(dtype), dtype)},
         )
 
     return lower

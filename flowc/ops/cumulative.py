@@ -7,7 +7,7 @@ results do not depend on how work is shared out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,7 @@ def _infer(c: Inference) -> Dims:
 # Set through `Native.constants`.
 EXCLUSIVE = False
 REVERSE = False
+NOTHING: Any = -np.inf  # the log of a sum of nothing, in the kernel's dtype
 
 
 def cumsum_kernel(x, axis, out, count, inner, begin, end):
@@ -48,15 +49,21 @@ def cumsum_kernel(x, axis, out, count, inner, begin, end):
     column = begin
     while column < end:
         start = column // inner * count * inner + column % inner
-        width = min(inner - column % inner, end - column)
+        width = inner - column % inner
+        if width > end - column:
+            width = end - column
         for step in range(count):
             at = start + (count - 1 - step if REVERSE else step) * inner
             before = at + inner if REVERSE else at - inner
             for j in range(width):
-                if EXCLUSIVE:
-                    out[at + j] = 0 if step == 0 else out[before + j] + x[before + j]
+                if step == 0 and EXCLUSIVE:
+                    out[at + j] = 0
+                elif step == 0:
+                    out[at + j] = x[at + j]
+                elif EXCLUSIVE:
+                    out[at + j] = out[before + j] + x[before + j]
                 else:
-                    out[at + j] = x[at + j] if step == 0 else out[before + j] + x[at + j]
+                    out[at + j] = out[before + j] + x[at + j]
         column += width
 
 
@@ -65,23 +72,34 @@ def cumprod_kernel(x, axis, out, count, inner, begin, end):
     column = begin
     while column < end:
         start = column // inner * count * inner + column % inner
-        width = min(inner - column % inner, end - column)
+        width = inner - column % inner
+        if width > end - column:
+            width = end - column
         for step in range(count):
             at = start + (count - 1 - step if REVERSE else step) * inner
             before = at + inner if REVERSE else at - inner
             for j in range(width):
-                if EXCLUSIVE:
-                    out[at + j] = 1 if step == 0 else out[before + j] * x[before + j]
+                if step == 0 and EXCLUSIVE:
+                    out[at + j] = 1
+                elif step == 0:
+                    out[at + j] = x[at + j]
+                elif EXCLUSIVE:
+                    out[at + j] = out[before + j] * x[before + j]
                 else:
-                    out[at + j] = x[at + j] if step == 0 else out[before + j] * x[at + j]
+                    out[at + j] = out[before + j] * x[at + j]
         column += width
 
 
 def _lower(kernel: Callable[..., None]) -> Callable[[Node], Native]:
-    return lambda node: _scan(node, kernel, ())
+    return lambda node: _scan(node, kernel)
 
 
-def _scan(node: Node, kernel: Callable[..., None], functions: tuple[str, ...]) -> Native:
+def _scan(
+    node: Node,
+    kernel: Callable[..., None],
+    functions: tuple[str, ...] = (),
+    constants: Mapping[str, Any] | None = None,
+) -> Native:
     axis = node.inputs[1].constant
     if axis is None:
         raise InvalidModelError(
@@ -99,7 +117,8 @@ def _scan(node: Node, kernel: Callable[..., None], functions: tuple[str, ...]) -
         constants={
             "EXCLUSIVE": bool(node.attrs["exclusive"]),
             "REVERSE": bool(node.attrs["reverse"]),
-        },
+        }
+        | dict(constants or {}),
         functions=functions,
     )
 
@@ -205,7 +224,7 @@ def logsumexp_f32_kernel(x, axis, out, count, inner, begin, end):
     """log of the running sum of exp over the columns [begin, end), without overflow."""
     for column in range(begin, end):
         start = column // inner * count * inner + column % inner
-        total = np.float32(-np.inf)
+        total = NOTHING
         for step in range(count):
             at = start + (count - 1 - step if REVERSE else step) * inner
             element = x[at]
@@ -213,7 +232,7 @@ def logsumexp_f32_kernel(x, axis, out, count, inner, begin, end):
                 out[at] = total
             large = element if total < element else total
             small = element if element < total else total
-            if large == -np.inf:
+            if large == NOTHING:
                 total = large
             else:
                 total = log1p_f32(exp_f32(small - large)) + large
@@ -225,7 +244,7 @@ def logsumexp_f64_kernel(x, axis, out, count, inner, begin, end):
     """As logsumexp_f32_kernel, for f64."""
     for column in range(begin, end):
         start = column // inner * count * inner + column % inner
-        total = -np.inf
+        total = NOTHING
         for step in range(count):
             at = start + (count - 1 - step if REVERSE else step) * inner
             element = x[at]
@@ -233,7 +252,7 @@ def logsumexp_f64_kernel(x, axis, out, count, inner, begin, end):
                 out[at] = total
             large = element if total < element else total
             small = element if element < total else total
-            if large == -np.inf:
+            if large == NOTHING:
                 total = large
             else:
                 total = log1p_f64(exp_f64(small - large)) + large
@@ -243,8 +262,10 @@ def logsumexp_f64_kernel(x, axis, out, count, inner, begin, end):
 
 def _lower_logsumexp(node: Node) -> Native:
     if node.inputs[0].type.dtype is dtypes.f64:
-        return _scan(node, logsumexp_f64_kernel, ("exp_f64", "log1p_f64"))
-    return _scan(node, logsumexp_f32_kernel, ("exp_f32", "log1p_f32"))
+        constants = {"NOTHING": np.float64(-np.inf)}
+        return _scan(node, logsumexp_f64_kernel, ("exp_f64", "log1p_f64"), constants)
+    constants = {"NOTHING": np.float32(-np.inf)}
+    return _scan(node, logsumexp_f32_kernel, ("exp_f32", "log1p_f32"), constants)
 
 
 def _log_add_exp(total: np.ndarray, element: np.ndarray) -> np.ndarray:

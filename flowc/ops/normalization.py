@@ -123,6 +123,16 @@ def _build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
     return *outputs, b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))
 
 
+def _batch_norm_gradient(b: Builder, node: Node, dy: Value, *_: Any) -> Sequence[Value | None]:
+    """The statistics' outputs feed moving averages, through which no gradient flows."""
+    x, scale, *_ = node.inputs
+    kept = {n: node.attrs[n] for n in ("epsilon", "data_format", "is_training")}
+    saved = node.outputs[3:]
+    grad = {5: b.fused_batch_norm_grad_v2, 6: b.fused_batch_norm_grad}[len(node.outputs)]
+    dx, dscale, doffset, *_ = grad(dy, x, scale, *saved, **kept)
+    return dx, dscale, doffset, None, None
+
+
 def normalize_arrays(
     x: np.ndarray,
     scale: np.ndarray,
@@ -233,6 +243,7 @@ fused_batch_norm_v1 = define(
         infer=infer_batch_norm,
         lowering=Decompose(_build_batch_norm),
         reference=normalize_arrays,
+        gradient=_batch_norm_gradient,
         examples=(*_INFERENCE, *_TRAINING),
     )
 )
@@ -243,6 +254,7 @@ fused_batch_norm_v2 = define(
         infer=infer_batch_norm,
         lowering=Decompose(_build_batch_norm),
         reference=normalize_arrays,
+        gradient=_batch_norm_gradient,
         examples=(*_INFERENCE, *_TRAINING),
     )
 )
@@ -253,6 +265,7 @@ fused_batch_norm = define(
         infer=infer_batch_norm,
         lowering=Decompose(_build_batch_norm),
         reference=_batch_norm_with_reserve,
+        gradient=_batch_norm_gradient,
         examples=(
             *_INFERENCE,
             *_TRAINING,
