@@ -19,6 +19,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import evaluate, symbol
 from flowc.ir.op import op_named
 from flowc.ir.types import tensor_type
+from flowc.ir.verifier import verify
 from flowc.ops.shapes import known_elements
 
 BATCH = symbol("batch")
@@ -175,6 +176,17 @@ def test_pad_with_run_time_value_and_roll_with_run_time_shift() -> None:
     axis = np.array([1], np.int32)
     (found,) = apply_op(op_named("roll"), [x, np.array([-4], np.int32), axis], constant=[2])
     np.testing.assert_array_equal(found, np.roll(x, -4, 1))
+
+
+def test_run_time_sizes_beside_constants_and_sizes() -> None:
+    s = Symbolic()
+    n = s.b.parameter("n", tensor_type("i32", ()))
+    y = s.b.reshape(s.x, s.b.pack(s.scalar(-1), n, s.element(0)))
+    (read,) = [node for node in s.b.nodes if node.op.name == "read_sizes"]
+    ((name, _),) = read.sizes
+    assert read.inputs == (n,)
+    assert y.dims[1:] == (symbol(name), BATCH)
+    verify(s.b.build([y]), "test")
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,14 @@ class Builder:
             return None
         if int(value.type.size) > SIZES_LIMIT:  # type: ignore[arg-type]
             return None
+        if "moves" in value.node.op.traits:
+            # Sizes and constants among its elements stay what they are (the -1 of a reshape too).
+            for operand in value.node.inputs:
+                if self.content(operand) is None:
+                    self._read_sizes(operand)
+            self._content[value] = content_of(value, self.content)
+            if self._content[value] is not None:
+                return self._content[value]
         self.note_sizes(self.emit(op_named("read_sizes"), (value,)))
         return self._content[value]
 

@@ -79,6 +79,7 @@ TRAITS = {
     "idempotent",  # f(f(x)) == f(x)
     "involution",  # f(f(x)) == x
     "identity",  # the output is input 0 (Identity, StopGradient, Snapshot...)
+    "moves",  # every element of its output is an element of its inputs (Pack, Reshape...)
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
     "random",  # draws from a stream: never merged or folded
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)

@@ -18,7 +18,7 @@ from flowc.ir.types import Dims
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
-IDENTITY = frozenset({"identity", "idempotent"})
+IDENTITY = frozenset({"identity", "idempotent", "moves"})
 STATIC = frozenset({"no_fold"})
 
 

@@ -247,6 +247,7 @@ concat = define(
             "f32[1,2,2] f32[3,2,2] i32[]=-3",
             "f32[2,0] f32[2,0] i32[]=0",
         ),
+        traits=frozenset({"moves"}),
         content=True,
     )
 )
@@ -259,6 +260,7 @@ concat_v1 = define(
         reference=lambda concat_dim, values: _concat(values, concat_dim),
         lowering=Decompose(lambda b, node: b.concat(*node.inputs[1:], node.inputs[0])),
         examples=("i32[]=1 T[2,3] T[2,1]", "i32[]=-1 f32[2] f32[0]"),
+        traits=frozenset({"moves"}),
         content=True,
     )
 )
@@ -274,6 +276,7 @@ pack = define(
             b.unpack(dy, num=len(node.inputs), axis=node.attrs["axis"])
         ),
         examples=("T[2,3] T[2,3]; axis=1", "f32[] f32[] f32[]", "f32[2]; axis=-1", "f32[0] f32[0]"),
+        traits=frozenset({"moves"}),
         content=True,
     )
 )

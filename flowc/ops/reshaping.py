@@ -223,6 +223,7 @@ reshape = define(
             "f32[1] i32[0]",
             "f32[] i32[2]=[1,-1]",
         ),
+        traits=frozenset({"moves"}),
         content=True,
     )
 )
@@ -242,6 +243,7 @@ squeeze = define(
             "f32[1,0]",
             "f32[]",
         ),
+        traits=frozenset({"moves"}),
         content=True,
     )
 )
@@ -255,6 +257,7 @@ expand_dims = define(
         lowering=Decompose(_reshape_to_output),
         gradient=_reshape_back,
         examples=("T[2,3] i32[]=1", "f32[2,3] i64[]=-1", "f32[] i32[1]=[0]", "f32[0] i32[]=-2"),
+        traits=frozenset({"moves"}),
         content=True,
     )
 )
