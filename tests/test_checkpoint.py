@@ -12,10 +12,10 @@ import pytest
 from flowc import dtypes
 from flowc.errors import DataLossError, FlowcError, NotFoundError
 from flowc.importer import CheckpointReader, find_checkpoint, latest_checkpoint
-from flowc.importer.checkpoint.slices import resolve, slice_key
+from flowc.importer.checkpoint.slices import cover, resolve, slice_key
 from flowc.importer.checkpoint.snappy import decompress
 from flowc.importer.checkpoint.table import MAGIC, masked_crc
-from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
+from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
 
 DATA = Path(__file__).parent / "data" / "import"
 TF1 = DATA / "tf1"
@@ -69,7 +69,7 @@ def write_bundle(
 ) -> str:
     header = header or BundleHeaderProto(num_shards=1)
     pairs = [(b"", header.SerializeToString())]
-    pairs += sorted((k.encode(), e.SerializeToString()) for k, e in entries.items())
+    pairs += sorted((k.encode("latin-1"), e.SerializeToString()) for k, e in entries.items())
     Path(f"{prefix}.index").write_bytes(table(pairs, compress))
     Path(f"{prefix}.data-00000-of-00001").write_bytes(data)
     return str(prefix)
@@ -106,6 +106,28 @@ def test_v1_values_are_those_of_tensorflow() -> None:
     for name in ("dense/w", "dense/b", "emb", "step", "halves"):
         assert np.array_equal(reader.read(name), values[name]), name
     assert reader.read("words").tolist() == values["words"].tolist()
+
+
+def test_v1_in_several_files(tmp_path: Path) -> None:
+    for i, rows in enumerate(((0, 2), (2, 1))):
+        meta, data = SavedTensorSlices(), SavedTensorSlices()
+        tensor = meta.meta.tensor.add(name="t", type=1)
+        for size in (3, 2):
+            tensor.shape.dim.add(size=size)
+        extents = (rows, (0, -1))
+        tensor.slice.add().extent.add(start=rows[0], length=rows[1])
+        tensor.slice[0].extent.add()
+        data.data.data.float_val.extend(range(10 * i, 10 * i + 2 * rows[1]))
+        pairs = [
+            (b"", meta.SerializeToString()),
+            (slice_key("t", extents), data.SerializeToString()),
+        ]
+        (tmp_path / f"c-{i:05d}-of-00002").write_bytes(table(pairs))
+    for named in ("c", "c-?????-of-00002"):
+        assert CheckpointReader(tmp_path / named).read("t").tolist() == [[0, 1], [2, 3], [10, 11]]
+    (tmp_path / "c-00001-of-00002").unlink()
+    with pytest.raises(DataLossError, match="do not make it whole"):
+        CheckpointReader(tmp_path / "c").read("t")
 
 
 def test_numbers_are_views_of_the_file(tmp_path: Path) -> None:
@@ -188,11 +210,27 @@ def test_shapes_that_are_none(tmp_path: Path, shape: list[int]) -> None:
         CheckpointReader(prefix)
 
 
+def test_slices_must_fill_a_tensor_once() -> None:
+    top, bottom = (slice(0, 2), slice(0, 3)), (slice(2, 4), slice(0, 3))
+    assert cover((4, 3), [top, bottom])
+    assert not cover((4, 3), [top])
+    assert not cover((4, 3), [top, top])
+    assert not cover((4, 3), [top, bottom, bottom])
+
+
 def test_slices_that_do_not_make_a_whole(tmp_path: Path) -> None:
     whole = entry(b"", [1 << 30, 64])
     whole.slices.add().extent.add(start=0, length=2)
     prefix = write_bundle(tmp_path / "m", {"a": whole}, b"x")
     with pytest.raises(DataLossError, match="missing"):
+        CheckpointReader(prefix).read("a")
+    part = entry(bytes(8), [2, 1])
+    whole = entry(b"", [4, 1])
+    whole.slices.add().extent.add(start=0, length=2)
+    whole.slices[0].extent.add()
+    key = slice_key("a", ((0, 2), (0, -1))).decode("latin-1")
+    prefix = write_bundle(tmp_path / "m", {"a": whole, key: part}, bytes(8))
+    with pytest.raises(DataLossError, match="do not make it whole"):
         CheckpointReader(prefix).read("a")
 
 
@@ -270,6 +308,11 @@ def test_where_a_checkpoint_is_looked_for(tmp_path: Path) -> None:
     assert latest_checkpoint(tmp_path) == prefix
     state.write_text('model_checkpoint_path: "gone"\n')
     assert latest_checkpoint(tmp_path) is None
+    outside = tmp_path / "inner"
+    outside.mkdir()
+    for named in ("../model", prefix):
+        (outside / "checkpoint").write_text(f'model_checkpoint_path: "{named}"\n')
+        assert latest_checkpoint(outside) is None
     state.write_text("model_checkpoint_path: ")
     with pytest.raises(FlowcError, match="no checkpoint state"):
         latest_checkpoint(tmp_path)

@@ -85,7 +85,7 @@ class Attrs(MutableMapping[str, Any]):
         return name in self._plain or name in self._encoded
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._encoded
+        yield from sorted(self._encoded)  # a message's map has no order of its own
         yield from (name for name in self._plain if name not in self._encoded)
 
     def __len__(self) -> int:

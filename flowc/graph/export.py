@@ -21,8 +21,6 @@ from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
 from flowc.proto.tensor_pb2 import VersionDef
 
-META_GRAPH_FIELDS_KEPT = ("meta_info_def", "saver_def", "asset_file_def", "object_graph_def")
-
 
 def tensor_name(tensor: Tensor) -> str:
     """A tensor as node inputs name it: output 0 by the operation's name alone."""
@@ -135,24 +133,37 @@ def _fill_body_node(proto: NodeDef, node: BodyNode, function: Function) -> None:
 
 def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
     """The MetaGraphDef of a graph: nodes, collections, signatures; for an imported graph also what
-    its file says of saver, assets and objects."""
+    else its file says (saver, assets, objects, fields that flowc does not know)."""
     meta = MetaGraphDef()
     source = getattr(graph.source, "meta_graph", None)
+    old: dict[str, CollectionDef] = {}
     if source is not None:
-        for field in META_GRAPH_FIELDS_KEPT:
-            if source.HasField(field) if field != "asset_file_def" else source.asset_file_def:
-                getattr(meta, field).MergeFrom(getattr(source, field))
+        meta.CopyFrom(source)
+        old = dict(source.collection_def)
+        meta.ClearField("collection_def")
+        meta.ClearField("signature_def")
     meta.graph_def.CopyFrom(graph_to_graph_def(graph))
     if source is None:
         ops = sorted({op.type for op in graph.get_operations()})
         meta.meta_info_def.stripped_op_list.op.extend(OpDef(name=name) for name in ops)
     for name in graph.get_all_collection_keys():
-        collection = _collection_def(graph.collections[name])
+        values = graph.collections[name]
+        unchanged = name in old and _unchanged(old[name], values)
+        collection = old[name] if unchanged else _collection_def(values)
         if collection is not None:
             meta.collection_def[name].CopyFrom(collection)
     for name, signature in graph.signatures.items():
         meta.signature_def[name].CopyFrom(_signature_def(signature))
     return meta
+
+
+def _unchanged(collection: CollectionDef, values: list[Any]) -> bool:
+    """Whether a collection still holds what its file says."""
+    kind = collection.WhichOneof("kind")
+    if kind is None:
+        return not values
+    plain = [v.name if isinstance(v, Tensor | Operation) else v for v in values]
+    return plain == list(getattr(collection, kind).value)
 
 
 def _collection_def(values: list[Any]) -> CollectionDef | None:
@@ -175,6 +186,8 @@ def _collection_def(values: list[Any]) -> CollectionDef | None:
 
 
 def _signature_def(signature: Signature) -> SignatureDef:
+    if signature.encoded is not None:
+        return signature.encoded
     found = SignatureDef(method_name=signature.method)
     for target, infos in ((found.inputs, signature.inputs), (found.outputs, signature.outputs)):
         for name, info in infos.items():

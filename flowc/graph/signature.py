@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from flowc.dtypes import DType
 from flowc.graph.shape import TensorShape
@@ -22,9 +23,11 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`method` is TensorFlow's method name, such as `tensorflow/serving/predict`."""
+    """`method` is TensorFlow's method name, such as `tensorflow/serving/predict`. `encoded`: the
+    signature as its file has it, for writing back."""
 
     inputs: dict[str, TensorInfo]
     outputs: dict[str, TensorInfo]
     method: str = ""
     defaults: dict[str, object] = field(default_factory=dict)
+    encoded: Any = field(default=None, compare=False, repr=False)

@@ -18,7 +18,7 @@ from flowc.importer.nodes import mapped_nodes, parse, parsed_nodes, split_graph_
 from flowc.importer.tensor_proto import decode_tensor, element_type
 from flowc.importer.wire import Region, parts, without_field
 from flowc.proto.graph_pb2 import GraphDef
-from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef
+from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
 
 GRAPH_FIELD = 2
@@ -68,17 +68,22 @@ def meta_graph_of_message(message: MetaGraphDef, where: str) -> tuple[Graph, Met
 
 def add_meta(graph: Graph, meta: MetaGraphDef, where: str) -> None:
     """Collections and signatures of `meta`, into `graph`."""
-    for name, collection in meta.collection_def.items():
+    for name, collection in sorted(meta.collection_def.items()):
         graph.collections[name] = _collection(graph, collection)
-    for name, signature in meta.signature_def.items():
-        at = f"{where}, signature {name!r}"
-        graph.signatures[name] = Signature(
-            {k: _tensor_info(v, f"{at}, input {k!r}") for k, v in signature.inputs.items()},
-            {k: _tensor_info(v, f"{at}, output {k!r}") for k, v in signature.outputs.items()},
-            signature.method_name,
-            {k: decode_tensor(v, f"{at}, default of {k!r}")
-             for k, v in signature.defaults.items()},
-        )  # fmt: skip
+    for name, signature in sorted(meta.signature_def.items()):
+        graph.signatures[name] = _signature(signature, f"{where}, signature {name!r}")
+
+
+def _signature(signature: SignatureDef, at: str) -> Signature:
+    inputs, outputs = sorted(signature.inputs.items()), sorted(signature.outputs.items())
+    defaults = sorted(signature.defaults.items())
+    return Signature(
+        {k: _tensor_info(v, f"{at}, input {k!r}") for k, v in inputs},
+        {k: _tensor_info(v, f"{at}, output {k!r}") for k, v in outputs},
+        signature.method_name,
+        {k: decode_tensor(v, f"{at}, default of {k!r}") for k, v in defaults},
+        encoded=signature,
+    )
 
 
 def _collection(graph: Graph, collection: CollectionDef) -> list[Any]:

@@ -7,6 +7,7 @@ tensor of equal elements takes the memory of one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from flowc.proto.tensor_pb2 import DataType, TensorProto
 
 MAX_RANK = 254
 MAX_ELEMENTS = 1 << 47
-MAX_BYTES = 1 << 33  # of one tensor that has to be filled in; mapped and equal ones take no memory
+MAX_BYTES = 1 << 30  # of one tensor that has to be filled in; mapped and equal ones take no memory
 
 VALID_ENUMS = frozenset(DataType.values()) - {0}
 
@@ -115,19 +116,12 @@ def shape_of(shape: Any, where: str) -> tuple[int, ...]:
     return sizes
 
 
-def _count(sizes: tuple[int, ...]) -> int:
-    elements = 1
-    for size in sizes:
-        elements *= size
-    return elements
-
-
 def check_tensor(tensor: TensorProto | MappedTensor, where: str) -> None:
     """Raises `InvalidModelError` where dtype, shape and content do not fit, without decoding."""
     proto, content = _parts(tensor)
     if proto.dtype not in VALID_ENUMS:
         raise InvalidModelError(f"{where}: {proto.dtype} is not the number of a dtype")
-    elements = _count(shape_of(proto.tensor_shape, where))
+    elements = math.prod(shape_of(proto.tensor_shape, where))
     try:
         dtype = dtypes.from_enum(proto.dtype)
     except TypeError:
@@ -163,7 +157,7 @@ def decode_tensor(tensor: TensorProto | MappedTensor, where: str) -> np.ndarray:
     proto, content = _parts(tensor)
     dtype = element_type(proto.dtype, where)
     sizes = shape_of(proto.tensor_shape, where)
-    elements = _count(sizes)
+    elements = math.prod(sizes)
     check_tensor(tensor, where)
     if elements == 0:
         found = np.empty(sizes, dtype.numpy)

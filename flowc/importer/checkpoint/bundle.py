@@ -5,6 +5,7 @@ In: a prefix. Out: names, shapes, dtypes, arrays. Invariant: see reader.py.
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any
 
@@ -14,9 +15,9 @@ from google.protobuf.message import DecodeError
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError, NotFoundError, UnsupportedError
-from flowc.importer.checkpoint.slices import extents_of, resolve, slice_key
+from flowc.importer.checkpoint.slices import cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import crc, damage, mask, read_table
-from flowc.importer.tensor_proto import MAX_BYTES, element_type, shape_of
+from flowc.importer.tensor_proto import element_type, shape_of
 from flowc.importer.wire import Region, open_region
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
 
@@ -97,9 +98,7 @@ class BundleReader:
 
     def _read_slices(self, name: str, entry: BundleEntryProto) -> np.ndarray:
         shape, dtype = self.shapes[name], self.dtype(name)
-        elements = _product(shape)
-        stored: list[tuple[tuple[slice, ...], bytes]] = []
-        covered = 0
+        parts: list[tuple[tuple[slice, ...], np.ndarray]] = []
         for proto in entry.slices:
             extents = extents_of(proto)
             place = resolve(extents, shape)
@@ -108,28 +107,27 @@ class BundleReader:
                 raise damage(
                     self._index, 0, f"slice {extents} of tensor {name!r} {list(shape)} is missing"
                 )
-            covered += _product(tuple(s.stop - s.start for s in place))
-            stored.append((place, key))
-        if covered != elements or elements * max(dtype.size, 8) > MAX_BYTES:
+            part = self._entry(key, f"a slice of {name!r}")
+            sizes = [s.stop - s.start for s in place]
+            if [d.size for d in part.shape.dim] != sizes or part.dtype != entry.dtype:
+                raise damage(self._index, 0, f"a slice of tensor {name!r} has another type")
+            parts.append((place, self._read_one(name, part)))
+        # The parts are there: so many bytes may be allocated for the whole.
+        found = sum(part.size for _, part in parts)
+        if found != math.prod(shape) or not cover(shape, [place for place, _ in parts]):
             raise damage(
-                self._index,
-                0,
-                f"the slices of tensor {name!r} {list(shape)} hold {covered} elements",
+                self._index, 0, f"the slices of tensor {name!r} {list(shape)} do not make it whole"
             )
         whole = np.empty(shape, dtype.numpy)
-        for place, key in stored:
-            part = self._entry(key, f"a slice of {name!r}")
-            sizes = tuple(s.stop - s.start for s in place)
-            if tuple(d.size for d in part.shape.dim) != sizes or part.dtype != entry.dtype:
-                raise damage(self._index, 0, f"a slice of tensor {name!r} has another type")
-            whole[place] = self._read_one(name, part)
+        for place, part in parts:
+            whole[place] = part
         return whole
 
     def _read_one(self, name: str, entry: BundleEntryProto) -> np.ndarray:
         where = f"tensor {name!r}"
         dtype = element_type(entry.dtype, where)
         shape = shape_of(entry.shape, where)
-        elements = _product(shape)
+        elements = math.prod(shape)
         content = self._content(entry, where)
         if dtype is dtypes.string:
             return self._strings(content, elements, entry, where).reshape(shape)
@@ -218,10 +216,3 @@ class BundleReader:
             found[i] = bytes(content.view[at : at + length])
             at += length
         return found
-
-
-def _product(sizes: tuple[int, ...]) -> int:
-    found = 1
-    for size in sizes:
-        found *= size
-    return found

@@ -1,8 +1,7 @@
 """Where a model's checkpoint is.
 
 In: what the user named, or the model's own path. Out: a prefix that `CheckpointReader` opens.
-Invariant: nothing outside the folder that was named is opened, other than by an absolute path that
-the folder's own state file gives and that is gone when the folder has moved.
+Invariant: what a folder's state file says never leads out of that folder.
 """
 
 from __future__ import annotations
@@ -43,7 +42,8 @@ def _exists(prefix: str) -> bool:
 def latest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
     """The checkpoint that a folder's state file names, or None where the folder has no such file.
 
-    A path that no longer exists is looked for in the folder itself: the folder may have moved.
+    Only the folder itself is looked in: a path that leads elsewhere counts by its last part, so
+    that a folder that was moved or copied still works.
     """
     state_file = Path(folder) / STATE_FILE
     if not state_file.is_file():
@@ -57,7 +57,9 @@ def latest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
     if not named:
         return None
     path = Path(named)
-    candidates = [path if path.is_absolute() else Path(folder) / path, Path(folder) / path.name]
+    inside = not path.is_absolute() and ".." not in path.parts
+    candidates = [Path(folder) / path] if inside else []
+    candidates.append(Path(folder) / path.name)
     return next((str(c) for c in candidates if _exists(str(c))), None)
 
 

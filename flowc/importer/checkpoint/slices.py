@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 Extents = tuple[tuple[int, int], ...]  # (start, length) of each dimension
 FULL = -1  # a length: the whole dimension
 
@@ -36,6 +38,16 @@ def resolve(extents: Extents, shape: Sequence[int]) -> tuple[slice, ...] | None:
             return None
         found.append(slice(start, stop))
     return tuple(found)
+
+
+def cover(shape: Sequence[int], places: Sequence[tuple[slice, ...]]) -> bool:
+    """Whether places fill a tensor of this shape, each element once."""
+    filled = np.zeros(shape, np.bool_)
+    for place in places:
+        if filled[place].any():
+            return False
+        filled[place] = True
+    return bool(filled.all())
 
 
 def slice_key(name: str, extents: Extents) -> bytes:

@@ -5,6 +5,7 @@ In: the files of a checkpoint. Out: names, shapes, dtypes, arrays. Invariant: se
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from google.protobuf.message import DecodeError
 
 from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError
-from flowc.importer.checkpoint.slices import Extents, extents_of, resolve, slice_key
+from flowc.importer.checkpoint.slices import Extents, cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import damage, read_table
-from flowc.importer.tensor_proto import MAX_BYTES, decode_tensor, element_type, shape_of
+from flowc.importer.tensor_proto import decode_tensor, element_type, shape_of
 from flowc.importer.wire import Region, open_region
 from flowc.proto.checkpoint_pb2 import SavedTensorSlices
 from flowc.proto.tensor_pb2 import TensorProto
@@ -65,11 +66,9 @@ class TensorSliceReader:
 
     def read(self, name: str) -> np.ndarray:
         shape, dtype = self.shapes[name], self._dtypes[name]
-        elements = int(np.prod(shape, dtype=object)) if shape else 1
-        if elements * max(dtype.size, 8) > MAX_BYTES:
-            raise DataLossError(f"{self.prefix}: tensor {name!r} {list(shape)} is too large")
         parts = [self._part(name, extents) for extents in sorted(self._slices[name])]
-        if sum(part.size for _, part in parts) != elements:
+        found = sum(part.size for _, part in parts)
+        if found != math.prod(shape) or not cover(shape, [place for place, _ in parts]):
             raise DataLossError(
                 f"{self.prefix}: the slices of tensor {name!r} {list(shape)} do not make it whole"
             )
@@ -92,6 +91,8 @@ class TensorSliceReader:
         proto.CopyFrom(self._parse(value, region).data.data)
         proto.dtype = self._dtypes[name].enum  # type: ignore[assignment]
         sizes = tuple(s.stop - s.start for s in place)
+        if math.prod(sizes) > len(value):  # every element takes a byte at least
+            raise damage(region, 0, f"a slice of tensor {name!r} is cut off")
         proto.tensor_shape.Clear()
         for size in sizes:
             proto.tensor_shape.dim.add(size=size)
