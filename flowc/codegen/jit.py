@@ -7,7 +7,7 @@ Imports llvmlite but not Numba: what comes from the cache starts without it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llvmlite import binding as llvm
@@ -22,6 +22,7 @@ _RUN = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
 )
 _DIMS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_RELEASE = ctypes.CFUNCTYPE(None)
 
 
 @dataclass(slots=True)
@@ -32,6 +33,12 @@ class LoadedCode:
     run: object
     output_dims: object
     output_bounds: object
+    releases: Sequence[Callable[[], None]]
+
+    def __del__(self) -> None:
+        """Ends the pool's threads, which wait inside this code, and frees the kept arenas."""
+        for release in self.releases:
+            release()
 
 
 def load_objects(objects: Sequence[bytes]) -> LoadedCode:
@@ -48,4 +55,8 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
         _RUN(engine.get_function_address("flowc_program_run")),
         _DIMS(engine.get_function_address("flowc_program_output_dims")),
         _DIMS(engine.get_function_address("flowc_program_output_bounds")),
+        [
+            _RELEASE(engine.get_function_address(name))
+            for name in ("flowc_pool_stop", "flowc_arena_clear")
+        ],
     )
