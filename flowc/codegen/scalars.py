@@ -272,9 +272,11 @@ class KernelScalars:
 
     def _complex(self, name: str, x: tuple[Scalar, ...]) -> str:
         t = [s.text for s in x]
-        if name in _OPERATORS and name != "div":
-            return f"{t[0]} {_OPERATORS[name]} {t[1]}"
         match name:
+            case "add" | "sub":
+                return f"{t[0]} {_OPERATORS[name]} {t[1]}"
+            case "mul":
+                return self._complex_product(x[0], x[1]).text
             case "neg":
                 return f"-{t[0]}"
             case "real":
@@ -284,6 +286,12 @@ class KernelScalars:
             case "div":
                 return self._complex_division(x[0], x[1]).text
         raise InternalError(f"{name} has no complex form: write it from real and imag")
+
+    def _complex_product(self, x: Scalar, y: Scalar) -> Scalar:
+        """By parts: Numba's own product is Python that needs typing of the math module."""
+        a, b, c, d = self.real(x), self.imag(x), self.real(y), self.imag(y)
+        real = self.sub(self.mul(a, c), self.mul(b, d))
+        return self.complex(real, self.add(self.mul(a, d), self.mul(b, c)))
 
     def _complex_division(self, x: Scalar, y: Scalar) -> Scalar:
         """By the conjugate, as Eigen divides complex numbers."""
