@@ -32,10 +32,10 @@ from flowc.codegen.target import target_named
 from flowc.codegen.tiles import TileShape, tile_shape
 from flowc.codegen.vector_ir import (
     I64,
+    Routine,
     Values,
     const,
     element_type,
-    function_intrinsic,
     load_vector,
     multiply_add,
     store_vector,
@@ -71,7 +71,7 @@ def _emit_multiply_adds(b: ir.IRBuilder, values: Values, shape: TileShape) -> No
 def peak_meter(shape: TileShape) -> Callable[[], float]:
     """A function that measures what multiply-adds in registers reach, in GFLOP/s."""
     emit = lambda b, values: _emit_multiply_adds(b, values, shape)  # noqa: E731
-    symbols = {"multiply_adds": function_intrinsic("peak", shape.dtype, "pi", emit)}
+    symbols = {"multiply_adds": Routine("multiply_adds", shape.dtype, "pi", emit).intrinsic()}
     text = "def peak(p, count, begin, end):\n    multiply_adds(p, count)\n"
     arguments = (Argument("p", shape.dtype), *(Argument(n) for n in ("count", "begin", "end")))
     kernel = Compiled(ContractionSource("peak", text, arguments, "1", 0, symbols))

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
-from flowc.codegen.gather import gather_intrinsics
+from flowc.codegen.block_product import conv_block_routine, gemm_block_routine
 from flowc.codegen.kernel import Kernel
-from flowc.codegen.tiles import TileShape, panel_intrinsics
-from flowc.codegen.vector_ir import advance
+from flowc.codegen.runs import copy_rows_routine
+from flowc.codegen.tile_shape import TileShape
+from flowc.codegen.vector_ir import advance, ceil_div, least
 from flowc.dtypes import DType
 
 
@@ -85,14 +86,9 @@ def indented(text: str, indent: int) -> str:
     return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * indent)
 
 
-def ceil_div(dividend: str, divisor: int) -> str:
-    return f"(({dividend} + {divisor - 1}) // {divisor})"
-
-
-def even_step(total: str, blocks: str, shape: TileShape) -> str:
-    """An even share of `total`, of which at most `shape.depth` is a block's, in whole vectors."""
-    lanes = shape.lanes
-    return f"(({total} + {blocks} - 1) // {blocks} + {lanes - 1}) // {lanes} * {lanes}"
+def parts(total: str, size: int) -> str:
+    """How many blocks of `size` hold `total`, in the language of `ContractionSource.tasks`."""
+    return f"(({total} + {size - 1}) // {size})"
 
 
 def arguments_of(
@@ -128,41 +124,43 @@ def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str
 def block_bounds(shape: TileShape) -> str:
     """Lines that share out `m` rows evenly over row blocks and count the column blocks of `n`."""
     return f"""
-        row_blocks = {ceil_div("m", shape.block_rows)}
-        per_block = (m + row_blocks - 1) // row_blocks if row_blocks > 0 else 0
-        per_block = (per_block + {shape.rows - 1}) // {shape.rows} * {shape.rows}
-        column_blocks = {ceil_div("n", shape.block_columns)}
+        row_blocks = ceil_div(m, {shape.block_rows})
+        per_block = ceil_div(ceil_div(m, row_blocks), {shape.rows}) * {shape.rows}
+        column_blocks = ceil_div(n, {shape.block_columns})
         """
 
 
-def block_of_task(shape: TileShape) -> str:
-    """Lines that set `row_begin .. column_end` from `block_index`; consecutive blocks go down."""
+def block_of_task(shape: TileShape, outer: str) -> str:
+    """Lines that set `outer` (batch entry, group...) and `row_begin .. column_end` of a task.
+
+    Consecutive tasks go down the rows of a column block, whose panels stay in the caches.
+    """
     return f"""
-        column_block = block_index // row_blocks
-        row_begin = (block_index - column_block * row_blocks) * per_block
-        row_end = row_begin + per_block if row_begin + per_block < m else m
+        {outer} = idiv(task, row_blocks * column_blocks)
+        place = task - {outer} * (row_blocks * column_blocks)
+        column_block = idiv(place, row_blocks)
+        row_begin = (place - column_block * row_blocks) * per_block
+        row_end = least(row_begin + per_block, m)
         column_begin = column_block * {shape.block_columns}
-        column_end = column_begin + {shape.block_columns}
-        column_end = column_end if column_end < n else n
+        column_end = least(column_begin + {shape.block_columns}, n)
         """
-
-
-PANEL_CALL = """
-    add_panels(blocks, advance(panels, k_begin * {columns}), c_block, inner, depth, c_stride,
-               row_begin, row_end, column_begin, column_end, accumulate)
-    """
-
-
-def add_panels_text(shape: TileShape) -> str:
-    """The call that adds block x panels to C.
-
-    It reads `panels` (of this batch entry or group), `inner` (rows of a panel), `k_begin`, `depth`,
-    the block at `blocks`, C from `c_block` on with `c_stride`, and `accumulate`.
-    """
-    return PANEL_CALL.format(columns=shape.columns)
 
 
 @lru_cache(maxsize=64)
-def contraction_symbols(shape: TileShape, rank: int = 2) -> dict[str, Any]:
-    """The globals of contraction kernels; the same objects for the same shape."""
-    return {"advance": advance, **panel_intrinsics(shape), **gather_intrinsics(shape, rank)}
+def block_symbols(shape: TileShape, rank: int, transpose_a: bool) -> dict[str, Any]:
+    """The globals of contraction kernels: the same objects for the same structure. Those that
+
+    differ between tiles are named for the tile, so that equal texts have equal meanings.
+    """
+    return {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        block_name("gemm_block", shape): gemm_block_routine(shape, transpose_a).intrinsic(),
+        block_name("conv_block", shape): conv_block_routine(shape, rank).intrinsic(),
+        "copy_rows": copy_rows_routine(shape).intrinsic(),
+    }
+
+
+def block_name(name: str, shape: TileShape) -> str:
+    return f"{name}_{shape.rows}x{shape.columns}"

@@ -20,20 +20,20 @@ from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
-    add_panels_text,
     arguments_of,
     block_bounds,
+    block_name,
     block_of_task,
     block_pointer,
-    ceil_div,
-    contraction_symbols,
+    block_symbols,
     function_text,
     indented,
     no_epilogue,
+    parts,
 )
-from flowc.codegen.convolution import BLOCK_LOOPS, ConvSpec, blocking, per_axis, product
+from flowc.codegen.convolution import ConvSpec, per_axis, product
 from flowc.codegen.packing import Array, pack_gemm_b
-from flowc.codegen.tiles import TileShape
+from flowc.codegen.tile_shape import TileShape
 
 
 def pack_conv_transpose_weights(
@@ -123,35 +123,24 @@ def conv_transpose_source(
     block_elements = shape.block_rows * shape.row_stride
     before = f"""
         m = {product(most_rows)}
-        phases = {product([f"stride_{a}" for a in axes])}
-        panel_elements = {ceil_div("n", shape.columns)} * {shape.columns}
+        panel_elements = ceil_div(n, {shape.columns}) * {shape.columns}
         c_stride = {shape.block_columns}
         """
-    operands = """
-        phase = task // (row_blocks * column_blocks)
-        block_index = task - phase * (row_blocks * column_blocks)
-        """
     phase = f"""
-        taps = {product([f"count_{a}" for a in axes])}
-        inner = taps * channels
         rows = {product(["batch", *(f"rows_{a}" for a in axes)])}
-        row_end = row_end if row_end < rows else rows
+        row_end = least(row_end, rows)
         if row_begin >= row_end:
             continue
         panels = advance(weights, {taps_before} * channels * panel_elements)
         c_block = advance(blocks, {block_elements} - row_begin * c_stride - column_begin)
         """
-    none = [f"(count_{a} if count_{a} > 0 else 1)" for a in axes]
     ones = ["1"] * len(axes)
-    gathered = [
-        *per_axis(axes, "in", "rows"),
-        *none,
-        *ones,
-        *per_axis(axes, "back", "shift"),
-    ]
-    gather = f"""
-        gather_patches(blocks, x, row_begin, row_end, tap_begin, tap_end, span, x_stride,
-                       channel_begin, {", ".join(gathered)})
+    gathered = [*per_axis(axes, "in", "rows", "count"), *ones, *per_axis(axes, "back", "shift")]
+    product_call = f"""
+        {block_name("conv_block", shape)}(
+            blocks, x, panels, c_block, channels, x_stride, 0, c_stride,
+            row_begin, row_end, column_begin, column_end,
+            {", ".join(gathered)})
         """
     finish = epilogue(12, ("pixel", "(pixel + 1)"), ("column_begin", "column_end"))
     text = function_text(
@@ -161,22 +150,16 @@ def conv_transpose_source(
         indented(before, 4),
         indented(block_bounds(shape), 4),
         "    for task in range(begin, end):",
-        indented(operands, 8),
-        indented(block_of_task(shape), 8),
+        indented(block_of_task(shape, "phase"), 8),
         # The slowest axis is the leading digit of the phase.
         *(indented(_phase_of_axis(a), 8) for a in reversed(axes)),
         indented(phase, 8),
-        indented(blocking(shape), 8),
-        indented(BLOCK_LOOPS, 8),
-        indented(gather, 16),
-        indented(add_panels_text(shape), 16),
+        indented(product_call, 8),
         indented(_spread_rows(axes, shape, finish), 8),
     )
-    row_blocks = ceil_div(product(most_rows), shape.block_rows)
-    tasks = product(
-        [*(f"stride_{a}" for a in axes), row_blocks, ceil_div("n", shape.block_columns)]
-    )
+    row_blocks = parts(product(most_rows), shape.block_rows)
+    column_blocks = parts("n", shape.block_columns)
+    tasks = product([*(f"stride_{a}" for a in axes), row_blocks, column_blocks])
     scratch = shape.block_bytes + shape.block_rows * shape.block_columns * shape.dtype.size
-    return ContractionSource(
-        name, text, arguments, tasks, scratch, contraction_symbols(shape, spec.rank)
-    )
+    symbols = block_symbols(shape, spec.rank, False)
+    return ContractionSource(name, text, arguments, tasks, scratch, symbols)

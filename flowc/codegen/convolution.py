@@ -18,21 +18,20 @@ from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
-    add_panels_text,
     arguments_of,
     block_bounds,
+    block_name,
     block_of_task,
     block_pointer,
-    ceil_div,
-    contraction_symbols,
-    even_step,
+    block_symbols,
     function_text,
     indented,
     no_epilogue,
+    parts,
 )
-from flowc.codegen.depthwise import PIXELS, depthwise_intrinsic
-from flowc.codegen.tiles import TileShape
-from flowc.codegen.vector_ir import advance
+from flowc.codegen.depthwise import PIXELS, depthwise_intrinsic, first_tap
+from flowc.codegen.tile_shape import TileShape
+from flowc.codegen.vector_ir import advance, ceil_div, least
 
 AXES = "dhw"  # names of the spatial axes, slowest first; a 2-D kernel takes the last two
 
@@ -57,32 +56,6 @@ def product(factors: Sequence[str]) -> str:
     return " * ".join(factors)
 
 
-def blocking(shape: TileShape) -> str:
-    """Lines that choose how many taps, or how much of one tap's channels, a block holds."""
-    return f"""
-        tap_step = {shape.depth} // channels if channels < {shape.depth} else 1
-        tap_blocks = (taps + tap_step - 1) // tap_step
-        tap_step = (taps + tap_blocks - 1) // tap_blocks if taps > 0 else 1
-        channel_blocks = {ceil_div("channels", shape.depth)}
-        channel_step = {even_step("channels", "channel_blocks", shape)}
-        """
-
-
-# No taps still make one block, of depth 0, which sets C to zero.
-BLOCK_LOOPS = """
-    for tap_block in range(tap_blocks if taps > 0 else 1):
-        tap_begin = tap_block * tap_step
-        tap_end = tap_begin + tap_step if tap_begin + tap_step < taps else taps
-        for channel_block in range(channel_blocks):
-            channel_begin = channel_block * channel_step
-            span = channels - channel_begin
-            span = span if span < channel_step else channel_step
-            depth = (tap_end - tap_begin) * span
-            k_begin = tap_begin * channels + channel_begin
-            accumulate = 1 if k_begin > 0 else 0
-    """
-
-
 def conv_source(
     spec: ConvSpec,
     epilogue: Epilogue = no_epilogue,
@@ -102,22 +75,17 @@ def conv_source(
     indices = ["batch", *sizes, *["channels", "n", "groups", "x_stride", "c_stride"]]
     arguments = arguments_of(shape, "x weights y scratch", indices, extra)
     rows = product(["batch", *(f"out_{a}" for a in axes)])
+    taps = product([f"kernel_{a}" for a in axes])
     before = f"""
-        taps = {product([f"kernel_{a}" for a in axes])}
-        inner = taps * channels
         m = {rows}
-        panel_elements = {ceil_div("n", shape.columns)} * {shape.columns} * inner
+        group_elements = ceil_div(n, {shape.columns}) * {shape.columns} * {taps} * channels
         """
-    operands = """
-        group = task // (row_blocks * column_blocks)
-        block_index = task - group * (row_blocks * column_blocks)
-        panels = advance(weights, group * panel_elements)
-        c_block = advance(y, group * n)
-        """
-    gather = f"""
-        gather_patches(blocks, x, row_begin, row_end, tap_begin, tap_end, span, x_stride,
-                       group * channels + channel_begin,
-                       {", ".join(sizes)})
+    product_call = f"""
+        panels = advance(weights, group * group_elements)
+        {block_name("conv_block", shape)}(
+            blocks, x, panels, advance(y, group * n), channels, x_stride, group * channels,
+            c_stride, row_begin, row_end, column_begin, column_end,
+            {", ".join(sizes)})
         """
     finish = epilogue(
         8, ("row_begin", "row_end"), ("(group * n + column_begin)", "(group * n + column_end)")
@@ -128,19 +96,14 @@ def conv_source(
         indented(block_pointer(shape), 4),
         indented(before, 4),
         indented(block_bounds(shape), 4),
-        indented(blocking(shape), 4),
         "    for task in range(begin, end):",
-        indented(operands, 8),
-        indented(block_of_task(shape), 8),
-        indented(BLOCK_LOOPS, 8),
-        indented(gather, 16),
-        indented(add_panels_text(shape), 16),
+        indented(block_of_task(shape, "group"), 8),
+        indented(product_call, 8),
         *finish,
     )
-    tasks = f"groups * {ceil_div(rows, shape.block_rows)} * {ceil_div('n', shape.block_columns)}"
-    return ContractionSource(
-        name, text, arguments, tasks, shape.block_bytes, contraction_symbols(shape, spec.rank)
-    )
+    tasks = f"groups * {parts(rows, shape.block_rows)} * {parts('n', shape.block_columns)}"
+    symbols = block_symbols(shape, spec.rank, False)
+    return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 
 
 def depthwise_source(
@@ -162,26 +125,25 @@ def depthwise_source(
     arguments = arguments_of(shape, "x weights y", ["batch", *sizes, "channels"], extra)
     tile, intrinsic = depthwise_intrinsic(shape, taps)
     body = f"""
-        inside_begin = (pad_w + stride_w - 1) // stride_w
+        inside_begin = ceil_div(pad_w, stride_w)
         inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
+        inside_end = least(inside_end, out_w) if channels >= {shape.lanes} else 0
         for task in range(begin, end):
-            image = task // out_h
+            image = idiv(task, out_h)
             first_h = (task - image * out_h) * stride_h - pad_h
-            low_h = (dilation_h - 1 - first_h) // dilation_h if first_h < 0 else 0
-            high_h = (in_h - first_h + dilation_h - 1) // dilation_h
-            high_h = high_h if high_h < kernel_h else kernel_h
+            low_h = first_tap(first_h, dilation_h)
+            high_h = least(kernel_h, first_tap(first_h - in_h, dilation_h))
             lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
             tap_row = advance(weights, low_h * kernel_w * channels)
             pixels = advance(y, task * out_w * channels)
             w = 0
             while w < out_w:
-                after = w + {PIXELS}
-                inside = w >= inside_begin and after <= inside_end and after <= out_w
-                count = {PIXELS} if inside and channels >= {shape.lanes} else 1
+                count = 1
+                if w >= inside_begin and w + {PIXELS} <= inside_end:
+                    count = {PIXELS}
                 first_w = w * stride_w - pad_w
-                low_w = (dilation_w - 1 - first_w) // dilation_w if first_w < 0 else 0
-                high_w = (in_w - first_w + dilation_w - 1) // dilation_w
-                high_w = high_w if high_w < kernel_w else kernel_w
+                low_w = first_tap(first_w, dilation_w)
+                high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
                 {tile}(
                     advance(pixels, w * channels),
                     advance(lines, (first_w + low_w * dilation_w) * channels),
@@ -192,11 +154,11 @@ def depthwise_source(
         """
     finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
     text = function_text(name, arguments, indented(body, 4), *finish)
-    return ContractionSource(
-        name,
-        text,
-        arguments,
-        "batch * out_h",
-        0,
-        {"advance": advance, tile: intrinsic},
-    )
+    symbols = {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        "first_tap": first_tap,
+        tile: intrinsic,
+    }
+    return ContractionSource(name, text, arguments, "batch * out_h", 0, symbols)

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
-from flowc.codegen.tiles import TileShape
+from flowc.codegen.tile_shape import TileShape
 from flowc.codegen.vector_ir import (
     Index,
+    Routine,
     Values,
     const,
     counted_loop,
     element_type,
-    function_intrinsic,
     index_range,
     indices,
     load_vector,
@@ -146,6 +148,17 @@ def depthwise_intrinsic(shape: TileShape, taps: Taps | None) -> tuple[str, Any]:
         _emit_depthwise(b, values, shape, taps)
 
     window = f"{taps[0]}x{taps[1]}" if taps else "any"
-    name = f"flowc.depthwise.{shape.dtype}.{shape.lanes}.{window}"
     short = f"depthwise_{shape.lanes}_{window}"
-    return short, function_intrinsic(name, shape.dtype, "pppiiiiiiii", emit)
+    name = f"{short}.{shape.dtype}"
+    return short, Routine(name, shape.dtype, "pppiiiiiiii", emit).intrinsic()
+
+
+@intrinsic
+def first_tap(typing: Any, position: Any, dilation: Any) -> Any:
+    """The first tap that reads at 0 or later, where tap 0 reads at `position`."""
+
+    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
+        position, dilation = indices(b, values)
+        return (Index(b, const(0)) - position).most(0).ceil_div(dilation).value
+
+    return types.int64(types.int64, types.int64), lower

@@ -1,133 +1,26 @@
-"""Block moves: what fills gathered blocks and packed panels, written as vector IR.
+"""The patch gather: what the output pixels of a convolution see of its input. Vector IR.
 
-In: a `TileShape`. Out: intrinsics that copy runs, transpose, and gather the inputs that a block of
-output pixels sees. Invariant: they read only elements that exist; what a tap sees outside the input
-is written as zero.
+In: a `TileShape` and the number of spatial axes. Out: a routine. Invariant: it reads only elements
+that exist; what a tap sees outside the input is written as zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from llvmlite import ir
 
-from flowc.codegen.tiles import TileShape
+from flowc.codegen.runs import copy_run, zero_run
+from flowc.codegen.tile_shape import TileShape
 from flowc.codegen.vector_ir import (
-    I32,
     Counter,
     Index,
+    Routine,
     Values,
     const,
-    counted_loop,
-    element_type,
-    function_intrinsic,
     index_range,
     indices,
-    llvm_arguments,
-    load_vector,
-    module_function,
     offset,
-    store_vector,
     while_positive,
 )
-
-
-def _copy_run(b: ir.IRBuilder, target: ir.Value, source: ir.Value, n: Index, s: TileShape) -> None:
-    """target[0:n] = source[0:n]."""
-    function = module_function(
-        b.module,
-        f"flowc.copy_run.{s.dtype}.{s.lanes}",
-        llvm_arguments(s.dtype, "ppi"),
-        lambda inner, values: _emit_copy(inner, values, s.lanes, s.dtype.size),
-    )
-    b.call(function, [target, source, n.value])
-
-
-def _emit_copy(b: ir.IRBuilder, args: Values, lanes: int, size: int) -> None:
-    """Whole vectors, the last moved back to end where the run ends; short runs in halves."""
-    target, source, n = args[0], args[1], Index(b, args[2])
-    if lanes < 2:
-        with counted_loop(b, n) as i:
-            b.store(b.load(offset(source, i)), offset(target, i))
-        return
-    with b.if_else(n.compare(">=", lanes)) as (long, short):
-        with long:
-            last = n - lanes
-            with counted_loop(b, last, lanes) as i:
-                store_vector(
-                    b, load_vector(b, offset(source, i), lanes, size), offset(target, i), size
-                )
-            end = load_vector(b, offset(source, last), lanes, size)
-            store_vector(b, end, offset(target, last), size)
-        with short:
-            _emit_copy(b, args, lanes // 2, size)
-
-
-def _zero_run(b: ir.IRBuilder, target: ir.Value, n: Index, shape: TileShape) -> None:
-    """target[0:n] = 0."""
-    element = element_type(shape.dtype)
-    zeros = ir.Constant(ir.VectorType(element, shape.lanes), None)
-    whole = Index(b, b.and_(n.value, const(-shape.lanes)))
-    with counted_loop(b, whole, shape.lanes) as i:
-        store_vector(b, zeros, offset(target, i), shape.dtype.size)
-    with index_range(b, whole, n) as i:
-        b.store(ir.Constant(element, None), offset(target, i))
-
-
-def _emit_rows(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
-    target, source = args[:2]
-    rows, columns, target_stride, source_stride = indices(b, args[2:])
-    with counted_loop(b, rows) as i:
-        to, from_ = offset(target, i * target_stride), offset(source, i * source_stride)
-        _copy_run(b, to, from_, columns, shape)
-
-
-def _emit_transpose(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
-    """Square blocks in registers, then the edges element by element."""
-    target, source = args[:2]
-    rows, columns, target_stride, source_stride = indices(b, args[2:])
-    side, size = min(8, shape.lanes), shape.dtype.size
-    whole_rows, whole_columns = (Index(b, b.and_(n.value, const(-side))) for n in (rows, columns))
-
-    def edges(first_row: Index, end_row: Index, first_column: Index) -> None:
-        with index_range(b, first_column, columns) as j, index_range(b, first_row, end_row) as i:
-            value = b.load(offset(source, i * source_stride + j))
-            b.store(value, offset(target, j * target_stride + i))
-
-    with counted_loop(b, whole_rows, side) as i:
-        with counted_loop(b, whole_columns, side) as j:
-            block = [
-                load_vector(b, offset(source, (i + r) * source_stride + j), side, size)
-                for r in range(side)
-            ]
-            for r, value in enumerate(_transposed(b, block)):
-                store_vector(b, value, offset(target, (j + r) * target_stride + i), size)
-        edges(i, i + side, whole_columns)
-    edges(whole_rows, rows, Index(b, const(0)))
-
-
-def _transposed(b: ir.IRBuilder, block: list[ir.Value]) -> list[ir.Value]:
-    """The transpose of a square of vectors: log2(n) rounds that swap off-diagonal halves."""
-    n = len(block)
-    half = n // 2
-    while half:
-        following = list(block)
-        for i in range(n):
-            if i & half:
-                continue
-            low = [j if not j & half else n + j - half for j in range(n)]
-            high = [j + half if not j & half else n + j for j in range(n)]
-            for row, order in ((i, low), (i + half, high)):
-                mask = ir.Constant(ir.VectorType(I32, n), order)
-                following[row] = b.shuffle_vector(block[i], block[i + half], mask)
-        block = following
-        half //= 2
-    return block
-
-
-def _emit_zero(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
-    _zero_run(b, args[0], Index(b, args[1]), shape)
 
 
 class _Axis:
@@ -183,8 +76,9 @@ def _emit_patches(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) ->
 def _spread(flat: Index, places: list[tuple[Counter, Index]]) -> Index:
     """Set the counters to the digits of a flat index, and return what is left over."""
     for counter, extent in reversed(places):
-        counter.set(flat % extent)
-        flat = flat // extent
+        some = extent.most(1)  # an axis without taps or pixels has no digits
+        counter.set(flat % some)
+        flat = flat // some
     return flat
 
 
@@ -214,36 +108,23 @@ def _patch_run(
     if inside is not None:
         low, high = (Index(b, b.select(inside, x_.value, count.value)) for x_ in (low, high))
     with b.if_then(low.compare(">", 0), likely=False):
-        _zero_run(b, target, low * span, shape)
+        zero_run(b, target, low * span, shape)
     source = offset(x, (pixel + low) * x_stride + x_channel)
-    _copy_run(b, offset(target, low * span), source, (high - low) * span, shape)
+    copy_run(b, offset(target, low * span), source, (high - low) * span, shape)
     with b.if_then(high.compare("<", count), likely=False):
-        _zero_run(b, offset(target, high * span), (count - high) * span, shape)
+        zero_run(b, offset(target, high * span), (count - high) * span, shape)
 
 
-def gather_intrinsics(shape: TileShape, rank: int = 2) -> dict[str, Any]:
-    """Intrinsics by name.
+def patches_routine(shape: TileShape, rank: int) -> Routine:
+    """`gather_patches(block, x, row_begin, row_end, tap_begin, tap_end, span, x_stride, x_channel,
 
-    - `copy_rows(target, source, rows, columns, target_stride, source_stride)`
-    - `transpose(target, source, rows, columns, target_stride, source_stride)`: target[j, i] =
-      source[i, j]
-    - `zero_run(target, n)`
-    - `gather_patches(block, x, row_begin, row_end, tap_begin, tap_end, span, x_stride, x_channel,
-      ...)`, then per axis each of `in rows kernel stride dilation pad`: row r of the block becomes
-      `span` channels, from `x_channel`, of each tap that flat output pixel r sees: along each axis
-      the element at pixel * stride - pad + tap * dilation.
+    ...)`, then per axis each of `in rows kernel stride dilation pad`: row r of the block becomes
+    `span` channels, from `x_channel`, of each tap that flat output pixel r sees: along each axis
+    the element at pixel * stride - pad + tap * dilation.
     """
-
-    def named(name: str, kinds: str, emit: Callable[..., None], *more: Any) -> Any:
-        full = f"flowc.{name}.{shape.dtype}.{shape.lanes}"
-        return function_intrinsic(
-            full, shape.dtype, kinds, lambda b, values: emit(b, values, shape, *more)
-        )
-
-    patches = f"gather_patches{rank}d.{shape.row_stride}"
-    return {
-        "copy_rows": named("copy_rows", "ppiiii", _emit_rows),
-        "transpose": named("transpose", "ppiiii", _emit_transpose),
-        "zero_run": named("zero_run", "pi", _emit_zero),
-        "gather_patches": named(patches, "pp" + "i" * (7 + 6 * rank), _emit_patches, rank),
-    }
+    return Routine(
+        f"gather_patches{rank}d.{shape.dtype}.{shape.lanes}",
+        shape.dtype,
+        "pp" + "i" * (7 + 6 * rank),
+        lambda b, values: _emit_patches(b, values, shape, rank),
+    )

@@ -10,24 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
-    add_panels_text,
     arguments_of,
     block_bounds,
+    block_name,
     block_of_task,
     block_pointer,
-    ceil_div,
-    contraction_symbols,
-    even_step,
+    block_symbols,
     function_text,
     indented,
     no_epilogue,
+    parts,
 )
-from flowc.codegen.tiles import TileShape
+from flowc.codegen.runs import copy_rows_routine, transpose_routine, zero_run_routine
+from flowc.codegen.tile_shape import TileShape
+from flowc.codegen.vector_ir import advance, ceil_div, least
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +65,13 @@ def gemm_source(
     shape = spec.shape
     sizes = ["batch", "m", "n", "k", "a_stride", "c_stride", "a_batch", "b_batch"]
     arguments = arguments_of(shape, "a b c scratch", sizes, extra)
-    if spec.transpose_a:
-        gather = f"""
-            transpose(blocks, advance(a_matrix, k_begin * a_stride + row_begin), depth,
-                      row_end - row_begin, {shape.row_stride}, a_stride)
-            """
-    else:
-        gather = f"""
-            copy_rows(blocks, advance(a_matrix, row_begin * a_stride + k_begin),
-                      row_end - row_begin, depth, {shape.row_stride}, a_stride)
-            """
-    before = f"""
-        k_blocks = {ceil_div("k", shape.depth)} if k > 0 else 1
-        k_step = {even_step("k", "k_blocks", shape)}
-        inner = k
-        """
     operands = f"""
-        batch_index = task // (row_blocks * column_blocks)
-        block_index = task - batch_index * (row_blocks * column_blocks)
         a_matrix = advance(a, {spec.a_offset})
         panels = advance(b, {spec.b_offset})
-        c_block = advance(c, batch_index * m * c_stride)
-        """
-    steps = """
-        for k_block in range(k_blocks):
-            k_begin = k_block * k_step
-            depth = k_step if k_begin + k_step < k else k - k_begin
-            accumulate = 1 if k_begin > 0 else 0
+        c_matrix = advance(c, batch_index * m * c_stride)
+        {block_name("gemm_block", shape)}(
+            blocks, a_matrix, panels, c_matrix, k, a_stride, c_stride,
+            row_begin, row_end, column_begin, column_end)
         """
     finish = epilogue(
         8,
@@ -100,19 +83,14 @@ def gemm_source(
         arguments,
         indented(block_pointer(shape), 4),
         indented(block_bounds(shape), 4),
-        indented(before, 4),
         "    for task in range(begin, end):",
+        indented(block_of_task(shape, "batch_index"), 8),
         indented(operands, 8),
-        indented(block_of_task(shape), 8),
-        indented(steps, 8),
-        indented(gather, 12),
-        indented(add_panels_text(shape), 12),
         *finish,
     )
-    tasks = f"batch * {ceil_div('m', shape.block_rows)} * {ceil_div('n', shape.block_columns)}"
-    return ContractionSource(
-        name, text, arguments, tasks, shape.block_bytes, contraction_symbols(shape)
-    )
+    tasks = f"batch * {parts('m', shape.block_rows)} * {parts('n', shape.block_columns)}"
+    symbols = block_symbols(shape, 2, spec.transpose_a)
+    return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 
 
 def pack_source(
@@ -137,13 +115,13 @@ def pack_source(
         arguments,
         indented(
             f"""
-            panels = {ceil_div("n", shape.columns)}
+            panels = ceil_div(n, {shape.columns})
             for task in range(begin, end):
-                batch_index = task // panels
+                batch_index = idiv(task, panels)
                 j = (task - batch_index * panels) * {shape.columns}
                 matrix = advance(b, batch_index * b_batch)
                 panel = advance(packed, task * k * {shape.columns})
-                columns = n - j if n - j < {shape.columns} else {shape.columns}
+                columns = least(n - j, {shape.columns})
                 if columns < {shape.columns}:
                     zero_run(panel, k * {shape.columns})
             """,
@@ -151,5 +129,17 @@ def pack_source(
         ),
         indented(move, 8),
     )
-    tasks = f"batch * {ceil_div('n', shape.columns)}"
-    return ContractionSource(name, text, arguments, tasks, 0, contraction_symbols(shape))
+    tasks = f"batch * {parts('n', shape.columns)}"
+    return ContractionSource(name, text, arguments, tasks, 0, _pack_symbols(shape))
+
+
+@lru_cache(maxsize=64)
+def _pack_symbols(shape: TileShape) -> dict[str, Any]:
+    return {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        "zero_run": zero_run_routine(shape).intrinsic(),
+        "copy_rows": copy_rows_routine(shape).intrinsic(),
+        "transpose": transpose_routine(shape).intrinsic(),
+    }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.codegen.tiles import TileShape
+from flowc.codegen.tile_shape import TileShape
 
 Array = np.ndarray[Any, Any]
 

@@ -76,6 +76,9 @@ class Index:
         """Truncating: for values that are not negative."""
         return Index(self.b, self.b.srem(self.value, self._other(other)))
 
+    def ceil_div(self, other: Index | int) -> Index:
+        return (self + other - 1) // other
+
     def compare(self, operator: str, other: Index | int) -> ir.Value:
         return self.b.icmp_signed(operator, self.value, self._other(other))
 
@@ -224,24 +227,40 @@ def llvm_arguments(dtype: DType, kinds: str) -> list[ir.Type]:
     return [pointer if kind == "p" else I64 for kind in kinds]
 
 
-def function_intrinsic(
-    full_name: str, dtype: DType, kinds: str, emit: Callable[[ir.IRBuilder, Values], None]
-) -> Any:
-    """A Numba intrinsic, returning nothing, that calls the internal function `full_name`."""
-    pointer = types.CPointer(numba_type(dtype))
-    signature = types.void(*(pointer if kind == "p" else types.int64 for kind in kinds))
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """An internal function, returning nothing, that IR and kernel source can both call."""
 
-    def lower(context: Any, b: ir.IRBuilder, _: Any, values: Values) -> Any:
-        function = module_function(b.module, full_name, llvm_arguments(dtype, kinds), emit)
-        b.call(function, values)
-        return context.get_dummy_value()
+    name: str
+    dtype: DType
+    kinds: str
+    emit: Callable[[ir.IRBuilder, Values], None]
 
-    # Numba takes an intrinsic's arity from its Python signature, so one is written for it.
-    names = ", ".join(f"x{i}" for i in range(len(kinds)))
-    name = full_name.replace(".", "_")
-    scope: dict[str, Any] = {"typer": lambda *_: (signature, lower)}
-    exec(f"def {name}(typing, {names}): return typer({names})", scope)
-    return intrinsic(scope[name])
+    def call(self, b: ir.IRBuilder, *values: ir.Value | Index | int) -> None:
+        arguments = llvm_arguments(self.dtype, self.kinds)
+        function = module_function(b.module, f"flowc.{self.name}", arguments, self.emit)
+        b.call(function, [_plain(value) for value in values])
+
+    def intrinsic(self) -> Any:
+        """What Numba takes as a function."""
+        pointer = types.CPointer(numba_type(self.dtype))
+        signature = types.void(*(pointer if kind == "p" else types.int64 for kind in self.kinds))
+
+        def lower(context: Any, b: ir.IRBuilder, _: Any, values: Values) -> Any:
+            self.call(b, *values)
+            return context.get_dummy_value()
+
+        # Numba takes an intrinsic's arity from its Python signature, so one is written for it.
+        names = ", ".join(f"x{i}" for i in range(len(self.kinds)))
+        scope: dict[str, Any] = {"typer": lambda *_: (signature, lower)}
+        exec(f"def routine(typing, {names}): return typer({names})", scope)
+        return intrinsic(scope["routine"])
+
+
+def _plain(value: ir.Value | Index | int) -> ir.Value:
+    if isinstance(value, Index):
+        return value.value
+    return const(value) if isinstance(value, int) else value
 
 
 @intrinsic
@@ -252,3 +271,23 @@ def advance(typing: Any, pointer: Any, count: Any) -> Any:
         return b.gep(values[0], [values[1]])
 
     return pointer(pointer, types.int64), lower
+
+
+@intrinsic
+def least(typing: Any, x: Any, y: Any) -> Any:
+    """The smaller of two indices."""
+
+    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
+        return Index(b, values[0]).least(Index(b, values[1])).value
+
+    return types.int64(types.int64, types.int64), lower
+
+
+@intrinsic
+def ceil_div(typing: Any, x: Any, y: Any) -> Any:
+    """How many parts of size y hold x, for indices that are not negative; y = 0 counts as 1."""
+
+    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
+        return Index(b, values[0]).ceil_div(Index(b, values[1]).most(1)).value
+
+    return types.int64(types.int64, types.int64), lower
