@@ -1,7 +1,7 @@
 """Shape arithmetic through array ops, and views whose bounds are sizes or computed by the run.
 
-The generated op tests cover every record with known shapes; these cover what only symbolic sizes and
-run-time bounds can get wrong.
+The generated op tests cover every record with known shapes; these cover what only symbolic sizes
+and run-time bounds can get wrong.
 """
 
 from __future__ import annotations

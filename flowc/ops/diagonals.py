@@ -59,6 +59,12 @@ class Band:
         return pushed * gap
 
 
+def as_int(size: Dim) -> int:
+    """A size of an array at hand, which is always known."""
+    assert isinstance(size, int)
+    return size
+
+
 def _band(ints: tuple[int, ...], align: str, rows: Dim, columns: Dim) -> Band:
     return Band(ints[0], ints[-1], align, rows, columns)
 
@@ -123,11 +129,11 @@ def _lower_part(node: Node) -> Lowering:
 
 def _part(x: np.ndarray, ints: tuple[int, ...], padding: Any, align: str) -> np.ndarray:
     band = _band(ints, align, *x.shape[-2:])
-    result = np.full((*x.shape[:-2], band.count, int(band.length)), padding, x.dtype)
+    result = np.full((*x.shape[:-2], band.count, as_int(band.length)), padding, x.dtype)
     for m in range(band.count):
         d = band.high - m
         row = np.diagonal(x, d, -2, -1)
-        start = int(band.offset_of(d))
+        start = as_int(band.offset_of(d))
         result[..., m, start : start + row.shape[-1]] = row
     return result[..., 0, :] if band.count == 1 else result
 
@@ -192,7 +198,7 @@ def _write_band(matrix: np.ndarray, diagonal: np.ndarray, band: Band) -> np.ndar
     packed = diagonal[..., None, :] if band.count == 1 else diagonal
     for m in range(band.count):
         d = band.high - m
-        size, start = int(band.length_of(d)), int(band.offset_of(d))
+        size, start = as_int(band.length_of(d)), as_int(band.offset_of(d))
         places = np.arange(size)
         matrix[..., places + max(-d, 0), places + max(d, 0)] = packed[..., m, start : start + size]
     return matrix
@@ -220,7 +226,7 @@ def _diag(
 
 
 def _plain_diag(diagonal: np.ndarray) -> np.ndarray:
-    zero, open_size = np.zeros((), diagonal.dtype), np.int32(-1)
+    zero, open_size = np.zeros((), diagonal.dtype), np.array(-1, np.int32)
     return _diag(diagonal, np.zeros(1, np.int32), open_size, open_size, zero, "LEFT_LEFT")
 
 
@@ -408,7 +414,9 @@ matrix_diag_v2 = define(
         "MatrixDiagV2(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type)"
         " -> output: T",
         infer=_infer_diag,
-        reference=lambda *operands: _diag(*operands, "LEFT_LEFT"),
+        reference=lambda diagonal, k, num_rows, num_cols, padding_value: _diag(
+            diagonal, k, num_rows, num_cols, padding_value, "LEFT_LEFT"
+        ),
         lowering=_lower_diag,
         examples=(
             "T[3] i32[]=0 i32[]=-1 i32[]=-1 T[]",

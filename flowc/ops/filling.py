@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.dtypes import DType
+from flowc.dtypes import DType, i64
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import types_suffice
 from flowc.ir.computation import Node, Value
@@ -18,7 +18,6 @@ from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, maximum
 from flowc.ir.lowering import Decompose, Lowering, Native, View
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, TensorType
-from flowc.ops.shapes import dims_of
 
 # -- fill
 
@@ -51,14 +50,18 @@ def _filled(number: int) -> Decompose:
     return Decompose(build)
 
 
+def _static_dims(x: TensorType | np.ndarray) -> tuple[int, ...]:
+    return x.static_dims if isinstance(x, TensorType) else x.shape
+
+
 @types_suffice
 def _zeros_content(x: TensorType | np.ndarray) -> np.ndarray:
-    return np.zeros(dims_of(x), dtype=object)
+    return np.zeros(_static_dims(x), dtype=object)
 
 
 @types_suffice
 def _ones_content(x: TensorType | np.ndarray) -> np.ndarray:
-    return np.full(dims_of(x), 1, dtype=object)
+    return np.full(_static_dims(x), 1, dtype=object)
 
 
 def _infer_empty(c: Inference) -> Dims:
@@ -162,8 +165,6 @@ def _lower_lin_space(node: Node) -> Lowering:
         first, last = k.load(0, ()), k.load(1, ())
         if count == 1:
             return first
-        from flowc.dtypes import i64
-
         place = k.cast(k.index_value(index[0], i64), dtype)
         gaps = k.cast(k.index_value(count - 1, i64), dtype)
         step = k.div(k.sub(last, first), gaps)
@@ -214,8 +215,6 @@ def _lower_one_hot(node: Node) -> Lowering:
     wide: DType = node.inputs[0].type.dtype
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
-        from flowc.dtypes import i64
-
         found = k.cast(k.load(0, (*index[:at], *index[at + 1 :])), i64 if wide.size < 8 else wide)
         here = k.eq(found, k.index_value(index[at], found.dtype))
         return k.select(here, k.load(2, ()), k.load(3, ()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
@@ -250,8 +251,6 @@ def _start(fold: str, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return dtype.type(limits.max if fold == "min" else limits.min)
-    import ml_dtypes
-
     largest = dtype.type(ml_dtypes.finfo(dtype).max)
     return largest if fold == "min" else dtype.type(-largest)
 
