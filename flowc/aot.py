@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, Protocol
+
+import numpy as np
 
 from flowc.codegen import elf
 from flowc.codegen.c_abi import EXPORTS, c_abi_text
@@ -24,11 +26,16 @@ from flowc.codegen.target import Target, target_named
 from flowc.codegen.weights_file import SUFFIX, WeightsFile
 from flowc.errors import UnsupportedError, UsageError
 
-if TYPE_CHECKING:
-    from flowc.codegen.program import CompiledProgram
-
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
+
+
+class LinkableProgram(Protocol):
+    """What a `CompiledProgram` is asked for: machine code, weights, what it says of itself."""
+
+    objects: tuple[bytes, ...]
+    weights: list[tuple[int, np.ndarray]]
+    metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class AotReport:
 
 
 def write_library(
-    program: CompiledProgram,
+    program: LinkableProgram,
     out: Path,
     *,
     weights: Literal["embed", "file"] = "embed",
@@ -113,7 +120,7 @@ def _baseline(machine: int) -> Target:
     raise UnsupportedError(f"no C ABI for ELF machine {machine}: expected x86-64 or AArch64")
 
 
-def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
+def _write_weights_file(program: LinkableProgram, size: int, path: Path) -> WeightsFile:
     """The blob behind its header, which is written last."""
     with replacing(path) as file:
         file.write(WeightsFile(size, bytes(32)).header())

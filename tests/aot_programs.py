@@ -35,9 +35,12 @@ from flowc_runtime.native.writer import (
 F32 = ir.FloatType()
 WIDTH = 4
 TARGET = target_named("x86-64-v2")
+RUN_ARGS: dict[str, ir.Type] = {
+    "inputs": PTR, "outputs": PTR, "sizes": PTR, "weights": PTR, "threads": I64, "status": PTR,
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass
 class HandProgram:
     objects: tuple[bytes, ...]
     weights: list[tuple[int, np.ndarray[Any, Any]]]
@@ -95,6 +98,37 @@ def program(weights: np.ndarray[Any, Any] | None = None) -> HandProgram:
     return HandProgram(objects, [(0, w)], metadata(w.nbytes))
 
 
+def rows_program() -> HandProgram:
+    """y = x * w + sum(x) over each row, alone: x: f32[batch, 4] -> y: f32[batch, 4]."""
+    module = ir.Module("rows")
+    module.triple = TARGET.triple
+    module.data_layout = data_layout(TARGET.triple)
+    _emit_kernel(module)
+    for which in ("dims", "bounds"):
+        args = {"sizes": PTR, "dims": PTR}
+        w = FunctionWriter(module, f"flowc_program_output_{which}", VOID, args, linkage="hidden")
+        w.store(w.load(w.args[0], i64(0)), w.args[1], i64(0))
+        w.store(i64(WIDTH), w.args[1], i64(1))
+        w.give()
+    w = FunctionWriter(module, "flowc_program_run", I32, RUN_ARGS, linkage="hidden")
+    inputs, outputs, sizes, weights, threads, _ = w.args
+    x, y = w.load(inputs, i64(0), PTR), w.load(outputs, i64(0), PTR)
+    _call_rows(w, (x, y, weights), w.load(sizes, i64(0)), threads)
+    w.give(i32(0))
+    objects = (
+        compile_module([str(module)], TARGET),
+        compile_module([native_module_text(TARGET.triple)], TARGET),
+    )
+    known = metadata()
+    described = known | {
+        "inputs": known["inputs"][:1],
+        "outputs": known["outputs"][:1],
+        "sizes": ["batch"],
+        "errors": [],
+    }
+    return HandProgram(objects, [(0, np.arange(1, WIDTH + 1, dtype=np.float32))], described)
+
+
 def sizes_program(count: int) -> tuple[bytes, ...]:
     """A program whose one output has the sizes themselves as dims, and that computes nothing."""
     module = ir.Module("sizes")
@@ -106,9 +140,7 @@ def sizes_program(count: int) -> tuple[bytes, ...]:
         for index in range(count):
             w.store(w.load(w.args[0], i64(index)), w.args[1], i64(index))
         w.give()
-    args = {"inputs": PTR, "outputs": PTR, "sizes": PTR, "weights": PTR}
-    args |= {"threads": I64, "status": PTR}
-    w = FunctionWriter(module, "flowc_program_run", I32, args, linkage="hidden")
+    w = FunctionWriter(module, "flowc_program_run", I32, RUN_ARGS, linkage="hidden")
     w.give(i32(0))
     return (compile_module([str(module)], TARGET),)
 
@@ -154,10 +186,18 @@ def _emit_sizes(module: ir.Module, which: str) -> None:
     w.give()
 
 
+def _call_rows(w: FunctionWriter, buffers: tuple[Any, ...], batch: Any, threads: Any) -> None:
+    table = w.block(24)
+    for place, value in enumerate(buffers):
+        w.store(value, table, i64(place))
+    kind = ir.FunctionType(VOID, [PTR, PTR, PTR, I64, I64, I64])
+    parallel_for = declare(w.module, "flowc_parallel_for", kind)
+    kernel = as_pointer(w.module.globals["rows_kernel"])
+    w.b.call(parallel_for, [kernel, table, NULL, batch, i64(3), threads])
+
+
 def _emit_run(module: ir.Module) -> None:
-    args = {"inputs": PTR, "outputs": PTR, "sizes": PTR, "weights": PTR}
-    args |= {"threads": I64, "status": PTR}
-    w = FunctionWriter(module, "flowc_program_run", I32, args, linkage="hidden")
+    w = FunctionWriter(module, "flowc_program_run", I32, RUN_ARGS, linkage="hidden")
     inputs, outputs, sizes, weights, threads, status = w.args
     x, k = w.load(inputs, i64(0), PTR), w.load(w.load(inputs, i64(1), PTR), i64(0))
 
@@ -183,13 +223,7 @@ def _emit_run(module: ir.Module) -> None:
     scratch = w.b.call(acquire, [bytes_needed])
     with w.when(w.compare("==", scratch, NULL)):
         fail(1, bytes_needed, i64(0))
-    table = w.block(24)
-    for place, value in enumerate((x, scratch, weights)):
-        w.store(value, table, i64(place))
-    kind = ir.FunctionType(VOID, [PTR, PTR, PTR, I64, I64, I64])
-    parallel_for = declare(module, "flowc_parallel_for", kind)
-    kernel = as_pointer(module.globals["rows_kernel"])
-    w.b.call(parallel_for, [kernel, table, NULL, batch, i64(3), threads])
+    _call_rows(w, (x, scratch, weights), batch, threads)
     count = w.variable(i64(0))
     with w.count(w.b.mul(batch, i64(WIDTH))) as index:
         value = w.load(scratch, index, F32)

@@ -36,6 +36,7 @@ from flowc_runtime.native.writer import (
     declare,
     i32,
     i64,
+    new_global,
 )
 
 ABI_VERSION = 1
@@ -102,14 +103,8 @@ class _AbiEmitter:
         self.module = ir.Module("flowc_c_abi")
         self.module.triple = triple
         self.module.data_layout = data_layout(triple)
-        self.threads = self._variable("flowc_abi_threads", i32(threads))
-        self.message_key = self._variable("flowc_abi_message_key", i32(-1))
-
-    def _variable(self, name: str, start: ir.Constant) -> Any:
-        made = ir.GlobalVariable(self.module, start.type, name)
-        made.linkage = "internal"
-        made.initializer = start
-        return as_pointer(made)
+        self.threads = as_pointer(new_global(self.module, "flowc_abi_threads", i32(threads)))
+        self.message_key = as_pointer(new_global(self.module, "flowc_abi_message_key", i32(-1)))
 
     def emit(self) -> str:
         opened, closed = self._message(), self._close_messages()
@@ -558,7 +553,7 @@ class _AbiEmitter:
         if not self.model.weights_bytes:
             return NULL
         if self.weights is None:
-            blob = ir.GlobalVariable(self.module, ir.ArrayType(I64, 0), "flowc_weights")
+            blob: Any = ir.GlobalVariable(self.module, ir.ArrayType(I64, 0), "flowc_weights")
             blob.linkage = "external"
             blob.storage_class = "hidden"
             blob.global_constant = True

@@ -27,6 +27,7 @@ from flowc_runtime.native.writer import (
     data_constant,
     i32,
     i64,
+    new_global,
 )
 
 HEADER_BYTES = 64
@@ -57,10 +58,7 @@ def emit_weights_mapping(module: ir.Module, file: WeightsFile) -> Mapping:
     """Adds `flowc_weights_address` (NULL if there is none), `.._path` and `.._reason`."""
 
     def state(name: str, kind: ir.Type) -> Any:
-        made = ir.GlobalVariable(module, kind, f"flowc_weights_{name}")
-        made.linkage = "internal"
-        made.initializer = ir.Constant(kind, None)
-        return as_pointer(made)
+        return as_pointer(new_global(module, f"flowc_weights_{name}", kind))
 
     address = state("address", PTR)
     path = state("path", ir.ArrayType(I8, _PATH_BYTES))

@@ -177,7 +177,7 @@ class Model:
     def _adopt(self, address: int, index: int, shape: tuple[int, ...]) -> Array:
         """An array of the output that the run allocated, whose memory is given back."""
         array = np.empty(shape, self.outputs[index].dtype)
-        ctypes.memmove(data_address(array), address, array.nbytes)
+        ctypes.memmove(data_address(array) or 0, address, array.nbytes)
         self._library.flowc_free(address)
         return array
 

@@ -14,7 +14,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc_runtime.native.writer import I64, NULL, PTR, VOID, FunctionWriter, as_pointer, i32, i64
+from flowc_runtime.native.writer import (
+    I64,
+    NULL,
+    PTR,
+    VOID,
+    FunctionWriter,
+    as_pointer,
+    i32,
+    i64,
+    new_global,
+)
 
 SLOTS = 32
 HEADER = 64
@@ -32,11 +42,8 @@ class ArenaEmitter:
 
     def __init__(self, module: ir.Module) -> None:
         self.module = module
-        state = ir.GlobalVariable(module, ir.ArrayType(I64, CLOCK + 8), "flowc_arena")
-        state.linkage = "internal"
-        state.initializer = ir.Constant(state.value_type, None)
-        state.align = 64
-        self.state = as_pointer(state)
+        words = ir.ArrayType(I64, CLOCK + 8)
+        self.state = as_pointer(new_global(module, "flowc_arena", words, align=64))
 
     def emit(self) -> ir.Function:
         """All functions; gives the one that frees every cached block."""

@@ -31,6 +31,7 @@ from flowc_runtime.native.writer import (
     as_pointer,
     i32,
     i64,
+    new_global,
 )
 
 MOST_THREADS = 1024
@@ -74,15 +75,9 @@ class PoolEmitter:
     def __init__(self, module: ir.Module, machine: Machine) -> None:
         self.module = module
         self.machine = machine
-        words = ir.ArrayType(I64, POOL_WORDS)
-        state = ir.GlobalVariable(module, words, "flowc_pool")
-        handles = ir.GlobalVariable(module, ir.ArrayType(I64, MOST_THREADS), "flowc_pool_threads")
-        for made in (state, handles):
-            made.linkage = "internal"
-            made.initializer = ir.Constant(made.value_type, None)
-            made.align = 64
-        self.state = as_pointer(state)
-        self.handles = as_pointer(handles)
+        words, handles = ir.ArrayType(I64, POOL_WORDS), ir.ArrayType(I64, MOST_THREADS)
+        self.state = as_pointer(new_global(module, "flowc_pool", words, align=64))
+        self.handles = as_pointer(new_global(module, "flowc_pool_threads", handles, align=64))
 
     def emit(self) -> ir.Function:
         """All functions; gives the one that stops the pool."""

@@ -73,6 +73,27 @@ def as_pointer(value: Any) -> Any:
     return ir.FormattedConstant(PTR, value.get_reference())
 
 
+def new_global(
+    module: ir.Module,
+    name: str,
+    start: Any,
+    *,
+    linkage: str = "internal",
+    constant: bool = False,
+    section: str = "",
+    align: int | None = None,
+) -> Any:
+    """A global that starts with a constant; a type in its place means all zeros."""
+    zeros = isinstance(start, ir.Type)
+    made: Any = ir.GlobalVariable(module, start if zeros else start.type, name)
+    made.initializer = ir.Constant(start, None) if zeros else start
+    made.linkage = linkage
+    made.global_constant = constant
+    made.section = section
+    made.align = align
+    return made
+
+
 def text_constant(module: ir.Module, text: str) -> Any:
     """The address of a NUL-terminated UTF-8 constant; equal texts share one."""
     data = bytearray(text.encode("utf-8") + b"\0")
@@ -84,10 +105,8 @@ def data_constant(module: ir.Module, value: ir.Constant, prefix: str) -> ir.Glob
     key = f"{prefix}|{value}"
     table: dict[str, ir.GlobalVariable] = module.__dict__.setdefault("flowc_constants", {})
     if key not in table:
-        made = ir.GlobalVariable(module, value.type, f".{prefix}.{len(table)}")
-        made.initializer = value
-        made.global_constant = True
-        made.linkage = "private"
+        name = f".{prefix}.{len(table)}"
+        made = new_global(module, name, value, linkage="private", constant=True)
         made.unnamed_addr = True
         table[key] = made
     return table[key]
@@ -106,19 +125,16 @@ def call_at_unload(module: ir.Module, functions: Sequence[ir.Function]) -> None:
 def _list_in_section(module: ir.Module, section: str, functions: Sequence[ir.Function]) -> None:
     """A table that LLVM keeps, in a section that every linker knows. (`llvm.global_dtors` would end
     up in `.dtors` here, which only some linkers still turn into calls.)"""
-    table = ir.GlobalVariable(module, ir.ArrayType(PTR, len(functions)), f"flowc{section}")
-    table.linkage = "internal"
-    table.global_constant = True
-    table.section = section
-    table.align = 8
-    table.initializer = ir.Constant(table.value_type, [as_pointer(f) for f in functions])
-    kept = module.globals.get("llvm.used")
-    rows = [*kept.initializer.constant, as_pointer(table)] if kept else [as_pointer(table)]
-    used = kept or ir.GlobalVariable(module, ir.ArrayType(PTR, 1), "llvm.used")
-    used.value_type = ir.ArrayType(PTR, len(rows))
-    used.linkage = "appending"
-    used.section = "llvm.metadata"
-    used.initializer = ir.Constant(used.value_type, rows)
+    rows = [as_pointer(f) for f in functions]
+    value = ir.Constant(ir.ArrayType(PTR, len(rows)), rows)
+    table = new_global(module, f"flowc{section}", value, constant=True, section=section, align=8)
+    used: Any = module.globals.get("llvm.used")
+    kept = [*(used.initializer.constant if used else ()), as_pointer(table)]
+    value = ir.Constant(ir.ArrayType(PTR, len(kept)), kept)
+    if used is None:
+        new_global(module, "llvm.used", value, linkage="appending", section="llvm.metadata")
+    else:
+        used.value_type, used.initializer = value.type, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +197,7 @@ class FunctionWriter:
         for value, label in zip(self.function.args, args):
             value.name = label
         self._entry = self.function.append_basic_block("entry")
-        self.b = ir.IRBuilder(self._entry)
+        self.b: Any = ir.IRBuilder(self._entry)
         body = self.function.append_basic_block("body")
         self.b.branch(body)
         self.b.position_at_end(body)
@@ -193,9 +209,8 @@ class FunctionWriter:
     def block(self, size: int, align: int = 8) -> Any:
         """`size` bytes on the stack, reserved once at entry."""
         with self.b.goto_block(self._entry):
-            slot = self.b.alloca(ir.ArrayType(I8, size))
-        slot.align = align
-        slot.type = PTR
+            slot: Any = self.b.alloca(ir.ArrayType(I8, size))
+        slot.align, slot.type = align, PTR
         return slot
 
     def variable(self, start: Any) -> Variable:
