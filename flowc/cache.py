@@ -1,51 +1,230 @@
-"""Compiled objects kept in memory and on disk.
+"""Compiled programs and kernels, kept in memory and on disk.
 
-In: a kernel and a target, or a Computation. Out: object code, or an Executable.
+In: a Computation with options, or a kernel. Out: an Executable, or object code. An entry is found by
+a hash of all that it depends on: the canonical text, the bytes of constants, options, the target, and
+the versions of flowc, Numba and llvmlite. What is on disk is object code and plain metadata; an entry
+that is damaged, foreign or of another version is a miss, is dropped, and is made again.
+
+`FLOWC_CACHE_DIR` names the folder, `FLOWC_CACHE=0` keeps everything in memory, `FLOWC_CACHE_SIZE` is
+the most bytes that the folder may hold.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
+import os
+import stat
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flowc.codegen.target import Target
+import numpy as np
+
+from flowc.cache_entry import read_entry, write_entry
+from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.target import Target, target_named
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options
+from flowc.ir.text import print_computation, weights_of
+from flowc.version import VERSION
 
 if TYPE_CHECKING:
     from flowc.codegen.kernel import Kernel
     from flowc.executable import Executable
 
+log = logging.getLogger("flowc.cache")
 
-class KernelCache:
-    """Objects of kernels by content, for the life of the process."""
-
-    def __init__(self) -> None:
-        self.objects: dict[tuple[str, str], bytes] = {}
-
-    def object_of(self, kernel: Kernel, target: Target) -> bytes:
-        key = (kernel.key, target.key)
-        if key not in self.objects:
-            from flowc.codegen.program import kernel_object
-
-            self.objects[key] = kernel_object(kernel, target)
-        return self.objects[key]
+DEFAULT_SIZE = 8 << 30
+Names = tuple[Sequence[str], Sequence[str]]
 
 
 @cache
+def toolchain() -> str:
+    """The versions that object code depends on."""
+    found = [f"flowc {VERSION}"]
+    for package in ("numba", "llvmlite"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} none")
+    return ", ".join(found)
+
+
+def cache_folder() -> Path | None:
+    """The folder of the disk cache, or None where there is to be none."""
+    if os.environ.get("FLOWC_CACHE", "1").lower() in ("0", "off", "no", "false"):
+        return None
+    chosen = os.environ.get("FLOWC_CACHE_DIR")
+    if chosen:
+        return _trusted(Path(chosen))
+    from platformdirs import user_cache_path
+
+    return _trusted(user_cache_path("flowc"))
+
+
+_refused: set[Path] = set()
+
+
+def _trusted(folder: Path) -> Path | None:
+    """The folder, made if need be, when only its owner, the user, can write to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.stat()
+    except OSError as error:
+        return _refuse(folder, str(error))
+    if found.st_uid != os.getuid():
+        return _refuse(folder, "it belongs to another user")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return _refuse(folder, "others can write to it")
+    return folder
+
+
+def _refuse(folder: Path, why: str) -> None:
+    if folder not in _refused:
+        _refused.add(folder)
+        log.warning("the cache folder %s is not used: %s", folder, why)
+
+
+class DiskCache:
+    """Entries of one folder. Every failure to read is a miss; every failure to write is logged."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def path(self, key: str) -> Path | None:
+        return None if self.folder is None else self.folder / key[:2] / f"{key[2:]}.flowc"
+
+    def load(self, key: str) -> CompiledProgram | None:
+        path = self.path(key)
+        if path is None:
+            return None
+        program = read_entry(path, key)
+        if program is not None:
+            _touch(path)
+        return program
+
+    def store(self, key: str, program: CompiledProgram) -> None:
+        path = self.path(key)
+        if path is None or self.folder is None:
+            return
+        try:
+            path.parent.mkdir(exist_ok=True, mode=0o700)
+            written = write_entry(path, key, program)
+            evict(self.folder, keep=path, incoming=written)
+        except OSError as error:
+            log.warning("cannot write the cache entry %s: %s", path, error)
+
+
+def _touch(path: Path) -> None:
+    try:
+        os.utime(path)
+    except OSError as error:
+        log.debug("cannot mark %s as used: %s", path, error)
+
+
+def evict(folder: Path, keep: Path, incoming: int) -> None:
+    """Drops the entries unused for longest until the folder holds no more than it may."""
+    limit = int(os.environ.get("FLOWC_CACHE_SIZE", DEFAULT_SIZE))
+    found = []
+    for path in folder.glob("*/*.flowc"):
+        try:
+            info = path.stat()
+        except FileNotFoundError:
+            continue
+        found.append((info.st_mtime, info.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= limit:
+            break
+        if path != keep:
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+class KernelCache:
+    """Objects of kernels by content, in memory and on disk."""
+
+    def __init__(self, disk: DiskCache) -> None:
+        self.disk = disk
+        self.objects: dict[str, bytes] = {}
+
+    def object_of(self, kernel: Kernel, target: Target) -> bytes:
+        """The object of a kernel, compiled if it is not known."""
+        key = digest(f"kernel {kernel.key}\n{target.key}\n{toolchain()}".encode())
+        if key not in self.objects:
+            found = self.disk.load(key)
+            if found is None:
+                from flowc.codegen.program import kernel_object
+
+                made = kernel_object(kernel, target)
+                found = CompiledProgram((made,), [], {"weights_bytes": 0})
+                self.disk.store(key, found)
+            self.objects[key] = found.objects[0]
+        return self.objects[key]
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def kernel_cache() -> KernelCache:
-    return KernelCache()
+    """The kernels of this process, over the disk cache in force."""
+    return _kernel_cache(cache_folder())
+
+
+@cache
+def _kernel_cache(folder: Path | None) -> KernelCache:
+    return KernelCache(DiskCache(folder))
+
+
+def program_key(c: Computation, options: Options, names: Names) -> str:
+    """A hash of all that the program of a Computation depends on."""
+    arrays = weights_of(c)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        digests = iter(list(pool.map(_array_digest, arrays)))
+    text = print_computation(c, lambda _: next(digests))
+    target = target_named(options.target)
+    parts = ("program", text, options.key, target.key, toolchain(), repr(names))
+    return digest("\n".join(parts).encode())
+
+
+def _array_digest(array: np.ndarray) -> str:
+    if array.dtype.hasobject:
+        return digest(repr(array.tolist()).encode())
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return f"{array.dtype}{array.shape}{hashlib.blake2b(flat.data, digest_size=32).hexdigest()}"
 
 
 def load_executable(
-    c: Computation,
-    options: Options,
-    names: tuple[Sequence[str], Sequence[str]],
-    threads: int | None = None,
+    c: Computation, options: Options, names: Names, threads: int | None = None
 ) -> Executable:
-    """The program of a Computation, ready to run."""
-    from flowc.compiler import compile_computation
+    """The program of a Computation, ready to run: from disk where it is known, else compiled.
+
+    Processes that want the same program at the same time compile it once.
+    """
     from flowc.executable import Executable
 
-    return Executable(compile_computation(c, options, names), threads)
+    disk = DiskCache(cache_folder())
+    if disk.folder is None:
+        return Executable(_compile(c, options, names), threads)
+    key = program_key(c, options, names)
+    program = disk.load(key)
+    if program is None:
+        from filelock import FileLock
+
+        with FileLock(disk.folder / f"{key[:16]}.lock"):
+            program = disk.load(key)
+            if program is None:
+                program = _compile(c, options, names)
+                disk.store(key, program)
+    return Executable(program, threads)
+
+
+def _compile(c: Computation, options: Options, names: Names) -> CompiledProgram:
+    from flowc.compiler import compile_computation
+
+    return compile_computation(c, options, names)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flowc.cache import KernelCache, kernel_cache
-from flowc.codegen.program import CompiledProgram, Stages, compile_program
+from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.program import Stages, compile_program
 from flowc.codegen.target import Target, target_named
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc import dtypes, errors
 from flowc.codegen.jit import load_objects
-from flowc.codegen.program import CompiledProgram
+from flowc.codegen.compiled import CompiledProgram
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.dims import Dim, Expr, Symbol, evaluate, parse_dim
 

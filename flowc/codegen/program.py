@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.contractions import contraction_launches
 from flowc.codegen.driver import Driver, Interface, emit_driver, size_symbols
 from flowc.codegen.kernel import Kernel, Launch
@@ -27,27 +28,6 @@ from flowc.plan.plan import ALIGNMENT, Needs, Plan, make_plan
 
 FORMAT = 1
 KernelCompiler = Callable[[Kernel], bytes]
-
-
-@dataclass(slots=True)
-class CompiledProgram:
-    """`objects`: relocatable ELF files (kernels, driver, runtime). `weights`: (offset, array) pieces
-    of the weights, 64-byte aligned; `metadata`: plain data (names, types, sizes, errors)."""
-
-    objects: tuple[bytes, ...]
-    weights: list[tuple[int, np.ndarray]]
-    metadata: dict[str, Any]
-
-    def weights_image(self) -> np.ndarray:
-        """All weights in one 64-byte aligned array of bytes."""
-        size = int(self.metadata["weights_bytes"])
-        raw = np.zeros(size + ALIGNMENT, np.uint8)
-        start = -raw.ctypes.data % ALIGNMENT
-        image = raw[start : start + size]
-        for offset, array in self.weights:
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            image[offset : offset + flat.size] = flat
-        return image
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ class Builder:
         self.nodes: list[Node] = []
         self.parameters: list[Node] = []
         self.constraints: list[tuple[Dim, Dim]] = []
+        self.use_counts: dict[Value, int] = {}
         self._content: dict[Value, Content] = {}
         self._size_names: set[str] = set()
 

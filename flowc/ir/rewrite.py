@@ -18,9 +18,11 @@ Rule = Callable[[Builder, Node], Value | Sequence[Value] | None]
 def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     """The Computation after one sweep of a rule; `c` itself when it never fired.
 
-    A rule sees the node with its new inputs; what it builds is stamped with the node's origin.
+    A rule sees the node with its new inputs; what it builds is stamped with the node's origin, and
+    `b.use_counts` says how often the values that existed before are read.
     """
     b = Builder()
+    counts = _use_counts(c)
     b.constraints = list(c.constraints)
     values: dict[Value, Value] = {}
     nodes: dict[Node, Node | None] = {}
@@ -46,10 +48,22 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
             new = (replacement,) if isinstance(replacement, Value) else tuple(replacement)
             last = b.nodes[-1] if len(b.nodes) > start else None
             nodes[old] = last if last is not None or not new else new[0].node
-        values.update(zip(old.outputs, new, strict=True))
+        for before, now in zip(old.outputs, new, strict=True):
+            values[before] = now
+            b.use_counts[now] = b.use_counts.get(now, 0) + counts[before]
     if not changed:
         return c
     return b.build([values[v] for v in c.results])
+
+
+def _use_counts(c: Computation) -> dict[Value, int]:
+    counts = {v: 0 for n in c.nodes for v in n.outputs}
+    for node in c.nodes:
+        for v in node.inputs:
+            counts[v] += 1
+    for v in c.results:
+        counts[v] += 1
+    return counts
 
 
 def prune_nodes(c: Computation, keep: Iterable[Node] = ()) -> Computation:

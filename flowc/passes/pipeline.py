@@ -18,6 +18,7 @@ from flowc.passes.fold_constants import fold_constants
 from flowc.passes.fuse import fuse
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.prune import prune
+from flowc.passes.simplify import simplify
 
 Pass = Callable[[Computation, Options], Computation]
 Watcher = Callable[[str, Computation], None]
@@ -25,9 +26,12 @@ Watcher = Callable[[str, Computation], None]
 PIPELINE: tuple[tuple[Pass, str], ...] = (
     (prune, "nothing that no fetch needs is looked at again"),
     (fold_constants, "shapes become known, so that decompositions see them"),
+    (simplify, "fewer nodes for what follows"),
     (decompose, "fusion sees through composed ops"),
     (fold_constants, "what decompositions made of constants"),
     (merge_duplicates, "decompositions repeat shape arithmetic and masks"),
+    (simplify, "factors into weights, transposes together, now that all ops are plain"),
+    (fold_constants, "what simplifying made of constants"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
     (fuse, "one kernel for a group of nodes"),

@@ -1,0 +1,38 @@
+"""A program as machine code, weights and plain metadata: what caches and libraries hold.
+
+In: program.py makes it. Out: jit.py loads it, aot.py links it. Imports neither Numba nor LLVM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+WEIGHT_ALIGNMENT = 64
+
+
+@dataclass(slots=True)
+class CompiledProgram:
+    """`objects`: relocatable ELF files (kernels, driver, runtime). `weights`: (offset, array) pieces
+    of the weights, 64-byte aligned; `metadata`: plain data (names, types, sizes, errors)."""
+
+    objects: tuple[bytes, ...]
+    weights: list[tuple[int, np.ndarray]]
+    metadata: dict[str, Any]
+
+    def weights_image(self) -> np.ndarray:
+        """All weights as one 64-byte aligned array of bytes; the piece itself where it is one."""
+        size = int(self.metadata["weights_bytes"])
+        if len(self.weights) == 1 and self.weights[0][1].nbytes == size:
+            only = self.weights[0][1]
+            if only.dtype == np.uint8 and only.ctypes.data % WEIGHT_ALIGNMENT == 0:
+                return only
+        raw = np.zeros(size + WEIGHT_ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % WEIGHT_ALIGNMENT
+        image = raw[start : start + size]
+        for offset, array in self.weights:
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            image[offset : offset + flat.size] = flat
+        return image
