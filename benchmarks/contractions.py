@@ -1,5 +1,6 @@
 """Speed of the contraction kernels on one thread: matrix products beside NumPy's BLAS, and
-ResNet-50's convolutions beside the machine's peak.
+ResNet-50's convolutions beside the machine's peak and beside NumPy's product of the same size
+(a convolution that would find its patches for nothing).
 
 Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/contractions.py [gemm|conv|depthwise|compile ...]`.
 The clock of a shared machine moves, so every round measures peak, ours and the peer one after the
@@ -177,10 +178,13 @@ def bench_conv(shape: TileShape, peak: Callable[[], float]) -> None:
         x, y = (aligned(s, shape.dtype.numpy) for s in ((size, size, channels), (out, out, n)))
         packed = pack_conv_weights(aligned((kernel, kernel, channels, n), x.dtype), shape)
         sizes |= dict(batch=1, channels=channels, n=n, groups=1, x_stride=channels, c_stride=n)
-        operations = 2 * out * out * n * channels * kernel * kernel
+        k = kernel * kernel * channels
+        operations = 2 * out * out * n * k
         label = f"conv {size}x{size}x{channels} -> {n} {kernel}x{kernel}/{stride} x{many}"
         run = conv.bind(x, packed, y, **sizes)
-        of_peak = compare(label, operations, peak, run, rounds=9)
+        a, b, c = (aligned(s, x.dtype) for s in ((out * out, k), (k, n), (out * out, n)))
+        peer = lambda: np.matmul(a, b, out=c)  # noqa: B023, E731
+        of_peak = compare(label, operations, peak, run, peer, rounds=9)
         done += many * operations
         spent += many * operations / of_peak
     print(f"all of ResNet-50's convolutions: {done / spent:.2f} of peak")
