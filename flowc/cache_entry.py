@@ -41,7 +41,7 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> int:
             "key": key,
             "metadata": program.metadata,
             "objects": [[len(o), hashlib.sha256(o).hexdigest()] for o in program.objects],
-            "weights": [int(weights.nbytes), int(google_crc32c.value(weights.data))],
+            "weights": [int(weights.nbytes), _crc(weights)],
         },
         sort_keys=True,
     ).encode()
@@ -63,6 +63,13 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> int:
         Path(name).unlink(missing_ok=True)
         raise
     return size
+
+
+def _crc(weights: np.ndarray) -> int:
+    """The checksum of bytes, read in place."""
+    view = weights.view()
+    view.flags.writeable = False
+    return int(google_crc32c.value(view))  # type: ignore[arg-type]
 
 
 def read_entry(path: Path, key: str) -> CompiledProgram | None:
@@ -104,7 +111,7 @@ def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
     if at + size != len(whole):
         return None
     weights = np.frombuffer(whole, np.uint8, size, at)
-    if google_crc32c.value(weights.data) != checksum:
+    if _crc(weights) != checksum:
         return None
     return CompiledProgram(tuple(objects), [(0, weights)], metadata)
 
