@@ -77,7 +77,8 @@ def _fault(node: Node, seen: set[object], defined: set[str], replay: _Replay) ->
             types = replay.check(node)
         except FlowcError as error:
             return f"types of {node!r} cannot be inferred: {error}"
-        if len(replay.nodes) != before:
+        # A size that was read but is in no type (0 rows of n) needs no definition.
+        if len(replay.nodes) != before and types != node.types:
             return f"{node!r} needs sizes that no read_sizes node defines"
         defined.update(name for name, _ in node.sizes)
     if types != node.types:

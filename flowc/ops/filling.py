@@ -166,7 +166,7 @@ def _lower_lin_space(node: Node) -> Lowering:
         if count == 1:
             return first
         place = k.cast(k.index_value(index[0], i64), dtype)
-        gaps = k.cast(k.index_value(count - 1, i64), dtype)
+        gaps = k.cast(k.index_value(maximum(count - 1, 1), i64), dtype)
         step = k.div(k.sub(last, first), gaps)
         value = k.add(first, k.mul(step, place))
         is_last = k.in_range(index[0], maximum(count - 1, 1), count)

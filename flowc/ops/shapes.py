@@ -182,7 +182,7 @@ def _broadcast_args(s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
 
 
 def broadcast_args_kernel(s0, s1, out, status, n0, n1, begin, end):  # type: ignore[no-untyped-def]
-    rank = max(n0, n1)
+    rank = n0 if n0 > n1 else n1
     for i in range(rank):
         x = s0[i - (rank - n0)] if i >= rank - n0 else 1
         y = s1[i - (rank - n1)] if i >= rank - n1 else 1
@@ -213,7 +213,14 @@ def gradient_axes(left: Sequence[Dim], right: Sequence[Dim]) -> tuple[list[int],
 
 
 def _infer_gradient_args(c: Inference) -> list[Dims]:
-    left, right = gradient_axes(_elements(c.need(0)), _elements(c.need(1)))
+    shapes = [c.content(i) for i in range(2)]
+    if shapes[0] is None or shapes[1] is None:
+        # A size read at run time could be 1, and then its axis would be summed over.
+        raise NeedsContent(
+            "BroadcastGradientArgs needs shapes that are known when it is compiled",
+            node=c.node_name,
+        )
+    left, right = gradient_axes(_elements(shapes[0]), _elements(shapes[1]))
     return [(len(left),), (len(right),)]
 
 
@@ -231,6 +238,14 @@ def _lower_gradient_args(b: Any, node: Node) -> list[Value]:
 
 
 # -- offsets of concatenated shapes
+
+
+def _infer_concat_offset(c: Inference) -> list[Dims]:
+    rank = _static_length(c, 1)
+    axis = c.need_int(0)
+    if not -rank <= axis < rank:
+        raise c.fail(f"Concat dim is out of range: {axis} vs. {rank}")
+    return [t.dims for t in c.inputs[1:]]
 
 
 def _concat_offset(concat_dim: np.ndarray, shapes: list[np.ndarray]) -> list[np.ndarray]:
@@ -351,7 +366,7 @@ concat_offset = define(
         "concat_offset",
         "ConcatOffset(concat_dim: i32, shape: N*shape_type; N: int >= 2,"
         " shape_type: {i32, i64} = i32) -> offset: N*shape_type",
-        infer=lambda c: [t.dims for t in c.inputs[1:]],
+        infer=_infer_concat_offset,
         reference=_concat_offset,
         lowering=Decompose(_lower_concat_offset),
         examples=(
