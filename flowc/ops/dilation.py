@@ -136,8 +136,8 @@ def _reference(
 dilation2d = define(
     Op(
         "dilation2d",
-        "Dilation2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32, i64}, strides: list(int) >= 4, rates: list(int) >= 4,"
-        ' padding: {"SAME", "VALID"}) -> output: T',
+        "Dilation2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32, i64},"
+        ' strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}) -> output: T',
         infer=_infer,
         lowering=_lower,
         reference=_reference,
