@@ -1,12 +1,16 @@
-"""Matrix multiplication for dtypes without register tiles (complex numbers): plain loops.
+"""Matrix multiplication of complex numbers, which have no register tiles: plain loops.
 
-In: a dtype and which operands are transposed. Out: kernel source. Invariant: each element of C is
+In: a complex dtype and which operands are transposed. Out: kernel source. Invariant: each element of C is
 summed in the order of the inner dimension, by one task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.extending import intrinsic
 
 from flowc.codegen.blocked import (
     Argument,
@@ -16,8 +20,24 @@ from flowc.codegen.blocked import (
     indented,
     no_epilogue,
 )
-from flowc.codegen.vector_ir import advance
+from flowc.codegen.vector_ir import Values, advance
 from flowc.dtypes import DType
+
+
+@intrinsic
+def add_product(typing: Any, total: Any, x: Any, y: Any) -> Any:
+    """total + x * y of complex numbers, part by part."""
+
+    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
+        (tr, ti), (xr, xi), (yr, yi) = (
+            [b.extract_value(value, part) for part in (0, 1)] for value in values
+        )
+        real = b.fsub(b.fadd(tr, b.fmul(xr, yr)), b.fmul(xi, yi))
+        imaginary = b.fadd(b.fadd(ti, b.fmul(xr, yi)), b.fmul(xi, yr))
+        result = b.insert_value(values[0], real, 0)
+        return b.insert_value(result, imaginary, 1)
+
+    return total(total, x, y), lower
 
 
 def plain_gemm_source(
@@ -58,7 +78,7 @@ def plain_gemm_source(
             line = advance(y, j * b_stride)
             total = {dtype}(0)
             for p in range(k):
-                total = total + x[p * {step}] * line[p]
+                total = add_product(total, x[p * {step}], line[p])
             row[j] = total
         """
     rows = f"""
@@ -68,7 +88,7 @@ def plain_gemm_source(
             factor = x[p * {step}]
             line = advance(y, p * b_stride)
             for j in range(n):
-                row[j] = row[j] + factor * line[j]
+                row[j] = add_product(row[j], factor, line[j])
         """
     text = function_text(
         name,
@@ -77,4 +97,5 @@ def plain_gemm_source(
         indented(dots if transpose_b else rows, 8),
         *epilogue(8, ("task", "(task + 1)"), ("0", "n")),
     )
-    return ContractionSource(name, text, arguments, "batch * m", 0, {"advance": advance})
+    symbols = {"advance": advance, "add_product": add_product}
+    return ContractionSource(name, text, arguments, "batch * m", 0, symbols)
