@@ -188,7 +188,9 @@ def _integers(
     domain: str, dtype: DType, count: int, random: np.random.Generator
 ) -> np.ndarray[Any, Any]:
     signed = dtype.kind == "int"
-    low = {"positive": 1, "nonzero": -7 if signed else 1, "prob": 0}.get(domain, -9 if signed else 0)
+    low = {"positive": 1, "nonzero": -7 if signed else 1, "prob": 0}.get(
+        domain, -9 if signed else 0
+    )
     high = {"unit": 2, "prob": 2}.get(domain, 10)
     low = max(low, -1) if domain == "unit" else low
     values = random.integers(low, high, count)
