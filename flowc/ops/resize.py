@@ -61,6 +61,17 @@ def _lower_resize(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     return lower
 
 
+def _lower_bilinear(node: Node) -> Lowering:
+    batch, out_h, out_w, channels = node.output.dims
+    return Native(
+        kernels.resize_bilinear,
+        arguments=_resize_arguments(node),
+        parallel=batch * out_h,
+        # Two lines of pixels; a weight and two positions a column; never 0 in all.
+        scratch=8 * out_w * channels + 12 * out_w + 4,
+    )
+
+
 def _lower_nearest(node: Node) -> Lowering:
     """Whole ratios (2x upsampling, say) are index arithmetic, which fuses; others are a kernel."""
     maps = [
@@ -217,18 +228,20 @@ def _area_reference(x: np.ndarray, size: np.ndarray, *, align_corners: bool) -> 
 
 
 def _define_resize(
-    name: str, tf_name: str, kernel: Callable[..., None], reference: Any, attrs: str = CENTERS
+    name: str,
+    tf_name: str,
+    lowering: Callable[[Node], Lowering],
+    reference: Any,
+    attrs: str = CENTERS,
+    result: str = "f32",
 ) -> Op:
-    flags = ("align_corners=True", "half_pixel_centers=True")
-    if attrs != CENTERS:
-        flags = flags[:1]
-    out = "T" if name == "resize_nearest_neighbor" else "f32"
+    flags = ["align_corners=True", "half_pixel_centers=True"][: attrs.count(":")]
     return define(
         Op(
             name,
-            f"{tf_name}(images: T, size: i32; T: {REAL}, {attrs}) -> resized_images: {out}",
+            f"{tf_name}(images: T, size: i32; T: {REAL}, {attrs}) -> resized_images: {result}",
             infer=_infer_resize,
-            lowering=_lower_nearest if out == "T" else _lower_resize(kernel),
+            lowering=lowering,
             reference=reference,
             examples=(
                 "T[1,3,4,2] i32[2]=[5,3]",
@@ -244,18 +257,22 @@ def _define_resize(
 
 
 resize_nearest_neighbor = _define_resize(
-    "resize_nearest_neighbor", "ResizeNearestNeighbor", kernels.resize_nearest, _nearest_reference
+    "resize_nearest_neighbor",
+    "ResizeNearestNeighbor",
+    _lower_nearest,
+    _nearest_reference,
+    result="T",
 )
 resize_bilinear = _define_resize(
-    "resize_bilinear", "ResizeBilinear", kernels.resize_bilinear, _bilinear_reference
+    "resize_bilinear", "ResizeBilinear", _lower_bilinear, _bilinear_reference
 )
 resize_bicubic = _define_resize(
-    "resize_bicubic", "ResizeBicubic", kernels.resize_bicubic, _bicubic_reference
+    "resize_bicubic", "ResizeBicubic", _lower_resize(kernels.resize_bicubic), _bicubic_reference
 )
 resize_area = _define_resize(
     "resize_area",
     "ResizeArea",
-    kernels.resize_area,
+    _lower_resize(kernels.resize_area),
     _area_reference,
     "align_corners: bool = False",
 )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     f64: Any = None
     i64: Any = None
     outside: Any = None
+    offset: Any = None
+    as_f32_pointer: Any = None
+    as_i32_pointer: Any = None
 
 
 def resize_nearest(
@@ -51,10 +54,12 @@ def resize_nearest(
 
 
 def resize_bilinear(
-    x: Any, size: Any, y: Any,
+    x: Any, size: Any, y: Any, scratch: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
+    """Source rows are stretched sideways into two lines of scratch, which further output rows
+    between the same source rows find there; blending the two lines is one contiguous loop."""
     y_scale = f32(height) / f32(out_h)
     if align and out_h > 1:
         y_scale = f32(height - 1) / f32(out_h - 1)
@@ -62,35 +67,57 @@ def resize_bilinear(
     if align and out_w > 1:
         x_scale = f32(width - 1) / f32(out_w - 1)
     shift = f32(0.5) if half else f32(0)
+    length = out_w * channels
+    lines = as_f32_pointer(scratch)
+    rights = as_f32_pointer(offset(scratch, 8 * length))
+    lows = as_i32_pointer(offset(scratch, 8 * length + 4 * out_w))
+    highs = as_i32_pointer(offset(scratch, 8 * length + 8 * out_w))
+    for column in range(out_w):
+        place = (f32(column) + shift) * x_scale - shift
+        low = i64(place)
+        low = low - 1 if f32(low) > place else low
+        rights[column] = place - f32(low)
+        high = low + 1 if place > f32(low) else low
+        lows[column] = (0 if low < 0 else low) * channels
+        highs[column] = (width - 1 if high > width - 1 else high) * channels
+    # Lines start at `first` and `second`; they hold the source rows `first_row`, `second_row`.
+    first = 0
+    second = length
+    first_row = -1
+    second_row = -1
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale - shift
         low = i64(place)
         low = low - 1 if f32(low) > place else low
         down = place - f32(low)
         high = low + 1 if down > f32(0) else low
-        low = 0 if low < 0 else low
-        high = height - 1 if high > height - 1 else high
-        top_line = ((row // out_h) * height + low) * width
-        bottom_line = ((row // out_h) * height + high) * width
-        for column in range(out_w):
-            place = (f32(column) + shift) * x_scale - shift
-            low = i64(place)
-            low = low - 1 if f32(low) > place else low
-            right = place - f32(low)
-            high = low + 1 if right > f32(0) else low
-            low = 0 if low < 0 else low
-            high = width - 1 if high > width - 1 else high
-            a = (top_line + low) * channels
-            b = (top_line + high) * channels
-            d = (bottom_line + low) * channels
-            e = (bottom_line + high) * channels
-            out = (row * out_w + column) * channels
-            for c in range(channels):
-                left = f32(x[a + c])
-                top = left + (f32(x[b + c]) - left) * right
-                left = f32(x[d + c])
-                bottom = left + (f32(x[e + c]) - left) * right
-                y[out + c] = top + (bottom - top) * down
+        top = (row // out_h) * height + (0 if low < 0 else low)
+        bottom = (row // out_h) * height + (height - 1 if high > height - 1 else high)
+        if first_row != top:
+            first, second = second, first
+            first_row, second_row = second_row, first_row
+        for turn in range(2):
+            wanted = bottom if turn else top
+            line = second if turn else first
+            if wanted == (second_row if turn else first_row) or (turn and bottom == top):
+                continue
+            source = wanted * width * channels
+            for column in range(out_w):
+                a = source + lows[column]
+                b = source + highs[column]
+                right = rights[column]
+                at = line + column * channels
+                for c in range(channels):
+                    left = f32(x[a + c])
+                    lines[at + c] = left + (f32(x[b + c]) - left) * right
+            if turn:
+                second_row = wanted
+            else:
+                first_row = wanted
+        lower = first if bottom == top else second
+        for i in range(length):
+            upper = lines[first + i]
+            y[row * length + i] = upper + (lines[lower + i] - upper) * down
 
 
 def resize_bicubic(
