@@ -81,7 +81,9 @@ def write_library(
     machine = elf.machine_of(program.objects)
     target = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
-    with tempfile.TemporaryDirectory(prefix="flowc-") as name:
+    _check_folder(out)
+    # Beside the library, not in /tmp: the weights may be too large for a file system in memory.
+    with tempfile.TemporaryDirectory(prefix=".flowc-", dir=out.parent) as name:
         folder = Path(name)
         objects = [folder / f"{index}.o" for index in range(len(program.objects))]
         for path, data in zip(objects, program.objects):
@@ -130,11 +132,15 @@ def _write_weights_file(program: LinkableProgram, size: int, path: Path) -> Weig
     return known
 
 
+def _check_folder(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes its place, whole and on disk, when the block ends without an exception."""
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
+    _check_folder(path)
     number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(number, "wb") as file:

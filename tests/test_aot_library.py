@@ -16,11 +16,14 @@ import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from flowc import aot
 from flowc.aot import replacing, write_library
 from flowc.codegen import elf, linker
 from flowc.codegen.abi_model import read_model
 from flowc.codegen.c_abi import EXPORTS, c_abi_text
 from flowc.codegen.c_header import constant_names, header_text, identifier
+from flowc.codegen.objects import compile_module
+from flowc.codegen.weights_file import WeightsFile
 from flowc.errors import InternalError, UsageError
 
 CC = shutil.which("cc")
@@ -351,6 +354,14 @@ def test_names_become_distinct_c_constants() -> None:
     names = constant_names(read_model(metadata).inputs)
     assert names == ["IN_X", "IN_X_1", "M_1"]
     assert identifier("my model-v2") == "my_model_v2"
+
+
+def test_the_abi_compiles_for_aarch64() -> None:
+    target = aot._baseline(elf.AARCH64)
+    text = c_abi_text(aot_programs.metadata(), target.triple, weights=WeightsFile(16, bytes(32)))
+    data = compile_module([text], target, speed=1)
+    symbols = ELFFile(io.BytesIO(data)).get_section_by_name(".symtab").iter_symbols()
+    assert set(EXPORTS) <= {s.name for s in symbols if s["st_info"]["bind"] == "STB_GLOBAL"}
 
 
 def test_the_abi_module_is_the_same_each_time() -> None:

@@ -126,6 +126,10 @@ class _AbiEmitter:
         self._run()
         call_at_load(self.module, started)
         call_at_unload(self.module, ended)
+        for function in self.module.functions:
+            if not function.is_declaration:  # each runs once a call: size and build time count
+                function.attributes.add("noinline")
+                function.attributes.add("optsize")
         return str(self.module)
 
     def _export(self, name: str) -> FunctionWriter:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flowc.errors import FlowcError, InternalError, UsageError
+from flowc.errors import FlowcError, InternalError
 
 COMPILERS = ("cc", "gcc", "clang")
 
@@ -79,11 +79,8 @@ def link(
 ) -> None:
     """Writes the shared library `out`.
 
-    Raises `LinkError` with the linker's words when it fails, `UsageError` when the folder of `out`
-    is missing.
+    The folder of `out` must exist. Raises `LinkError` with the linker's words when it fails.
     """
-    if not out.parent.is_dir():
-        raise UsageError(f"cannot write {out}: there is no folder {out.parent}")
     linker = linker or find_linker()
     with tempfile.TemporaryDirectory(prefix=".flowc-link-", dir=out.parent) as name:
         folder = Path(name)
@@ -94,8 +91,10 @@ def link(
         options = (*_FLAGS, "-soname", out.name, f"--version-script={script}")
         command = _command(linker, options, objects, made)
         _run(command)
-        os.chmod(made, 0o777 & ~_umask())
         _check_made(made, command)
+        os.chmod(made, 0o777 & ~_umask())
+        with made.open("rb") as file:
+            os.fsync(file.fileno())
         os.replace(made, out)
 
 

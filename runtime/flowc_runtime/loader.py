@@ -89,6 +89,7 @@ class Model:
         self.inputs = tuple(map(_port, described["inputs"]))
         self.outputs = tuple(map(_port, described["outputs"]))
         self._run = self._library.flowc_run
+        self._wanted = [(p.dtype, len(p.dims), p) for p in self.inputs]
         self._input_places = _places(self.inputs)
         self._frames: list[_Frame] = []
         self._output_shapes: dict[Shapes, Bounds] = {}
@@ -139,9 +140,16 @@ class Model:
         return tuple(given[i] for i in range(len(self.inputs)))
 
     def _call(self, values: Sequence[Any]) -> list[Array]:
-        arrays = [
-            v if _is_ready(v, port) else _convert(v, port) for v, port in zip(values, self.inputs)
-        ]
+        arrays = []
+        for value, (dtype, rank, port) in zip(values, self._wanted):
+            if (
+                type(value) is not np.ndarray
+                or value.dtype != dtype
+                or value.flags.num & _DENSE != _DENSE
+                or value.ndim != rank
+            ):
+                value = _convert(value, port)
+            arrays.append(value)
         shapes = tuple([a.shape for a in arrays])
         try:
             frame = self._frames.pop()
@@ -205,15 +213,6 @@ def load(path: str | os.PathLike[str]) -> Model:
     Raises `LoadError` when the file is not a model library, or one of another ABI version.
     """
     return Model(path)
-
-
-def _is_ready(value: Any, port: Port) -> bool:
-    return (
-        type(value) is np.ndarray
-        and value.dtype == port.dtype
-        and value.flags.num & _DENSE == _DENSE
-        and value.ndim == len(port.dims)
-    )
 
 
 def _convert(value: Any, port: Port) -> Array:
