@@ -116,20 +116,20 @@ def _number(b: Builder, size: Dim) -> Value:
 
 
 def _build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
-    outputs = normalize(b, node.inputs, node.attrs)
+    outputs: Sequence[Value] = normalize(b, node.inputs, node.attrs)
     if len(node.outputs) == 5:
         return outputs
     reserve = node.outputs[5].type
-    return *outputs, b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))
+    return [*outputs, b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))]
 
 
 def _batch_norm_gradient(b: Builder, node: Node, dy: Value, *_: Any) -> Sequence[Value | None]:
     """The statistics' outputs feed moving averages, through which no gradient flows."""
-    x, scale, *_ = node.inputs
+    x, scale = node.inputs[:2]
     kept = {n: node.attrs[n] for n in ("epsilon", "data_format", "is_training")}
     saved = node.outputs[3:]
     grad = {5: b.fused_batch_norm_grad_v2, 6: b.fused_batch_norm_grad}[len(node.outputs)]
-    dx, dscale, doffset, *_ = grad(dy, x, scale, *saved, **kept)
+    dx, dscale, doffset = grad(dy, x, scale, *saved, **kept)[:3]
     return dx, dscale, doffset, None, None
 
 
