@@ -1,7 +1,7 @@
 """Matrix multiplication of complex numbers, which have no register tiles: plain loops.
 
-In: a complex dtype and which operands are transposed. Out: kernel source. Invariant: each element of C is
-summed in the order of the inner dimension, by one task.
+In: a complex dtype and which operands are transposed. Out: kernel source. Invariant: each element
+of C is summed in the order of the inner dimension, by one task.
 """
 
 from __future__ import annotations

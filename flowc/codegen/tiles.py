@@ -13,7 +13,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from flowc.codegen.runs import copy_rows_routine
-from flowc.codegen.tile_shape import AHEAD, TileShape, tile_shape
+from flowc.codegen.tile_shape import AHEAD_BYTES, TileShape, tile_shape
 from flowc.codegen.vector_ir import (
     I64,
     Index,
@@ -49,8 +49,8 @@ def _emit_sums(b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vecto
     columns = [
         load_vector(b, b.gep(row_of_panel, [const(j * lanes)]), lanes, size) for j in range(vectors)
     ]
-    for j in range(vectors):
-        prefetch(b, b.gep(row_of_panel, [const(AHEAD * shape.columns + j * lanes)]))
+    for ahead in range(AHEAD_BYTES, AHEAD_BYTES + vectors * lanes * size, 64):
+        prefetch(b, b.gep(row_of_panel, [const(ahead // size)]))
     totals: list[list[ir.Value]] = []
     for i in range(rows):
         a = b.load(b.gep(block, [b.add(k, const(i * shape.row_stride))]))
