@@ -115,7 +115,12 @@ class Builder:
             self._content[value] = content_of(value, self.content)
             if self._content[value] is not None:
                 return self._content[value]
-        self.note_sizes(self.emit(op_named("read_sizes"), (value,)))
+        read = self.emit(op_named("read_sizes"), (value,))
+        self.note_sizes(read)
+        if value.node in self.nodes:
+            # Right after its operand, so that whoever goes through the nodes in order meets the
+            # sizes before what is made of them.
+            self.nodes.insert(self.nodes.index(value.node) + 1, self.nodes.pop())
         return self._content[value]
 
     def note_sizes(self, node: Node) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, product
-from flowc.ir.lowering import Lowering, Native
+from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
 
@@ -262,6 +263,8 @@ def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:
 
     def lower(node: Node) -> Lowering:
         data, ids = node.inputs[0].dims, node.inputs[1].dims
+        if fold in ("min", "max") and node.output.type.dtype in (dtypes.f16, dtypes.bf16):
+            return Decompose(lambda b, node: _narrow_extremum(b, node, fold))
         start = _start(fold, node.output.type.dtype.numpy)
         return Native(
             kernel,
@@ -271,6 +274,16 @@ def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:
         )
 
     return lower
+
+
+def _narrow_extremum(b: Any, node: Node, fold: str) -> Value:
+    """Folded as f32, but a segment never holds less (more) than what the dtype can start from."""
+    data, *rest = node.inputs
+    dtype = data.type.dtype
+    wide = b.emit(node.op, [b.cast(data, DstT=dtypes.f32), *rest], node.attrs).output
+    start = b.const(np.float32(_start(fold, dtype.numpy)))
+    bounded = b.maximum(wide, start) if fold == "max" else b.minimum(wide, start)
+    return b.cast(bounded, DstT=dtype)
 
 
 def _unsorted(fold: str) -> Callable[..., np.ndarray]:
