@@ -259,6 +259,20 @@ def test_export_writes_nodes_as_tensorflow_does() -> None:
     assert 'name: "s/n"' in str(graph.get_operation_by_name("s/n"))
 
 
+def test_attrs_are_written_as_the_record_declares_them() -> None:
+    graph = Graph()
+    attrs = {"dtype": "float32", "value": 1.5}
+    const = graph.create_op("Const", [], attrs, "c", output_types=[(F32, ())])
+    node = const.node_def
+    assert node.attr["value"].WhichOneof("value") == "tensor"
+    assert node.attr["dtype"].type == 1
+    holder = graph.create_op("Placeholder", [], {"dtype": F32, "shape": [None, 2]}, "p")
+    assert [d.size for d in holder.node_def.attr["shape"].shape.dim] == [-1, 2]
+    holder.attrs["shape"] = "no shape"
+    with pytest.raises(UsageError, match=r"node 'p', attr 'shape': expected a shape"):
+        _ = holder.node_def
+
+
 def test_export_of_a_function() -> None:
     body = FunctionBody(
         (BodyNode("m", "Mul", (("arg", 0), ("arg", 1)), (), Attrs({"T": F32})),

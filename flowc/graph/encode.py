@@ -6,7 +6,8 @@ Invariant: the same value always gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import UsageError
 from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
 from flowc.graph.shape import TensorShape
+from flowc.ir.signature import Signature
 from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
 
@@ -147,7 +149,42 @@ def _fill_message(proto: Any, field: str, value: Any, where: str) -> None:
             fill_attrs(proto.attr, value.attrs, where)
 
 
-def fill_attrs(target: Any, attrs: Mapping[str, Any], where: str) -> None:
+def as_kind(value: Any, kind: str, where: str) -> Any:
+    """A value in the form of an attribute whose kind the op's record declares: a list of ints is a
+    shape where a shape is meant, an int a float. Raises `UsageError` where it cannot be one."""
+    if kind.startswith("list("):
+        inner = kind[5:-1]
+        if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+            raise UsageError(f"{where}: expected a {kind}, found {value!r}")
+        return [as_kind(v, inner, where) for v in value]
+    if isinstance(value, AttrPlaceholder):
+        return value
+    convert = _KINDS.get(kind)
+    try:
+        return value if convert is None else convert(value)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{where}: expected a {kind}, found {value!r} ({error})") from None
+
+
+def _function(value: Any) -> FunctionRef:
+    return value if isinstance(value, FunctionRef) else FunctionRef(value.name)
+
+
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "int": operator.index,
+    "float": float,
+    "bool": bool,
+    "string": _as_bytes,
+    "type": dtypes.as_dtype,
+    "shape": lambda value: TensorShape(value).sizes,
+    "tensor": np.asarray,
+    "func": _function,
+}
+
+
+def fill_attrs(
+    target: Any, attrs: Mapping[str, Any], where: str, signature: Signature | None = None
+) -> None:
     """Writes attributes into a map of AttrValues that may hold some of them already: those that a
     file gave go back as they came."""
     for name in [n for n in target if n not in attrs]:
@@ -155,7 +192,10 @@ def fill_attrs(target: Any, attrs: Mapping[str, Any], where: str) -> None:
     for name in attrs:
         encoded = attrs.encoded(name) if isinstance(attrs, Attrs) else None
         if encoded is None:
-            target[name].CopyFrom(attr_value(attrs[name], f"{where}, attr {name!r}"))
+            at = f"{where}, attr {name!r}"
+            declared = None if signature is None else signature.attrs.get(name)
+            value = attrs[name] if declared is None else as_kind(attrs[name], declared.kind, at)
+            target[name].CopyFrom(attr_value(value, at))
         elif isinstance(encoded, AttrValue):
             target[name].CopyFrom(encoded)
         else:  # a tensor whose content is still in its file

@@ -13,6 +13,7 @@ from flowc.graph.encode import attr_value, fill_attrs, fill_shape
 from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
+from flowc.graph.records import signature_of
 from flowc.graph.shape import TensorShape
 from flowc.graph.signature import Signature, TensorInfo
 from flowc.graph.tensor import Tensor
@@ -44,7 +45,7 @@ def _fill_node(node: NodeDef, op: Operation, add_shapes: bool) -> None:
     node.device = op.device
     node.input.extend(tensor_name(t) for t in op.inputs)
     node.input.extend(f"^{c.name}" for c in op.control_inputs)
-    fill_attrs(node.attr, op.attrs, f"node {op.name!r}")
+    fill_attrs(node.attr, op.attrs, f"node {op.name!r}", signature_of(op.type))
     if add_shapes and op.outputs:
         shapes: list[Any] = [t.shape for t in op.outputs]
         node.attr["_output_shapes"].CopyFrom(attr_value(shapes))
@@ -128,7 +129,8 @@ def _fill_body_node(proto: NodeDef, node: BodyNode, function: Function) -> None:
     proto.device = node.device
     proto.input.extend(_reference(r, function) for r in node.inputs)
     proto.input.extend(f"^{name}" for name in node.control_inputs)
-    fill_attrs(proto.attr, node.attrs, f"node {node.name!r} of function {function.name!r}")
+    where = f"node {node.name!r} of function {function.name!r}"
+    fill_attrs(proto.attr, node.attrs, where, signature_of(node.op_type))
 
 
 def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
