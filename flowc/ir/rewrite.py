@@ -35,10 +35,10 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
             node = Node(old.op, inputs, old.attrs, old.types, after, old.origin, old.sizes)
         b.origin = old.origin
         start = len(b.nodes)
-        last = b.nodes[-1] if b.nodes else None
+        mark = b.nodes[-1] if b.nodes else None
         replacement = rule(b, node)
         if replacement is None:
-            while b.nodes and b.nodes[-1] is not last:
+            while b.nodes and b.nodes[-1] is not mark:
                 b.nodes.pop()  # what the rule tried; sizes that it read stand further up
             b.append(node)
             if old.op.name == "parameter":
