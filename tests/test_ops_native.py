@@ -32,6 +32,7 @@ def reference(name: str, arrays: Sequence[Any], **attrs: Any) -> list[np.ndarray
     op = op_named(name)
     full = dict(_node(name, arrays, attrs, range(len(arrays)), ()).attrs)
     inputs = [np.asarray(a) for a in arrays]
+    assert op.reference is not None
     return call_reference(
         op, op.reference, inputs, full, [dtypes.as_dtype(a.dtype) for a in inputs]
     )

@@ -337,7 +337,7 @@ non_max_suppression = define(
         infer=_infer_indices,
         lowering=Decompose(_as_v5),
         reference=lambda boxes, scores, limit, *, iou_threshold: _v2_reference(
-            boxes, scores, limit, f32(iou_threshold)
+            boxes, scores, limit, np.array(iou_threshold, f32)
         ),
         examples=("f32[25,4]~prob f32[25] i32[]=20; iou_threshold=0.25",),
     )

@@ -156,7 +156,8 @@ def to_volume(x: np.ndarray, attrs: dict[str, Any]) -> tuple[np.ndarray, Window]
     volume = Window(
         (1,) * fill + window.sizes, (1,) * fill + window.strides, pads, (1,) * fill + window.output
     )
-    return x.reshape(x.shape[0], *volume_of(x.shape[1:-1], 1), x.shape[-1]), volume
+    sizes: Any = volume_of(x.shape[1:-1], 1)
+    return x.reshape(x.shape[0], *sizes, x.shape[-1]), volume
 
 
 def taps_of(x: np.ndarray, window: Window, outside: Any) -> list[np.ndarray]:
