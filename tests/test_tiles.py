@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,9 +15,12 @@ from flowc import dtypes
 from flowc.codegen.blocked import Argument
 from flowc.codegen.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.frontend import kernel_text
 from flowc.codegen.gemm import GemmSpec, gemm_source, pack_source
+from flowc.codegen.objects import optimized_module
 from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b, packed_elements
 from flowc.codegen.plain_gemm import plain_gemm_source
+from flowc.codegen.target import target_named
 from flowc.codegen.tiles import TileShape, tile_shape
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
@@ -363,6 +367,22 @@ def test_depthwise(bits: int, taps: tuple[int, int] | None) -> None:
             x, pack_depthwise(w, shape), y, splits=2, batch=len(x), channels=channels, **sizes
         )
         assert_close(y, expected.astype(np.float32), kernel[0] * kernel[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "absent"), [("x86-64-v2", "ymm"), ("x86-64-v3", "zmm"), ("x86-64-v4", "nothing")]
+)
+def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, absent: str) -> None:
+    target = target_named(name)
+    shape = tile_shape(
+        dtypes.f32, target.vector_bits, registers=target.registers, fma=target.has_fma
+    )
+    for source in (conv_source(ConvSpec(shape)), depthwise_source(shape, taps=(3, 3))):
+        module = optimized_module([kernel_text(source.kernel)], target)
+        assembly = target.machine().emit_assembly(module)
+        assert "xmm" in assembly
+        assert absent not in assembly
+        assert set(re.findall(r"call\S*\s+(mem\w+|\S+@PLT)", assembly)) <= {"memset"}
 
 
 def test_a_dtype_without_vector_arithmetic_is_refused() -> None:

@@ -69,8 +69,9 @@ class Epilogue(Protocol):
     """Writes the lines that finish a block of C in place.
 
     `indent` is the number of spaces each line must start with. `rows` and `columns` are pairs of
-    expressions, begin and end, that index C as `c[row * c_stride + column]`, where a row is a
-    matrix row (of all batch entries in a row) or a flattened output pixel.
+    expressions, begin and end: a row is a matrix row, counted over all batch entries, or a flat
+    output pixel; an element is at row * stride + column of the kernel's result. Ranges may be
+    empty, and together they cover every element once.
     """
 
     def __call__(
