@@ -1,4 +1,4 @@
-"""A program of the real compiler as a library: the same numbers as in memory, at several batches."""
+"""A program of the real compiler as a library: right numbers, at several batches."""
 
 from __future__ import annotations
 
