@@ -22,6 +22,7 @@ from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.plain_gemm import plain_gemm_source
 from flowc.codegen.target import target_named
 from flowc.codegen.tiles import TileShape, tile_shape
+from flowc.ir.dims import evaluate, parse_dim, symbol
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -142,6 +143,15 @@ def test_results_do_not_depend_on_how_tasks_are_split() -> None:
     a, b = values((1, 260, 300), dtypes.f32), values((1, 300, 600), dtypes.f32, 1)
     whole = run_gemm(a, b, shape)
     np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=5))
+
+
+def test_task_counts_are_dims() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    tasks = gemm_source(GemmSpec(shape)).tasks
+    rows = parse_dim(tasks, {"batch": 2, "m": symbol("m"), "n": 700})
+    for m in (0, 1, shape.block_rows, shape.block_rows + 1, 1000):
+        assert evaluate(rows, {"m": m}) == eval(tasks, {"batch": 2, "m": m, "n": 700})
+    assert evaluate(rows, {"m": 0}) == 0
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])

@@ -46,9 +46,9 @@ class ContractionSource:
     """One kernel as text.
 
     `arguments` are in order: pointers, indices, `begin, end`. `symbols` are the globals that the
-    text calls. `tasks` (an expression over the index arguments, of `+ - * //` and parentheses) is
-    the end of the whole parallel range. `scratch_bytes` is what each worker must have at `scratch`,
-    64-byte aligned; its contents need no initial value.
+    text calls. `tasks` (an expression over the index arguments, of `+ - * //`, `min` and `max`) is
+    the end of the whole parallel range. `scratch_bytes` is what each worker must have at
+    `scratch`, 64-byte aligned; its contents need no initial value.
     """
 
     name: str
@@ -92,6 +92,13 @@ def parts(total: str, size: int) -> str:
     return f"(({total} + {size - 1}) // {size})"
 
 
+def block_count(shape: TileShape, rows: str) -> str:
+    """How many blocks of C `block_bounds` makes of `rows` x `n`."""
+    row_blocks = parts(rows, shape.block_rows)
+    step = f"min({shape.block_columns}, {shape.few_columns} * max(1, {row_blocks}))"
+    return f"{row_blocks} * ((n + {step} - 1) // {step})"
+
+
 def arguments_of(
     shape: TileShape, pointers: str, indices: Sequence[str], extra: Sequence[Argument]
 ) -> tuple[Argument, ...]:
@@ -123,11 +130,15 @@ def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str
 
 
 def block_bounds(shape: TileShape) -> str:
-    """Lines that share out `m` rows evenly over row blocks and count the column blocks of `n`."""
+    """Lines that share out `m` rows evenly over row blocks and count the column blocks of `n`.
+
+    Where one block holds all rows, columns are shared out more finely, for the workers' sake.
+    """
     return f"""
         row_blocks = ceil_div(m, {shape.block_rows})
         per_block = ceil_div(ceil_div(m, row_blocks), {shape.rows}) * {shape.rows}
-        column_blocks = ceil_div(n, {shape.block_columns})
+        column_step = least({shape.block_columns}, {shape.few_columns} * row_blocks)
+        column_blocks = ceil_div(n, column_step)
         """
 
 
@@ -142,8 +153,8 @@ def block_of_task(shape: TileShape, outer: str) -> str:
         column_block = idiv(place, row_blocks)
         row_begin = (place - column_block * row_blocks) * per_block
         row_end = least(row_begin + per_block, m)
-        column_begin = column_block * {shape.block_columns}
-        column_end = least(column_begin + {shape.block_columns}, n)
+        column_begin = column_block * column_step
+        column_end = least(column_begin + column_step, n)
         """
 
 

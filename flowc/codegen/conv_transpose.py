@@ -22,6 +22,7 @@ from flowc.codegen.blocked import (
     Epilogue,
     arguments_of,
     block_bounds,
+    block_count,
     block_name,
     block_of_task,
     block_pointer,
@@ -29,7 +30,6 @@ from flowc.codegen.blocked import (
     function_text,
     indented,
     no_epilogue,
-    parts,
 )
 from flowc.codegen.convolution import ConvSpec, per_axis, product
 from flowc.codegen.packing import Array, pack_gemm_b
@@ -157,9 +157,8 @@ def conv_transpose_source(
         indented(product_call, 8),
         indented(_spread_rows(axes, shape, finish), 8),
     )
-    row_blocks = parts(product(most_rows), shape.block_rows)
-    column_blocks = parts("n", shape.block_columns)
-    tasks = product([*(f"stride_{a}" for a in axes), row_blocks, column_blocks])
+    phases = product([f"stride_{a}" for a in axes])
+    tasks = f"{phases} * {block_count(shape, product(most_rows))}"
     scratch = shape.block_bytes + shape.block_rows * shape.block_columns * shape.dtype.size
     symbols = block_symbols(shape, spec.rank, False)
     return ContractionSource(name, text, arguments, tasks, scratch, symbols)

@@ -20,6 +20,7 @@ from flowc.codegen.blocked import (
     Epilogue,
     arguments_of,
     block_bounds,
+    block_count,
     block_name,
     block_of_task,
     block_pointer,
@@ -27,7 +28,6 @@ from flowc.codegen.blocked import (
     function_text,
     indented,
     no_epilogue,
-    parts,
 )
 from flowc.codegen.depthwise import PIXELS, depthwise_intrinsic, first_tap
 from flowc.codegen.tile_shape import TileShape
@@ -101,7 +101,7 @@ def conv_source(
         indented(product_call, 8),
         *finish,
     )
-    tasks = f"groups * {parts(rows, shape.block_rows)} * {parts('n', shape.block_columns)}"
+    tasks = f"groups * {block_count(shape, rows)}"
     symbols = block_symbols(shape, spec.rank, False)
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 

@@ -19,6 +19,7 @@ from flowc.codegen.blocked import (
     Epilogue,
     arguments_of,
     block_bounds,
+    block_count,
     block_name,
     block_of_task,
     block_pointer,
@@ -88,7 +89,7 @@ def gemm_source(
         indented(operands, 8),
         *finish,
     )
-    tasks = f"batch * {parts('m', shape.block_rows)} * {parts('n', shape.block_columns)}"
+    tasks = f"batch * {block_count(shape, 'm')}"
     symbols = block_symbols(shape, 2, spec.transpose_a)
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 

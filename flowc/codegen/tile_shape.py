@@ -50,6 +50,11 @@ class TileShape:
         return 8 * self.columns if self.columns >= 32 else 256 // self.columns * self.columns
 
     @property
+    def few_columns(self) -> int:
+        """Columns of one task where a task has all rows: gathering them is done more often."""
+        return self.block_columns // 2
+
+    @property
     def block_bytes(self) -> int:
         """Scratch that one gathered block takes."""
         return self.block_rows * self.row_stride * self.dtype.size
