@@ -108,6 +108,8 @@ def main(most: int) -> None:
 
             gains.append(one / (microseconds(run) / repeats))
         print(f"{one:18.1f}   " + "   ".join(f"{g:10.2f}x" for g in gains))
+    # The workers must leave the code before the engine, which owns it, goes.
+    ctypes.CFUNCTYPE(None)(engine.get_function_address("flowc_pool_stop"))()
 
 
 if __name__ == "__main__":

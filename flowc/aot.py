@@ -34,6 +34,7 @@ class LinkableProgram(Protocol):
     """What a `CompiledProgram` is asked for: machine code, weights, what it says of itself."""
 
     objects: tuple[bytes, ...]
+    runtime: bytes
     weights: list[tuple[int, np.ndarray]]
     metadata: dict[str, Any]
 
@@ -85,8 +86,9 @@ def write_library(
     # Beside the library, not in /tmp: the weights may be too large for a file system in memory.
     with tempfile.TemporaryDirectory(prefix=".flowc-", dir=out.parent) as name:
         folder = Path(name)
-        objects = [folder / f"{index}.o" for index in range(len(program.objects))]
-        for path, data in zip(objects, program.objects):
+        parts = [data for data in (*program.objects, program.runtime) if data]
+        objects = [folder / f"{index}.o" for index in range(len(parts))]
+        for path, data in zip(objects, parts):
             path.write_bytes(data)
         known = None
         if side is not None:

@@ -11,6 +11,7 @@ output whose size depends on values, and an error that the values can raise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class HandProgram:
     objects: tuple[bytes, ...]
     weights: list[tuple[int, np.ndarray[Any, Any]]]
     metadata: dict[str, Any]
+    runtime: bytes = b""
 
 
 def metadata(weights_bytes: int = 16) -> dict[str, Any]:
@@ -91,11 +93,13 @@ def expected(
 
 def program(weights: np.ndarray[Any, Any] | None = None) -> HandProgram:
     w = np.arange(1, WIDTH + 1, dtype=np.float32) if weights is None else weights
-    objects = (
-        compile_module([driver_text()], TARGET),
-        compile_module([native_module_text(TARGET.triple)], TARGET),
-    )
-    return HandProgram(objects, [(0, w)], metadata(w.nbytes))
+    objects = (compile_module([driver_text()], TARGET),)
+    return HandProgram(objects, [(0, w)], metadata(w.nbytes), runtime_object())
+
+
+@cache
+def runtime_object() -> bytes:
+    return compile_module([native_module_text(TARGET.triple)], TARGET)
 
 
 def rows_program() -> HandProgram:
@@ -115,10 +119,7 @@ def rows_program() -> HandProgram:
     x, y = w.load(inputs, i64(0), PTR), w.load(outputs, i64(0), PTR)
     _call_rows(w, (x, y, weights), w.load(sizes, i64(0)), threads)
     w.give(i32(0))
-    objects = (
-        compile_module([str(module)], TARGET),
-        compile_module([native_module_text(TARGET.triple)], TARGET),
-    )
+    objects = (compile_module([str(module)], TARGET),)
     known = metadata()
     described = known | {
         "inputs": known["inputs"][:1],
@@ -126,7 +127,8 @@ def rows_program() -> HandProgram:
         "sizes": ["batch"],
         "errors": [],
     }
-    return HandProgram(objects, [(0, np.arange(1, WIDTH + 1, dtype=np.float32))], described)
+    weights = np.arange(1, WIDTH + 1, dtype=np.float32)
+    return HandProgram(objects, [(0, weights)], described, runtime_object())
 
 
 def sizes_program(count: int) -> tuple[bytes, ...]:

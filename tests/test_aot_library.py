@@ -255,7 +255,7 @@ def test_no_linker_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_undefined_symbol_stops_the_link_with_its_name(
     program: aot_programs.HandProgram, tmp_path: Path
 ) -> None:
-    driver_only = aot_programs.HandProgram(program.objects[:1], program.weights, program.metadata)
+    driver_only = aot_programs.HandProgram(program.objects, program.weights, program.metadata)
     with pytest.raises(linker.LinkError, match="flowc_parallel_for"):
         write_library(driver_only, tmp_path / "m.so")
     assert not list(tmp_path.iterdir())
