@@ -1,7 +1,7 @@
 """The file of one cache entry: a program's objects, metadata and weights.
 
     magic (8 bytes), header length (u64), SHA-256 of the header (32 bytes), header (JSON)
-    objects, one after another; then, at a page boundary, the weights
+    objects, the runtime's last, one after another; then, at a page boundary, the weights
 
 The header holds the key, the metadata, and the size and checksum of every part: SHA-256 of code,
 CRC32C of weights. Reading gives None for anything that is not exactly what was written. Weights are
@@ -36,11 +36,12 @@ HEADER_LIMIT = 1 << 28
 def write_entry(path: Path, key: str, program: CompiledProgram) -> int:
     """Writes an entry whole or not at all; gives its size in bytes. Raises `OSError`."""
     weights = program.weights_image()
+    parts = (*program.objects, program.runtime)
     header = json.dumps(
         {
             "key": key,
             "metadata": program.metadata,
-            "objects": [[len(o), hashlib.sha256(o).hexdigest()] for o in program.objects],
+            "objects": [[len(o), hashlib.sha256(o).hexdigest()] for o in parts],
             "weights": [int(weights.nbytes), _crc(weights)],
         },
         sort_keys=True,
@@ -50,7 +51,7 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> int:
         with os.fdopen(handle, "wb") as file:
             file.write(PREFIX.pack(MAGIC, len(header), hashlib.sha256(header).digest()))
             file.write(header)
-            for data in program.objects:
+            for data in parts:
                 file.write(data)
             if weights.nbytes:
                 file.write(b"\0" * (-file.tell() % PAGE))
@@ -96,24 +97,24 @@ def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
     if header is None:
         return None
     at = PREFIX.size + header[1]
-    objects = []
+    parts = []
     for size, checksum in header[0]["objects"]:
         data = whole[at : at + size]
         if len(data) != size or hashlib.sha256(data).hexdigest() != checksum:
             return None
-        objects.append(data)
+        parts.append(data)
         at += size
     size, checksum = header[0]["weights"]
     metadata = header[0]["metadata"]
     if not size:
-        return CompiledProgram(tuple(objects), [], metadata)
+        return CompiledProgram(tuple(parts[:-1]), [], metadata, parts[-1])
     at += -at % PAGE
     if at + size != len(whole):
         return None
     weights = np.frombuffer(whole, np.uint8, size, at)
     if _crc(weights) != checksum:
         return None
-    return CompiledProgram(tuple(objects), [(0, weights)], metadata)
+    return CompiledProgram(tuple(parts[:-1]), [(0, weights)], metadata, parts[-1])
 
 
 def _header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int] | None:

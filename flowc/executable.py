@@ -32,7 +32,7 @@ class Executable:
 
     def __init__(self, program: CompiledProgram, threads: int | None = None) -> None:
         self.metadata = program.metadata
-        self.code = load_objects(program.objects)
+        self.code = load_objects(program.objects, program.runtime)
         self.weights = program.weights_image()
         self.threads = threads if threads is not None else os.cpu_count() or 1
         self.inputs = [_Slot(x) for x in self.metadata["inputs"]]

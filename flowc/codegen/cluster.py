@@ -179,6 +179,7 @@ class ClusterLowering:
         grain: Dim,
         scratch: Dim,
         node: Node,
+        tail: Sequence[str] = ("begin", "end"),
     ) -> Launch:
         """The finished kernel and its use: a pointer an input and result, then scratch, status."""
         w = self.writer
@@ -202,9 +203,13 @@ class ClusterLowering:
             parameters.append("status")
             buffers.append("i64")
         parameters += [f"n{i}" for i in range(len(w.ints))]
-        header = f"def kernel({', '.join([*parameters, 'begin', 'end'])}):"
+        header = f"def kernel({', '.join([*parameters, *tail])}):"
         kernel = Kernel(
-            "\n".join([header, *w.lines, ""]), tuple(buffers), len(w.ints), tuple(w.functions)
+            "\n".join([header, *w.lines, ""]),
+            tuple(buffers),
+            len(w.ints),
+            tuple(w.functions),
+            ranges=len(tail) // 2,
         )
         return Launch(
             kernel,

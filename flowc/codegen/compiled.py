@@ -15,12 +15,14 @@ WEIGHT_ALIGNMENT = 64
 
 @dataclass(slots=True)
 class CompiledProgram:
-    """`objects`: relocatable ELF files (kernels, driver, runtime). `weights`: (offset, array) pieces
-    of the weights, 64-byte aligned; `metadata`: plain data (names, types, sizes, errors)."""
+    """`objects`: relocatable ELF files (kernels, driver). `weights`: (offset, array) pieces of the
+    weights, 64-byte aligned; `metadata`: plain data (names, types, sizes, errors). `runtime`: the
+    object with the thread pool and the arena, which a library links and a process loads once."""
 
     objects: tuple[bytes, ...]
     weights: list[tuple[int, np.ndarray]]
     metadata: dict[str, Any]
+    runtime: bytes = b""
 
     def weights_image(self) -> np.ndarray:
         """All weights as one 64-byte aligned array of bytes; the piece itself where it is one."""

@@ -2,21 +2,35 @@
 cluster's elementwise nodes become loops over each block of the result while it is in cache.
 
 In: a cluster of kind `matmul` or `convolution`. Out: launches; weights packed where they are known,
-else a first launch that packs them into the cluster's workspace.
+else a first launch that packs them into the cluster's workspace. Invariant: the contraction's own
+kernel depends on dtype and target only; what a cluster adds is a small kernel of its own, which the
+contraction calls through its address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from flowc.codegen.blocked import Argument, ContractionSource, Epilogue, no_epilogue
-from flowc.codegen.cluster import ClusterLowering, row_major, stored, unravel
+from flowc import dtypes
+from flowc.codegen.blocked import Argument, ContractionSource, no_epilogue
+from flowc.codegen.blocked import Epilogue as EpilogueLines
+from flowc.codegen.cluster import ClusterLowering, row_major, unravel
+from flowc.codegen.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.convolution import ConvSpec, conv_source, depthwise_source
 from flowc.codegen.gemm import GemmSpec, gemm_source, pack_source
-from flowc.codegen.kernel import SCRATCH, STATUS, WORKSPACE, Launch, Operand
+from flowc.codegen.kernel import (
+    EPILOGUE,
+    EPILOGUE_BUFFERS,
+    EPILOGUE_INTS,
+    SCRATCH,
+    WORKSPACE,
+    Epilogue,
+    Launch,
+    Operand,
+)
 from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.scalars import LOCAL, Scalar
 from flowc.codegen.target import Target
@@ -25,19 +39,35 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, parse_dim, product, symbol
 from flowc.ir.lowering import Convolution, MatMul
 
+ALIGNMENT = 64
 AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
 @dataclass(frozen=True, slots=True)
 class _Finish:
-    """The epilogue of a cluster: its lines, and the pointers and ints that they need."""
+    """What follows a finished block: an epilogue and the messages of faults it may report."""
 
-    epilogue: Epilogue
-    extra: tuple[Argument, ...]
-    operands: tuple[Operand, ...]
-    ints: tuple[Dim, ...]
-    errors: tuple[str, ...]
-    functions: tuple[str, ...]
+    epilogue: Epilogue | None = None
+    errors: tuple[str, ...] = ()
+
+    @property
+    def hook(self) -> EpilogueLines:
+        return no_epilogue if self.epilogue is None else _call_lines
+
+    @property
+    def extra(self) -> tuple[Argument, ...]:
+        return () if self.epilogue is None else _EPILOGUE_ARGUMENTS
+
+
+_EPILOGUE_ARGUMENTS = tuple(
+    Argument(name, dtypes.u8) for name in (EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS)
+)
+
+
+def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+    """The one line that calls the epilogue: a contraction's code does not depend on what it is."""
+    tables = ", ".join(a.name for a in _EPILOGUE_ARGUMENTS)
+    return [f"{' ' * indent}call_epilogue({tables}, {', '.join((*rows, *columns))})"]
 
 
 def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
@@ -51,7 +81,7 @@ def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
         registers=target.registers,
         fma=target.has_fma,
     )
-    finish = _finish(node, body, inner, "y" if isinstance(inner.lowering, Convolution) else "c")
+    finish = _finish(node, body, inner)
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return _matmul(node, inner, lowering, outer, shape, finish)
@@ -59,52 +89,26 @@ def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
     return _convolution(node, inner, lowering, outer, shape, finish)
 
 
-def _finish(node: Node, body: Computation, inner: Node, result_name: str) -> _Finish:
-    """Loops over rows x columns that turn the raw result into the cluster's results."""
+def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
+    """The loops that turn a block of the raw result into the cluster's results.
+
+    The raw result stands in the buffer of the first result until its element is replaced.
+    """
     if body.results == (inner.output,):
-        return _Finish(no_epilogue, (), (), (), (), ())
+        return _Finish()
     c = ClusterLowering(body, node.inputs)
     w = c.writer
     dims = inner.output.dims
     row = symbol(f"{LOCAL}row", product(dims[:-1]))
     column = symbol(f"{LOCAL}column", dims[-1])
-    index = (*unravel(row, dims[:-1]), column) if len(dims) > 1 else (column,)
-    # The first result's buffer holds the raw result until its element is replaced.
-    c.out_names[body.results[0]] = result_name
-    raw = f"{result_name}[{w.index(row_major(dims, index))}]"
-    w.indent = 0
-    c.rows[inner.output] = (index, Scalar(w.local(raw), inner.output.type.dtype))
-    for value, x in [(v, c.element(v, index)) for v in body.results]:
-        address = w.index(row_major(value.dims, index))
-        w.line(f"{c.out_names[value]}[{address}] = {stored(w, x)}")
-    used = [p for p in body.parameters if c.names[p.output] in c.read]
-    extra = [Argument(c.names[p.output], p.output.type.dtype) for p in used]
-    operands: list[Operand] = [node.inputs[body.parameters.index(p)] for p in used]
-    for value, outside in list(zip(body.results, node.outputs))[1:]:
-        extra.append(Argument(c.out_names[value], value.type.dtype))
-        operands.append(outside)
-    if w.messages:
-        extra.append(Argument("status", "i64"))
-        operands.append(STATUS)
-    extra += [Argument(f"n{i}") for i in range(len(w.ints))]
-    lines = list(w.lines)
-
-    def epilogue(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
-        pad = " " * indent
-        head = [
-            f"{pad}for row in range({rows[0]}, {rows[1]}):",
-            f"{pad}    for column in range({columns[0]}, {columns[1]}):",
-        ]
-        return [*head, *(f"{pad}        {line}" for line in lines)]
-
-    return _Finish(
-        epilogue,
-        tuple(extra),
-        tuple(operands),
-        tuple(w.ints),
-        tuple(w.messages),
-        tuple(w.functions),
-    )
+    index = (*unravel(row, dims[:-1]), column)
+    raw = f"{c.out_names[body.results[0]]}[{w.index(row_major(dims, index))}]"
+    with w.block("for row in range(begin, end):"), w.block("for column in range(first, last):"):
+        c.rows[inner.output] = (index, Scalar(w.local(raw), inner.output.type.dtype))
+        for value, x in [(v, c.element(v, index)) for v in body.results]:
+            c.store(value, index, x)
+    made = c.launch(node.outputs, 1, 1, 0, node, tail=("begin", "end", "first", "last"))
+    return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
 
 
 def _launch(
@@ -116,14 +120,10 @@ def _launch(
     workspace: Dim = 0,
 ) -> Launch:
     """A launch from operands and ints by argument name."""
-    if finish is not None:
-        pointers = [a for a in finish.extra if a.is_pointer]
-        operands |= {a.name: o for a, o in zip(pointers, finish.operands)}
-        ints |= {f"n{i}": d for i, d in enumerate(finish.ints)}
     names = [a.name for a in source.arguments[:-2]]
-    functions = finish.functions if finish is not None else ()
+    operands |= {a.name: a.name for a in _EPILOGUE_ARGUMENTS}
     return Launch(
-        replace(source.kernel, functions=functions),
+        source.kernel,
         tuple(operands[a.name] for a in source.arguments if a.is_pointer),
         tuple(ints[n] for n, a in zip(names, source.arguments) if not a.is_pointer),
         parse_dim(source.tasks, ints),
@@ -132,6 +132,7 @@ def _launch(
         workspace=workspace,
         errors=finish.errors if finish is not None else (),
         nodes=node.origin,
+        epilogue=finish.epilogue if finish is not None else None,
     )
 
 
@@ -165,7 +166,10 @@ def _matmul(
         "b_batch": 0 if shared_b else panels * k,
     }
     source = gemm_source(
-        GemmSpec(shape, transpose_a=lowering.transpose_a), finish.epilogue, extra=finish.extra
+        GemmSpec(shape, transpose_a=lowering.transpose_a),
+        finish.hook,
+        name="gemm_transposed" if lowering.transpose_a else "gemm",
+        extra=finish.extra,
     )
     operands: dict[str, Operand] = {"a": a, "c": node.outputs[0], "scratch": SCRATCH}
     constant = b.constant
@@ -174,7 +178,7 @@ def _matmul(
         packed = pack_gemm_b(right.reshape(-1, *right.shape[-2:]), shape)
         return (_launch(node, source, operands | {"b": packed}, ints, finish),)
     count = product(b_batch)
-    workspace = count * panels * k * shape.dtype.size
+    workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
     pack = _pack_launch(
         node, b, shape, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
     )
@@ -224,10 +228,19 @@ def _convolution(
         }
     operands: dict[str, Operand] = {"x": x, "y": node.outputs[0], "scratch": SCRATCH}
     constant = weights.constant
+    if lowering.transposed:
+        assert constant is not None  # others are written as plain convolutions
+        ints |= {"channels": x.dims[-1], "n": n, "x_stride": x.dims[-1], "y_stride": n}
+        operands["weights"] = pack_conv_transpose_weights(
+            constant, shape, lowering.strides, lowering.dilations
+        )
+        spec = ConvSpec(shape, rank)
+        source = conv_transpose_source(spec, finish.hook, extra=finish.extra)
+        return (_launch(node, source, operands, ints, finish),)
     depthwise = rank == 2 and lowering.groups == n and channels == 1 and x.dims[-1] == n
     if depthwise:
         ints["channels"] = n
-        source = depthwise_source(shape, finish.epilogue, extra=finish.extra)
+        source = depthwise_source(shape, finish.hook, extra=finish.extra)
         if constant is None:
             operands["weights"] = weights
         else:
@@ -242,13 +255,13 @@ def _convolution(
         "x_stride": x.dims[-1],
         "c_stride": n,
     }
-    source = conv_source(ConvSpec(shape, rank), finish.epilogue, extra=finish.extra)
+    source = conv_source(ConvSpec(shape, rank), finish.hook, extra=finish.extra)
     if constant is not None:
         operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
         return (_launch(node, source, operands, ints, finish),)
     k = product(window) * channels
     panels = ceildiv(per_group, shape.columns) * shape.columns
-    workspace = panels * k * lowering.groups * shape.dtype.size
+    workspace = panels * k * lowering.groups * shape.dtype.size + ALIGNMENT
     pack = _pack_launch(
         node, weights, shape, (lowering.groups, k, per_group), (n, per_group), workspace
     )

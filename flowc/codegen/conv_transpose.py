@@ -142,7 +142,7 @@ def conv_transpose_source(
             row_begin, row_end, column_begin, column_end,
             {", ".join(gathered)})
         """
-    finish = epilogue(12, ("pixel", "(pixel + 1)"), ("column_begin", "column_end"))
+    finish = epilogue(4, ("pixel", "(pixel + 1)"), ("column_begin", "column_end"))
     text = function_text(
         name,
         arguments,

@@ -48,6 +48,10 @@ STATUS_MEMORY = 5
 
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
 
+EPILOGUE_TYPE = ir.FunctionType(
+    ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
+)
+
 
 @dataclass(slots=True)
 class Driver:
@@ -173,6 +177,13 @@ class _Emitter:
         most_ints = max((len(x.ints) + 1 for x in every), default=1)
         self.buffers = b.alloca(BYTES, most_buffers + 1, name="buffers")
         self.ints = b.alloca(I64, most_ints, name="ints")
+        after = [x.epilogue for x in every if x.epilogue is not None]
+        self.late_buffers = b.alloca(
+            BYTES, max((len(e.operands) for e in after), default=0) + 1, name="late_buffers"
+        )
+        self.late_ints = b.alloca(
+            I64, max((len(e.ints) for e in after), default=0) + 1, name="late_ints"
+        )
         self.kernel_status = b.alloca(I64, 4, name="kernel_status")
         for i in range(4):
             b.store(ir.Constant(I64, 0), b.gep(self.kernel_status, [ir.Constant(I64, i)]))
@@ -314,15 +325,30 @@ class _Emitter:
     def _emit_launch(self, node: Node, launch: Launch) -> None:
         b = self.b
         late = b.alloca(I64, len(launch.sizes)) if launch.sizes else None
+        self.epilogue = launch.epilogue
+        if launch.epilogue is not None:
+            pointers = [self._operand(node, o, None) for o in launch.epilogue.operands]
+            self._fill(self.late_buffers, pointers, self.late_ints, launch.epilogue.ints)
         pointers = [self._operand(node, operand, late) for operand in launch.operands]
         assert len(pointers) == len(launch.kernel.buffers), launch.kernel.source
-        for i, pointer in enumerate(pointers):
-            b.store(pointer, b.gep(self.buffers, [ir.Constant(I64, i)]))
         ints = [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
-        for i, dim in enumerate(ints):
-            b.store(self.f.dim(dim), b.gep(self.ints, [ir.Constant(I64, i)]))
+        self._fill(self.buffers, pointers, self.ints, ints)
         self._call(launch)
         self._after_launch(launch, late)
+
+    def _fill(
+        self,
+        buffers: ir.Value,
+        pointers: Sequence[ir.Value],
+        ints: ir.Value,
+        dims: Sequence[Dim],
+    ) -> None:
+        """Writes the two tables of a kernel."""
+        b = self.b
+        for i, pointer in enumerate(pointers):
+            b.store(pointer, b.gep(buffers, [ir.Constant(I64, i)]))
+        for i, dim in enumerate(dims):
+            b.store(self.f.dim(dim), b.gep(ints, [ir.Constant(I64, i)]))
 
     def _operand(self, node: Node, operand: Operand, late: ir.Value | None) -> ir.Value:
         if isinstance(operand, Value):
@@ -338,6 +364,15 @@ class _Emitter:
                 return self.b.bitcast(self.kernel_status, BYTES)
             case "sizes" if late is not None:
                 return self.b.bitcast(late, BYTES)
+            case "epilogue" if self.epilogue is not None:
+                key = self.epilogue.kernel.key
+                found = self.module.globals.get(key)
+                function = found or ir.Function(self.module, EPILOGUE_TYPE, key)
+                return self.b.bitcast(function, BYTES)
+            case "epilogue_buffers":
+                return self.b.bitcast(self.late_buffers, BYTES)
+            case "epilogue_ints":
+                return self.b.bitcast(self.late_ints, BYTES)
         raise InternalError(f"a kernel of {node!r} has no such operand: {operand}")
 
     def _call(self, launch: Launch) -> None:

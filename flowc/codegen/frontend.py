@@ -145,6 +145,34 @@ def offset(typing_context: Any, pointer: Any, count: Any) -> Any:
     return pointer(pointer, types.int64), emit
 
 
+_EPILOGUE_TYPE = ir.FunctionType(
+    ir.VoidType(), [BYTE_POINTER.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
+)
+
+
+@intrinsic
+def call_epilogue(
+    typing_context: Any,
+    function: Any,
+    buffers: Any,
+    ints: Any,
+    row_begin: Any,
+    row_end: Any,
+    column_begin: Any,
+    column_end: Any,
+) -> Any:
+    """Calls an epilogue by its address, with its tables, on a block of rows x columns."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        address = builder.bitcast(args[0], _EPILOGUE_TYPE.as_pointer())
+        table = builder.bitcast(args[1], BYTE_POINTER.as_pointer())
+        builder.call(address, [table, builder.bitcast(args[2], I64.as_pointer()), *args[3:]])
+        return context.get_dummy_value()
+
+    table = types.CPointer(types.uint8)
+    return types.void(table, table, table, *[types.int64] * 4), emit
+
+
 def _pointer_cast(element: Any) -> Any:
     @intrinsic
     def cast(typing_context: Any, pointer: Any) -> Any:
@@ -171,7 +199,13 @@ def _bitcast_to(result: Any) -> Any:
 def base_globals() -> dict[str, Any]:
     """What every kernel's source may name beside the math functions that it lists."""
     found: dict[str, Any] = dict(_SCALARS)
-    found |= {"idiv": idiv, "offset": offset, "inf": float("inf"), "nan": float("nan")}
+    found |= {
+        "idiv": idiv,
+        "offset": offset,
+        "call_epilogue": call_epilogue,
+        "inf": float("inf"),
+        "nan": float("nan"),
+    }
     found |= {
         "fold_add": fold_add, "fold_mul": fold_mul, "fold_max": fold_max, "fold_min": fold_min
     }  # fmt: skip
@@ -203,7 +237,7 @@ def kernel_text(kernel: Kernel) -> str:
     """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
     function = _python_function(kernel)
     arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
-    arguments += [types.int64] * (kernel.ints + 2)
+    arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
     flags = compiler.Flags()
     flags.no_cpython_wrapper = True
     flags.no_cfunc_wrapper = True
@@ -261,9 +295,12 @@ def _clean(text: str, name: str, key: str) -> str:
 
 
 def _wrapper(kernel: Kernel) -> str:
-    """`void key(i8**, i64*, i64, i64, i64)`: unpacks the tables and calls the body."""
+    """`void key(i8**, i64*, i64, i64, i64)`: unpacks the tables and calls the body. An epilogue
+    takes its second range where a launched kernel takes the number of its worker."""
+    ranges = ["%begin", "%end", "%first", "%last"][: 2 * kernel.ranges]
+    passed = ", ".join(f"i64 {name}" for name in (*ranges, *(["%worker"] * (kernel.ranges == 1))))
     lines = [
-        f"\ndefine void @{kernel.key}(i8** %buffers, i64* %dims, i64 %begin, i64 %end, i64 %worker) {{",
+        f"\ndefine void @{kernel.key}(i8** %buffers, i64* %dims, {passed}) {{",
         "entry:",
         "  %ret = alloca i8*",
         "  %exc = alloca {i8*, i32, i8*, i8*, i32}*",
@@ -287,7 +324,7 @@ def _wrapper(kernel: Kernel) -> str:
         lines.append(f"  %np{i} = getelementptr i64, i64* %dims, i64 {i}")
         lines.append(f"  %n{i} = load i64, i64* %np{i}")
         arguments.append(f"i64 %n{i}")
-    arguments += ["i64 %begin", "i64 %end"]
+    arguments += [f"i64 {name}" for name in ranges]
     lines.append(f"  %r = call i32 @{kernel.key}_body({', '.join(arguments)})")
     lines += ["  ret void", "}", ""]
     return "\n".join(lines)

@@ -1,16 +1,21 @@
 """A compiled program in memory, ready to run.
 
-In: a CompiledProgram. Out: the address of its run function and the object that keeps it alive.
+In: a CompiledProgram. Out: the addresses of its functions and the object that keeps them alive.
 Imports llvmlite but not Numba: what comes from the cache starts without it.
+
+The pool and the arena are loaded once a process and never freed: threads wait inside their code.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llvmlite import binding as llvm
+
+RUNTIME_FUNCTIONS = ("flowc_parallel_for", "flowc_arena_acquire", "flowc_arena_release")
 
 _RUN = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -22,7 +27,6 @@ _RUN = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
 )
 _DIMS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-_RELEASE = ctypes.CFUNCTYPE(None)
 
 
 @dataclass(slots=True)
@@ -33,16 +37,35 @@ class LoadedCode:
     run: object
     output_dims: object
     output_bounds: object
-    releases: Sequence[Callable[[], None]]
-
-    def __del__(self) -> None:
-        """Ends the pool's threads, which wait inside this code, and frees the kept arenas."""
-        for release in self.releases:
-            release()
 
 
-def load_objects(objects: Sequence[bytes]) -> LoadedCode:
-    """Links relocatable objects in memory."""
+_runtime: list[llvm.ExecutionEngine] = []
+_loading = threading.Lock()
+
+
+def load_objects(objects: Sequence[bytes], runtime: bytes) -> LoadedCode:
+    """Links relocatable objects in memory; `runtime` holds the pool and the arena."""
+    with _loading:
+        if not _runtime:
+            _runtime.append(_load_runtime(runtime))
+        engine = _engine(objects)
+    return LoadedCode(
+        engine,
+        _RUN(engine.get_function_address("flowc_program_run")),
+        _DIMS(engine.get_function_address("flowc_program_output_dims")),
+        _DIMS(engine.get_function_address("flowc_program_output_bounds")),
+    )
+
+
+def _load_runtime(data: bytes) -> llvm.ExecutionEngine:
+    engine = _engine([data])
+    for name in RUNTIME_FUNCTIONS:
+        llvm.add_symbol(name, engine.get_function_address(name))
+    engine.detach()  # threads of the pool may be inside until the process ends
+    return engine
+
+
+def _engine(objects: Sequence[bytes]) -> llvm.ExecutionEngine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
@@ -50,13 +73,4 @@ def load_objects(objects: Sequence[bytes]) -> LoadedCode:
     for data in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
-    return LoadedCode(
-        engine,
-        _RUN(engine.get_function_address("flowc_program_run")),
-        _DIMS(engine.get_function_address("flowc_program_output_dims")),
-        _DIMS(engine.get_function_address("flowc_program_output_bounds")),
-        [
-            _RELEASE(engine.get_function_address(name))
-            for name in ("flowc_pool_stop", "flowc_arena_clear")
-        ],
-    )
+    return engine

@@ -22,6 +22,8 @@ from flowc.ir.dims import Dim
 # Pointers that are no tensors: memory private to a worker, memory that the launches of one cluster
 # share, the words that report a fault, and the words that receive data-dependent sizes.
 SCRATCH, WORKSPACE, STATUS, SIZES = "scratch", "workspace", "status", "sizes"
+# An epilogue's function and its tables, for the kernel that calls it.
+EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS = "epilogue", "epilogue_buffers", "epilogue_ints"
 Operand = Value | np.ndarray | str
 
 
@@ -33,7 +35,8 @@ class Kernel:
     u8, and the special names `"bytes"` (scratch) and `"i64"` give a uint8 and an int64 pointer.
     `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
     `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
-    dtype that the source calls `elem`.
+    dtype that the source calls `elem`. `ranges`: pairs of begin and end that it takes: one for a
+    kernel that is launched, two (rows, columns) for an epilogue.
     """
 
     source: str
@@ -44,6 +47,7 @@ class Kernel:
     globals: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     entry: str = "kernel"
     element: DType | None = None
+    ranges: int = 1
 
     @cached_property
     def key(self) -> str:
@@ -56,6 +60,7 @@ class Kernel:
                 self.source,
                 [str(b) for b in self.buffers],
                 self.ints,
+                self.ranges,
                 str(self.element),
                 sorted(self.functions),
                 constants,
@@ -63,6 +68,16 @@ class Kernel:
             )
         )
         return f"k_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Epilogue:
+    """What a contraction calls for each block of its result that is finished: a kernel with two
+    ranges, its operands and ints."""
+
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    ints: tuple[Dim, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +100,9 @@ class Launch:
     workspace: Dim = 0
     errors: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
+    epilogue: Epilogue | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernel that is launched, and the one that it calls."""
+        return (self.kernel,) if self.epilogue is None else (self.kernel, self.epilogue.kernel)

@@ -338,8 +338,8 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
     kept = [r.full[d] for d in r.kept]
     outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
     kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
-    cached = _cached_values(body, r, stages)
     row = product(r.full[a] for a in r.axes)
+    cached = _cached_values(body, r, stages) if row != 0 else []
     scratch: Dim = 0
     offsets: dict[Value, Dim] = {}
     for value in cached:

@@ -93,17 +93,17 @@ def compile_program(
     weights = _Weights()
     sizes, input_sizes = size_symbols(plan)
     driver = emit_driver(plan, launches, Interface(sizes, input_sizes, weights.offset))
-    kernels = {x.kernel.key: x.kernel for found in launches.values() for x in found}
+    kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
     stages.plan, stages.kernels, stages.driver = plan, kernels, driver
     stages.seconds["plan"] = time.perf_counter() - clock
     clock = time.perf_counter()
     objects = [compile_kernel(kernel) for kernel in kernels.values()]
     stages.seconds["kernels"] = time.perf_counter() - clock
     clock = time.perf_counter()
-    objects += [driver_object(driver.text, target), native_object(target)]
+    objects.append(driver_object(driver.text, target))
     stages.seconds["driver"] = time.perf_counter() - clock
     metadata = _metadata(plan, driver, weights, sizes, input_sizes, names)
-    return CompiledProgram(tuple(objects), weights.pieces, metadata)
+    return CompiledProgram(tuple(objects), weights.pieces, metadata, native_object(target))
 
 
 def _needs(launches: Sequence[Launch]) -> Needs:
@@ -123,13 +123,9 @@ def driver_object(text: str, target: Target) -> bytes:
     return compile_module([text], target, speed=1)
 
 
+@cache
 def native_object(target: Target) -> bytes:
     """The pool and the arena, compiled for a target."""
-    return _native_object(target)
-
-
-@cache
-def _native_object(target: Target) -> bytes:
     from flowc_runtime.native import native_module_text
 
     from flowc.codegen.objects import compile_module

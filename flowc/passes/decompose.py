@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
 from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
@@ -37,6 +40,10 @@ def _expand(b: Builder, node: Node) -> Value | Sequence[Value] | None:
             return build(b, node)
         case Native() | MatMul() | Convolution() if _is_narrow(node):
             return _widened(b, node)
+        case Convolution(transposed=True, groups=groups) if (
+            groups != 1 or node.inputs[1].constant is None
+        ):
+            return _plain_convolution(b, node)
         case MatMul() if node.output.type.dtype.is_complex:
             return _complex_product(b, node)
         case MatMul():
@@ -58,6 +65,35 @@ def _widened(b: Builder, node: Node) -> list[Value]:
         b.cast(w, DstT=v.type.dtype) if w.type.dtype is not v.type.dtype else w
         for v, w in zip(node.outputs, wide.outputs)
     ]
+
+
+def _plain_convolution(b: Builder, node: Node) -> Value:
+    """A transposed convolution as a plain one of the input with zeros put between its pixels.
+
+    What the kernel for transposed convolutions does not take: groups, and weights of the run.
+    """
+    lowering = node.lowering
+    assert isinstance(lowering, Convolution)
+    x, weights = node.inputs
+    *window, per_group, outputs = weights.dims
+    groups, rank = lowering.groups, len(lowering.strides)
+    spread = b.insert_zeros(x, strides=lowering.strides) if set(lowering.strides) != {1} else x
+    flipped = b.reverse(weights, np.arange(rank, dtype=np.int32))
+    split = b.reshape(flipped, (*window, per_group, groups, outputs // groups))
+    order = np.array([*range(rank), rank + 2, rank + 1, rank], np.int32)
+    turned = b.reshape(b.transpose(split, order), (*window, outputs // groups, groups * per_group))
+    pads: list[Dim] = [0, 0]
+    for axis in range(rank):
+        reach = lowering.dilations[axis] * (window[axis] - 1)
+        before = reach - lowering.pad[axis][0]
+        pads += [before, node.output.dims[1 + axis] - spread.dims[1 + axis] - before + reach]
+    attrs = {
+        "strides": (1,) * (rank + 2),
+        "dilations": (1, *lowering.dilations, 1),
+        "padding": "EXPLICIT",
+        "explicit_paddings": (*pads, 0, 0),
+    }
+    return b.conv2d(spread, turned, **attrs)
 
 
 def _complex_product(b: Builder, node: Node) -> Value:
