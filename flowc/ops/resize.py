@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 f32 = np.float32
+TILE = 256  # columns whose weights and stretched source rows a worker holds: they fit its L2 cache
 REAL = "{i8, u8, i16, u16, i32, i64, f16, f32, f64, bf16}"
 CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 
@@ -62,13 +63,13 @@ def _lower_resize(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
 
 
 def _lower_bilinear(node: Node) -> Lowering:
-    batch, out_h, out_w, channels = node.output.dims
+    batch, out_h, _, channels = node.output.dims
     return Native(
         kernels.resize_bilinear,
-        arguments=_resize_arguments(node),
+        arguments=(*_resize_arguments(node), TILE),
         parallel=batch * out_h,
-        # Two lines of pixels; a weight and two positions a column; never 0 in all.
-        scratch=8 * out_w * channels + 12 * out_w + 4,
+        # Two lines of pixels, and a weight and two positions a column.
+        scratch=TILE * (8 * channels + 12),
     )
 
 

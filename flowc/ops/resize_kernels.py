@@ -56,10 +56,11 @@ def resize_nearest(
 def resize_bilinear(
     x: Any, size: Any, y: Any, scratch: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
-    begin: int, end: int,
+    tile: int, begin: int, end: int,
 ) -> None:  # fmt: skip
     """Source rows are stretched sideways into two lines of scratch, which further output rows
-    between the same source rows find there; blending the two lines is one contiguous loop."""
+    between the same source rows find there; blending the two lines is one contiguous loop. Lines
+    are `tile` pixels long, so that scratch does not depend on the width."""
     y_scale = f32(height) / f32(out_h)
     if align and out_h > 1:
         y_scale = f32(height - 1) / f32(out_h - 1)
@@ -67,57 +68,60 @@ def resize_bilinear(
     if align and out_w > 1:
         x_scale = f32(width - 1) / f32(out_w - 1)
     shift = f32(0.5) if half else f32(0)
-    length = out_w * channels
+    length = tile * channels
     lines = as_f32_pointer(scratch)
     rights = as_f32_pointer(offset(scratch, 8 * length))
-    lows = as_i32_pointer(offset(scratch, 8 * length + 4 * out_w))
-    highs = as_i32_pointer(offset(scratch, 8 * length + 8 * out_w))
-    for column in range(out_w):
-        place = (f32(column) + shift) * x_scale - shift
-        low = i64(place)
-        low = low - 1 if f32(low) > place else low
-        rights[column] = place - f32(low)
-        high = low + 1 if place > f32(low) else low
-        lows[column] = (0 if low < 0 else low) * channels
-        highs[column] = (width - 1 if high > width - 1 else high) * channels
-    # Lines start at `first` and `second`; they hold the source rows `first_row`, `second_row`.
-    first = 0
-    second = length
-    first_row = -1
-    second_row = -1
-    for row in range(begin, end):
-        place = (f32(row % out_h) + shift) * y_scale - shift
-        low = i64(place)
-        low = low - 1 if f32(low) > place else low
-        down = place - f32(low)
-        high = low + 1 if down > f32(0) else low
-        top = (row // out_h) * height + (0 if low < 0 else low)
-        bottom = (row // out_h) * height + (height - 1 if high > height - 1 else high)
-        if first_row != top:
-            first, second = second, first
-            first_row, second_row = second_row, first_row
-        for turn in range(2):
-            wanted = bottom if turn else top
-            line = second if turn else first
-            if wanted == (second_row if turn else first_row) or (turn and bottom == top):
-                continue
-            source = wanted * width * channels
-            for column in range(out_w):
-                a = source + lows[column]
-                b = source + highs[column]
-                right = rights[column]
-                at = line + column * channels
-                for c in range(channels):
-                    left = f32(x[a + c])
-                    lines[at + c] = left + (f32(x[b + c]) - left) * right
-            if turn:
-                second_row = wanted
-            else:
-                first_row = wanted
-        lower = first if bottom == top else second
-        for i in range(length):
-            upper = lines[first + i]
-            y[row * length + i] = upper + (lines[lower + i] - upper) * down
+    lows = as_i32_pointer(offset(scratch, 8 * length + 4 * tile))
+    highs = as_i32_pointer(offset(scratch, 8 * length + 8 * tile))
+    for start in range(0, out_w, tile):
+        count = out_w - start if out_w - start < tile else tile
+        for column in range(count):
+            place = (f32(start + column) + shift) * x_scale - shift
+            low = i64(place)
+            low = low - 1 if f32(low) > place else low
+            rights[column] = place - f32(low)
+            high = low + 1 if place > f32(low) else low
+            lows[column] = (0 if low < 0 else low) * channels
+            highs[column] = (width - 1 if high > width - 1 else high) * channels
+        # Lines start at `first` and `second`; they hold the source rows `first_row`, `second_row`.
+        first = 0
+        second = length
+        first_row = -1
+        second_row = -1
+        for row in range(begin, end):
+            place = (f32(row % out_h) + shift) * y_scale - shift
+            low = i64(place)
+            low = low - 1 if f32(low) > place else low
+            down = place - f32(low)
+            high = low + 1 if down > f32(0) else low
+            top = (row // out_h) * height + (0 if low < 0 else low)
+            bottom = (row // out_h) * height + (height - 1 if high > height - 1 else high)
+            if first_row != top:
+                first, second = second, first
+                first_row, second_row = second_row, first_row
+            for turn in range(2):
+                wanted = bottom if turn else top
+                line = second if turn else first
+                if wanted == (second_row if turn else first_row) or (turn and bottom == top):
+                    continue
+                source = wanted * width * channels
+                for column in range(count):
+                    a = source + lows[column]
+                    b = source + highs[column]
+                    right = rights[column]
+                    at = line + column * channels
+                    for c in range(channels):
+                        left = f32(x[a + c])
+                        lines[at + c] = left + (f32(x[b + c]) - left) * right
+                if turn:
+                    second_row = wanted
+                else:
+                    first_row = wanted
+            lower = first if bottom == top else second
+            out = (row * out_w + start) * channels
+            for i in range(count * channels):
+                upper = lines[first + i]
+                y[out + i] = upper + (lines[lower + i] - upper) * down
 
 
 def resize_bicubic(
