@@ -19,6 +19,7 @@ from flowc.codegen.tile_shape import TileShape
 from flowc.codegen.vector_ir import (
     Index,
     Routine,
+    Value,
     Values,
     const,
     counted_loop,
@@ -53,7 +54,7 @@ def _emit_depthwise(b: ir.IRBuilder, args: Values, shape: TileShape, taps: Taps 
         _emit_looped(b, args, shape, many)
 
 
-def _emit_looped(b: ir.IRBuilder, args: Values, shape: TileShape, many: ir.Value) -> None:
+def _emit_looped(b: ir.IRBuilder, args: Values, shape: TileShape, many: Value) -> None:
     channels = Index(b, args[-1])
     with b.if_else(many) as (several, one):
         with several:
@@ -131,7 +132,7 @@ def _sums(
             store_vector(b, b.load(total), _part(b, pixel, part * width), size)
 
 
-def _part(b: ir.IRBuilder, pointer: ir.Value, elements: int) -> ir.Value:
+def _part(b: ir.IRBuilder, pointer: Value, elements: int) -> Value:
     return b.gep(pointer, [const(elements)])
 
 

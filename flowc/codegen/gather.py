@@ -14,6 +14,7 @@ from flowc.codegen.vector_ir import (
     Counter,
     Index,
     Routine,
+    Value,
     Values,
     const,
     index_range,
@@ -84,8 +85,8 @@ def _spread(flat: Index, places: list[tuple[Counter, Index]]) -> Index:
 
 def _patch_run(
     b: ir.IRBuilder,
-    target: ir.Value,
-    x: ir.Value,
+    target: Value,
+    x: Value,
     axes: list[_Axis],
     image: Index,
     count: Index,
@@ -95,7 +96,7 @@ def _patch_run(
     """Copy `count` taps along the last axis, zeros for those outside the input."""
     span, x_stride, x_channel = channels
     positions = [axis.position() for axis in axes]
-    inside: ir.Value | None = None
+    inside: Value | None = None
     pixel = image
     for axis, place in zip(axes, positions):
         pixel = pixel * axis.extent + place

@@ -15,6 +15,7 @@ from flowc.codegen.vector_ir import (
     I32,
     Index,
     Routine,
+    Value,
     Values,
     const,
     counted_loop,
@@ -27,7 +28,7 @@ from flowc.codegen.vector_ir import (
 )
 
 
-def copy_run(b: ir.IRBuilder, target: ir.Value, source: ir.Value, n: Index, s: TileShape) -> None:
+def copy_run(b: ir.IRBuilder, target: Value, source: Value, n: Index, s: TileShape) -> None:
     """target[0:n] = source[0:n]."""
     emit = lambda inner, values: _emit_copy(inner, values, s.lanes, s.dtype.size)  # noqa: E731
     Routine(f"copy_run.{s.dtype}.{s.lanes}", s.dtype, "ppi", emit).call(b, target, source, n)
@@ -53,7 +54,7 @@ def _emit_copy(b: ir.IRBuilder, args: Values, lanes: int, size: int) -> None:
             _emit_copy(b, args, lanes // 2, size)
 
 
-def zero_run(b: ir.IRBuilder, target: ir.Value, n: Index, shape: TileShape) -> None:
+def zero_run(b: ir.IRBuilder, target: Value, n: Index, shape: TileShape) -> None:
     """target[0:n] = 0."""
     element = element_type(shape.dtype)
     zeros = ir.Constant(ir.VectorType(element, shape.lanes), None)
@@ -96,7 +97,7 @@ def _emit_transpose(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     edges(whole_rows, rows, Index(b, const(0)))
 
 
-def _transposed(b: ir.IRBuilder, block: list[ir.Value]) -> list[ir.Value]:
+def _transposed(b: ir.IRBuilder, block: list[Value]) -> list[Value]:
     """The transpose of a square of vectors: log2(n) rounds that swap off-diagonal halves."""
     n = len(block)
     half = n // 2

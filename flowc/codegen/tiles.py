@@ -18,6 +18,7 @@ from flowc.codegen.vector_ir import (
     I64,
     Index,
     Routine,
+    Value,
     Values,
     broadcast,
     const,
@@ -51,7 +52,7 @@ def _emit_sums(b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vecto
     ]
     for ahead in range(AHEAD_BYTES, AHEAD_BYTES + vectors * lanes * size, 64):
         prefetch(b, b.gep(row_of_panel, [const(ahead // size)]))
-    totals: list[list[ir.Value]] = []
+    totals: list[list[Value]] = []
     for i in range(rows):
         a = b.load(b.gep(block, [b.add(k, const(i * shape.row_stride))]))
         wide = broadcast(b, a, lanes)
@@ -76,10 +77,10 @@ def _emit_sums(b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vecto
 
 def _emit_sum_stores(
     b: ir.IRBuilder,
-    results: list[list[ir.Value]],
-    c: ir.Value,
-    c_stride: ir.Value,
-    accumulate: ir.Value,
+    results: list[list[Value]],
+    c: Value,
+    c_stride: Value,
+    accumulate: Value,
     shape: TileShape,
 ) -> None:
     """C is read only where it is added to."""

@@ -25,7 +25,9 @@ I32 = ir.IntType(32)
 I64 = ir.IntType(64)
 VOID = ir.VoidType()
 
-Values = Sequence[ir.Value]
+# llvmlite does not declare its values' attributes, nor what its builder returns.
+Value = Any
+Values = Sequence[Any]
 
 
 def element_type(dtype: DType) -> ir.Type:
@@ -54,9 +56,9 @@ class Index:
     """An int64 in IR, with Python's arithmetic and comparisons."""
 
     b: ir.IRBuilder
-    value: ir.Value
+    value: Value
 
-    def _other(self, other: Index | int) -> ir.Value:
+    def _other(self, other: Index | int) -> Value:
         return other.value if isinstance(other, Index) else const(other)
 
     def __add__(self, other: Index | int) -> Index:
@@ -79,7 +81,7 @@ class Index:
     def ceil_div(self, other: Index | int) -> Index:
         return (self + other - 1) // other
 
-    def compare(self, operator: str, other: Index | int) -> ir.Value:
+    def compare(self, operator: str, other: Index | int) -> Value:
         return self.b.icmp_signed(operator, self.value, self._other(other))
 
     def least(self, other: Index | int) -> Index:
@@ -116,7 +118,7 @@ def indices(b: ir.IRBuilder, values: Values) -> list[Index]:
     return [Index(b, value) for value in values]
 
 
-def offset(pointer: ir.Value, elements: Index | int) -> ir.Value:
+def offset(pointer: Value, elements: Index | int) -> Value:
     """pointer + elements; the builder is the index's."""
     assert isinstance(elements, Index)
     return elements.b.gep(pointer, [elements.value])
@@ -160,22 +162,22 @@ def while_positive(b: ir.IRBuilder, counter: Counter) -> Iterator[None]:
     b.position_at_end(done)
 
 
-def load_vector(b: ir.IRBuilder, pointer: ir.Value, lanes: int, align: int) -> ir.Value:
+def load_vector(b: ir.IRBuilder, pointer: Value, lanes: int, align: int) -> Value:
     vector = ir.VectorType(pointer.type.pointee, lanes)
     return b.load(b.bitcast(pointer, vector.as_pointer()), align=align)
 
 
-def store_vector(b: ir.IRBuilder, value: ir.Value, pointer: ir.Value, align: int) -> None:
+def store_vector(b: ir.IRBuilder, value: Value, pointer: Value, align: int) -> None:
     b.store(value, b.bitcast(pointer, value.type.as_pointer()), align=align)
 
 
-def broadcast(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
+def broadcast(b: ir.IRBuilder, scalar: Value, lanes: int) -> Value:
     undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     first = b.insert_element(undefined, scalar, ir.Constant(I32, 0))
     return b.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), None))
 
 
-def multiply_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
+def multiply_add(b: ir.IRBuilder, x: Value, y: Value, z: Value) -> Value:
     """x * y + z: fused where the target has it, two instructions where not."""
     element = x.type.element
     if isinstance(element, ir.IntType):
@@ -188,7 +190,7 @@ def multiply_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.V
     return b.call(function, [x, y, z])
 
 
-def prefetch(b: ir.IRBuilder, pointer: ir.Value) -> None:
+def prefetch(b: ir.IRBuilder, pointer: Value) -> None:
     """Fetch a cache line into the first level; any address is allowed."""
     name = "llvm.prefetch.p0i8"
     function = b.module.globals.get(name)
@@ -236,7 +238,7 @@ class Routine:
     kinds: str
     emit: Callable[[ir.IRBuilder, Values], None]
 
-    def call(self, b: ir.IRBuilder, *values: ir.Value | Index | int) -> None:
+    def call(self, b: ir.IRBuilder, *values: Value | Index | int) -> None:
         arguments = llvm_arguments(self.dtype, self.kinds)
         function = module_function(b.module, f"flowc.{self.name}", arguments, self.emit)
         b.call(function, [_plain(value) for value in values])
@@ -257,7 +259,7 @@ class Routine:
         return intrinsic(scope["routine"])
 
 
-def _plain(value: ir.Value | Index | int) -> ir.Value:
+def _plain(value: Value | Index | int) -> Value:
     if isinstance(value, Index):
         return value.value
     return const(value) if isinstance(value, int) else value
