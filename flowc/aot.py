@@ -6,14 +6,11 @@ written beside its place and renamed; equal programs give equal bytes, whatever 
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -25,6 +22,7 @@ from flowc.codegen.objects import compile_module
 from flowc.codegen.target import Target, target_named
 from flowc.codegen.weights_file import SUFFIX, WeightsFile
 from flowc.errors import UnsupportedError, UsageError
+from flowc.safe_write import check_folder, replacing
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
@@ -82,7 +80,7 @@ def write_library(
     machine = elf.machine_of(program.objects)
     target = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
-    _check_folder(out)
+    check_folder(out)
     # Beside the library, not in /tmp: the weights may be too large for a file system in memory.
     with tempfile.TemporaryDirectory(prefix=".flowc-", dir=out.parent) as name:
         folder = Path(name)
@@ -132,27 +130,3 @@ def _write_weights_file(program: LinkableProgram, size: int, path: Path) -> Weig
         file.seek(0)
         file.write(known.header())
     return known
-
-
-def _check_folder(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its place, whole and on disk, when the block ends without an exception."""
-    _check_folder(path)
-    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0o022)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -17,7 +17,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from flowc import aot
-from flowc.aot import replacing, write_library
+from flowc.aot import write_library
 from flowc.codegen import elf, linker
 from flowc.codegen.abi_model import read_model
 from flowc.codegen.c_abi import EXPORTS, c_abi_text
@@ -25,6 +25,7 @@ from flowc.codegen.c_header import constant_names, header_text, identifier
 from flowc.codegen.objects import compile_module
 from flowc.codegen.weights_file import WeightsFile
 from flowc.errors import InternalError, UsageError
+from flowc.safe_write import replacing
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
