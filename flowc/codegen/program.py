@@ -135,14 +135,20 @@ def native_object(target: Target) -> bytes:
 
 def kernel_object(kernel: Kernel, target: Target) -> bytes:
     """Compiles one kernel, with the math functions that it calls."""
+    from flowc.codegen.objects import compile_module
+
+    return compile_module(kernel_texts(kernel), target)
+
+
+def kernel_texts(kernel: Kernel) -> list[str]:
+    """The LLVM IR of a kernel, and that of the math functions that it calls."""
     from flowc.codegen import math as vector_math
     from flowc.codegen.frontend import kernel_text
-    from flowc.codegen.objects import compile_module
 
     texts = [kernel_text(kernel)]
     if kernel.functions:
         texts.append(vector_math.math_module_text(sorted(kernel.functions)))
-    return compile_module(texts, target)
+    return texts
 
 
 def _metadata(
