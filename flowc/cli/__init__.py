@@ -1,0 +1,16 @@
+"""The command line: argument handling only, one file a command.
+
+`main` is what the console script calls. Importing this costs nothing: click comes with the first
+command, NumPy and the compiler with the command that needs them.
+"""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Runs the command that `sys.argv` names and exits with its code."""
+    import sys
+
+    from flowc.cli.entry import run_command_line
+
+    sys.exit(run_command_line(sys.argv[1:]))

@@ -1,0 +1,153 @@
+"""Arrays as commands take and give them.
+
+In: `NAME=FILE.npy`, `NAME=FILE.npz`, `NAME=LITERAL`. Out: arrays; an .npz file, or text. Nothing is
+unpickled, and literals are only read, never evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
+
+Wishes = Mapping[str, tuple[np.dtype[Any], Sequence[Any]]]
+FILES = (".npy", ".npz")
+
+
+def parse_inputs(texts: Sequence[str]) -> dict[str, Any]:
+    """Values by name: an array from a file, or what a literal says (its dtype still open).
+
+    Raises `UsageError` for a text that is none of these, `NotFoundError` and `InvalidModelError`
+    for files.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals or not value:
+            raise UsageError(
+                f"--input {text!r}: expected NAME=FILE.npy, NAME=FILE.npz or NAME=LITERAL"
+            )
+        if name in found:
+            raise UsageError(f"--input {name!r} is given twice")
+        found[name] = _file(name, Path(value)) if value.endswith(FILES) else _literal(name, value)
+    return found
+
+
+def _file(name: str, path: Path) -> np.ndarray:
+    if not path.is_file():
+        raise NotFoundError(f"{path}: there is no such file (for the input {name!r})")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            return loaded[_entry(name, path, loaded.files)]
+    except UsageError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidModelError(
+            f"{path}: not an array file that can be read: {str(error).splitlines()[0]}",
+            hint="write it with numpy.save or numpy.savez, without pickled objects",
+        ) from error
+
+
+def _entry(name: str, path: Path, entries: Sequence[str]) -> str:
+    short = name.removesuffix(":0")
+    for key in (name, short, f"{short}:0"):
+        if key in entries:
+            return key
+    if len(entries) == 1:
+        return entries[0]
+    raise UsageError(
+        f"{path} has no array named {name!r}; it has {', '.join(entries) or 'none'}",
+        hint=did_you_mean(name, entries),
+    )
+
+
+def _literal(name: str, text: str) -> Any:
+    words = {"true": "True", "false": "False"}
+    try:
+        return ast.literal_eval(words.get(text, text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise UsageError(
+            f"--input {name}={text}: neither a .npy or .npz file nor a literal",
+            hint="for example x=3.5, x=[[1,2],[3,4]] or x=images.npy",
+        ) from None
+
+
+def array_of(name: str, value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
+    """The value with an input's dtype. Raises `UsageError` when its elements do not become that."""
+    from flowc_runtime.element_types import as_dense
+
+    if dtype is None or dtype.hasobject:
+        return np.asarray(value, dtype)
+    try:
+        return as_dense(value, dtype)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"input {name!r}: {error}") from error
+
+
+def check_all_given(missing: Wishes, seed: int | None) -> None:
+    """Raises `UsageError` that names every input without a value, where none may be made up."""
+    if missing and seed is None:
+        listed = ", ".join(
+            f"{n}: {dtype}[{','.join(map(str, dims))}]" for n, (dtype, dims) in missing.items()
+        )
+        raise UsageError(
+            f"no value is given for {listed}", hint="--input NAME=FILE.npy, or --random-seed N"
+        )
+
+
+def complete(
+    missing: Wishes, given: Mapping[str, tuple[Sequence[Any], np.ndarray]], seed: int | None
+) -> dict[str, np.ndarray]:
+    """Random values for the missing inputs: floats in [0, 1), small integers. A named size is what
+    the given arrays have for it, else 1."""
+    sizes: dict[str, int] = {}
+    for dims, array in given.values():
+        sizes |= {str(d): s for d, s in zip(dims, array.shape) if not isinstance(d, int)}
+    random = np.random.default_rng(seed)
+    found = {}
+    for name, (dtype, dims) in missing.items():
+        shape = tuple(d if isinstance(d, int) else sizes.get(str(d), 1) for d in dims)
+        found[name] = _random(name, random, dtype, shape)
+    return found
+
+
+def _random(
+    name: str, random: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> np.ndarray:
+    if dtype.hasobject:
+        raise UsageError(f"input {name!r}: random strings cannot be made", hint="--input NAME=...")
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return random.integers(0, 10, shape).astype(dtype)
+    return random.random(shape, np.float32).astype(dtype)
+
+
+def write_npz(path: Path, results: Mapping[str, Any]) -> None:
+    """An .npz file whose keys are the names as they are, whatever is in them."""
+    from flowc.safe_write import replacing
+
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, value in results.items():
+            array = np.asarray(value)
+            if array.dtype.hasobject:
+                array = array.astype(np.bytes_)
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+
+
+def print_results(results: Mapping[str, Any], stream: TextIO) -> None:
+    """Name, type and values of each result."""
+    for name, value in results.items():
+        array = np.asarray(value)
+        print(f"{name}: {array.dtype}{list(array.shape)}", file=stream)
+        print(np.array2string(array, threshold=1000, separator=", "), file=stream)

@@ -1,0 +1,264 @@
+"""`flowc compile`: a model -> a shared library, its header, and every form in between."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from flowc.cli.parameters import debug_option, model_options, threads_option
+
+if TYPE_CHECKING:
+    from flowc.aot import AotReport
+    from flowc.cli.progress import Progress
+    from flowc.codegen.compiled import CompiledProgram
+    from flowc.compiler import Report
+    from flowc.graph import Graph
+    from flowc.ir.computation import Computation
+
+DEFAULT_KINDS = "so,header"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is to be written where."""
+
+    out: Path
+    kinds: tuple[str, ...]
+    print_after: tuple[str, ...]
+    target: str
+    weights: Literal["embed", "file"]
+    threads: int
+
+    @property
+    def to_stdout(self) -> bool:
+        return str(self.out) == "-"
+
+
+@click.command("compile")
+@click.argument("model")
+@click.option(
+    "-o", "--out", required=True, metavar="OUT.so", help="The library; - prints texts of --emit."
+)
+@model_options
+@click.option(
+    "--feed",
+    "feeds",
+    multiple=True,
+    metavar="NAME[=DTYPE[DIMS]]",
+    help="An input: x=f32[batch,784]. Named sizes stay dynamic.",
+)
+@click.option("--fetch", "fetches", multiple=True, metavar="NAME", help="An output: scope/op:0.")
+@click.option(
+    "--target",
+    default="native",
+    show_default=True,
+    metavar="T",
+    help="native, x86-64-v2, x86-64-v3 or x86-64-v4.",
+)
+@click.option(
+    "--emit",
+    default=(DEFAULT_KINDS,),
+    multiple=True,
+    show_default=True,
+    metavar="KIND,...",
+    help="so, header, py, ir, plan, llvm, asm, obj: each beside OUT.so.",
+)
+@click.option("--print-after", multiple=True, metavar="PASS", help="Print the IR after a pass.")
+@threads_option
+@click.option(
+    "--weights",
+    type=click.Choice(["embed", "file"]),
+    default="embed",
+    show_default=True,
+    help="Inside the library, or in OUT.so.weights.",
+)
+@debug_option
+def compile_command(
+    model: str,
+    out: str,
+    checkpoint: str | None,
+    tags: str | None,
+    signature: str | None,
+    feeds: tuple[str, ...],
+    fetches: tuple[str, ...],
+    target: str,
+    emit: tuple[str, ...],
+    print_after: tuple[str, ...],
+    threads: int,
+    weights: Literal["embed", "file"],
+) -> None:
+    """Compile MODEL to a shared library that needs libc alone.
+
+    MODEL is a GraphDef, a MetaGraphDef (.meta) or a SavedModel folder. Inputs and outputs default
+    to the signature, else to the placeholders and sinks; what was chosen is said.
+    """
+    from flowc.cli.progress import progress
+
+    _check_passes(print_after)
+    wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
+    _check_out(wish)
+    with progress() as shown:
+        _compile(model, (checkpoint, tags, signature), (feeds, fetches), wish, shown)
+
+
+def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
+    from flowc.cli.emit import KINDS
+    from flowc.errors import UsageError, did_you_mean
+
+    kinds = dict.fromkeys(k.strip() for text in emit for k in text.split(",") if k.strip())
+    for kind in kinds:
+        if kind not in KINDS:
+            hint = did_you_mean(kind, KINDS) or f"one of {', '.join(KINDS)}"
+            raise UsageError(f"--emit: no kind is named {kind!r}", hint=hint)
+    return tuple(kinds)
+
+
+def _check_passes(names: tuple[str, ...]) -> None:
+    from flowc.errors import UsageError, did_you_mean
+    from flowc.passes.pipeline import NAMES
+
+    for name in names:
+        if name not in NAMES:
+            hint = did_you_mean(name, NAMES) or f"one of {', '.join(NAMES)}"
+            raise UsageError(f"--print-after: no pass is named {name!r}", hint=hint)
+
+
+def _check_out(wish: _Wish) -> None:
+    """Before the long work, not after it."""
+    from flowc.cli.emit import TEXTS
+    from flowc.errors import UsageError
+    from flowc.safe_write import check_folder
+
+    if wish.to_stdout:
+        if not set(wish.kinds) <= set(TEXTS):
+            raise UsageError("-o -: only texts can be printed", hint=f"--emit {'|'.join(TEXTS)}")
+        return
+    check_folder(wish.out)
+    if wish.out.is_dir():
+        raise UsageError(f"-o {wish.out}: this is a folder", hint=f"-o {wish.out / 'model.so'}")
+
+
+def _compile(
+    model: str,
+    place: tuple[str | None, str | None, str | None],
+    named: tuple[tuple[str, ...], tuple[str, ...]],
+    wish: _Wish,
+    shown: Progress,
+) -> None:
+    from flowc.cli.choosing import choose, parse_feed
+    from flowc.codegen.target import target_named
+    from flowc.compiler import Report, compile_computation
+    from flowc.graph.extract import extract
+    from flowc.importer import load_graph
+    from flowc.ir.options import Options
+
+    target_named(wish.target)
+    feeds = [parse_feed(text) for text in named[0]]
+    report = Report()
+    clock = time.perf_counter()
+    shown.stage("reading")
+    graph = load_graph(model, *place)
+    choice = choose(graph, feeds, named[1])
+    for line in choice.said:
+        shown.say(line)
+    types = dict(choice.feeds.values())
+    c = extract(graph, list(choice.fetches.values()), types)
+    report.seconds["reading"] = time.perf_counter() - clock
+    program = compile_computation(
+        c,
+        Options(target=wish.target),
+        (list(choice.feeds), list(choice.fetches)),
+        report=report,
+        watch=_watcher(wish, shown),
+        kernels=shown.counting_kernels(),
+    )
+    written = _write(program, report, wish, shown)
+    shown.stage(None)
+    _summary(graph, report, program, written, wish)
+
+
+def _watcher(wish: _Wish, shown: Progress) -> Callable[[str, Computation], None]:
+    def watch(name: str, c: Computation) -> None:
+        shown.stage(f"pass {name}")
+        if name in wish.print_after:
+            print(f"# after {name}\n{c}\n")
+
+    return watch
+
+
+def _write(
+    program: CompiledProgram, report: Report, wish: _Wish, shown: Progress
+) -> AotReport | None:
+    from flowc.cli.emit import TEXTS, emitted_text, write_objects
+    from flowc.codegen.target import target_named
+    from flowc.safe_write import replacing
+
+    shown.stage("writing")
+    target = target_named(wish.target)
+    for kind in [k for k in wish.kinds if k in TEXTS]:
+        text = emitted_text(kind, report, target)
+        if wish.to_stdout:
+            sys.stdout.write(text)
+        else:
+            with replacing(wish.out.with_suffix(TEXTS[kind])) as file:
+                file.write(text.encode())
+    if "obj" in wish.kinds:
+        write_objects(program, report, wish.out.with_suffix(".objects"))
+    header = wish.out.with_suffix(".h") if "header" in wish.kinds else None
+    if "so" not in wish.kinds:
+        if header is not None:
+            _write_header(program, wish.out, header)
+        return None
+    from flowc.aot import write_library
+
+    written = write_library(
+        program, wish.out, weights=wish.weights, header=header, threads=wish.threads
+    )
+    report.seconds["linking"] = written.seconds
+    return written
+
+
+def _write_header(program: CompiledProgram, out: Path, header: Path) -> None:
+    from flowc.codegen.c_header import header_text, stem_of
+    from flowc.safe_write import replacing
+
+    metadata = {"name": stem_of(out), **program.metadata}
+    with replacing(header) as file:
+        file.write(header_text(metadata, stem_of(out)).encode())
+
+
+def _summary(
+    graph: Graph,
+    report: Report,
+    program: CompiledProgram,
+    written: AotReport | None,
+    wish: _Wish,
+) -> None:
+    """The short report at the end, on stderr."""
+    rows: list[tuple[str, Any]] = []
+    if written is not None:
+        rows.append(("wrote", f"{written.library} ({written.library_bytes:,} bytes)"))
+        rows += [("", p) for p in (written.weights_file, written.header) if p is not None]
+    plan = report.stages.plan
+    rows += [
+        ("inputs", ", ".join(_port(p) for p in program.metadata["inputs"]) or "none"),
+        ("outputs", ", ".join(_port(p) for p in program.metadata["outputs"])),
+        ("nodes in", f"{report.nodes_in:,} of the graph's {len(graph.get_operations()):,}"),
+        ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
+        ("arena", f"{plan.arena_bytes if plan is not None else 0} bytes"),
+        ("weights", f"{program.metadata['weights_bytes']:,} bytes"),
+        ("target", wish.target),
+        ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in report.seconds.items())),
+    ]
+    for name, value in rows:
+        print(f"{name:>12}  {value}", file=sys.stderr)
+
+
+def _port(port: dict[str, Any]) -> str:
+    return f"{port['name']}={port['dtype']}[{','.join(map(str, port['dims']))}]"

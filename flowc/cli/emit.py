@@ -1,0 +1,79 @@
+"""What `flowc compile --emit` writes beside the library: each representation, as it was used.
+
+In: a CompiledProgram and the Report of its compilation. Out: bytes by kind. Invariant: what is
+shown is what the library was made of; nothing is compiled again for another target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.kernel import Kernel
+from flowc.codegen.target import Target
+from flowc.compiler import Report
+from flowc.errors import InternalError
+
+# Kind -> the ending of its file, which takes the place of `.so`.
+TEXTS = {"py": ".py", "ir": ".ir", "plan": ".plan", "llvm": ".ll", "asm": ".s"}
+KINDS = ("so", "header", *TEXTS, "obj")
+
+
+def emitted_text(kind: str, report: Report, target: Target) -> str:
+    """One of TEXTS."""
+    match kind:
+        case "ir":
+            return f"{report.fused}\n"
+        case "plan":
+            from flowc.plan.text import plan_text
+
+            if report.stages.plan is None:
+                raise InternalError("the compilation made no plan")
+            return plan_text(report.stages.plan)
+        case "py":
+            return _joined(report, "#", lambda k: k.source)
+        case "llvm":
+            return _modules(report, target, ";", _llvm_text)
+        case "asm":
+            return _modules(report, target, "#", _asm_text)
+    raise InternalError(f"no text of kind {kind!r}")
+
+
+def write_objects(program: CompiledProgram, report: Report, folder: Path) -> None:
+    """Every object of the program as a file: one a kernel, the driver, and the runtime."""
+    folder.mkdir(exist_ok=True)
+    names = [*report.stages.kernels, "driver"]
+    for name, data in zip(names, program.objects, strict=True):
+        (folder / f"{name}.o").write_bytes(data)
+    (folder / "runtime.o").write_bytes(program.runtime)
+
+
+def _joined(report: Report, comment: str, text_of: Callable[[Kernel], str]) -> str:
+    parts = [f"{comment} kernel {k.key}\n{text_of(k)}" for k in report.stages.kernels.values()]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _modules(
+    report: Report, target: Target, comment: str, text_of: Callable[[list[str], Target, int], str]
+) -> str:
+    """The optimised modules of the kernels and of the driver, one after another."""
+    from flowc.codegen.program import kernel_texts
+
+    kernels = _joined(report, comment, lambda k: text_of(kernel_texts(k), target, 3))
+    driver = report.stages.driver
+    if driver is None:
+        return kernels
+    return f"{kernels}\n{comment} driver\n{text_of([driver.text], target, 1)}"
+
+
+def _llvm_text(texts: list[str], target: Target, speed: int) -> str:
+    from flowc.codegen.objects import optimized_module
+
+    return str(optimized_module(texts, target, speed=speed))
+
+
+def _asm_text(texts: list[str], target: Target, speed: int) -> str:
+    from flowc.codegen.objects import optimized_module
+
+    return target.machine().emit_assembly(optimized_module(texts, target, speed=speed))

@@ -1,0 +1,150 @@
+"""From arguments to a command, and from an error to a message and an exit code.
+
+In: the arguments. Out: an exit code. Invariants: results go to stdout and all else to stderr; a
+user sees a traceback only with --debug; `--help` and `--version` import no command.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+
+from flowc.errors import FlowcError, InternalError, ResourceExhaustedError, did_you_mean
+from flowc.version import VERSION
+
+# Name of a command -> what it does; its module and its function have the same name.
+COMMANDS = {
+    "compile": "Compile a model to a shared library.",
+    "run": "Run a model or a compiled library.",
+    "inspect": "Show what a model holds, and what flowc can compile of it.",
+    "ops": "List the TensorFlow ops that flowc knows.",
+}
+
+USAGE, BUG, INTERRUPTED = 2, 70, 130
+BAD_INPUT, RESOURCES = 4, 5
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+@dataclass(slots=True)
+class Invocation:
+    """What holds for one call of the program. `debug`: show tracebacks."""
+
+    debug: bool = False
+
+
+class _Commands(click.Group):
+    """Commands whose modules are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"flowc.cli.{cmd_name}"), f"{cmd_name}_command")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = did_you_mean(name, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command is named {name!r}\n  try: {near}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 2 usage, 3 unsupported op or dtype, 4 bad input, 5 out of memory, "
+    "disk or tools, 70 a fault of flowc.",
+)
+@click.version_option(VERSION, prog_name="flowc", message="%(prog)s %(version)s")
+def flowc() -> None:
+    """Compile TensorFlow models to native libraries, without TensorFlow."""
+
+
+def run_command_line(args: Sequence[str]) -> int:
+    """Runs one command. Returns its exit code; every error ends as a message on stderr."""
+    invocation = Invocation()
+    try:
+        # In this mode click hands back the code of an early exit, such as after --help.
+        result = flowc.main(list(args), "flowc", standalone_mode=False, obj=invocation)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except BrokenPipeError:
+        _leave_pipe()
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        if invocation.debug:
+            import traceback
+
+            traceback.print_exc()
+        text, code = described(error)
+        print(text, file=sys.stderr)
+        return code
+
+
+def _leave_pipe() -> None:
+    """The reader has gone: what is still in the buffer must not be written at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def described(error: Exception) -> tuple[str, int]:
+    """The message and the exit code of an error."""
+    if isinstance(error, click.ClickException):
+        return _usage(error), USAGE
+    if isinstance(error, FlowcError):
+        text = f"error[{error.code}]: {error}"
+        if isinstance(error, InternalError):
+            text += f"\n  {_BUG}"
+        return text, error.exit_code
+    from flowc_runtime.errors import ModelError
+    from flowc_runtime.errors import ResourceExhaustedError as OutOfMemory
+
+    if isinstance(error, (MemoryError, OutOfMemory)):
+        return f"error[{ResourceExhaustedError.code}]: {error or 'out of memory'}", RESOURCES
+    if isinstance(error, ModelError):
+        return f"error[FL0503]: {error}", BAD_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        code = RESOURCES if error.errno in _FULL else BAD_INPUT
+        return f"error[FL0601]: {where}{error.strerror}", code
+    return (
+        f"error[{InternalError.code}]: {type(error).__name__}: {error}\n  {_BUG}",
+        BUG,
+    )
+
+
+_BUG = "this is a fault of flowc: please report it with what --debug prints"
+
+
+def _usage(error: click.ClickException) -> str:
+    context: Any = getattr(error, "ctx", None)
+    text = f"error[FL0100]: {error.format_message()}"
+    if context is not None and "\n  try: " not in text:
+        text += f"\n  try: {context.command_path} --help"
+    return text
+
+
+def set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    """The callback of every command's --debug."""
+    invocation = context.find_object(Invocation)
+    if value and invocation is not None:
+        invocation.debug = True
+    return value

@@ -1,0 +1,233 @@
+"""`flowc inspect`: what a model holds, and what flowc can compile of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flowc.cli.parameters import debug_option, json_option, model_options
+
+if TYPE_CHECKING:
+    from flowc.graph import Graph, Tensor
+    from flowc.graph.signature import TensorInfo
+
+SCHEMA = 1
+NAMES_SHOWN = 3
+
+
+@click.command("inspect")
+@click.argument("model")
+@model_options
+@json_option
+@debug_option
+def inspect_command(
+    model: str, checkpoint: str | None, tags: str | None, signature: str | None, as_json: bool
+) -> None:
+    """Show the format, inputs, outputs, signatures and ops of MODEL, and what flowc cannot compile.
+
+    MODEL may also be a library made by `flowc compile`.
+    """
+    from flowc.cli.run import is_library
+
+    if is_library(model):
+        found = _library(model)
+    else:
+        from flowc.importer import load_graph
+
+        found = described(load_graph(model, checkpoint, tags, signature))
+    if as_json:
+        json.dump(found, sys.stdout, indent=2)
+        print()
+    else:
+        print("\n".join(_lines(found)))
+
+
+def _library(path: str) -> dict[str, Any]:
+    import flowc_runtime
+
+    model = flowc_runtime.load(path)
+    ports = {
+        side: [{"name": p["name"], "type": _typed(p["dtype"], p["dims"])} for p in rows]
+        for side, rows in (
+            ("inputs", model.metadata["inputs"]),
+            ("outputs", model.metadata["outputs"]),
+        )
+    }
+    return {
+        "schema": SCHEMA,
+        "path": path,
+        "format": "compiled library",
+        "flowc": model.metadata["flowc"],
+        "bytes": {"model": os.path.getsize(path), "weights": model.metadata["weights_bytes"]},
+        **ports,
+    }
+
+
+def described(graph: Graph) -> dict[str, Any]:
+    """All that `inspect` says of a Graph, as plain data."""
+    from flowc.cli.choosing import choose
+    from flowc.errors import FlowcError
+    from flowc.graph.extract import is_supported, needed_nodes
+    from flowc.importer import variables_without_value
+    from flowc.importer.variables import variable_operations
+
+    source = graph.source
+    nodes = list(_all_nodes(graph))
+    histogram = Counter(op_type for _, op_type in nodes)
+    try:
+        choice = choose(graph)
+        fetches, inputs = choice.fetches, choice.feeds
+        needed = needed_nodes(graph, list(fetches.values()), [], dict(inputs.values()))
+        problem = None
+    except FlowcError as error:
+        fetches, inputs, needed, problem = {}, {}, [], str(error)
+    return {
+        "schema": SCHEMA,
+        "path": source.path,
+        "format": f"{source.kind}, {source.encoding}",
+        "tags": list(source.tags),
+        "checkpoint": source.checkpoint,
+        "bytes": _sizes(source.path, source.checkpoint),
+        "nodes": len(nodes),
+        "functions": len(graph.functions),
+        "variables": len(variable_operations(graph)),
+        "variables_without_value": variables_without_value(graph),
+        "signature": source.signature,
+        "signatures": {name: _signature(graph, name) for name in graph.signatures},
+        "inputs": [
+            {"name": n, "tensor": t.name, "type": str(type_)} for n, (t, type_) in inputs.items()
+        ],
+        "outputs": [{"name": n, "tensor": t.name, "type": _of(t)} for n, t in fetches.items()],
+        "no_default": problem,
+        "ops": dict(histogram.most_common()),
+        "needed_nodes": len(needed),
+        "cannot_compile": _grouped(n for n in needed if not is_supported(n[1])),
+        "elsewhere": _grouped(n for n in nodes if not is_supported(n[1])),
+    }
+
+
+def _all_nodes(graph: Graph) -> Iterable[tuple[str, str]]:
+    for op in graph.get_operations():
+        yield op.name, op.type
+    for name, function in graph.functions.items():
+        for node in function.body.nodes:
+            yield f"{name}/{node.name}", node.op_type
+
+
+def _grouped(nodes: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """Op type -> how many nodes, and their names."""
+    found: dict[str, list[str]] = {}
+    for name, op_type in nodes:
+        found.setdefault(op_type, []).append(name)
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    return {t: {"count": len(names), "nodes": names} for t, names in ordered}
+
+
+def _sizes(path: str, checkpoint: str | None) -> dict[str, int]:
+    model = Path(path)
+    if model.is_dir():
+        own = sum(p.stat().st_size for p in model.glob("saved_model.*"))
+    else:
+        own = model.stat().st_size
+    found = {"model": own}
+    if checkpoint is not None:
+        prefix = Path(checkpoint)
+        found["checkpoint"] = sum(
+            p.stat().st_size for p in prefix.parent.glob(f"{prefix.name}.*") if p.suffix != ".meta"
+        )
+    return found
+
+
+def _signature(graph: Graph, name: str) -> dict[str, Any]:
+    signature = graph.signatures[name]
+    return {
+        "method": signature.method,
+        "inputs": {k: _info(v) for k, v in signature.inputs.items()},
+        "outputs": {k: _info(v) for k, v in signature.outputs.items()},
+    }
+
+
+def _info(info: TensorInfo) -> dict[str, str]:
+    sizes = None if info.shape.ndims is None else info.shape.as_list()
+    return {
+        "tensor": info.name or ", ".join(info.parts.values()),
+        "type": _typed(str(info.dtype or "?"), sizes),
+    }
+
+
+def _of(tensor: Tensor) -> str:
+    sizes = None if tensor.shape.ndims is None else tensor.shape.as_list()
+    return _typed(str(tensor.dtype or "?"), sizes)
+
+
+def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:
+    if sizes is None:
+        return f"{dtype}[...]"
+    return f"{dtype}[{','.join('?' if s is None else str(s) for s in sizes)}]"
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    sizes = ", ".join(f"{k} {v:,} bytes" for k, v in found["bytes"].items())
+    lines = [f"{found['path']}: {found['format']}", f"  size        {sizes}"]
+    if "ops" not in found:
+        return lines + _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])
+    if found["tags"]:
+        lines.append(f"  tags        {', '.join(found['tags'])}")
+    lines.append(f"  checkpoint  {found['checkpoint'] or 'none'}")
+    lines.append(
+        f"  holds       {found['nodes']:,} nodes, {found['functions']} functions, "
+        f"{found['variables']} variables"
+    )
+    without = found["variables_without_value"]
+    if without:
+        lines.append(f"  no value    {len(without)} variables: {_some(without)}")
+    for name, signature in found["signatures"].items():
+        mark = " (default)" if name == found["signature"] else ""
+        lines.append(f"signature {name}{mark}")
+        for side in ("inputs", "outputs"):
+            rows = [{"name": k, **v} for k, v in signature[side].items()]
+            lines += _ports(f"  {side}", rows)
+    if found["no_default"]:
+        lines.append(f"no inputs and outputs by default: {found['no_default']}")
+    lines += _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])
+    return lines + _op_lines(found)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
+
+
+def _ports(title: str, rows: list[dict[str, str]]) -> list[str]:
+    indent = " " * (len(title) - len(title.lstrip()) + 2)
+    lines = [title]
+    for row in rows:
+        tensor = row.get("tensor", row["name"])
+        shown = "" if tensor.removesuffix(":0") == row["name"] else f"  ({tensor})"
+        lines.append(f"{indent}{row['name']}: {row['type']}{shown}")
+    return lines
+
+
+def _op_lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"ops ({len(found['ops'])} types)"]
+    cannot, elsewhere = found["cannot_compile"], found["elsewhere"]
+    for op_type, count in found["ops"].items():
+        mark = "  cannot compile" if op_type in elsewhere else ""
+        lines.append(f"  {count:6}  {op_type}{mark}")
+    if not found["needed_nodes"]:
+        return lines
+    if not cannot:
+        lines.append(f"flowc can compile these outputs: {found['needed_nodes']:,} nodes")
+    else:
+        total = sum(row["count"] for row in cannot.values())
+        lines.append(f"flowc cannot compile these outputs: {total} nodes stand in the way")
+        for op_type, row in cannot.items():
+            lines.append(f"  {op_type} ({row['count']}): {_some(row['nodes'])}")
+    return lines

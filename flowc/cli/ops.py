@@ -1,0 +1,90 @@
+"""`flowc ops`: the coverage table, read from the op records."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flowc.cli.parameters import debug_option, json_option
+
+if TYPE_CHECKING:
+    from flowc.ir.op import Op
+
+SCHEMA = 1
+
+
+@click.command("ops")
+@click.argument("names", nargs=-1, metavar="[OP]...")
+@json_option
+@debug_option
+def ops_command(names: tuple[str, ...], as_json: bool) -> None:
+    """List the TensorFlow ops that flowc knows: their dtypes, how they become code, and whether
+    they have a gradient. With OP, only those."""
+    from flowc.errors import UnknownNameError, did_you_mean
+
+    rows = coverage()
+    known = {row["op"]: row for row in rows}
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(
+                f"flowc has no op named {name!r}", hint=did_you_mean(name, known)
+            )
+    if names:
+        rows = [known[name] for name in dict.fromkeys(names)]
+    if as_json:
+        json.dump({"schema": SCHEMA, "ops": rows}, sys.stdout, indent=2)
+        print()
+        return
+    width = max(len(row["op"]) for row in rows)
+    for row in rows:
+        gradient = "gradient" if row["gradient"] else ""
+        print(
+            f"{row['op']:<{width}}  {row['lowering']:<12}  {gradient:<8}  {_dtypes(row)}".rstrip()
+        )
+    if not names:
+        compiled = sum(row["compiles"] for row in rows)
+        print(f"{len(rows)} ops, of which {compiled} compile", file=sys.stderr)
+
+
+def coverage() -> list[dict[str, Any]]:
+    """One row for every TensorFlow op type with a record, by name."""
+    import flowc.ops  # noqa: F401  (defines the records)
+    from flowc.graph.extract import is_supported
+    from flowc.ir.op import tf_names, tf_op
+
+    rows = []
+    for name in sorted(tf_names()):
+        op = tf_op(name)
+        assert op is not None
+        rows.append(
+            {
+                "op": name,
+                "compiles": is_supported(name),
+                "lowering": _lowering(op),
+                "gradient": op.gradient is not None,
+                "dtypes": {attr: list(found) for attr, found in _type_attrs(op)},
+                "examples": len(op.examples),
+            }
+        )
+    return rows
+
+
+def _lowering(op: Op) -> str:
+    """The kind of lowering; an op whose types or attrs decide it says so."""
+    kind = type(op.lowering).__name__
+    return "by type" if kind in ("function", "method", "partial") else kind.lower()
+
+
+def _type_attrs(op: Op) -> Iterable[tuple[str, list[str]]]:
+    """The dtypes that each type attr takes; an empty list stands for every dtype."""
+    for attr in op.signature.attrs.values():
+        if attr.kind in ("type", "list(type)"):
+            yield attr.name, [str(d) for d in attr.allowed or ()]
+
+
+def _dtypes(row: dict[str, Any]) -> str:
+    return "; ".join(f"{k}: {' '.join(v) or 'any'}" for k, v in row["dtypes"].items())

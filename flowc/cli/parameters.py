@@ -1,0 +1,46 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from flowc.cli.entry import set_debug
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=set_debug,
+    help="Show the traceback of an error.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(0, 1024),
+    default=0,
+    metavar="N",
+    help="Threads of a run; 0, the default, is one a core.",
+)
+
+
+def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What says which graph of a model is meant, and with which weights."""
+    options: tuple[Decorator, ...] = (
+        click.option(
+            "--checkpoint",
+            metavar="P",
+            help="Prefix, file or folder of the checkpoint with the variables.  [default: the one "
+            "beside the model]",
+        ),
+        click.option("--tag", "tags", metavar="T", help="Tags of a SavedModel's graph: a,b."),
+        click.option("--signature", metavar="S", help="A signature of the model."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function

@@ -1,0 +1,75 @@
+"""What a long command tells while it works: a line on a terminal, only notes elsewhere.
+
+In: stages as they begin. Out: stderr. Invariant: where stderr is no terminal nothing but what `say`
+is given is written, and rich is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from flowc.cache import KernelCache, kernel_cache
+
+if TYPE_CHECKING:
+    from flowc.codegen.kernel import Kernel
+    from flowc.codegen.target import Target
+
+
+class Progress:
+    """Says what goes on; quiet by itself."""
+
+    def stage(self, name: str | None) -> None:
+        """What begins now; None when all is done."""
+
+    def say(self, text: str) -> None:
+        """A note that stays."""
+        print(text, file=sys.stderr)
+
+    def counting_kernels(self) -> KernelCache:
+        """The cache of kernels, which tells of each one that is asked for."""
+        return _CountingKernels(kernel_cache(), self)
+
+
+class _CountingKernels(KernelCache):
+    def __init__(self, cache: KernelCache, shown: Progress) -> None:
+        super().__init__(cache.disk)
+        self.objects = cache.objects
+        self.shown = shown
+        self.count = 0
+
+    def object_of(self, kernel: Kernel, target: Target) -> bytes:
+        self.count += 1
+        self.shown.stage(f"kernel {self.count}")
+        return super().object_of(kernel, target)
+
+
+class _Terminal(Progress):
+    """A spinner with the stage beside it."""
+
+    def __init__(self, status: Any) -> None:
+        self.status = status
+
+    def stage(self, name: str | None) -> None:
+        if name is None:
+            self.status.stop()
+        else:
+            self.status.update(name)
+
+    def say(self, text: str) -> None:
+        self.status.console.print(text, markup=False, highlight=False)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """The progress of one command."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield Progress()
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield _Terminal(status)
