@@ -12,6 +12,7 @@ the most bytes that the folder may hold.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 import stat
@@ -183,11 +184,16 @@ def _kernel_cache(folder: Path | None) -> KernelCache:
 
 def program_key(c: Computation, options: Options, names: Names) -> str:
     """A hash of all that the program of a Computation depends on."""
-    arrays = weights_of(c)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        digests = iter(list(pool.map(_array_digest, arrays)))
-    text = print_computation(c, lambda _: next(digests))
-    target = target_named(options.target)
+        pending = [pool.submit(_array_digest, array) for array in weights_of(c)]
+        # Hashing releases the interpreter: what the program will need is imported meanwhile.
+        import flowc.executable  # noqa: F401
+
+        target = target_named(options.target)
+        numbers = itertools.count()
+        text = print_computation(c, lambda _: f"@{next(numbers)}")
+        digests = "\n".join(p.result() for p in pending)
+    text = f"{text}\n{digests}"
     parts = ("program", text, options.key, target.key, toolchain(), repr(names))
     return digest("\n".join(parts).encode())
 
@@ -206,12 +212,12 @@ def load_executable(
 
     Processes that want the same program at the same time compile it once.
     """
+    disk = DiskCache(cache_folder())
+    key = program_key(c, options, names) if disk.folder is not None else ""
     from flowc.executable import Executable
 
-    disk = DiskCache(cache_folder())
     if disk.folder is None:
         return Executable(_compile(c, options, names), threads)
-    key = program_key(c, options, names)
     program = disk.load(key)
     if program is None:
         from filelock import FileLock

@@ -6,7 +6,10 @@
       return %0
     }
 
-Constants of more than 16 elements stand as `weights<i>`; the parser takes them from a list.
+Constants of more than 16 elements, and those whose decimals do not give the same bits back, stand
+as `weights<i>`; the parser takes them from a list. Equal text and equal weights mean equal
+Computations: the cache relies on it. A body has names of its own; `@i` names a node without outputs
+that others are ordered after.
 """
 
 from __future__ import annotations
@@ -24,9 +27,11 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Expr, parse_dim
 from flowc.ir.op import op_named
-from flowc.ir.types import TensorType, parse_type, split_dims
+from flowc.ir.types import parse_type, split_dims
 
 INLINE_LIMIT = 16
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+_BODY = "computation("
 
 
 class _Printer:
@@ -44,12 +49,15 @@ class _Printer:
 
     def computation(self, c: Computation, indent: str) -> list[str]:
         parameters = []
+        taken: set[str] = set()
         for node in c.parameters:
-            self.names[node.output] = f"%{_clean(node.attrs['name'])}"
+            self.names[node.output] = f"%{_name_apart(node.attrs['name'], taken)}"
             parameters.append(f"{self.names[node.output]}: {node.output.type}")
         lines = [f"computation({', '.join(parameters)}) {{"]
         for a, b in c.constraints:
             lines.append(f"{indent}  require {a} == {b}")
+        for node in (a for n in c.nodes for a in n.after if not a.outputs):
+            self.node_names.setdefault(node, f"@{len(self.node_names)}")
         for node in c.nodes:
             if node.op.name != "parameter":
                 lines += self.node(node, indent + "  ")
@@ -61,8 +69,7 @@ class _Printer:
         for value in node.outputs:
             self.names[value] = f"%{self.counter}"
             self.counter += 1
-        self.node_names[node] = f"@{len(self.node_names)}"
-        targets = ", ".join(self.names[v] for v in node.outputs)
+        targets = ", ".join(self.names[v] for v in node.outputs) or self.node_names.get(node)
         text = f"{targets} = {node.op.name}" if targets else node.op.name
         if node.inputs:
             text += f"({', '.join(self.names[v] for v in node.inputs)})"
@@ -87,9 +94,8 @@ class _Printer:
             case Computation():
                 return "\n".join(self.computation(value, indent + "  "))
             case np.ndarray():
-                if value.size <= INLINE_LIMIT and value.dtype.kind in "biufc":
-                    return f"dense<{value.tolist()}, {dtypes.as_dtype(value.dtype)}, {value.shape}>"
-                return f"weights<{self.weight_name(value)}>"
+                inline = _inline(value) if value.size <= INLINE_LIMIT else None
+                return inline or f"weights<{self.weight_name(value)}>"
             case DType():
                 return str(value)
             case tuple() | list():
@@ -97,14 +103,33 @@ class _Printer:
                 return f"[{inner}]"
             case Expr():
                 return f"size<{value}>"
+            case np.generic():
+                return repr(value.item())
             case str() | bytes() | bool() | int() | float() | None:
                 return repr(value)
             case _:
                 return f"<{value}>"
 
 
-def _clean(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_./]", "_", name)
+def _inline(array: np.ndarray) -> str | None:
+    """A small constant as text, when reading it back gives the same bits."""
+    if array.dtype.kind not in "biufc":
+        return None
+    values = str(array.tolist())
+    if np.array(eval_literal(values), array.dtype).tobytes() != array.tobytes():
+        return None
+    return f"dense<{values}, {dtypes.as_dtype(array.dtype)}, {array.shape}>"
+
+
+def _name_apart(name: str, taken: set[str]) -> str:
+    """A parameter's name with what the text cannot hold replaced, apart from the others' and from
+    the numbers of values."""
+    clean = re.sub(r"[^A-Za-z0-9_./]", "_", name)
+    chosen, number = clean, 1
+    while chosen in taken or chosen.isdigit() or not chosen:
+        chosen, number = f"{clean}_{number}", number + 1
+    taken.add(chosen)
+    return chosen
 
 
 def print_computation(
@@ -119,139 +144,204 @@ def print_computation(
 def weights_of(c: Computation) -> list[np.ndarray]:
     """The large constants, in the order in which `print_computation` numbers them."""
     found: list[np.ndarray] = []
-
-    def collect(array: np.ndarray) -> str:
-        found.append(array)
-        return "0"
-
-    print_computation(c, collect)
+    stack: list[Any] = [c]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Computation):
+            stack += [n.attrs[a] for n in reversed(item.nodes) for a in sorted(n.attrs, reverse=True)]
+        elif isinstance(item, (tuple, list)):
+            stack += reversed(item)
+        elif isinstance(item, np.ndarray) and not _is_inline(item):
+            found.append(item)
     return found
 
 
+def _is_inline(array: np.ndarray) -> bool:
+    return array.size <= INLINE_LIMIT and array.dtype.kind in "biufc"
+
+
 _LINE = re.compile(
-    r"^(?:(?P<targets>%[^=]*?) = )?(?P<op>[a-z_0-9]+)(?:\((?P<inputs>[^)]*)\))?"
+    r"(?:(?P<targets>[%@][^=]*?) = )?(?P<op>[a-z_0-9]+)(?:\((?P<inputs>[^)]*)\))?"
     r"(?: \{(?P<attrs>.*)\})?(?: sizes\((?P<sizes>.*?)\))?(?: after\((?P<after>[^)]*)\))?"
-    r"(?: : (?P<types>.*))?$",
+    r"(?: : (?P<types>.*))?",
     re.DOTALL,
 )
 
 
-class _TextParser:
-    def __init__(self, text: str, weights: Sequence[np.ndarray]) -> None:
-        self.lines = text.strip().split("\n")
-        self.at = 0
-        self.weights = weights
+def _masked(text: str) -> str:
+    """The text with quoted strings blanked out, every other character where it was."""
+    return _QUOTED.sub(lambda m: "_" * len(m[0]), text)
+
+
+class _Fields:
+    """The parts of a node's line by name; '' for those that are not there."""
+
+    def __init__(self, text: str, match: re.Match[str]) -> None:
+        self.parts = {n: text[slice(*match.span(n))] for n in match.groupdict() if match[n]}
+
+    def __getitem__(self, name: str) -> str:
+        return self.parts.get(name, "")
+
+    def names(self, name: str) -> list[str]:
+        return [n.strip() for n in self[name].split(",") if n.strip()]
+
+
+class _Scope:
+    """What names mean inside one pair of braces."""
+
+    def __init__(self) -> None:
         self.values: dict[str, Value] = {}
         self.nodes: dict[str, Node] = {}
-        self.node_count = 0
 
-    def fail(self, message: str) -> ValueError:
-        return ValueError(f"line {self.at + 1}: {message}")
 
-    def computation(self, first: str) -> Computation:
-        """Reads from the line after `first` (the header) to the closing brace."""
-        match = re.match(r"computation\((.*)\) \{$", first.strip())
-        if match is None:
-            raise self.fail(f"expected 'computation(...) {{', found {first.strip()!r}")
-        parameters = []
-        for item in split_dims(match[1].replace("[", "(").replace("]", ")")):
-            name, _, type_text = item.partition(": ")
-            open_at = type_text.index("(")
-            type_ = parse_type(f"{type_text[:open_at]}[{type_text[open_at + 1 : -1]}]")
-            parameters.append(self.parameter(name, type_))
+class _TextParser:
+    def __init__(self, text: str, weights: Sequence[np.ndarray]) -> None:
+        self.lines = text.rstrip().split("\n")
+        self.at = 0  # the line that is read next
+        self.weights = weights
+        self.scope = _Scope()
+
+    def run(self) -> Computation:
+        """The whole text as one Computation. Raises `ValueError` that names the line."""
+        try:
+            while not self.next_line():
+                pass
+            found = self.computation(self.lines[self.at - 1].strip())
+            if self.at != len(self.lines) or self.lines[-1].strip() != "}":
+                raise ValueError("expected '}' and nothing after it")
+        except (ValueError, SyntaxError, TypeError) as error:
+            raise ValueError(f"line {self.at}: {error}") from error
+        return found
+
+    def next_line(self) -> str:
+        if self.at == len(self.lines):
+            raise ValueError("the text ends inside a computation")
+        self.at += 1
+        return self.lines[self.at - 1].strip()
+
+    def computation(self, header: str) -> Computation:
+        """Reads from the line after `header` to the closing brace, which is left as the last line
+        read: text may stand behind it."""
+        outer, self.scope = self.scope, _Scope()
+        parameters = self.parameters(header)
         nodes = list(parameters)
         constraints = []
         while True:
-            line = self.lines[self.at].strip()
+            line = self.next_line()
             if line.startswith("require "):
                 left, _, right = line[len("require ") :].partition(" == ")
                 constraints.append((parse_dim(left), parse_dim(right)))
             elif line == "return" or line.startswith("return "):
                 names = [n.strip() for n in line[len("return") :].split(",") if n.strip()]
                 results = tuple(self.value(n) for n in names)
-                self.at += 2
-                return Computation(tuple(parameters), tuple(nodes), results, tuple(constraints))
+                break
             else:
-                nodes.append(self.node())
-                continue
-            self.at += 1
+                nodes.append(self.node(line))
+        if not self.next_line().startswith("}"):
+            raise ValueError("expected '}' after the results")
+        self.scope = outer
+        return Computation(tuple(parameters), tuple(nodes), results, tuple(constraints))
 
-    def parameter(self, name: str, type_: TensorType) -> Node:
-        attrs = {"name": name[1:], "dtype": type_.dtype, "dims": type_.dims}
-        node = Node(op_named("parameter"), (), MappingProxyType(attrs), (type_,))
-        self.values[name] = node.output
-        return node
+    def parameters(self, header: str) -> list[Node]:
+        match = re.fullmatch(r"computation\((.*)\) \{", header)
+        if match is None:
+            raise ValueError(f"expected 'computation(...) {{', found {header!r}")
+        found = []
+        for item in _split_outside(match[1]):
+            name, colon, type_text = item.partition(": ")
+            if not colon or name in self.scope.values:
+                raise ValueError(f"expected a new '%name: type', found {item!r}")
+            type_ = parse_type(type_text)
+            attrs = {"name": name[1:], "dtype": type_.dtype, "dims": type_.dims}
+            node = Node(op_named("parameter"), (), MappingProxyType(attrs), (type_,))
+            self.scope.values[name] = node.output
+            found.append(node)
+        return found
 
     def value(self, name: str) -> Value:
-        if name not in self.values:
-            raise self.fail(f"{name} is not defined")
-        return self.values[name]
+        if name not in self.scope.values:
+            raise ValueError(f"{name} is not defined")
+        return self.scope.values[name]
 
-    def node(self) -> Node:
-        line = self.lines[self.at].strip()
-        self.at += 1
+    def effect(self, name: str) -> Node:
+        if name not in self.scope.nodes:
+            raise ValueError(f"{name} is not defined")
+        return self.scope.nodes[name]
+
+    def node(self, line: str) -> Node:
         bodies: list[Computation] = []
-        while line.count("computation(") > len(bodies):
-            start = line.index("computation(", _body_end(line, len(bodies)))
+        while (start := _masked(line).find(_BODY)) >= 0:
             bodies.append(self.computation(line[start:]))
             rest = self.lines[self.at - 1].strip()
             line = f"{line[:start]}body<{len(bodies) - 1}>{rest[1:]}"
-            if "computation(" not in line:
-                break
-        text, _, origin = line.partition("  # ")
-        match = _LINE.match(text)
+        at = _masked(line).find("  # ")
+        text, origin = (line, "") if at < 0 else (line[:at], line[at + 4 :])
+        match = _LINE.fullmatch(_masked(text))
         if match is None:
-            raise self.fail(f"cannot read {text!r}")
-        return self.make(match, bodies, tuple(origin.split()))
+            raise ValueError(f"cannot read {text!r}")
+        return self.make(_Fields(text, match), bodies, tuple(origin.split()))
 
-    def make(
-        self, match: re.Match[str], bodies: list[Computation], origin: tuple[str, ...]
-    ) -> Node:
-        op = op_named(match["op"])
-        inputs = tuple(
-            self.value(n.strip()) for n in (match["inputs"] or "").split(",") if n.strip()
-        )
+    def make(self, fields: _Fields, bodies: list[Computation], origin: tuple[str, ...]) -> Node:
+        try:
+            op = op_named(fields["op"])
+        except KeyError:
+            raise ValueError(f"no op is named {fields['op']!r}") from None
+        inputs = tuple(self.value(n) for n in fields.names("inputs"))
         attrs = {}
-        for item in _split_attrs(match["attrs"] or ""):
-            name, _, value = item.partition("=")
+        for item in _split_outside(fields["attrs"]):
+            name, equals, value = item.partition("=")
+            if not equals:
+                raise ValueError(f"expected attr=value, found {item!r}")
             attrs[name] = self.attr(value, bodies)
         sizes = []
-        for item in split_dims(match["sizes"] or ""):
+        for item in split_dims(fields["sizes"]):
             name, _, bound = item.partition(" <= ")
             sizes.append((name, None if bound == "None" else parse_dim(bound)))
-        after = []
-        for name in (match["after"] or "").split(","):
-            if name.strip():
-                key = name.strip()
-                after.append(self.values[key].node if key[0] == "%" else self.nodes[key])
-        types = tuple(parse_type(t) for t in _split_types(match["types"] or ""))
-        node = Node(op, inputs, MappingProxyType(attrs), types, tuple(after), origin, tuple(sizes))
-        for name, value in zip((match["targets"] or "").split(","), node.outputs):
-            self.values[name.strip()] = value
-        self.nodes[f"@{self.node_count}"] = node
-        self.node_count += 1
+        after = tuple(
+            self.value(n).node if n[0] == "%" else self.effect(n) for n in fields.names("after")
+        )
+        types = tuple(parse_type(t) for t in _split_outside(fields["types"]))
+        node = Node(op, inputs, MappingProxyType(attrs), types, after, origin, tuple(sizes))
+        self.define(node, fields.names("targets"))
         return node
+
+    def define(self, node: Node, targets: list[str]) -> None:
+        if not node.outputs and targets and targets[0][0] == "@":
+            self.scope.nodes[targets[0]] = node
+        elif len(targets) != len(node.outputs):
+            raise ValueError(f"{len(targets)} names for {len(node.outputs)} types")
+        for name, value in zip(targets, node.outputs):
+            if name in self.scope.values:
+                raise ValueError(f"{name} is defined twice")
+            self.scope.values[name] = value
 
     def attr(self, text: str, bodies: list[Computation]) -> Any:
         if text.startswith("body<"):
             return bodies[int(text[5:-1])]
         if text.startswith("weights<"):
-            return self.weights[int(text[8:-1])]
+            return self.weight(text[8:-1])
         if text.startswith("dense<"):
-            values, dtype, shape = _split_attrs(text[6:-1])
+            values, dtype, shape = _split_outside(text[6:-1])
             array = eval_literal(values)
             return np.array(array, dtypes.as_dtype(dtype).numpy).reshape(ast.literal_eval(shape))
         if text.startswith("size<"):
             return parse_dim(text[5:-1])
         if text.startswith("["):
-            return tuple(self.attr(t, bodies) for t in _split_attrs(text[1:-1]))
-        if re.fullmatch(r"[a-z]+\d*", text) and text not in ("inf", "nan"):
+            return tuple(self.attr(t, bodies) for t in _split_outside(text[1:-1]))
+        if re.fullmatch(r"[a-z]\w*", text) and text not in ("inf", "nan"):
             return dtypes.as_dtype(text)
         return eval_literal(text)
+
+    def weight(self, number: str) -> np.ndarray:
+        if not number.isdigit() or int(number) >= len(self.weights):
+            raise ValueError(f"weights<{number}> is not among the {len(self.weights)} given")
+        return self.weights[int(number)]
 
 
 def eval_literal(text: str) -> Any:
     """A Python literal, with `nan` and `inf` allowed."""
+    if text[:1] in ("'", '"') or text[:2] in ("b'", 'b"'):
+        return ast.literal_eval(text)
     spaced = re.sub(r"\bnan\b", "1e999j", text)
     value = ast.literal_eval(re.sub(r"\binf\b", "1e999", spaced))
     return _with_nan(value)
@@ -264,20 +354,11 @@ def _with_nan(value: Any) -> Any:
     return float("nan") if is_marker else value
 
 
-def _body_end(line: str, count: int) -> int:
-    return 0 if count == 0 else line.index(f"body<{count - 1}>")
-
-
-def _split_attrs(text: str) -> list[str]:
+def _split_outside(text: str) -> list[str]:
     """Splits at commas outside brackets and quotes."""
-    parts, depth, start, quote = [], 0, 0, ""
-    for i, ch in enumerate(text):
-        if quote:
-            if ch == quote and text[i - 1] != "\\":
-                quote = ""
-        elif ch in "'\"":
-            quote = ch
-        elif ch in "[(<":
+    parts, depth, start = [], 0, 0
+    for i, ch in enumerate(_masked(text)):
+        if ch in "[(<":
             depth += 1
         elif ch in "])>":
             depth -= 1
@@ -288,17 +369,10 @@ def _split_attrs(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
-def _split_types(text: str) -> list[str]:
-    return [t for t in _split_attrs(text)]
-
-
 def parse_computation(text: str, weights: Sequence[np.ndarray] = ()) -> Computation:
     """Reads what `print_computation` printed; `weights` are those of `weights_of`.
 
     Raises `ValueError` with the line that could not be read. Types are taken as written: run the
     verifier to check them.
     """
-    parser = _TextParser(text, weights)
-    first = parser.lines[0]
-    parser.at = 1
-    return parser.computation(first)
+    return _TextParser(text, weights).run()
