@@ -183,10 +183,35 @@ class _Grouping:
             for cluster in self._producers(node):
                 if self._fits_after(node, cluster) and self._may_join(node, cluster):
                     self._add(cluster, node)
+                    self._merge_other_producers(node, cluster)
                     return
         if isinstance(node.lowering, View) and node.lowering.reshape:
             return
         self._add(_Cluster("loop", node.output.dims, None), node)
+
+    def _merge_other_producers(self, node: Node, cluster: _Cluster) -> None:
+        """Takes in the pointwise clusters that the node reads beside its own: where branches meet,
+        one loop computes them all."""
+        if cluster.kind != "loop" or (cluster.axes is not None and not cluster.folds_rows):
+            return
+        for other in self._producers(node):
+            if other is not cluster and self._may_merge(cluster, other):
+                cluster.nodes += other.nodes
+                self.cluster_of.update(dict.fromkeys(other.nodes, cluster))
+
+    def _may_merge(self, cluster: _Cluster, other: _Cluster) -> bool:
+        """Whether a pointwise cluster can be computed in the loop of another, within the limits."""
+        if other.kind != "loop" or other.axes is not None or other.full != cluster.full:
+            return False
+        nodes = [*cluster.nodes, *other.nodes]
+        if len(nodes) > NODE_LIMIT or self._buffer_count(nodes) > BUFFER_LIMIT:
+            return False
+        both = (cluster, other)
+        for node in nodes:
+            if node.after or any(any(self._reached_through_floating(node, k)) for k in both):
+                return False
+        outside = [v.node for n in nodes for v in n.inputs if self.cluster_of.get(v.node) not in both]
+        return not any(self._depends(outside, k) for k in both)
 
     def _fits_after(self, node: Node, cluster: _Cluster) -> bool:
         """Whether an elementwise node can be computed where the cluster computes its inputs."""
