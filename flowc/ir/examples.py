@@ -8,8 +8,9 @@ Out: Cases with input arrays and attrs. A type attr's name in place of a dtype s
 that the signature allows; `=` gives the elements, `~` their domain. Invariant: a case is a pure
 function of the op's name, the text and the dtypes, on every machine.
 
-Domains: `finite` (without `~`), `positive`, `unit` (-1 to 1), `prob` (0 to 1), `nonzero`, `distinct`,
-`small` (whole numbers 0 to 6), `index7` (0 to 6), `true`, `false`, `any` (every bit pattern).
+Domains: `finite` (without `~`), `positive`, `unit` (-1 to 1), `prob` (0 to 1), `nonzero`,
+`distinct`, `small` (whole numbers 0 to 6), `index7` (0 to 6), `true`, `false`, `any` (every bit
+pattern).
 Elementwise ops also see infinities, NaN, zeros of both signs, subnormal and extreme numbers.
 """
 
@@ -46,8 +47,8 @@ class Operand:
 
     @property
     def given(self) -> bool:
-        """Whether the text says what the elements are."""
-        return self.values is not None
+        """Whether the text says what the elements are (there may be none)."""
+        return self.values is not None or 0 in self.dims
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +150,7 @@ def _frozen(value: Any, floats: bool) -> Any:
 
 
 def _elements(op: Op, operand: Operand, dtype: DType, seed: str, position: int) -> np.ndarray:
-    if operand.given:
+    if operand.values is not None:
         array = np.array(operand.values)
         return array.astype(dtype.numpy).reshape(operand.dims)
     count = int(np.prod(operand.dims))
@@ -187,12 +188,14 @@ def _drawn(
 def _integers(
     domain: str, dtype: DType, count: int, random: np.random.Generator
 ) -> np.ndarray[Any, Any]:
-    signed = dtype.kind == "int"
-    low = {"positive": 1, "nonzero": -7 if signed else 1, "prob": 0}.get(
-        domain, -9 if signed else 0
-    )
-    high = {"unit": 2, "prob": 2}.get(domain, 10)
-    low = max(low, -1) if domain == "unit" else low
+    low, high = {
+        "positive": (1, 10),
+        "nonzero": (-7, 10),
+        "prob": (0, 2),
+        "unit": (-1, 2),
+    }.get(domain, (-9, 10))
+    if dtype.kind == "uint":
+        low = max(low, 0)
     values = random.integers(low, high, count)
     if domain == "nonzero":
         values[values == 0] = 3

@@ -1,0 +1,92 @@
+"""Where results may differ by more than four units in the last place, and why.
+
+TENSORFLOW: reference against TensorFlow's recorded answers. COMPILED: compiled code against the
+reference. The other tables name what is not compared with TensorFlow at all.
+"""
+
+from __future__ import annotations
+
+from closeness import Closeness
+
+# Sums of products in another order; TensorFlow adds up f16 and bf16 in their own precision in some
+# kernels, where flowc adds up in f32.
+_SUMS = Closeness(16, of_largest=True, half=16)
+# Products of complex numbers, one after another.
+_PRODUCTS = Closeness(16, half=2)
+# Computed in f32 and rounded once by one side, step by step by the other.
+_ROUNDED_ONCE = Closeness(4, half=4)
+
+_CONTRACTIONS = """
+    mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad
+    conv2d conv3d depthwise_conv2d conv2d_backprop_filter depthwise_conv2d_backprop_filter
+    conv3d_backprop_filter conv2d_backprop_input depthwise_conv2d_backprop_input
+    conv3d_backprop_input convolution_transposed fused_conv2d fused_depthwise_conv2d fused_mat_mul
+    fused_batch_norm_v1 fused_batch_norm_v2 fused_batch_norm fused_batch_norm_ex
+    batch_norm_with_global_normalization fused_batch_norm_grad_v1 fused_batch_norm_grad_v2
+    fused_batch_norm_grad sum mean euclidean_norm cumsum l2_loss resize_area resize_bicubic
+    avg_pool avg_pool_3d avg_pool_grad lrn
+"""
+_SOFT = """
+    softmax log_softmax softmax_cross_entropy_with_logits elu selu softplus softsign_grad
+    sparse_softmax_cross_entropy_with_logits
+"""
+
+# Near zeros of a function the error is that of its terms.
+_SPECIAL = Closeness(16, of_largest=True, half=1)
+_TERMS = """
+    bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_y0 bessel_y1
+    erfinv digamma lgamma igamma igammac betainc
+"""
+
+TENSORFLOW: dict[str, Closeness] = {
+    **dict.fromkeys(_CONTRACTIONS.split(), _SUMS),
+    **dict.fromkeys(_SOFT.split(), _ROUNDED_ONCE),
+    **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
+    **dict.fromkeys(_TERMS.split(), _SPECIAL),
+    # By logarithms, in f32 for c64.
+    "pow": Closeness(16),
+}
+COMPILED: dict[str, Closeness] = {
+    **dict.fromkeys(_CONTRACTIONS.split(), _SUMS),
+    **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
+    "pow": Closeness(16),
+}
+# Examples that TensorFlow refuses.
+ANSWERS_APART: dict[tuple[str, int], str] = {
+    ("conv2d_backprop_filter", 2): "TensorFlow has no grouped filter gradient on a CPU",
+    ("ensure_shape", 1): "TensorFlow's inference takes an unknown rank for a rank of -1",
+    ("fused_depthwise_conv2d", 0): "the kernel needs oneDNN",
+    ("fused_depthwise_conv2d", 1): "the kernel needs oneDNN",
+    ("fused_batch_norm_ex", 0): "the kernel needs oneDNN",
+    ("fused_batch_norm_ex", 1): "the kernel needs oneDNN",
+}
+# Elementwise ops whose answers for NaN, infinities, zeros and the largest numbers are not compared.
+EXTREMES_APART: dict[str, str] = {
+    "floor_div": "TensorFlow flushes a subnormal quotient to zero before it rounds down",
+    "erf": "TensorFlow's erf of the largest f64 and of infinity is NaN",
+    "lgamma": "of zero, TensorFlow's is that of the smallest normal number",
+    "igamma": "TensorFlow gives NaN where an argument is infinite and a limit exists",
+    "igammac": "TensorFlow gives NaN where an argument is infinite and a limit exists",
+    "betainc": "TensorFlow gives NaN where an argument is infinite and a limit exists",
+    "expint": "TensorFlow overflows to NaN",
+    "fresnel_cos": "of the largest f64, whose square overflows",
+    "fresnel_sin": "of the largest f64, whose square overflows",
+    "spence": "TensorFlow overflows to NaN",
+    "sqrt_grad": "0 / infinity at a half precision",
+    "bessel_j0": "the phase of the largest numbers is lost",
+    "bessel_j1": "the phase of the largest numbers is lost",
+    "bessel_y0": "the phase of the largest numbers is lost",
+    "bessel_y1": "the phase of the largest numbers is lost",
+}
+# The first output that TensorFlow leaves unspecified: what only its GPU kernels fill.
+UNSPECIFIED: dict[str, int] = dict.fromkeys(
+    ("fused_batch_norm_grad_v1", "fused_batch_norm_grad_v2", "fused_batch_norm_grad"), 3
+) | {"fused_batch_norm": 5}
+# The same, where the attr is_training is off.
+UNSPECIFIED_AT_INFERENCE: dict[str, int] = dict.fromkeys(
+    ("fused_batch_norm_v1", "fused_batch_norm_v2", "fused_batch_norm"), 3
+)
+# Signatures that are not those of TensorFlow 2.21 to the letter.
+SIGNATURES_APART: dict[str, str] = {
+    "_FusedConv2D": "takes graphs from before and after TensorFlow named the operands' types",
+}
