@@ -85,7 +85,6 @@ def _run_library(
     path: str, given: Mapping[str, Any], fetches: Sequence[str], seed: int | None, threads: int
 ) -> dict[str, np.ndarray]:
     import flowc_runtime
-
     from flowc.cli.arrays import array_of, check_all_given, complete
     from flowc.errors import UnknownNameError, did_you_mean
 

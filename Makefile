@@ -1,0 +1,60 @@
+# What a developer needs: Python 3.11 or later, make, a C compiler.
+PYTHON ?= python3
+VENV ?= .venv
+ORACLE_VENV ?= .venv-oracle
+DEMO_OUT ?= demo-out
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DEV_INSTALLED := $(VENV)/.installed-dev
+ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
+PIP_FLAGS := --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint format oracle bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+
+demo: $(INSTALLED) ## compile a trained model to a library, run it from Python and from C
+	PATH="$(CURDIR)/$(BIN):$$PATH" examples/digits/demo.sh $(DEMO_OUT)
+
+test: $(DEV_INSTALLED) ## all tests; no TensorFlow
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(DEV_INSTALLED) ## ruff and pyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(DEV_INSTALLED) ## let ruff format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare with it live
+	$(ORACLE_VENV)/bin/python tests/oracle/record_ops.py
+	$(ORACLE_VENV)/bin/python -m pytest -m oracle -n 0
+
+bench: $(DEV_INSTALLED) ## how fast the compiled code is
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean: ## remove the environments and what the demo made
+	rm -rf $(VENV) $(ORACLE_VENV) $(DEMO_OUT)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "flowc needs Python 3.11 or later: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
+	touch $@
+
+$(DEV_INSTALLED): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[dev]'
+	touch $@ $(INSTALLED)
+
+$(ORACLE_INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(ORACLE_VENV)
+	$(ORACLE_VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[dev,oracle]'
+	touch $@
