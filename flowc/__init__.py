@@ -1,0 +1,42 @@
+"""flowc: TensorFlow graphs to fused native code, with TensorFlow 1's Python names.
+
+`import flowc as tf` costs NumPy and little more: every name is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":  # asked for by `from flowc import *`
+        return [n for n in __dir__() if not n.startswith("_")]
+    if name.startswith("__") and name != "__version__":
+        raise AttributeError(f"module 'flowc' has no attribute {name!r}")
+    found = _find(name)
+    globals()[name] = found
+    return found
+
+
+def _find(name: str) -> Any:
+    if name == "errors":
+        return import_module("flowc.errors")
+    if name == "raw_ops":
+        import_module("flowc.api")
+        return import_module("flowc.api.raw_ops")
+    from flowc.api import exports
+
+    if name in exports.NAMESPACES:
+        found = exports.NAMESPACES[name]
+        if name == "compat":
+            found.v1 = sys.modules[__name__]  # type: ignore[attr-defined]
+        return found
+    return exports.find(exports.TOP, name, "flowc")
+
+
+def __dir__() -> list[str]:
+    from flowc.api import exports
+
+    return sorted({*exports.TOP, *exports.NAMESPACES, "errors", "raw_ops"})

@@ -277,6 +277,24 @@ def get_default_session() -> Session | None:
     return _sessions.stack[-1] if _sessions.stack else None
 
 
+class InteractiveSession(Session):
+    """A Session that is the default one (and its graph the default graph) from the start, until it
+    is closed."""
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: Any = None, **settings: Any
+    ) -> None:
+        super().__init__(target, graph, config, **settings)
+        self._default = self.as_default()
+        self._default.__enter__()
+
+    def close(self) -> None:
+        super().close()
+        default, self._default = self._default, None
+        if default is not None:
+            default.__exit__(None, None, None)
+
+
 def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
     """A value as an array of a tensor's dtype.
 

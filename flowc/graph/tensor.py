@@ -83,6 +83,11 @@ class Tensor:
             self._shape = self._inferred_shape()
         return self._shape
 
+    @property
+    def settled_shape(self) -> TensorShape | None:
+        """The static shape where it was given or inferred already, else None."""
+        return self._shape
+
     def _inferred_shape(self) -> TensorShape:
         shapes = None if _shape_rule is None else _shape_rule(self.op)
         if shapes is None:

@@ -1,0 +1,648 @@
+"""Shapes, joins, slices and gathers under TensorFlow's names; both argument orders where 2016's
+differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api import elementwise
+from flowc.api.basics import cast, constant, identity
+from flowc.api.conversion import as_tensor, constant_array, constant_tensor
+from flowc.api.raw_ops import call, output
+from flowc.api.reductions import one_of, reduce_prod
+from flowc.api.scopes import name_scope
+from flowc.graph import Dimension, Tensor, TensorShape
+
+newaxis = None
+SMALL = 1000  # elements up to which zeros and ones become constants
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+    """The sizes as a vector: a constant where they are known."""
+    dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
+    with name_scope(name, "Shape", [input]) as scope:
+        tensor = as_tensor(input, name="input")
+        if tensor.shape.is_fully_defined():
+            sizes = np.array(tensor.shape.as_list(), dtype.numpy)
+            return constant_tensor(constant_array(sizes), scope)
+        return output("Shape", tensor, name=scope, out_type=dtype)
+
+
+def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("ShapeN", list(input), name=name, out_type=out_type)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Tensor:
+    """The number of elements: a constant where it is known."""
+    dtype = dtypes.as_dtype(out_type)
+    with name_scope(name, "Size", [input]) as scope:
+        tensor = as_tensor(input, name="input")
+        count = tensor.shape.num_elements()
+        if count is not None:
+            return constant(count, dtype, name=scope)
+        return output("Size", tensor, name=scope, out_type=dtype)
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of dimensions: a constant where it is known."""
+    with name_scope(name, "Rank", [input]) as scope:
+        tensor = as_tensor(input, name="input")
+        if tensor.shape.ndims is not None:
+            return constant(tensor.shape.ndims, dtypes.i32, name=scope)
+        return output("Rank", tensor, name=scope)
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The elements in another shape; one size may be -1, which follows from the others."""
+    return output("Reshape", tensor, shape, name=name)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """Without dimensions of size 1: all of them, or those of `axis`."""
+    axis = one_of(axis, "axis", squeeze_dims, "squeeze_dims")
+    if axis is None:
+        axis = []
+    elif np.ndim(axis) == 0:
+        axis = [axis]
+    return output("Squeeze", input, name=name, squeeze_dims=[int(a) for a in axis])
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """With a dimension of size 1 at `axis`."""
+    axis = one_of(axis, "axis", dim, "dim")
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return output("ExpandDims", input, axis, name=name)
+
+
+def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """The part that starts at `begin` and has `size` (-1: all that is left)."""
+    return output("Slice", input_, begin, size, name=name)
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    if strides is None:
+        strides = output("OnesLike", as_tensor(begin))
+    return output(
+        "StridedSlice",
+        input_,
+        begin,
+        end,
+        strides,
+        name=name,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )
+
+
+def _is_axis(value: Any) -> bool:
+    """Whether an argument can only be an axis: an int, or an integer scalar."""
+    if isinstance(value, int | np.integer):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
+    if not isinstance(value, Tensor) or value.dtype is None:
+        return False
+    return value.shape.ndims == 0 and value.dtype.is_integer
+
+
+def split(
+    value: Any = None,
+    num_or_size_splits: Any = None,
+    axis: Any = None,
+    num: int | None = None,
+    name: str = "split",
+    *,
+    split_dim: Any = None,
+    num_split: Any = None,
+) -> list[Tensor]:
+    """Pieces along an axis: `split(value, num_or_sizes, axis=0)`, or in the order of 2016
+    `split(split_dim, num_split, value)`.
+
+    Raises `ValueError` where the pieces do not come out even."""
+    if split_dim is not None or num_split is not None:
+        pieces = num_split if num_split is not None else num_or_size_splits
+        return split(value, pieces, 0 if split_dim is None else split_dim, name=name)
+    if axis is not None and _is_axis(value) and not _is_axis(axis):
+        value, axis = axis, value
+    axis = 0 if axis is None else axis
+    if isinstance(num_or_size_splits, int | np.integer | Dimension):
+        return call("Split", axis, value, name=name, num_split=int(num_or_size_splits))
+    sizes = as_tensor(num_or_size_splits)
+    if sizes.shape.ndims == 0:
+        raise ValueError("Rank-0 tensors are not supported as the num_or_size_splits argument to "
+                         "split. Argument provided: "
+                         f"{num_or_size_splits}")  # fmt: skip
+    count = num if num is not None else sizes.shape[0].value
+    if count is None:
+        raise ValueError(f"Cannot infer argument `num` from shape {num_or_size_splits}")
+    return call("SplitV", value, sizes, axis, name=name, num_split=count)
+
+
+def concat(
+    values: Any = None, axis: Any = None, name: str = "concat", *, concat_dim: Any = None
+) -> Tensor:
+    """Joined along an axis: `concat(values, axis)`, or in the order of 2016
+    `concat(concat_dim, values)`."""
+    if concat_dim is not None:
+        axis = concat_dim
+    elif isinstance(axis, list | tuple) and not isinstance(values, list | tuple):
+        values, axis = axis, values
+    if axis is None:
+        raise TypeError("concat() missing 1 required positional argument: 'axis'")
+    if not isinstance(values, list | tuple):
+        values = [values]
+    if len(values) == 1:
+        with name_scope(name, None) as scope:
+            as_tensor(axis, dtypes.i32, "concat_dim").shape.assert_has_rank(0)
+            return identity(values[0], name=scope)
+    return output("ConcatV2", list(values), axis, name=name)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Tensors of one shape as one tensor with a new axis. Raises `ValueError` for an axis outside
+    the result."""
+    if axis == 0:
+        return as_tensor(list(values), name=name)
+    tensors = [as_tensor(v) for v in values]
+    known = tensors[0].shape.ndims if tensors else None
+    if known is not None and not -(known + 1) <= axis < known + 1:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-(known + 1)}, {known + 1})")
+    return output("Pack", tensors, axis=axis, name=name)
+
+
+def pack(values: Any, name: str = "pack", axis: int = 0) -> Tensor:
+    """`stack` under its name of 2016."""
+    return stack(values, axis, name)
+
+
+def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tensor:
+    return stack(values, 0, name)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
+    """The slices along an axis. Raises `ValueError` where their number is not known."""
+    if num is None:
+        value = as_tensor(value)
+        sizes = value.shape
+        if sizes.ndims is not None:
+            if not -sizes.ndims <= axis < sizes.ndims:
+                raise ValueError(
+                    f"Argument `axis` = {axis} not in range [{-sizes.ndims}, {sizes.ndims})"
+                )
+            num = sizes[axis].value
+        if num is None:
+            raise ValueError(f"Cannot infer argument `num` from shape {sizes}")
+    return call("Unpack", value, num=num, axis=axis, name=name)
+
+
+def unpack(value: Any, num: int | None = None, name: str = "unpack", axis: int = 0) -> Any:
+    """`unstack` under its name of 2016."""
+    return unstack(value, num, axis, name)
+
+
+def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any = None) -> Tensor:
+    """Elements in reverse order along the axes of a list of ints, or (2016) along each dimension
+    whose bool is true."""
+    axis = one_of(axis, "axis", dims, "dims")
+    axes = as_tensor(axis, name="axis") if not isinstance(axis, Tensor) else axis
+    value = as_tensor(tensor, name="tensor")
+    _check_reversed(value)
+    if axes.dtype is dtypes.bool_:
+        return output("Reverse", value, axes, name=name)
+    return output("ReverseV2", value, axes, name=name)
+
+
+def _check_reversed(tensor: Tensor) -> None:
+    if tensor.shape.ndims is not None and tensor.shape.ndims > 8:
+        raise ValueError(
+            f"reverse does not work on tensors with more than 8 dimensions, found {tensor.shape}"
+        )
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """Each slice along the batch axis with its first `seq_lengths[i]` elements reversed."""
+    seq = one_of(seq_axis, "seq_axis", seq_dim, "seq_dim")
+    batch = one_of(batch_axis, "batch_axis", batch_dim, "batch_dim")
+    return output(
+        "ReverseSequence",
+        input,
+        seq_lengths,
+        name=name,
+        seq_dim=seq,
+        batch_dim=0 if batch is None else batch,
+    )
+
+
+def transpose(
+    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
+    """The axes in the order of `perm`: reversed, if None."""
+    with name_scope(name, "transpose", [a]) as scope:
+        tensor = as_tensor(a, name="a")
+        op_type = "ConjugateTranspose" if conjugate else "Transpose"
+        if perm is None and tensor.shape.ndims is not None:
+            perm = np.arange(tensor.shape.ndims - 1, -1, -1, dtype=np.int32)
+        elif perm is None:
+            count = output("Rank", tensor)
+            perm = (count - 1) - output("Range", 0, count, 1)
+        return output(op_type, tensor, perm, name=scope)
+
+
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+    """The last two axes exchanged. Raises `ValueError` for an unknown or too small rank."""
+    with name_scope(name, None, [a]) as scope:
+        tensor = as_tensor(a, name="a")
+        count = tensor.shape.ndims
+        if count is None or count < 2:
+            raise ValueError(f"Argument `a` should be a (batch) matrix with rank >= 2. Received `a` "
+                             f"= {a} with shape: {tensor.shape}")  # fmt: skip
+        perm = [*range_list(count - 2), count - 1, count - 2]
+        return transpose(tensor, perm, scope, conjugate)
+
+
+def range_list(count: int) -> list[int]:
+    return list(np.arange(count))
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    return output("Tile", input, multiples, name=name)
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """With elements before and after each axis: constants, or mirrored (`REFLECT`, `SYMMETRIC`)."""
+    kind = mode.upper()
+    if kind == "CONSTANT":
+        if (
+            not isinstance(constant_values, Tensor)
+            and np.ndim(constant_values) == 0
+            and (constant_values == 0)
+        ):
+            return output("Pad", tensor, paddings, name=name)
+        return output("PadV2", tensor, paddings, constant_values, name=name)
+    if kind in ("REFLECT", "SYMMETRIC"):
+        return output("MirrorPad", tensor, paddings, mode=kind, name=name)
+    raise ValueError(
+        'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
+        f"Received `mode` = {mode}"
+    )
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Slices of `params` along `axis` at `indices`."""
+    axis = batch_dims if axis is None else axis
+    return output("GatherV2", params, indices, axis, name=name, batch_dims=batch_dims)
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    return output("GatherNd", params, indices, name=name)
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    return output("ScatterNd", indices, updates, shape, name=name)
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    return call("DynamicPartition", data, partitions, num_partitions=num_partitions, name=name)
+
+
+def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
+    return output("DynamicStitch", list(indices), list(data), name=name)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`on_value` (1) at each index along a new axis, `off_value` (0) elsewhere.
+
+    Raises `TypeError` where the dtypes of the two values differ."""
+    with name_scope(name, "one_hot", [indices, depth]) as scope:
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        given = [as_tensor(v, name=n) for v, n in ((on_value, "on_value"), (off_value, "off_value"))
+                 if v is not None]  # fmt: skip
+        if wanted is None:
+            wanted = given[0].dtype if given else dtypes.f32
+        for tensor in given:
+            if tensor.dtype is not wanted:
+                raise TypeError(
+                    f"dtypes of on_value and off_value must match `dtype`: found {tensor.dtype!r}, "
+                    f"expected {wanted!r}"
+                )
+        on = constant(1, wanted, name="on_value") if on_value is None else given[0]
+        off = constant(0, wanted, name="off_value") if off_value is None else given[-1]
+        at = -1 if axis is None else axis
+        return output("OneHot", indices, depth, on, off, axis=at, name=scope)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """The indices of true elements; or elements of `x` where true and of `y` elsewhere.
+
+    Raises `ValueError` where only one of `x` and `y` is given."""
+    if x is None and y is None:
+        with name_scope(name, "Where", [condition]) as scope:
+            return output("Where", as_tensor(condition, name="condition"), name=scope)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return output("Select", condition, x, y, name=name)
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`where` that broadcasts."""
+    if x is None and y is None:
+        return where(condition, name=name)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return output("SelectV2", condition, x, y, name=name)
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """The elements (slices) of `tensor` at which `mask` is true.
+
+    Raises `ValueError` for a mask of unknown or zero rank, or whose sizes do not fit."""
+    with name_scope(name, "boolean_mask", [tensor, mask]):
+        value, keep = as_tensor(tensor, name="tensor"), as_tensor(mask, name="mask")
+        count = keep.shape.ndims
+        if count == 0:
+            raise ValueError("mask cannot be scalar.")
+        if count is None:
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions "
+                             "are None.  E.g. shape=[None] is ok, but shape=None is not.")  # fmt: skip
+        at = 0 if axis is None else axis
+        value.shape[at : at + count].assert_is_compatible_with(keep.shape)
+        sizes = shape(value)
+        leading = reduce_prod(sizes[at : at + count], [0])
+        flat = concat([sizes[:at], [leading], sizes[at + count :]], 0)
+        rows = reshape(value, flat)
+        chosen = squeeze(where(reshape(keep, [-1])), axis=[1])
+        return gather(rows, chosen, axis=at)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    return output("Fill", dims, value, name=name)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, name: str | None, default: str) -> Tensor:
+    wanted = dtypes.as_dtype(dtype)
+    one: Any = {"string": "", "bool": bool(value)}.get(wanted.kind, value)
+    with name_scope(name, default) as scope:
+        dims = shape
+        if not isinstance(shape, Tensor):
+            try:
+                sizes = TensorShape(shape)
+                if sizes.is_fully_defined() and (sizes.num_elements() or 0) < SMALL:
+                    return constant(one, wanted, shape=sizes, name=scope)
+                dims = as_tensor(sizes)
+            except (TypeError, ValueError):
+                dims = as_tensor(shape, dtypes.i32)
+        if dims.shape.ndims == 0:
+            dims = reshape(dims, [-1])
+        return output("Fill", dims, constant(one, wanted), name=scope)
+
+
+def zeros(shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
+    return _filled(shape, 0, dtype, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
+    return _filled(shape, 1, dtype, name, "ones")
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of the same shape, in the tensor's dtype or another."""
+    with name_scope(name, "zeros_like", [tensor]) as scope:
+        value = as_tensor(tensor, name="tensor")
+        wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
+        if optimize and value.shape.is_fully_defined():
+            return zeros(value.shape, wanted, name=scope)
+        if wanted is not value.dtype:
+            return zeros(shape(value), wanted, name=scope)
+        return output("ZerosLike", value, name=scope)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of the same shape, in the tensor's dtype or another."""
+    with name_scope(name, "ones_like", [tensor]) as scope:
+        value = as_tensor(tensor, name="tensor")
+        wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
+        found = ones(shape(value), wanted, name=scope)
+        found.set_shape(value.shape)
+        return found
+
+
+_RANGE_ORDER = (dtypes.i32, dtypes.i64, dtypes.f32, dtypes.f64)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """Numbers from `start` (0, if only one is given) up to `limit`, `delta` apart."""
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        parts = [
+            v if isinstance(v, Tensor) else as_tensor(v, wanted, n)
+            for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
+        if wanted is None:
+            found = [p.dtype for p in parts if p.dtype is not None]
+            known = [d for d in _RANGE_ORDER if d in found]
+            wanted = known[-1] if known else found[0]
+        parts = [cast(p, wanted) for p in parts]
+        return output("Range", *parts, name=scope)
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    return output("LinSpace", start, stop, num, name=name)
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    return output("BroadcastTo", input, shape, name=name)
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    return output("Roll", input, shift, axis, name=name)
+
+
+def unique(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("Unique", x, out_idx=out_idx, name=name)
+
+
+def unique_with_counts(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("UniqueWithCounts", x, out_idx=out_idx, name=name)
+
+
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("ListDiff", x, y, out_idx=index_dtype, name=name)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
+) -> Tensor:
+    """Rows whose first `lengths[i]` elements are true."""
+    with name_scope(name, "SequenceMask", [lengths, maxlen]):
+        rows = as_tensor(lengths)
+        if maxlen is None:
+            most = output("Max", rows, range(rank(rows)), keep_dims=False)
+            maxlen = elementwise.maximum(constant(0, most.dtype), most)
+        limit = as_tensor(maxlen, preferred=rows.dtype)
+        columns = output("Range", constant(0, limit.dtype), limit, constant(1, limit.dtype))
+        found = elementwise.less(columns, cast(expand_dims(rows, -1), limit.dtype))
+        return cast(found, dtype)
+
+
+def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
+    """Coordinates of a grid: one tensor for each axis given."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(
+            f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'"
+        )
+    with name_scope(name, "meshgrid", args):
+        count = len(args)
+        vectors = [
+            reshape(as_tensor(x), [1] * i + [-1] + [1] * (count - i - 1))
+            for i, x in enumerate(args)
+        ]
+        sizes = [size(as_tensor(x)) for x in args]
+        if indexing == "xy" and count > 1:
+            vectors[0] = reshape(vectors[0], [1, -1] + [1] * (count - 2))
+            vectors[1] = reshape(vectors[1], [-1, 1] + [1] * (count - 2))
+            sizes[0], sizes[1] = sizes[1], sizes[0]
+        full = stack(sizes)
+        return [broadcast_to(v, full) for v in vectors]
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    side: str = "left",
+    out_type: Any = dtypes.i32,
+    name: str | None = None,
+) -> Tensor:
+    """Where each value would have to stand in its sorted row."""
+    row = as_tensor(sorted_sequence)
+    wanted = as_tensor(values)
+    last = shape(row)[-1]
+    rows = reshape(row, stack([-1, last]))
+    flat = reshape(wanted, stack([-1, shape(wanted)[-1]]))
+    if side not in ("left", "right"):
+        raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: {side}")
+    op_type = "UpperBound" if side == "right" else "LowerBound"
+    return reshape(output(op_type, rows, flat, out_type=out_type, name=name), shape(wanted))
+
+
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    return output("Diag", diagonal, name=name)
+
+
+def diag_part(input: Any, name: str | None = None) -> Tensor:
+    return output("DiagPart", input, name=name)
+
+
+def matrix_diag(diagonal: Any, name: str = "diag") -> Tensor:
+    return output("MatrixDiag", diagonal, name=name)
+
+
+def matrix_diag_part(input: Any, name: str = "diag_part") -> Tensor:
+    return output("MatrixDiagPart", input, name=name)
+
+
+def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    return output("MatrixBandPart", input, num_lower, num_upper, name=name)
+
+
+def space_to_depth(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    return output("SpaceToDepth", input, block_size=block_size, data_format=data_format, name=name)
+
+
+def depth_to_space(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    return output("DepthToSpace", input, block_size=block_size, data_format=data_format, name=name)
+
+
+def space_to_batch_nd(
+    input: Any, block_shape: Any, paddings: Any, name: str | None = None
+) -> Tensor:
+    return output("SpaceToBatchND", input, block_shape, paddings, name=name)
+
+
+def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+    return output("BatchToSpaceND", input, block_shape, crops, name=name)
+
+
+def space_to_batch(
+    input: Any, paddings: Any, block_size: int | None = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    if block_shape is not None:
+        return space_to_batch_nd(input, block_shape, paddings, name)
+    found = space_to_batch_nd(input, [block_size, block_size], paddings, name)
+    return found
+
+
+def batch_to_space(
+    input: Any, crops: Any, block_size: int | None = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    if block_shape is not None:
+        return batch_to_space_nd(input, block_shape, crops, name)
+    return batch_to_space_nd(input, [block_size, block_size], crops, name)

@@ -1,0 +1,336 @@
+"""Makes operations of the default graph from Python values, by the op records.
+
+In: an op type, one value (or list of values) for each input of the signature, attrs. Out: an
+Operation whose NodeDef TensorFlow loads: every attr written, type attrs inferred, outputs typed and
+shaped. Invariant: what does not fit is refused before the graph changes, save for constants made of
+its inputs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import flowc.ops  # noqa: F401  (defines the records)
+from flowc import dtypes
+from flowc.api import static_shapes
+from flowc.api.conversion import as_tensor
+from flowc.dtypes import DType
+from flowc.errors import FlowcError, InvalidModelError, NotFoundError, ShapeError, did_you_mean
+from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
+from flowc.graph.attrs import FunctionRef
+from flowc.ir.op import Op, tf_names, tf_op
+from flowc.ir.signature import REQUIRED, Arg, AttrDef
+
+ENUM_NAMES = {"f32": "DT_FLOAT", "f64": "DT_DOUBLE", "f16": "DT_HALF"}
+
+
+def create(
+    op_type: str,
+    inputs: Sequence[Any] = (),
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Adds an operation to the default graph.
+
+    `inputs`: one entry for each input of the op's signature, a list where it takes several tensors.
+    Python numbers take the dtype of the tensors that must match them. `attrs`: those that do not
+    follow from the inputs and have no default. Raises `TypeError` for dtypes that do not fit,
+    `ValueError` (`ShapeError`) for shapes and attrs, `NotFoundError` for an op type without record.
+    """
+    record = record_of(op_type)
+    graph = get_default_graph()
+    with graph.name_scope(name or op_type) as scope:
+        found = _Inputs(record, op_type, attrs or {})
+        found.take(inputs)
+        full = _full_attrs(record, op_type, found.attrs)
+        node_name = scope[:-1]
+        shapes = _shapes(record, op_type, node_name, found.tensors, full)
+        types = static_shapes.check_types(record, found.tensors, full)
+        refs = [k for k, arg in enumerate(record.signature.outputs) if arg.is_ref]
+        return graph.create_op(
+            op_type,
+            found.tensors,
+            full,
+            scope,
+            output_types=[(t, None if shapes is None else shapes[k]) for k, t in enumerate(types)],
+            ref_outputs=refs,
+        )
+
+
+def record_of(op_type: str) -> Op:
+    record = tf_op(op_type)
+    if record is None or (op_type.startswith("_") and record.tf_name.startswith("_")):
+        raise NotFoundError(
+            f"Op type not registered '{op_type}'", hint=did_you_mean(op_type, tf_names())
+        )
+    return record
+
+
+class _Inputs:
+    """The tensors of a new operation, and the attrs that follow from them."""
+
+    def __init__(self, record: Op, op_type: str, attrs: Mapping[str, Any]) -> None:
+        self.record = record
+        self.op_type = op_type
+        self.tensors: list[Tensor] = []
+        self.attrs: dict[str, Any] = dict(attrs)
+        self.origins: dict[str, str] = {}  # type attr -> the input that fixed it
+        for attr in record.signature.attrs.values():
+            if attr.kind == "type" and attr.name in self.attrs:
+                self.attrs[attr.name] = dtypes.as_dtype(self.attrs[attr.name])
+
+    def take(self, inputs: Sequence[Any]) -> None:
+        args = self.record.signature.inputs
+        if len(inputs) != len(args):
+            names = ", ".join(a.name for a in args) or "none"
+            raise TypeError(
+                f"{self.op_type} takes {len(args)} inputs ({names}), found {len(inputs)}"
+            )
+        hints = self._dtype_hints(inputs)
+        for arg, value in zip(args, inputs):
+            if arg.is_list:
+                self._take_typed_list(arg, value)
+            elif arg.number_attr is not None:
+                self._take_list(arg, value, hints)
+            else:
+                self._take_one(arg, value, hints)
+
+    def _dtype_hints(self, inputs: Sequence[Any]) -> dict[str, DType]:
+        """For each type attr, the dtype of the first tensor that it is about."""
+        found: dict[str, DType] = {}
+        for arg, value in zip(self.record.signature.inputs, inputs):
+            if arg.type_attr is None or arg.is_list:
+                continue
+            several = arg.number_attr is not None and isinstance(value, list | tuple)
+            for item in value if several else [value]:
+                dtype = getattr(item, "dtype", None)
+                if isinstance(item, Tensor) and dtype is not None:
+                    found.setdefault(arg.type_attr, dtype)
+        return found
+
+    def _take_typed_list(self, arg: Arg, value: Any) -> None:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
+                            f"not {value}.")  # fmt: skip
+        wanted = self.attrs.get(arg.type_attr or "")
+        types = [None] * len(value) if wanted is None else [dtypes.as_dtype(t) for t in wanted]
+        names = [f"{arg.name}_{i}" for i in range(len(value))]
+        tensors = [as_tensor(v, t, n) for v, t, n in zip(value, types, names, strict=True)]
+        self.attrs[arg.type_attr or ""] = [t.dtype for t in tensors]
+        self.tensors += tensors
+
+    def _take_list(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
+                            f"not {value}.")  # fmt: skip
+        number = self.attrs.setdefault(arg.number_attr or "", len(value))
+        definition = self.record.signature.attrs[arg.number_attr or ""]
+        if number != len(value):
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_type}' Op with length {len(value)} must "
+                f"match length {number} of argument that came before."
+            )
+        if definition.minimum is not None and len(value) < definition.minimum:
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_type}' Op with length {len(value)} "
+                f"shorter than minimum length {definition.minimum}."
+            )
+        dtype, hint = self._wanted(arg, hints)
+        for i, item in enumerate(value):
+            tensor = self._converted(item, dtype, hint, f"{arg.name}_{i}")
+            if dtype is not None and tensor.dtype is not dtype:
+                raise TypeError(
+                    f"Tensors in list passed to '{arg.name}' of '{self.op_type}' Op have types "
+                    f"{_type_list(value)} that don't all match."
+                )
+            dtype = tensor.dtype
+            self._fix(arg, tensor)
+            self.tensors.append(tensor)
+
+    def _take_one(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
+        dtype, hint = self._wanted(arg, hints)
+        tensor = self._converted(value, dtype, hint, arg.name)
+        if dtype is not None and tensor.dtype is not dtype:
+            raise TypeError(self._mismatch(arg, tensor, dtype))
+        self._fix(arg, tensor)
+        self.tensors.append(tensor)
+
+    def _wanted(self, arg: Arg, hints: Mapping[str, DType]) -> tuple[DType | None, DType | None]:
+        """The dtype that an input must have, and the one that is tried first for numbers."""
+        if arg.type_attr is None:
+            return arg.dtype, None
+        if arg.type_attr in self.attrs:
+            return self.attrs[arg.type_attr], None
+        if arg.type_attr in hints:
+            return None, hints[arg.type_attr]
+        default = self.record.signature.attrs[arg.type_attr].default
+        return None, None if default is REQUIRED else default
+
+    def _converted(self, value: Any, dtype: DType | None, hint: DType | None, name: str) -> Tensor:
+        if isinstance(value, Tensor) and value.graph is get_default_graph():
+            return value
+        try:
+            return as_tensor(value, dtype, name, hint)
+        except TypeError as error:
+            if dtype is None:
+                raise
+            raise TypeError(
+                f"Expected {dtype.tf_name} passed to parameter '{name}' of op '{self.op_type}', "
+                f"got {value!r} of type '{type(value).__name__}' instead. Error: {error}"
+            ) from None
+
+    def _mismatch(self, arg: Arg, tensor: Tensor, dtype: DType) -> str:
+        found = "unknown" if tensor.dtype is None else tensor.dtype.tf_name
+        text = f"Input '{arg.name}' of '{self.op_type}' Op has type {found} that does not match "
+        origin = self.origins.get(arg.type_attr or "")
+        if origin is not None:
+            return text + f"type {dtype.tf_name} of argument '{origin}'."
+        return text + f"expected type of {dtype.tf_name}."
+
+    def _fix(self, arg: Arg, tensor: Tensor) -> None:
+        if arg.type_attr is None:
+            return
+        definition = self.record.signature.attrs[arg.type_attr]
+        if definition.allowed and tensor.dtype not in definition.allowed:
+            allowed = ", ".join(d.tf_name for d in definition.allowed)
+            found = "unknown" if tensor.dtype is None else tensor.dtype.tf_name
+            raise TypeError(
+                f"Value passed to parameter '{arg.name}' has DataType {found} not in list of "
+                f"allowed values: {allowed}"
+            )
+        if arg.type_attr not in self.attrs:
+            self.attrs[arg.type_attr] = tensor.dtype
+            self.origins[arg.type_attr] = arg.name
+
+
+def _type_list(values: Sequence[Any]) -> str:
+    names = []
+    for value in values:
+        dtype = value.dtype if isinstance(value, Tensor) else None
+        names.append(dtype.tf_name if dtype is not None else type(value).__name__)
+    return f"[{', '.join(names)}]"
+
+
+def _full_attrs(record: Op, op_type: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every attr of the signature, in the form that a Graph holds."""
+    known = record.signature.attrs
+    for name in given:
+        if name not in known and not name.startswith("_"):
+            raise TypeError(f"{op_type} has no attr {name!r}: it has {', '.join(known) or 'none'}")
+    found: dict[str, Any] = {n: v for n, v in given.items() if n not in known}
+    for name, definition in known.items():
+        value = given.get(name, definition.default)
+        if value is REQUIRED:
+            raise TypeError(f"No argument found for attr {name} for {op_type}")
+        found[name] = _attr_value(value, definition, op_type)
+    return found
+
+
+def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
+    kind, name = definition.kind, definition.name
+    if kind.startswith("list("):
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"Expected list for attr {name}, obtained {type(value).__name__} "
+                            "instead.")  # fmt: skip
+        found: Any = [_plain_attr(v, kind[5:-1], name) for v in value]
+    else:
+        found = _plain_attr(value, kind, name)
+    if definition.allowed and kind == "string" and found.decode() not in definition.allowed:
+        allowed = '", "'.join(str(a) for a in definition.allowed)
+        raise ValueError(
+            f"Value for attr '{name}' of \"{found.decode()}\" is not in the list of allowed "
+            f'values: "{allowed}"\n\t; NodeDef op: {op_type}'
+        )
+    if definition.allowed and kind == "type" and found not in definition.allowed:
+        allowed = ", ".join(d.tf_name for d in definition.allowed)
+        raise TypeError(
+            f"Value passed to parameter '{name}' has DataType {found.tf_name} not in list of "
+            f"allowed values: {allowed}"
+        )
+    if definition.minimum is not None and kind == "int" and found < definition.minimum:
+        raise ValueError(
+            f"Attr '{name}' of '{op_type}' Op passed {found} less than minimum "
+            f"{definition.minimum}."
+        )
+    return found
+
+
+def _plain_attr(value: Any, kind: str, name: str) -> Any:
+    try:
+        match kind:
+            case "string":
+                return value.encode() if isinstance(value, str) else bytes(value)
+            case "int":
+                return int(value)
+            case "float":
+                return float(value)
+            case "bool":
+                if not isinstance(value, bool):
+                    raise TypeError
+                return value
+            case "type":
+                return dtypes.as_dtype(value)
+            case "shape":
+                return TensorShape(value).sizes
+            case "func":
+                return value if isinstance(value, FunctionRef) else FunctionRef(value.name)
+    except (TypeError, ValueError):
+        raise TypeError(f"Expected {kind} for argument '{name}' not {value!r}.") from None
+    return value
+
+
+def _shapes(
+    record: Op, op_type: str, name: str, tensors: Sequence[Tensor], attrs: Mapping[str, Any]
+) -> Any:
+    """The outputs' static shapes. Raises `ShapeError` with the node in TensorFlow's words."""
+    for tensor in tensors:
+        _ = tensor.shape  # settles the shapes of imported operations
+    try:
+        return static_shapes.infer_shapes(record, tensors, attrs)
+    except ShapeError as error:
+        raise ShapeError(
+            f"{_bare(error.message, record)} for '{_node_text(op_type, name, tensors, attrs)}' "
+            f"with input shapes: {_shape_list(tensors)}.",
+            node=name,
+            hint=error.hint,
+        ) from None
+    except InvalidModelError as error:
+        raise ShapeError(error.message, node=name, hint=error.hint) from None
+    except FlowcError:
+        raise
+
+
+def _bare(message: str, record: Op) -> str:
+    """A rule's message without the op and types that it is wrapped in."""
+    message = message.removeprefix(f"{record.tf_name}: ")
+    return re.sub(r" \(inputs: [^()]*\)$", "", message)
+
+
+def _shape_list(tensors: Sequence[Tensor]) -> str:
+    shown = []
+    for tensor in tensors:
+        sizes = tensor.shape.sizes
+        inner = None if sizes is None else ",".join("?" if s is None else str(s) for s in sizes)
+        shown.append("<unknown>" if inner is None else f"[{inner}]")
+    return ", ".join(shown)
+
+
+def _node_text(op_type: str, name: str, tensors: Sequence[Tensor], attrs: Mapping[str, Any]) -> str:
+    """`{{node add}} = AddV2[T=DT_FLOAT](x, y)`"""
+    shown = ", ".join(f"{n}={_attr_text(v)}" for n, v in sorted(attrs.items()))
+    inputs = [t.name.removesuffix(":0") for t in tensors]
+    return f"{{{{node {name}}}}} = {op_type}[{shown}]({', '.join(inputs)})"
+
+
+def _attr_text(value: Any) -> str:
+    if isinstance(value, DType):
+        return ENUM_NAMES.get(value.name, f"DT_{value.tf_name.upper()}")
+    if isinstance(value, bytes):
+        return f'"{value.decode(errors="replace")}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_attr_text(v) for v in value)}]"
+    return str(value)

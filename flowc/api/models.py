@@ -1,0 +1,174 @@
+"""Models as a whole: load, import, compile, write.
+
+In: files, GraphDefs and Graphs. Out: Graphs, callable programs, libraries, files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from flowc.graph import Graph
+
+if TYPE_CHECKING:
+    from flowc.executable import Executable
+    from flowc.interface import Interface
+
+PathLike = str | os.PathLike[str]
+
+
+def load_graph(
+    path: PathLike,
+    checkpoint: PathLike | None = None,
+    tags: Any = None,
+    signature: str | None = None,
+) -> Graph:
+    """Reads a model: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form.
+
+    `checkpoint`: where the variables' values are, if not beside the model. `tags`, `signature`:
+    those of a SavedModel to take. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
+    damage) and `UnknownNameError`.
+    """
+    from flowc.api import static_shapes  # noqa: F401  (gives shapes)
+    from flowc.importer import load_graph as load
+
+    return load(path, checkpoint, tags, signature)
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Adds the nodes of a GraphDef (a message, its bytes or a path) to the default graph under the
+    prefix `name` (`import` for None). Returns what `return_elements` names."""
+    from flowc.api import static_shapes  # noqa: F401
+    from flowc.importer import import_graph_def as import_nodes
+
+    return import_nodes(graph_def, input_map, return_elements, name)
+
+
+def load(path: PathLike) -> Any:
+    """Opens a library that `compile` wrote."""
+    from flowc_runtime import load as load_library
+
+    return load_library(path)  # type: ignore[arg-type]
+
+
+class Program:
+    """A compiled part of a graph: call it with arrays by position or by name.
+
+    `inputs` and `outputs` are the tensors' names; `threads` may differ between programs.
+    """
+
+    def __init__(self, executable: Executable, interface: Interface) -> None:
+        self._executable = executable
+        self._interface = interface
+        self.inputs: tuple[str, ...] = tuple(f.name for f in interface.feeds)
+        self.outputs: tuple[str, ...] = tuple(f.name for f in interface.fetches)
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs,
+        `ValueError` (`InvalidArgumentError`) for shapes that do not fit."""
+        results = self.run(dict(zip(self.inputs, arrays, strict=False)) | named, len(arrays))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, feeds: Mapping[str, Any], positional: int = 0) -> list[np.ndarray]:
+        """The outputs for arrays by name."""
+        if positional > len(self.inputs):
+            raise TypeError(f"the program takes {len(self.inputs)} inputs, found {positional}")
+        known = {self._short(n): a for n, a in feeds.items()}
+        missing = [n for n in self.inputs if n not in known]
+        unknown = [n for n in known if n not in self.inputs]
+        if missing or unknown:
+            raise TypeError(
+                f"the program's inputs are {', '.join(self.inputs) or 'none'}"
+                + (f"; missing: {', '.join(missing)}" if missing else "")
+                + (f"; unknown: {', '.join(unknown)}" if unknown else "")
+            )
+        feeds_of = zip(self._interface.feeds, self.inputs)
+        arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
+        return self._executable.run(arrays)
+
+    def _short(self, name: str) -> str:
+        for feed in self._interface.feeds:
+            if name in (feed.name, feed.tensor.name, feed.tensor.op.name):
+                return feed.name
+        return name
+
+    def __repr__(self) -> str:
+        return f"<flowc.Program {', '.join(self.inputs)} -> {', '.join(self.outputs)}>"
+
+
+def compile(
+    graph_or_path: Graph | PathLike,
+    feeds: Any = None,
+    fetches: Any = None,
+    out: PathLike | None = None,
+    *,
+    target: str = "native",
+    checkpoint: PathLike | None = None,
+    tags: Any = None,
+    signature: str | None = None,
+    threads: int | None = None,
+    weights: Literal["embed", "file"] = "embed",
+) -> Any:
+    """Compiles a graph or a model file.
+
+    `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
+    `fetches`: names or tensors. Both default to the signature, else to the placeholders and sinks.
+    With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
+    returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
+    """
+    from flowc.graph.extract import extract
+    from flowc.interface import choose_interface
+    from flowc.ir.options import Options
+
+    if isinstance(graph_or_path, Graph):
+        graph = graph_or_path
+    else:
+        graph = load_graph(graph_or_path, checkpoint, tags, signature)
+    interface = choose_interface(graph, feeds, fetches, signature)
+    types = {f.tensor: f.type for f in interface.feeds}
+    computation = extract(graph, [f.tensor for f in interface.fetches], types)
+    names = ([f.name for f in interface.feeds], [f.name for f in interface.fetches])
+    options = Options(target=target)
+    if out is None:
+        from flowc.cache import load_executable
+
+        return Program(load_executable(computation, options, names, threads), interface)
+    from flowc.aot import write_library
+    from flowc.compiler import compile_computation
+
+    path = Path(out)
+    program = compile_computation(computation, options, names)
+    write_library(
+        program, path, weights=weights, header=path.with_suffix(".h"), threads=threads or 0
+    )
+    return load(path)
+
+
+def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:
+    """Writes a GraphDef as text or binary, whole or not at all. Returns the path."""
+    from flowc.aot import replacing
+
+    message = graph_or_graph_def
+    if isinstance(message, Graph):
+        message = message.as_graph_def()
+    folder = Path(logdir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    if as_text:
+        data = str(message).encode()
+    else:
+        data = message.SerializeToString()
+    with replacing(path) as file:
+        file.write(data)
+    return str(path)

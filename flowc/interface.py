@@ -1,0 +1,411 @@
+"""Which tensors a program takes and gives: feeds and fetches of a graph.
+
+In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out: an
+`Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that are
+not known have names, and one name means one size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
+from flowc.ir.dims import Dim, parse_dim, symbol
+from flowc.ir.types import TensorType, split_dims
+
+PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+FEEDABLE = PLACEHOLDERS | {"PlaceholderWithDefault"}
+# Nodes that save and restore, or hold state: never what a model is asked for.
+_NO_RESULT = re.compile(
+    r"Assign.*|Save.*|Restore.*|NoOp|Variable.*|VarHandleOp|Const|ReadVariableOp"
+)
+BATCH = "batch"
+_SPEC = re.compile(
+    r"(?P<name>[^=\[\]]+?)\s*(?:=\s*(?P<dtype>[A-Za-z]\w*)?\s*(?:\[(?P<dims>.*)\])?)?\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One input: `name` is what callers know it by."""
+
+    name: str
+    tensor: Tensor
+    type: TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One output: `name` is what callers know it by."""
+
+    name: str
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Feeds and fetches, and how they were chosen, to be shown: `given`, `signature NAME`,
+    `placeholders` and `sinks`."""
+
+    feeds: tuple[Feed, ...]
+    fetches: tuple[Fetch, ...]
+    feeds_from: str
+    fetches_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSpec:
+    """What `NAME[=DTYPE[DIMS]]` says: parts that it leaves out are None."""
+
+    name: str
+    dtype: DType | None = None
+    dims: tuple[Dim, ...] | None = None
+
+
+def parse_feed(text: str) -> FeedSpec:
+    """Reads `NAME`, `NAME=DTYPE`, `NAME=[DIMS]` or `NAME=DTYPE[DIMS]`; `?` among the dims is a size
+    of its own. Raises `UsageError`."""
+    found = _SPEC.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(
+            f"cannot read the feed {text!r}", hint="write NAME[=DTYPE[DIMS]], as x=f32[batch,784]"
+        )
+    name = found["name"].strip()
+    dtype = dims = None
+    if found["dtype"]:
+        try:
+            dtype = dtypes.as_dtype(found["dtype"])
+        except TypeError:
+            near = did_you_mean(found["dtype"], (d.name for d in dtypes.ALL))
+            raise UsageError(
+                f"the feed {text!r} has an unknown dtype {found['dtype']!r}", hint=near
+            ) from None
+    if found["dims"] is not None:
+        dims = tuple(_named_dim(name, i, d) for i, d in enumerate(split_dims(found["dims"])))
+    return FeedSpec(name, dtype, dims)
+
+
+def _named_dim(name: str, axis: int, text: str) -> Dim:
+    if text in ("?", "None"):
+        return unknown_size(name, axis)
+    try:
+        found = parse_dim(text)
+    except (ValueError, SyntaxError) as error:
+        raise UsageError(f"the feed {name!r} has an unreadable size {text!r} ({error})") from None
+    if isinstance(found, int) and found < 0:
+        raise UsageError(f"the feed {name!r} has a negative size {text!r}")
+    return found
+
+
+def unknown_size(name: str, axis: int) -> Dim:
+    """The size of an axis that the graph leaves open: the leading one is the batch."""
+    if axis == 0:
+        return symbol(BATCH)
+    plain = re.sub(r"\W+", "_", name.partition(":")[0].rpartition("/")[2])
+    return symbol(f"{plain if not plain[:1].isdigit() else '_' + plain}_{axis}")
+
+
+def element_named(graph: Graph, name: str, role: str) -> Tensor:
+    """The tensor `scope/op:0` or `scope/op`. Raises `UnknownNameError` with the nearest names."""
+    plain = name if ":" in name else f"{name}:0"
+    try:
+        return graph.get_tensor_by_name(plain)
+    except (KeyError, ValueError):
+        known = [op.name for op in graph.get_operations()]
+        op_name = name.partition(":")[0]
+        what = f"has no output {name.partition(':')[2] or '0'}"
+        if op_name not in graph:
+            what = "is not in the graph"
+        near = did_you_mean(op_name, known) or did_you_mean(
+            op_name.rpartition("/")[2], (k.rpartition("/")[2] for k in known)
+        )
+        raise UnknownNameError(f"{role} {name!r}: '{op_name}' {what}", hint=near) from None
+
+
+def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | None = None) -> Feed:
+    """A feed of a tensor: what the spec leaves open comes from the tensor (or a signature's `shape`
+    and `dtype`).
+
+    Raises `UsageError` for an unknown rank or dtype and for dims that contradict the graph.
+    """
+    kind = spec.dtype or tensor.dtype or dtype
+    if kind is None:
+        raise UsageError(
+            f"nothing says the dtype of the feed {spec.name!r}",
+            hint=f"--feed {spec.name}=f32[...]",
+        )
+    if tensor.dtype is not None and kind is not tensor.dtype:
+        raise UsageError(
+            f"the feed {spec.name!r} is given as {kind}, and the graph has {tensor.dtype}"
+        )
+    known = tensor.shape if shape is None else _merged(tensor.shape, TensorShape(shape))
+    if spec.dims is None and known.sizes is None:
+        raise UsageError(
+            f"the feed {spec.name!r} has an unknown rank",
+            hint=f"give its dims: --feed {spec.name}={kind}[batch,...]",
+        )
+    if spec.dims is None:
+        sizes = enumerate(known.sizes or ())
+        dims: tuple[Dim, ...] = tuple(
+            unknown_size(spec.name, i) if s is None else s for i, s in sizes
+        )
+    else:
+        dims = spec.dims
+        plain = [d if isinstance(d, int) else None for d in dims]
+        if not known.is_compatible_with(plain):
+            shown = ",".join(map(str, dims))
+            raise UsageError(
+                f"the feed {spec.name!r} is given as [{shown}], and the graph has {known}"
+            )
+        dims = tuple(
+            s if s is not None else d for d, s in zip(dims, known.sizes or [None] * len(dims))
+        )
+    return Feed(spec.name, tensor, TensorType(kind, dims))
+
+
+def _merged(one: TensorShape, other: TensorShape) -> TensorShape:
+    return one.merge_with(other) if one.is_compatible_with(other) else one
+
+
+Specs = str | Tensor | FeedSpec | Iterable[Any] | Mapping[Any, Any] | None
+
+
+def choose_feeds(graph: Graph, specs: Specs = None) -> list[Feed]:
+    """Feeds as they are asked for (texts, tensors, `FeedSpec`s, or a dict from names or tensors to
+    shapes, dtypes or types); without any, those of the signature, else the placeholders.
+
+    Raises `UnknownNameError` and `UsageError`.
+    """
+    if specs is None:
+        return default_feeds(graph)[0]
+    if isinstance(specs, str | Tensor | FeedSpec):
+        specs = [specs]
+    if isinstance(specs, Mapping):
+        wanted = [_spec_of_item(k, v) for k, v in specs.items()]
+    else:
+        wanted = [_spec_of(s) for s in specs]
+    inputs = _signature_inputs(graph)
+    found: list[Feed] = []
+    for tensor, spec in wanted:
+        info = inputs.get(spec.name) if tensor is None and spec.name not in graph else None
+        if tensor is None:
+            tensor = element_named(graph, info.name if info else spec.name, "feed")
+        if any(f.tensor is tensor for f in found):
+            raise UsageError(f"the feed {spec.name!r} is given twice")
+        found.append(feed_of(tensor, spec, None if info is None else info.shape))
+    return found
+
+
+def _spec_of(item: Any) -> tuple[Tensor | None, FeedSpec]:
+    if isinstance(item, Tensor):
+        return item, FeedSpec(_plain_name(item))
+    return None, item if isinstance(item, FeedSpec) else parse_feed(item)
+
+
+def _spec_of_item(key: Any, value: Any) -> tuple[Tensor | None, FeedSpec]:
+    name = _plain_name(key) if isinstance(key, Tensor) else key
+    tensor = key if isinstance(key, Tensor) else None
+    if value is None:
+        return tensor, FeedSpec(name)
+    if isinstance(value, str):
+        return tensor, parse_feed(f"{name}={value}")
+    if isinstance(value, TensorType):
+        return tensor, FeedSpec(name, value.dtype, value.dims)
+    if isinstance(value, DType):
+        return tensor, FeedSpec(name, value)
+    sizes = TensorShape(value).sizes if not _has_names(value) else value
+    dims = None
+    if sizes is not None:
+        dims = tuple(
+            unknown_size(name, i) if s is None else _named_dim(name, i, str(s))
+            for i, s in enumerate(sizes)
+        )
+    return tensor, FeedSpec(name, None, dims)
+
+
+def _has_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(isinstance(v, str) for v in value)
+
+
+def _plain_name(tensor: Tensor) -> str:
+    """A tensor as callers name it: `:0` left out."""
+    return tensor.op.name if tensor.value_index == 0 else tensor.name
+
+
+def choose_fetches(graph: Graph, names: Any = None, feeds: Sequence[Feed] = ()) -> list[Fetch]:
+    """Fetches as they are asked for (names or tensors); without any, those of the signature, else
+    the sinks: tensors that nothing takes and that depend on `feeds`, if there are any.
+
+    Raises `UnknownNameError`, and `UsageError` where there is nothing to fetch.
+    """
+    if names is None:
+        return default_fetches(graph, feeds)[0]
+    if isinstance(names, str | Tensor | Operation):
+        names = [names]
+    outputs = _signature_outputs(graph)
+    found: list[Fetch] = []
+    for item in names:
+        if isinstance(item, Operation):
+            item = item.name
+        if isinstance(item, Tensor):
+            found.append(Fetch(_plain_name(item), item))
+            continue
+        info = outputs.get(item) if item not in graph else None
+        target = info.name if info is not None else item
+        found.append(Fetch(item, element_named(graph, target, "fetch")))
+    if not found:
+        raise UsageError("there is nothing to fetch", hint="name a tensor: --fetch NAME")
+    return found
+
+
+def choose_interface(
+    graph: Graph, feeds: Specs = None, fetches: Any = None, signature: str | None = None
+) -> Interface:
+    """Feeds and fetches, given or chosen; placeholders that no fetch needs are left out of a choice.
+
+    Raises `UnknownNameError` and `UsageError`.
+    """
+    chosen = _signature(graph, signature)
+    if feeds is None and fetches is None and chosen is not None:
+        name, found = chosen
+        ins = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
+        outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
+        text = f"signature {name}"
+        return Interface(tuple(ins), tuple(outs), text, text)
+    given_feeds = None if feeds is None else choose_feeds(graph, feeds)
+    if fetches is not None:
+        out_list, outs_from = choose_fetches(graph, fetches), "given"
+    else:
+        out_list, outs_from = default_fetches(graph, given_feeds or ())
+    if given_feeds is not None:
+        return Interface(tuple(given_feeds), tuple(out_list), "given", outs_from)
+    in_list, ins_from = _needed_feeds(graph, out_list)
+    return Interface(tuple(in_list), tuple(out_list), ins_from, outs_from)
+
+
+def _needed_feeds(graph: Graph, fetches: Sequence[Fetch]) -> tuple[list[Feed], str]:
+    """The signature's inputs or the placeholders, without those that the fetches do not need."""
+    needed = _ancestors([f.tensor.op for f in fetches])
+    chosen = _signature(graph, None)
+    if chosen is not None:
+        name, found = chosen
+        feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
+        fed = {f.tensor.op for f in feeds}
+        open_ = [op for op in needed if op.type in PLACEHOLDERS and op not in fed]
+        if not open_:
+            return [f for f in feeds if f.tensor.op in needed], f"signature {name}"
+    ops = [op for op in graph.get_operations() if op.type in PLACEHOLDERS and op in needed]
+    return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
+
+
+def _ancestors(ops: Iterable[Operation]) -> set[Operation]:
+    seen = set(ops)
+    stack = list(seen)
+    while stack:
+        op = stack.pop()
+        for other in [*(t.op for t in op.inputs), *op.control_inputs]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return seen
+
+
+# -- defaults
+
+
+def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
+    """The signature's inputs, else all placeholders; and where they came from."""
+    chosen = _signature(graph, None)
+    if chosen is not None:
+        name, found = chosen
+        feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
+        return feeds, f"signature {name}"
+    ops = [op for op in graph.get_operations() if op.type in PLACEHOLDERS]
+    return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
+
+
+def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetch], str]:
+    """The signature's outputs, else the sinks; and where they came from."""
+    chosen = _signature(graph, None)
+    if chosen is not None:
+        name, found = chosen
+        outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
+        return outs, f"signature {name}"
+    sinks = _sinks(graph, {f.tensor for f in feeds})
+    if not sinks:
+        raise UsageError("the graph has no sink to fetch", hint="name a tensor: --fetch NAME")
+    return [Fetch(_plain_name(t), t) for t in sinks], "sinks"
+
+
+def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
+    """Tensors that nothing takes, of operations that depend on a feed or placeholder where any
+    does."""
+    starts = {t.op for t in fed} or {op for op in graph.get_operations() if op.type in FEEDABLE}
+    reached = _descendants(starts)
+    found: list[Tensor] = []
+    spare: list[Tensor] = []
+    for op in graph.get_operations():
+        outputs = op.outputs
+        if _NO_RESULT.fullmatch(op.type) or op.type in FEEDABLE or not outputs:
+            continue
+        if any(op_inputs for t in outputs if (op_inputs := t.consumers())):
+            continue
+        (found if op in reached else spare).extend(outputs)
+    return found or spare
+
+
+def _descendants(starts: Iterable[Operation]) -> set[Operation]:
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        op = stack.pop()
+        for user in dict.fromkeys(u for t in op.outputs for u in t.consumers()):
+            if user not in seen:
+                seen.add(user)
+                stack.append(user)
+    return seen
+
+
+# -- signatures
+
+
+def _signature(graph: Graph, name: str | None) -> tuple[str, Signature] | None:
+    """The signature that was asked for, or the one that the model was loaded with."""
+    wanted = name if name is not None else getattr(graph.source, "signature", None)
+    if wanted is None:
+        return None
+    if wanted not in graph.signatures:
+        listed = ", ".join(sorted(graph.signatures)) or "none"
+        raise UnknownNameError(
+            f"no signature {wanted!r}; the model has: {listed}",
+            hint=did_you_mean(wanted, graph.signatures),
+        )
+    found = graph.signatures[wanted]
+    return (wanted, found) if _is_plain(found) else None
+
+
+def _is_plain(signature: Signature) -> bool:
+    """Whether all its inputs and outputs are single tensors, and there are outputs."""
+    infos = [*signature.inputs.values(), *signature.outputs.values()]
+    return bool(signature.outputs) and not any(i.parts for i in infos)
+
+
+def _signature_inputs(graph: Graph) -> dict[str, TensorInfo]:
+    chosen = _signature(graph, None)
+    return {} if chosen is None else chosen[1].inputs
+
+
+def _signature_outputs(graph: Graph) -> dict[str, TensorInfo]:
+    chosen = _signature(graph, None)
+    return {} if chosen is None else chosen[1].outputs
+
+
+def _signature_feed(graph: Graph, name: str, info: TensorInfo) -> Feed:
+    tensor = element_named(graph, info.name, "feed")
+    return feed_of(tensor, FeedSpec(name), info.shape, info.dtype)
