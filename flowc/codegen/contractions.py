@@ -240,7 +240,10 @@ def _convolution(
     depthwise = rank == 2 and lowering.groups == n and channels == 1 and x.dims[-1] == n
     if depthwise:
         ints["channels"] = n
-        source = depthwise_source(shape, finish.hook, extra=finish.extra)
+        taps = tuple(d for d in window if isinstance(d, int))
+        source = depthwise_source(
+            shape, finish.hook, taps=taps if len(taps) == 2 else None, extra=finish.extra
+        )
         if constant is None:
             operands["weights"] = weights
         else:

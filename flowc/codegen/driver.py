@@ -225,12 +225,15 @@ class _Emitter:
         bytes_needed = self.f.dim(total)
         self.scratch_offset = bytes_needed
         if self.plan.scratch != 0:
-            one = ir.Constant(I64, 1)
-            several = b.icmp_signed(">", self.threads, one)
-            workers = b.select(several, self.threads, one)
-            bytes_needed = b.add(bytes_needed, b.mul(workers, self.f.dim(self.plan.scratch)))
+            scratch = b.mul(self._workers(), self.f.dim(self.plan.scratch))
+            bytes_needed = b.add(bytes_needed, scratch)
         if total != 0 or self.plan.scratch != 0:
             self.arena = self._acquire(0, bytes_needed)
+
+    def _workers(self) -> ir.Value:
+        """How many workers may need scratch."""
+        one = ir.Constant(I64, 1)
+        return self.b.select(self.b.icmp_signed(">", self.threads, one), self.threads, one)
 
     def _acquire(self, block: int, size: ir.Value) -> ir.Value:
         b = self.b
@@ -321,6 +324,13 @@ class _Emitter:
             place = self.plan.places[value]
             if isinstance(place, Heap):
                 self._acquire(place.block + 1, self.f.dim(self.plan.heap[place.block]))
+        shared = self.plan.workspace.get(node)
+        if isinstance(shared, Heap):
+            self._acquire(shared.block + 1, self.f.dim(self.plan.heap[shared.block]))
+        private = self.plan.late_scratch.get(node)
+        if private is not None:
+            size = self.b.mul(self._workers(), self.f.dim(self.plan.heap[private.block]))
+            self._acquire(private.block + 1, size)
 
     def _emit_launch(self, node: Node, launch: Launch) -> None:
         b = self.b
@@ -356,6 +366,8 @@ class _Emitter:
         if isinstance(operand, np.ndarray):
             return self._weight(operand)
         match operand:
+            case "scratch" if node in self.plan.late_scratch:
+                return self._pointer(self.plan.late_scratch[node], None)
             case "scratch":
                 return self.b.gep(self.arena, [self.scratch_offset])
             case "workspace":

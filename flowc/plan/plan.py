@@ -109,7 +109,8 @@ class Slot:
 @dataclass(slots=True)
 class Plan:
     """`places` of values (a reshape has its source's), `steps` in order, arena `slots`, `scratch`:
-    bytes that one worker needs at most; `workspace` slots by cluster; `heap` block sizes. `bounds`: the upper bound of each data-dependent size, None
+    bytes that one worker needs at most; `workspace` places by cluster; `heap` block sizes,
+    among them scratch whose size the run finds (`late_scratch`, for each worker). `bounds`: the upper bound of each data-dependent size, None
     where there is none."""
 
     computation: Computation
@@ -119,6 +120,7 @@ class Plan:
     heap: list[Dim] = field(default_factory=list)
     scratch: Dim = 0
     workspace: dict[Node, Place] = field(default_factory=dict)
+    late_scratch: dict[Node, Heap] = field(default_factory=dict)
     bounds: dict[str, Dim | None] = field(default_factory=dict)
 
     @property
@@ -172,9 +174,9 @@ class _Planner:
                     for value in node.outputs:
                         self._place(value, number, last)
                     needs = self.needs[node]
-                    plan.scratch = maximum(plan.scratch, needs.scratch)
+                    self._place_scratch(node, needs.scratch)
                     if needs.workspace != 0:
-                        plan.workspace[node] = Arena(self._slot(needs.workspace, number))
+                        plan.workspace[node] = self._place_workspace(needs.workspace, number)
                 case WriteSizes(node):
                     self._place(node.output, number, last)
                 case _:
@@ -238,6 +240,22 @@ class _Planner:
             self.plan.heap.append(bytes_of(value))
             return
         self.plan.places[value] = Arena(self._slot(size, last.get(value, number)))
+
+    def _place_scratch(self, node: Node, size: Dim) -> None:
+        """Every worker's scratch is one piece of the arena, unless its size is known too late."""
+        known = self.plan.bounded(size)
+        if known is None:
+            self.plan.late_scratch[node] = Heap(len(self.plan.heap))
+            self.plan.heap.append(size)
+        else:
+            self.plan.scratch = maximum(self.plan.scratch, known)
+
+    def _place_workspace(self, size: Dim, number: int) -> Place:
+        known = self.plan.bounded(size)
+        if known is None:
+            self.plan.heap.append(size)
+            return Heap(len(self.plan.heap) - 1)
+        return Arena(self._slot(known, number))
 
     def _slot(self, size: Dim, last_use: int) -> int:
         """A free slot that fits best, a free one made larger, or a new one."""
