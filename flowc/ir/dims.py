@@ -268,7 +268,7 @@ def is_nonnegative(value: Dim) -> bool:
             return all(_atom_nonnegative(a) for m, _ in value.terms for a in m)
         for monomial, coefficient in negative:  # noqa: B007
             bounded = next((a for a in monomial if _upper(a) is not None), None)
-            if bounded is not None:
+            if bounded is not None and all(_atom_nonnegative(a) for a in monomial):
                 break
         else:
             return False
@@ -297,6 +297,8 @@ def _upper_of(value: Dim) -> int | None:
     """A constant upper bound of a polynomial, when every symbol has a constant extent."""
     total = 0
     for monomial, coefficient in _terms(value):
+        if not all(_atom_nonnegative(a) for a in monomial):
+            return None
         if coefficient < 0:
             continue
         bounds = [_upper(a) for a in monomial]

@@ -1,8 +1,8 @@
 """Copying a Computation with changes: what passes are written with.
 
-`rewrite_nodes(c, rule)` calls `rule(b, node)` for every node in order, with inputs already mapped to
-the new Computation; the rule returns None (keep), a value, or a list of values that take the place of
-the node's outputs. The same Computation comes back when no rule fired.
+`rewrite_nodes(c, rule)` calls `rule(b, node)` for every node in order, with inputs already mapped
+to the new Computation; the rule returns None (keep), a value, or a list of values that take the
+place of the node's outputs. The same Computation comes back when no rule fired.
 """
 
 from __future__ import annotations

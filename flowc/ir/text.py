@@ -94,8 +94,7 @@ class _Printer:
             case Computation():
                 return "\n".join(self.computation(value, indent + "  "))
             case np.ndarray():
-                inline = _inline(value) if value.size <= INLINE_LIMIT else None
-                return inline or f"weights<{self.weight_name(value)}>"
+                return _inline(value) or f"weights<{self.weight_name(value)}>"
             case DType():
                 return str(value)
             case tuple() | list():
@@ -113,7 +112,9 @@ class _Printer:
 
 def _inline(array: np.ndarray) -> str | None:
     """A small constant as text, when reading it back gives the same bits."""
-    if array.dtype.kind not in "biufc":
+    if array.size > INLINE_LIMIT or array.dtype.kind not in "biufc":
+        return None
+    if array.dtype.kind == "c" and not np.isfinite(array).all():
         return None
     values = str(array.tolist())
     if np.array(eval_literal(values), array.dtype).tobytes() != array.tobytes():
@@ -148,16 +149,14 @@ def weights_of(c: Computation) -> list[np.ndarray]:
     while stack:
         item = stack.pop()
         if isinstance(item, Computation):
-            stack += [n.attrs[a] for n in reversed(item.nodes) for a in sorted(n.attrs, reverse=True)]
+            stack += [
+                n.attrs[a] for n in reversed(item.nodes) for a in sorted(n.attrs, reverse=True)
+            ]
         elif isinstance(item, (tuple, list)):
             stack += reversed(item)
-        elif isinstance(item, np.ndarray) and not _is_inline(item):
+        elif isinstance(item, np.ndarray) and _inline(item) is None:
             found.append(item)
     return found
-
-
-def _is_inline(array: np.ndarray) -> bool:
-    return array.size <= INLINE_LIMIT and array.dtype.kind in "biufc"
 
 
 _LINE = re.compile(
