@@ -25,6 +25,8 @@ FEEDABLE = PLACEHOLDERS | {"PlaceholderWithDefault"}
 _NO_RESULT = re.compile(
     r"Assign.*|Save.*|Restore.*|NoOp|Variable.*|VarHandleOp|Const|ReadVariableOp"
 )
+# Where tf.gradients and a Saver put their nodes.
+_BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
 BATCH = "batch"
 _SPEC = re.compile(
     r"(?P<name>[^=\[\]]+?)\s*(?:=\s*(?P<dtype>[A-Za-z]\w*)?\s*(?:\[(?P<dims>.*)\])?)?\s*"
@@ -345,7 +347,7 @@ def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetc
 
 def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     """Tensors that nothing takes, of operations that depend on a feed or placeholder where any
-    does."""
+    does; what trains and saves is left out."""
     starts = {t.op for t in fed} or {op for op in graph.get_operations() if op.type in FEEDABLE}
     reached = _descendants(starts)
     found: list[Tensor] = []
@@ -353,6 +355,8 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     for op in graph.get_operations():
         outputs = op.outputs
         if _NO_RESULT.fullmatch(op.type) or op.type in FEEDABLE or not outputs:
+            continue
+        if _BOOKKEEPING.fullmatch(op.name) or any(t.is_ref for t in outputs):
             continue
         if any(op_inputs for t in outputs if (op_inputs := t.consumers())):
             continue
