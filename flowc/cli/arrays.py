@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ast
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
 from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
 
-Wishes = Mapping[str, tuple[np.dtype[Any], Sequence[Any]]]
+Key = TypeVar("Key")
+# What an input is to be: its name, dtype and dims, under any key.
+Wishes = Mapping[Key, tuple[str, np.dtype[Any], Sequence[Any]]]
 FILES = (".npy", ".npz")
 
 
@@ -93,11 +95,11 @@ def array_of(name: str, value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
         raise UsageError(f"input {name!r}: {error}") from error
 
 
-def check_all_given(missing: Wishes, seed: int | None) -> None:
+def check_all_given(missing: Wishes[Key], seed: int | None) -> None:
     """Raises `UsageError` that names every input without a value, where none may be made up."""
     if missing and seed is None:
         listed = ", ".join(
-            f"{n}: {dtype}[{','.join(map(str, dims))}]" for n, (dtype, dims) in missing.items()
+            f"{n}: {dtype}[{','.join(map(str, dims))}]" for n, dtype, dims in missing.values()
         )
         raise UsageError(
             f"no value is given for {listed}", hint="--input NAME=FILE.npy, or --random-seed N"
@@ -105,18 +107,18 @@ def check_all_given(missing: Wishes, seed: int | None) -> None:
 
 
 def complete(
-    missing: Wishes, given: Mapping[str, tuple[Sequence[Any], np.ndarray]], seed: int | None
-) -> dict[str, np.ndarray]:
+    missing: Wishes[Key], given: Iterable[tuple[Sequence[Any], np.ndarray]], seed: int | None
+) -> dict[Key, np.ndarray]:
     """Random values for the missing inputs: floats in [0, 1), small integers. A named size is what
-    the given arrays have for it, else 1."""
+    the given arrays (with their dims) have for it, else 1."""
     sizes: dict[str, int] = {}
-    for dims, array in given.values():
+    for dims, array in given:
         sizes |= {str(d): s for d, s in zip(dims, array.shape) if not isinstance(d, int)}
     random = np.random.default_rng(seed)
     found = {}
-    for name, (dtype, dims) in missing.items():
+    for key, (name, dtype, dims) in missing.items():
         shape = tuple(d if isinstance(d, int) else sizes.get(str(d), 1) for d in dims)
-        found[name] = _random(name, random, dtype, shape)
+        found[key] = _random(name, random, dtype, shape)
     return found
 
 

@@ -151,29 +151,29 @@ def _compile(
     wish: _Wish,
     shown: Progress,
 ) -> None:
-    from flowc.cli.choosing import choose, parse_feed
+    from flowc.cli.models import load_model, what_was_chosen
     from flowc.codegen.target import target_named
     from flowc.compiler import Report, compile_computation
     from flowc.graph.extract import extract
-    from flowc.importer import load_graph
+    from flowc.interface import choose_interface, parse_feed
     from flowc.ir.options import Options
 
     target_named(wish.target)
-    feeds = [parse_feed(text) for text in named[0]]
+    feeds = [parse_feed(text) for text in named[0]]  # before the model is read
     report = Report()
     clock = time.perf_counter()
     shown.stage("reading")
-    graph = load_graph(model, *place)
-    choice = choose(graph, feeds, named[1])
-    for line in choice.said:
+    graph = load_model(model, place)
+    chosen = choose_interface(graph, feeds or None, named[1] or None)
+    for line in what_was_chosen(chosen):
         shown.say(line)
-    types = dict(choice.feeds.values())
-    c = extract(graph, list(choice.fetches.values()), types)
+    types = {f.tensor: f.type for f in chosen.feeds}
+    c = extract(graph, [f.tensor for f in chosen.fetches], types)
     report.seconds["reading"] = time.perf_counter() - clock
     program = compile_computation(
         c,
         Options(target=wish.target),
-        (list(choice.feeds), list(choice.fetches)),
+        ([f.name for f in chosen.feeds], [f.name for f in chosen.fetches]),
         report=report,
         watch=_watcher(wish, shown),
         kernels=shown.counting_kernels(),

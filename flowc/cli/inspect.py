@@ -39,9 +39,9 @@ def inspect_command(
     if is_library(model):
         found = _library(model)
     else:
-        from flowc.importer import load_graph
+        from flowc.cli.models import load_model
 
-        found = described(load_graph(model, checkpoint, tags, signature))
+        found = described(load_model(model, (checkpoint, tags, signature)))
     if as_json:
         json.dump(found, sys.stdout, indent=2)
         print()
@@ -72,22 +72,22 @@ def _library(path: str) -> dict[str, Any]:
 
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
-    from flowc.cli.choosing import choose
     from flowc.errors import FlowcError
     from flowc.graph.extract import is_supported, needed_nodes
     from flowc.importer import variables_without_value
     from flowc.importer.variables import variable_operations
+    from flowc.interface import choose_interface
 
     source = graph.source
     nodes = list(_all_nodes(graph))
     histogram = Counter(op_type for _, op_type in nodes)
     try:
-        choice = choose(graph)
-        fetches, inputs = choice.fetches, choice.feeds
-        needed = needed_nodes(graph, list(fetches.values()), [], dict(inputs.values()))
+        chosen = choose_interface(graph)
+        inputs, outputs = chosen.feeds, chosen.fetches
+        needed = needed_nodes(graph, [f.tensor for f in outputs], [], [f.tensor for f in inputs])
         problem = None
     except FlowcError as error:
-        fetches, inputs, needed, problem = {}, {}, [], str(error)
+        inputs, outputs, needed, problem = (), (), [], str(error)
     return {
         "schema": SCHEMA,
         "path": source.path,
@@ -101,10 +101,10 @@ def described(graph: Graph) -> dict[str, Any]:
         "variables_without_value": variables_without_value(graph),
         "signature": source.signature,
         "signatures": {name: _signature(graph, name) for name in graph.signatures},
-        "inputs": [
-            {"name": n, "tensor": t.name, "type": str(type_)} for n, (t, type_) in inputs.items()
+        "inputs": [{"name": f.name, "tensor": f.tensor.name, "type": str(f.type)} for f in inputs],
+        "outputs": [
+            {"name": f.name, "tensor": f.tensor.name, "type": _of(f.tensor)} for f in outputs
         ],
-        "outputs": [{"name": n, "tensor": t.name, "type": _of(t)} for n, t in fetches.items()],
         "no_default": problem,
         "ops": dict(histogram.most_common()),
         "needed_nodes": len(needed),

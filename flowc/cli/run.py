@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from flowc.cli.parameters import debug_option, model_options, threads_option
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from flowc.graph import Tensor
 
 ELF = b"\x7fELF"
 
@@ -105,9 +107,9 @@ def _run_library(
             hint = did_you_mean(name, ports) or f"it has {', '.join(ports)}"
             raise UnknownNameError(f"{path}: no input is named {name!r}", hint=hint)
         values[_short(name)] = array_of(name, value, ports[_short(name)].dtype)
-    wishes = {n: (p.dtype, p.dims) for n, p in ports.items() if n not in values}
+    wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
     check_all_given(wishes, seed)
-    values |= complete(wishes, {n: (ports[n].dims, v) for n, v in values.items()}, seed)
+    values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
     results = model.run(values)
     return {name: results[inner] for name, inner in wanted.items()}
 
@@ -125,34 +127,47 @@ def _run_model(
     threads: int,
 ) -> dict[str, np.ndarray]:
     from flowc.cli.arrays import array_of, check_all_given, complete
-    from flowc.cli.choosing import choose, tensor_named
-    from flowc.importer import load_graph
+    from flowc.cli.models import load_model, what_was_chosen
+    from flowc.errors import UsageError
+    from flowc.interface import choose_interface, element_named
     from flowc.session import Session
 
-    graph = load_graph(path, *place)
-    tensors = {name: tensor_named(graph, name, "feed") for name in given}
-    choice = choose(graph, fetches=fetches, also_fed=tensors.values())
-    for line in choice.said:
+    graph = load_model(path, place)
+    chosen = choose_interface(graph, None, fetches or None)
+    for line in what_was_chosen(chosen):
         print(line, file=sys.stderr)
-    values = {
-        name: array_of(name, given[name], None if t.dtype is None else t.dtype.numpy)
-        for name, t in tensors.items()
-    }
-    wishes = {n: (ty.dtype.numpy, ty.dims) for n, (_, ty) in choice.feeds.items()}
+    fed = {f.name: f.tensor for f in chosen.feeds}
+    ports = {f.tensor: (f.type.dtype.numpy, f.type.dims) for f in chosen.feeds}
+    values: dict[Tensor, np.ndarray] = {}
+    for name, value in given.items():
+        tensor = fed[name] if name in fed else element_named(graph, name, "input")
+        if tensor in values:
+            raise UsageError(f"--input {name!r} is given twice")
+        dtype = None if tensor.dtype is None else tensor.dtype.numpy
+        values[tensor] = array_of(name, value, dtype)
+    needed = needed_placeholders([f.tensor for f in chosen.fetches], values)
+    wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
     check_all_given(wishes, seed)
-    known = {n: (_dims(tensors[n]), v) for n, v in values.items()}
+    known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
-    tensors |= {name: tensor for name, (tensor, _) in choice.feeds.items()}
     with Session(graph=graph, threads=threads or None) as session:
-        feeds = {tensors[name]: value for name, value in values.items()}
-        found = session.run(list(choice.fetches.values()), feeds)
-    return dict(zip(choice.fetches, found))
+        found = session.run([f.tensor for f in chosen.fetches], values)
+    return {f.name: value for f, value in zip(chosen.fetches, found)}
 
 
-def _dims(tensor: Any) -> tuple[Any, ...]:
-    """The tensor's sizes, an unknown first one under the name that feeds give it."""
-    from flowc.cli.choosing import BATCH
+def needed_placeholders(fetches: Iterable[Tensor], fed: Container[Tensor]) -> set[Tensor]:
+    """The placeholders that the fetches depend on where what is fed cuts the graph."""
+    from flowc.interface import PLACEHOLDERS
 
-    if tensor.shape.ndims is None:
-        return ()
-    return tuple(BATCH if d is None and not i else d for i, d in enumerate(tensor.shape.as_list()))
+    found: set[Tensor] = set()
+    stack = [t.op for t in fetches if t not in fed]
+    seen = set(stack)
+    while stack:
+        op = stack.pop()
+        if op.type in PLACEHOLDERS:
+            found.update(t for t in op.outputs if t not in fed)
+        for other in [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return found

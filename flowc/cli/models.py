@@ -1,0 +1,31 @@
+"""What commands do with a model before their own work: read it, say what was chosen in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowc.graph import Graph
+    from flowc.interface import Interface
+
+Place = tuple[str | None, str | None, str | None]
+
+
+def load_model(path: str, place: Place) -> Graph:
+    """The Graph of a model. `place`: its checkpoint, tags and signature, as options give them."""
+    from flowc.api.models import load_graph
+
+    checkpoint, tags, signature = place
+    return load_graph(path, checkpoint, tags, signature)
+
+
+def what_was_chosen(interface: Interface) -> list[str]:
+    """A line each for feeds and fetches that the user did not name."""
+    lines = []
+    if interface.fetches_from != "given":
+        names = ", ".join(f.name for f in interface.fetches)
+        lines.append(f"fetches, from the {interface.fetches_from}: {names}")
+    if interface.feeds_from != "given":
+        names = ", ".join(f"{f.name}={f.type}" for f in interface.feeds)
+        lines.append(f"feeds, from the {interface.feeds_from}: {names or 'none'}")
+    return lines
