@@ -2,18 +2,17 @@
 ResNet-50's convolutions beside the machine's peak and beside NumPy's product of the same size
 (a convolution that would find its patches for nothing).
 
-Run as `OPENBLAS_NUM_THREADS=1 python benchmarks/contractions.py [gemm|conv|depthwise|compile ...]`.
-The clock of a shared machine moves, so every round measures peak, ours and the peer one after the
-other, and what counts is the median over the rounds of the ratio within a round.
+Part of `benchmarks/run.py`; alone, `OPENBLAS_NUM_THREADS=1 python benchmarks/contractions.py
+[gemm|conv|depthwise|compile ...]`. Every round measures ours, peak and the peer one by one. The
+`peak` column is the time that the machine's multiply-adds would take.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from llvmlite import ir
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from compiled_source import Compiled
+from rounds import Row, compare, show
 
 from flowc import dtypes
 from flowc.codegen.blocked import Argument, ContractionSource
@@ -42,6 +42,7 @@ from flowc.codegen.vector_ir import (
     store_vector,
 )
 
+ROUNDS = 11
 CHAINS = 12  # independent sums: more than latency x units needs, fewer than the registers
 
 
@@ -104,45 +105,34 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     return array
 
 
-def compare(
-    label: str,
+def contest(
+    name: str,
     operations: float,
     peak: Callable[[], float],
     ours: Callable[[], Any],
     peer: Callable[[], Any] | None = None,
-    rounds: int = 15,
-) -> float:
-    """Print one line; returns the median fraction of the peak."""
-    of_peak, of_peer, best = [], [], 0.0
-    ours()
-    for _ in range(rounds):
-        before = peak()
-        speed = operations / timed(ours) / 1e9
-        of_peak.append(speed / max(before, peak()))
-        best = max(best, speed)
-        if peer:
-            of_peer.append(speed / (operations / timed(peer) / 1e9))
-    line = f"{label:34} best {best:6.1f} GFLOP/s   of peak {statistics.median(of_peak):.2f}"
-    if peer:
-        line += f"   of NumPy {statistics.median(of_peer):.2f}"
-    print(line, flush=True)
-    return statistics.median(of_peak)
+    goal: str = "",
+) -> Row:
+    """A row of processor time beside the time at the peak, and beside NumPy's."""
+    contestants = {"peak": lambda: operations / peak() / 1e9}
+    if peer is not None:
+        contestants["NumPy"] = lambda: timed(peer)
+    return compare(name, lambda: timed(ours), contestants, rounds=ROUNDS, goal=goal)
 
 
-def bench_gemm(shape: TileShape, peak: Callable[[], float]) -> None:
+def bench_gemm(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
     kernel = Compiled(gemm_source(GemmSpec(shape)))
+    rows = []
     squares = [(n, n, n) for n in (256, 512, 1024, 2048)]
     for m, n, k in [*squares, (1, 1024, 1024), (16, 4096, 1024), (128, 3072, 768), (512, 64, 512)]:
         a, b, c, d = (aligned(s, shape.dtype.numpy) for s in ((m, k), (k, n), (m, n), (m, n)))
         packed = pack_gemm_b(b, shape)
         sizes = dict(batch=1, m=m, n=n, k=k, a_stride=k, c_stride=n, a_batch=0, b_batch=0)
-        compare(
-            f"gemm {shape.dtype} {m}x{n}x{k}",
-            2 * m * n * k,
-            peak,
-            kernel.bind(a, packed, c, **sizes),
-            lambda: np.matmul(a, b, out=d),  # noqa: B023
-        )
+        goal = "NumPy 0.85x" if m == n == k else ""
+        ours = kernel.bind(a, packed, c, **sizes)
+        peer = lambda: np.matmul(a, b, out=d)  # noqa: B023, E731
+        rows.append(contest(f"matmul {m}x{n}x{k}", 2 * m * n * k, peak, ours, peer, goal))
+    return rows
 
 
 Layer = tuple[int, int, int, int, int, int]  # input size, channels, out, kernel, stride, how many
@@ -170,28 +160,31 @@ def conv_sizes(size: int, kernel: int, stride: int) -> tuple[int, dict[str, int]
     return out, {f"{name}_{axis}": v for name, v in per_axis.items() for axis in "hw"}
 
 
-def bench_conv(shape: TileShape, peak: Callable[[], float]) -> None:
+def bench_conv(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
     conv = Compiled(conv_source(ConvSpec(shape)))
-    spent = done = 0.0
+    rows = []
+    ours = at_peak = 0.0
     for size, channels, n, kernel, stride, many in resnet50_layers():
         out, sizes = conv_sizes(size, kernel, stride)
         x, y = (aligned(s, shape.dtype.numpy) for s in ((size, size, channels), (out, out, n)))
         packed = pack_conv_weights(aligned((kernel, kernel, channels, n), x.dtype), shape)
         sizes |= dict(batch=1, channels=channels, n=n, groups=1, x_stride=channels, c_stride=n)
         k = kernel * kernel * channels
-        operations = 2 * out * out * n * k
         label = f"conv {size}x{size}x{channels} -> {n} {kernel}x{kernel}/{stride} x{many}"
         run = conv.bind(x, packed, y, **sizes)
         a, b, c = (aligned(s, x.dtype) for s in ((out * out, k), (k, n), (out * out, n)))
         peer = lambda: np.matmul(a, b, out=c)  # noqa: B023, E731
-        of_peak = compare(label, operations, peak, run, peer, rounds=9)
-        done += many * operations
-        spent += many * operations / of_peak
-    print(f"all of ResNet-50's convolutions: {done / spent:.2f} of peak")
+        rows.append(contest(label, 2 * out * out * n * k, peak, run, peer))
+        ours += many * rows[-1].ours
+        at_peak += many * rows[-1].ours * rows[-1].ratios["peak"]
+    of_peak = {"peak": at_peak / ours}
+    rows.append(Row("ResNet-50's convolutions", ours, {"peak": at_peak}, of_peak, "peak 0.6x"))
+    return rows
 
 
-def bench_depthwise(shape: TileShape, peak: Callable[[], float]) -> None:
+def bench_depthwise(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
     depthwise = Compiled(depthwise_source(shape, taps=(3, 3)))
+    rows = []
     for size, channels, kernel, stride in [(112, 32, 3, 1), (56, 128, 3, 2), (14, 512, 3, 1)]:
         out, sizes = conv_sizes(size, kernel, stride)
         x, y = (aligned((s, s, channels), shape.dtype.numpy) for s in (size, out))
@@ -199,19 +192,21 @@ def bench_depthwise(shape: TileShape, peak: Callable[[], float]) -> None:
         sizes |= dict(batch=1, channels=channels)
         label = f"depthwise {size}x{size}x{channels} {kernel}x{kernel}/{stride}"
         operations = 2 * out * out * channels * kernel * kernel
-        compare(label, operations, peak, depthwise.bind(x, w, y, **sizes))
+        rows.append(contest(label, operations, peak, depthwise.bind(x, w, y, **sizes)))
+    return rows
 
 
-def bench_compile(shape: TileShape, peak: Callable[[], float]) -> None:
+def bench_compile(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
     sources = [
         gemm_source(GemmSpec(shape)),
         conv_source(ConvSpec(shape)),
         depthwise_source(shape, taps=(3, 3)),
     ]
     Compiled(sources[0])
-    for source in sources:
-        seconds = min(timed(lambda: Compiled(source)) for _ in range(3))  # noqa: B023
-        print(f"compile {source.name:12} {seconds:.3f} s")
+    return [
+        Row(f"compile {s.name}", min(timed(lambda s=s: Compiled(s)) for _ in range(3)) * 1e3)
+        for s in sources
+    ]
 
 
 BENCHMARKS = {
@@ -222,19 +217,27 @@ BENCHMARKS = {
 }
 
 
+def machine_tile(vector_bits: int | None = None) -> TileShape:
+    """The register tile for f32 on this machine."""
+    target = target_named("native")
+    bits = vector_bits or target.vector_bits
+    registers = target.registers if bits == target.vector_bits else 16
+    return tile_shape(dtypes.f32, bits, registers=registers, fma=target.has_fma)
+
+
+def measure(names: Sequence[str], shape: TileShape) -> list[Row]:
+    """The rows of the named benchmarks."""
+    peak = peak_meter(shape)
+    return [row for name in names for row in BENCHMARKS[name](shape, peak)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], default=[])
     parser.add_argument("--vector-bits", type=int, help="default: the machine's own")
     options = parser.parse_args()
-    target = target_named("native")
-    bits = options.vector_bits or target.vector_bits
-    registers = target.registers if bits == target.vector_bits else 16
-    shape = tile_shape(dtypes.f32, bits, registers=registers, fma=target.has_fma)
-    peak = peak_meter(shape)
-    print(f"tile {shape.rows}x{shape.columns}, peak {max(peak() for _ in range(9)):.1f} GFLOP/s")
-    for name in options.names or BENCHMARKS:
-        BENCHMARKS[name](shape, peak)
+    shape = machine_tile(options.vector_bits)
+    show(f"tile {shape.rows}x{shape.columns}", measure(options.names or [*BENCHMARKS], shape))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
+
+Everything runs on one core and one thread. Names: loops, calls, startup, models, contractions.
+`models` and the model rows of `startup` need `--models DIR`, where a model is a folder with
+`graph.pb`, `saved_model` or `model.meta`, and `ref_case0.npz` with its feeds (`names`, `in_0`...).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+for folder in (ROOT / "benchmarks", ROOT / "runtime", ROOT):
+    sys.path.insert(0, str(folder))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import call_overhead  # noqa: E402
+import contractions  # noqa: E402
+import loop_kernels  # noqa: E402
+import models  # noqa: E402
+import startup  # noqa: E402
+from rounds import Row, show  # noqa: E402
+from tensorflow_peer import TensorFlowPeer, tensorflow_peer  # noqa: E402
+
+
+def main() -> None:
+    options = _options()
+    # The last core: the first ones take most interrupts.
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    peer: TensorFlowPeer | None = None
+    if {"loops", "models"} & set(options.names):
+        peer = tensorflow_peer()
+        if peer is not None:
+            print(f"peers: TensorFlow {peer.version}, one thread")
+    parts: dict[str, Callable[[], list[Row]]] = {
+        "startup": lambda: startup.measure(options.models),
+        "calls": call_overhead.measure,
+        "loops": lambda: loop_kernels.measure(peer, options.rounds),
+        "models": lambda: models.measure(options.models, peer, options.rounds),
+        "contractions": lambda: contractions.measure(
+            ("gemm", "conv", "depthwise"), contractions.machine_tile()
+        ),
+    }
+    found: dict[str, list[Row]] = {}
+    for name in options.names:
+        found[name] = parts[name]()
+        show(name, found[name])
+    if options.json:
+        rows = {name: [row.as_json() for row in rows] for name, rows in found.items()}
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if peer is not None:
+        peer.close()
+
+
+def _options() -> argparse.Namespace:
+    names = ["startup", "calls", "loops", "models", "contractions"]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("names", nargs="*", help=f"which to run, of: {', '.join(names)}")
+    parser.add_argument("--models", type=Path, metavar="DIR", help="folder of model folders")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
+    parser.add_argument("--rounds", type=int, default=21, help="rounds that count (default 21)")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(names)
+    if unknown:
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    options.names = options.names or names
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Runs in TensorFlow's environment: JSON requests in, seconds out. tensorflow_peer.py starts it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(1)
+v1 = tf.compat.v1
+
+
+def chain(x: Any) -> Any:
+    return tf.tanh(2.0 * x + 1.0) * tf.sigmoid(x) + tf.exp(-x * x)
+
+
+def layer_norm(x: Any, gamma: Any, beta: Any) -> Any:
+    mean, variance = tf.nn.moments(x, [1], keepdims=True)
+    return tf.nn.batch_normalization(x, mean, variance, beta, gamma, 1e-6)
+
+
+def _case(name: str) -> tuple[Any, list[np.ndarray]]:
+    rng = np.random.default_rng(0)
+    square = rng.standard_normal((1024, 1024)).astype(np.float32)
+    row = rng.standard_normal(1024).astype(np.float32)
+    flat = rng.standard_normal(4 << 20).astype(np.float32)
+    four = [rng.standard_normal((1, 56, 56, 64)).astype(np.float32) for _ in range(4)]
+    cases: dict[str, tuple[Any, list[np.ndarray]]] = {
+        "chain": (chain, [flat]),
+        "softmax": (tf.nn.softmax, [square]),
+        "layer norm": (layer_norm, [square, row, row]),
+        "transpose": (tf.transpose, [square]),
+        "concat": (lambda *parts: tf.concat(parts, 3), four),
+        "pad": (lambda x: tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), four[:1]),
+        "sum": (lambda x: tf.reduce_sum(x), [flat]),
+    }
+    return cases[name]
+
+
+def prepare(case: str, mode: str) -> Any:
+    """A function without arguments that computes the case once."""
+    if mode == "model":
+        return _model(Path(case))
+    body, arrays = _case(case)
+    function = tf.function(body, jit_compile=mode == "xla")
+    constants = [tf.constant(a) for a in arrays]
+
+    assert tf.config.experimental.get_synchronous_execution()  # a call returns when it is done
+
+    def run() -> None:
+        function(*constants)
+
+    run()
+    return run
+
+
+def _model(folder: Path) -> Any:
+    """A run of a folder with graph.pb, saved_model or model.meta, and ref_case0.npz."""
+    data = np.load(folder / "ref_case0.npz")
+    names = json.loads(str(data["names"]))
+    session = v1.Session(graph=v1.Graph())
+    with session.graph.as_default():
+        if (folder / "graph.pb").exists():
+            definition = v1.GraphDef.FromString((folder / "graph.pb").read_bytes())
+            tf.import_graph_def(definition, name="")
+        elif (folder / "saved_model").exists():
+            v1.saved_model.load(session, ["serve"], str(folder / "saved_model"))
+        else:
+            v1.train.import_meta_graph(str(folder / "model.meta")).restore(
+                session, str(folder / "model")
+            )
+    feeds = {name: data[f"in_{i}"] for i, name in enumerate(names["feeds"])}
+    run = session.make_callable(names["fetches"], list(feeds))
+
+    def call() -> None:
+        run(*feeds.values())
+
+    call()
+    return call
+
+
+def main() -> None:
+    prepared: dict[tuple[str, str], Any] = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = _answer(request, prepared)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+        print(json.dumps(answer), flush=True)
+
+
+def _answer(request: dict[str, Any], prepared: dict[tuple[str, str], Any]) -> dict[str, Any]:
+    if request["do"] == "hello":
+        return {"version": tf.__version__}
+    key = (request["case"], request["mode"])
+    if request["do"] == "prepare":
+        prepared[key] = prepare(*key)
+        return {}
+    start = time.perf_counter()
+    prepared[key]()
+    return {"seconds": time.perf_counter() - start}
+
+
+if __name__ == "__main__":
+    main()
