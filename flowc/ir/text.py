@@ -61,7 +61,7 @@ class _Printer:
         for node in c.nodes:
             if node.op.name != "parameter":
                 lines += self.node(node, indent + "  ")
-        lines.append(f"{indent}  return {', '.join(self.names[v] for v in c.results)}".rstrip())
+        lines.append(f"{indent}  return {', '.join(self.name_of(v) for v in c.results)}".rstrip())
         lines.append(f"{indent}}}")
         return lines
 
@@ -72,22 +72,26 @@ class _Printer:
         targets = ", ".join(self.names[v] for v in node.outputs) or self.node_names.get(node)
         text = f"{targets} = {node.op.name}" if targets else node.op.name
         if node.inputs:
-            text += f"({', '.join(self.names[v] for v in node.inputs)})"
+            text += f"({', '.join(self.name_of(v) for v in node.inputs)})"
         attrs = [f"{name}={self.attr(value, indent)}" for name, value in sorted(node.attrs.items())]
         if attrs:
             text += f" {{{', '.join(attrs)}}}"
         if node.sizes:
             text += f" sizes({', '.join(f'{n} <= {b}' for n, b in node.sizes)})"
         if node.after:
-            text += f" after({', '.join(self.names_of(n) for n in node.after)})"
+            text += f" after({', '.join(self.node_name_of(n) for n in node.after)})"
         if node.outputs:
             text += f" : {', '.join(str(t) for t in node.types)}"
         if node.origin and self.origins:
             text += f"  # {' '.join(node.origin[:3])}"
         return (indent + text).split("\n")
 
-    def names_of(self, node: Node) -> str:
-        return self.names[node.outputs[0]] if node.outputs else self.node_names[node]
+    def name_of(self, value: Value) -> str:
+        """A value's name; a broken Computation, which may lack it, prints too."""
+        return self.names.get(value, "%undefined")
+
+    def node_name_of(self, node: Node) -> str:
+        return self.name_of(node.outputs[0]) if node.outputs else self.node_names[node]
 
     def attr(self, value: Any, indent: str) -> str:
         match value:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from flowc.errors import FlowcError, InternalError
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Node
+from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, symbols_of
 from flowc.ir.op import output_dtypes
+from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
 
 
@@ -33,7 +34,7 @@ class _Replay(Builder):
 
 def verify(c: Computation, where: str) -> None:
     """Checks every invariant; `where` (a pass's name) goes into the message."""
-    seen: set[object] = set()
+    seen: set[Value | Node] = set()
     defined: set[str] = set()
     replay = _Replay()
     for position, node in enumerate(c.nodes):
@@ -50,7 +51,7 @@ def verify(c: Computation, where: str) -> None:
             raise InternalError(f"{where}: a result is not computed: {value!r}")
 
 
-def _fault(node: Node, seen: set[object], defined: set[str], replay: _Replay) -> str | None:
+def _fault(node: Node, seen: set[Value | Node], defined: set[str], replay: _Replay) -> str | None:
     for i, value in enumerate(node.inputs):
         if value not in seen:
             return f"input {i} of {node!r} comes from no earlier node: {value!r}"
@@ -61,15 +62,17 @@ def _fault(node: Node, seen: set[object], defined: set[str], replay: _Replay) ->
         for dim in node.output.dims:
             defined.update(symbols_of(dim))
         return None
+    missing = _missing_attr(node)
+    if missing:
+        return f"{node!r} has no attr {missing}"
+    again = [name for name, _ in node.sizes if name in defined]
+    if again:
+        return f"{node!r} defines the size {again[0]} again"
     if node.op.name == "cluster":
-        body = node.attrs["body"]
-        types = tuple(v.type for v in body.results)
-        if tuple(output_dtypes(node.op, [v.type for v in node.inputs], node.attrs)) != tuple(
-            t.dtype for t in node.types
-        ):
-            return f"{node!r}: Tout is not the dtypes of its outputs"
-        if [p.output.type for p in body.parameters] != [v.type for v in node.inputs]:
-            return f"{node!r}: its body's parameters do not match its inputs"
+        fault = _cluster_fault(node)
+        if fault:
+            return fault
+        types = tuple(v.type for v in node.attrs["body"].results)
         defined.update(name for name, _ in node.sizes)
     else:
         before = len(replay.nodes)
@@ -82,7 +85,7 @@ def _fault(node: Node, seen: set[object], defined: set[str], replay: _Replay) ->
             return f"{node!r} needs sizes that no read_sizes node defines"
         defined.update(name for name, _ in node.sizes)
     if types != node.types:
-        return f"{node!r} has types {node.types}, inferred: {types}"
+        return f"{node!r} has types {_shown(node.types)}, inferred: {_shown(types)}"
     for type_ in types:
         unknown = _undefined(type_.dims, defined)
         if unknown:
@@ -90,11 +93,44 @@ def _fault(node: Node, seen: set[object], defined: set[str], replay: _Replay) ->
     return None
 
 
+def _missing_attr(node: Node) -> str | None:
+    signature = node.op.signature
+    for name, definition in signature.attrs.items():
+        stored = name in node.attrs or name in signature.inferred_attrs
+        if definition.default is REQUIRED and not stored:
+            return name
+    return None
+
+
+def _shown(types: tuple[TensorType, ...]) -> str:
+    return " ".join(map(str, types)) or "none"
+
+
+def _cluster_fault(node: Node) -> str | None:
+    """What is wrong with a cluster's body. Types in it are those of the nodes before fusion: what
+    inference looks up in constants is outside the body."""
+    body = node.attrs["body"]
+    dtypes = output_dtypes(node.op, [v.type for v in node.inputs], node.attrs)
+    if dtypes != tuple(t.dtype for t in node.types):
+        return f"{node!r}: Tout is not the dtypes of its outputs"
+    if [p.output.type for p in body.parameters] != [v.type for v in node.inputs]:
+        return f"{node!r}: its body's parameters do not match its inputs"
+    seen: set[Value] = set()
+    for inner in body.nodes:
+        for i, value in enumerate(inner.inputs):
+            if value not in seen:
+                return f"{node!r}: input {i} of {inner!r} in its body comes from no earlier node"
+        seen.update(inner.outputs)
+    if any(v not in seen for v in (*body.results, *(p.output for p in body.parameters))):
+        return f"{node!r}: a result or parameter of its body is not among the body's nodes"
+    return None
+
+
 def _undefined(dims: tuple[Dim, ...], defined: set[str]) -> str | None:
     for dim in dims:
         for name in symbols_of(dim):
             if name not in defined:
-                return name
+            return name
     return None
 
 
