@@ -1,0 +1,26 @@
+"""What holds for every test: the disk cache is one of this run's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache of the processes of this test run, which share it; nobody else's is touched."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    folder = folder / "flowc-cache"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    before = os.environ.get("FLOWC_CACHE_DIR")
+    os.environ["FLOWC_CACHE_DIR"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["FLOWC_CACHE_DIR"]
+    else:
+        os.environ["FLOWC_CACHE_DIR"] = before
