@@ -130,7 +130,7 @@ def _undefined(dims: tuple[Dim, ...], defined: set[str]) -> str | None:
     for dim in dims:
         for name in symbols_of(dim):
             if name not in defined:
-            return name
+                return name
     return None
 
 
