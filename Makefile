@@ -14,7 +14,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 .PHONY: help demo test lint format oracle bench clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(INSTALLED) ## compile a trained model to a library, run it from Python and from C
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/digits/demo.sh $(DEMO_OUT)
@@ -32,11 +32,12 @@ format: $(DEV_INSTALLED) ## let ruff format the code
 	$(BIN)/ruff format .
 
 oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare with it live
-	$(ORACLE_VENV)/bin/python tests/oracle/record_ops.py
-	$(ORACLE_VENV)/bin/python -m pytest -m oracle -n 0
+	for script in tests/oracle/make_*.py tests/oracle/record_*.py; do \
+	  PYTHONPATH=.:tests $(ORACLE_VENV)/bin/python $$script || exit 1; done
+	$(ORACLE_VENV)/bin/python -m pytest -m oracle
 
-bench: $(DEV_INSTALLED) ## how fast the compiled code is
-	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow after `make oracle`)
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean: ## remove the environments and what the demo made
 	rm -rf $(VENV) $(ORACLE_VENV) $(DEMO_OUT)
