@@ -1,7 +1,8 @@
 """A compiled program that Python can call.
 
 In: a CompiledProgram. Out: NumPy arrays for NumPy arrays, one native call a run. Reentrant: every
-run has its own arena and tables.
+run has its own arena and tables. What the shapes of the inputs decide is found once for each tuple
+of shapes.
 """
 
 from __future__ import annotations
@@ -9,19 +10,49 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes, errors
-from flowc.codegen.jit import load_objects
 from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.jit import load_objects
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.dims import Dim, Expr, Symbol, evaluate, parse_dim
+from flowc_runtime.addresses import data_address
 
 STATUS_WORDS = 8
+LAYOUTS = 256  # tuples of input shapes that are remembered
 _free = ctypes.CDLL(None).free
 _free.argtypes = [ctypes.c_void_p]
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What the shapes of the inputs decide: the sizes in them, and the shape and dtype of each
+    output's buffer, None for one that the run allocates."""
+
+    sizes: tuple[int, ...]
+    outputs: tuple[tuple[Shape, np.dtype[Any]] | None, ...]
+
+
+class _Tables:
+    """The tables of one run in one block of words: pointers of inputs and outputs, sizes, status.
+    `addresses`: where each starts. `outputs` and `sizes` are the positions of their first words."""
+
+    __slots__ = ("addresses", "outputs", "sizes", "status", "words")
+
+    def __init__(self, inputs: int, outputs: int, sizes: int) -> None:
+        self.outputs = inputs
+        self.sizes = inputs + outputs
+        self.status = self.sizes + sizes
+        self.words = (ctypes.c_int64 * (self.status + STATUS_WORDS))()
+        base = ctypes.addressof(self.words)
+        starts = (0, self.outputs, self.sizes, self.status)
+        self.addresses = tuple(base + 8 * start for start in starts)
 
 
 class Executable:
@@ -39,66 +70,73 @@ class Executable:
         self.outputs = [_Slot(x) for x in self.metadata["outputs"]]
         self._binders = _binders(self.inputs, self.metadata["sizes"])
         self._late = len(self.metadata["sizes"]) > self.metadata["input_sizes"]
-        self._static = not self.metadata["sizes"]
-        self._pointers_in = ctypes.c_void_p * max(1, len(self.inputs))
-        self._pointers_out = ctypes.c_void_p * max(1, len(self.outputs))
-        self._sizes = ctypes.c_int64 * max(1, len(self.metadata["sizes"]))
-        self._status = ctypes.c_int64 * STATUS_WORDS
         self._weights_address = self.weights.ctypes.data
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
-        self._static_shapes = [o.static for o in self.outputs]
+        self._native: Callable[..., int] = self.code.run  # type: ignore[assignment]
+        self._layouts: dict[tuple[Shape, ...], _Layout] = {}
+        self._spare: list[_Tables] = []
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Runs once. Raises `InvalidArgumentError` with the node for faults found by the run."""
+        layout = self._layouts.get(tuple([a.shape for a in arrays]))
+        if layout is None:
+            layout = self._layout_for(arrays)
         arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
-        sizes = self._sizes()
-        for bind in self._binders:
-            bind(arrays, sizes)
-        if self._static:
-            outputs: list[Any] = [
-                np.empty(o.static, o.dtype.numpy)
-                for o in self.outputs  # type: ignore[arg-type]
-            ]
-        else:
-            outputs = self._allocate(sizes)
-        status = self._status()
-        pointers = self._pointers_out(*[None if o is None else _address(o) for o in outputs])
-        code = self.code.run(  # type: ignore[operator]
-            self._pointers_in(*[_address(a) for a in arrays]),
-            pointers,
-            sizes,
-            self._weights_address,
-            self.threads,
-            status,
+        outputs: list[Any] = [None if o is None else np.empty(*o) for o in layout.outputs]
+        try:
+            tables = self._spare.pop()
+        except IndexError:
+            tables = _Tables(len(self.inputs), len(self.outputs), len(self.metadata["sizes"]))
+        words, at = tables.words, 0
+        for array in (*arrays, *outputs):
+            words[at] = 0 if array is None else data_address(array)
+            at += 1
+        for size in layout.sizes:
+            words[at] = size
+            at += 1
+        inputs_at, outputs_at, sizes_at, status_at = tables.addresses
+        code = self._native(
+            inputs_at, outputs_at, sizes_at, self._weights_address, self.threads, status_at
         )
         if code:
-            raise self._error(code, status)
+            raise self._error(code, words[tables.status : tables.status + 5])
         if self._late:
-            outputs = self._trimmed(outputs, pointers, sizes)
+            outputs = self._trimmed(outputs, tables)
+        self._spare.append(tables)
         return outputs
 
-    def _allocate(self, sizes: Any) -> list[np.ndarray | None]:
-        """Arrays of the outputs' upper bounds; None where there is none."""
+    def _layout_for(self, arrays: Sequence[np.ndarray]) -> _Layout:
+        """Checks the shapes and finds what they decide."""
+        sizes = (ctypes.c_int64 * max(1, len(self.metadata["sizes"])))()
+        for bind in self._binders:
+            bind(arrays, sizes)
         dims = self._dims()
         self.code.output_bounds(sizes, dims)  # type: ignore[operator]
-        found: list[np.ndarray | None] = []
-        at = 0
+        outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
+        for slot, shape in zip(self.outputs, self._shapes(dims)):
+            outputs.append(None if -1 in shape else (shape, slot.dtype.numpy))
+        layout = _Layout(tuple(sizes[: self.metadata["input_sizes"]]), tuple(outputs))
+        if len(self._layouts) >= LAYOUTS:
+            self._layouts.clear()
+        self._layouts[tuple([a.shape for a in arrays])] = layout
+        return layout
+
+    def _shapes(self, dims: Any) -> list[Shape]:
+        """The outputs' shapes from the table of all their dims."""
+        found, at = [], 0
         for slot in self.outputs:
-            shape = tuple(dims[at : at + len(slot.dims)])
+            found.append(tuple(dims[at : at + len(slot.dims)]))
             at += len(slot.dims)
-            found.append(None if -1 in shape else np.empty(shape, slot.dtype.numpy))
         return found
 
-    def _trimmed(self, outputs: list[Any], pointers: Any, sizes: Any) -> list[np.ndarray]:
+    def _trimmed(self, outputs: list[Any], tables: _Tables) -> list[np.ndarray]:
         """Outputs cut to the sizes that the run found."""
         dims = self._dims()
-        self.code.output_dims(sizes, dims)  # type: ignore[operator]
-        at = 0
-        for i, slot in enumerate(self.outputs):
-            shape = tuple(dims[at : at + len(slot.dims)])
-            at += len(slot.dims)
+        self.code.output_dims(tables.addresses[2], dims)  # type: ignore[operator]
+        for i, (slot, shape) in enumerate(zip(self.outputs, self._shapes(dims))):
             if outputs[i] is None:
-                outputs[i] = _owned(pointers[i], shape, slot.dtype.numpy)
+                pointer = tables.words[tables.outputs + i]
+                outputs[i] = _owned(pointer, shape, slot.dtype.numpy)
             elif outputs[i].shape != shape:
                 count = int(np.prod(shape))
                 outputs[i] = outputs[i].reshape(-1)[:count].reshape(shape).copy()
@@ -128,10 +166,6 @@ class _Slot:
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.dims))}]"
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
