@@ -14,7 +14,7 @@ _SUMS = Closeness(16, of_largest=True, half=16)
 # Products of complex numbers, one after another.
 _PRODUCTS = Closeness(16, half=2)
 # Computed in f32 and rounded once by one side, step by step by the other.
-_ROUNDED_ONCE = Closeness(4, half=4)
+_ROUNDED_ONCE = Closeness(4, of_largest=True, half=4)
 
 _CONTRACTIONS = """
     mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad

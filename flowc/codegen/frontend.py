@@ -8,6 +8,7 @@ generator never run, so that any target can be compiled from it.
 from __future__ import annotations
 
 import contextlib
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -19,6 +20,7 @@ from llvmlite import ir
 from numba.core import compiler, types
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.cpu import CPUContext
+from numba.core.imputils import Registry
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
@@ -227,10 +229,28 @@ class _KernelTyping(Context):
         return
 
 
+_LOWERINGS = Registry("kernels")
+
+
+def _complex_product(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+    """By parts: Numba's own is Python that needs the typing of NumPy's and Python's functions."""
+    a, b, c, d = (builder.extract_value(z, part) for z in args for part in (0, 1))
+    real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
+    imag = builder.fadd(builder.fmul(a, d), builder.fmul(b, c))
+    return builder.insert_value(builder.insert_value(args[0], real, 0), imag, 1)
+
+
+for _kind in (types.complex64, types.complex128):
+    for _operator in (operator.mul, operator.imul):
+        _LOWERINGS.lower(_operator, _kind, _kind)(_complex_product)
+
+
 @cache
 def _contexts() -> tuple[Context, CPUContext]:
     typing_context = _KernelTyping()
-    return typing_context, CPUContext(typing_context, "cpu")
+    context = CPUContext(typing_context, "cpu")
+    context.install_registry(_LOWERINGS)
+    return typing_context, context
 
 
 def kernel_text(kernel: Kernel) -> str:

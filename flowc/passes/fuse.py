@@ -210,7 +210,9 @@ class _Grouping:
         for node in nodes:
             if node.after or any(any(self._reached_through_floating(node, k)) for k in both):
                 return False
-        outside = [v.node for n in nodes for v in n.inputs if self.cluster_of.get(v.node) not in both]
+        outside = [
+            v.node for n in nodes for v in n.inputs if self.cluster_of.get(v.node) not in both
+        ]
         return not any(self._depends(outside, k) for k in both)
 
     def _fits_after(self, node: Node, cluster: _Cluster) -> bool:
@@ -444,6 +446,8 @@ class _Assembly:
         outputs = [v for n in cluster.nodes for v in n.outputs if self._leaves(v, inside)]
         if cluster.kind == "native":
             outputs = [v for n in cluster.nodes for v in n.outputs]
+        elif cluster.kind != "loop":
+            outputs = _raw_first(cluster.nodes[0].output, outputs)
         origin = tuple(dict.fromkeys(name for n in members for name in n.origin))
         after = tuple(dict.fromkeys(self.nodes[a] for n in cluster.nodes for a in n.after))
         attrs = {
@@ -496,3 +500,10 @@ class _Assembly:
                 continue
             return True
         return False
+
+
+def _raw_first(raw: Value, outputs: list[Value]) -> list[Value]:
+    """A contraction's results, the first of which lends its memory to the raw result until that is
+    replaced element by element: one of the same dtype, else the raw result itself."""
+    first = next((v for v in outputs if v.type.dtype is raw.type.dtype), raw)
+    return [first, *(v for v in outputs if v is not first)]
