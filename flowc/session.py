@@ -117,6 +117,8 @@ class Session:
         threads: int | None = None,
         options: Options | None = None,
     ) -> None:
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if target:
             raise NotFoundError(
                 f"No session factory registered for the given session options: {{target: "
@@ -124,7 +126,8 @@ class Session:
                 hint="leave out the target",
             )
         self._graph = graph if graph is not None else get_default_graph()
-        self._threads = threads
+        wanted = getattr(config, "intra_op_parallelism_threads", 0)
+        self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
         self._programs: dict[Any, _Program] = {}
         self._compiling = threading.Lock()
@@ -174,6 +177,10 @@ class Session:
         """Checks everything, compiles if need be, and remembers the program for `run`."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph.version:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
         wanted = _Fetches(self._graph, fetches)
         fed = self._feeds(feeds)
         program = self._program(wanted, fed)

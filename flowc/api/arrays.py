@@ -174,9 +174,9 @@ def concat(
     if not isinstance(values, list | tuple):
         values = [values]
     if len(values) == 1:
-        with name_scope(name, None) as scope:
+        with name_scope(name, None):
             as_tensor(axis, dtypes.i32, "concat_dim").shape.assert_has_rank(0)
-            return identity(values[0], name=scope)
+            return identity(values[0], name=name)
     return output("ConcatV2", list(values), axis, name=name)
 
 
@@ -226,12 +226,13 @@ def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any
     """Elements in reverse order along the axes of a list of ints, or (2016) along each dimension
     whose bool is true."""
     axis = one_of(axis, "axis", dims, "dims")
-    axes = as_tensor(axis, name="axis") if not isinstance(axis, Tensor) else axis
     value = as_tensor(tensor, name="tensor")
     _check_reversed(value)
-    if axes.dtype is dtypes.bool_:
-        return output("Reverse", value, axes, name=name)
-    return output("ReverseV2", value, axes, name=name)
+    if isinstance(axis, Tensor):
+        by_bool = axis.dtype is dtypes.bool_
+    else:
+        by_bool = np.asarray(axis).dtype == np.bool_
+    return output("Reverse" if by_bool else "ReverseV2", value, axis, name=name)
 
 
 def _check_reversed(tensor: Tensor) -> None:
@@ -480,7 +481,12 @@ def ones_like(
     with name_scope(name, "ones_like", [tensor]) as scope:
         value = as_tensor(tensor, name="tensor")
         wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
-        found = ones(shape(value), wanted, name=scope)
+        if value.shape.is_fully_defined():
+            with name_scope(None, "Shape"):
+                sizes = as_tensor(value.shape)
+        else:
+            sizes = shape(value)
+        found = ones(sizes, wanted, name=scope)
         found.set_shape(value.shape)
         return found
 

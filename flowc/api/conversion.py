@@ -54,6 +54,8 @@ def as_tensor(
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor (it has no value)")
     if isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in _leaves(value)):
         return _packed(value, dtype, name or "packed")
+    if isinstance(value, TensorShape):
+        name = name or "shape_as_tensor"
     if dtype is None and preferred is not None:
         try:
             return constant_tensor(constant_array(value, preferred), name or "Const")

@@ -151,6 +151,8 @@ class _Inputs:
 
     def _take_one(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
         dtype, hint = self._wanted(arg, hints)
+        if dtype is None and hint is None and isinstance(value, list | tuple) and not value:
+            hint = self._default(arg)  # an empty list says nothing of its dtype
         tensor = self._converted(value, dtype, hint, arg.name)
         if dtype is not None and tensor.dtype is not dtype:
             raise TypeError(self._mismatch(arg, tensor, dtype))
@@ -163,10 +165,11 @@ class _Inputs:
             return arg.dtype, None
         if arg.type_attr in self.attrs:
             return self.attrs[arg.type_attr], None
-        if arg.type_attr in hints:
-            return None, hints[arg.type_attr]
-        default = self.record.signature.attrs[arg.type_attr].default
-        return None, None if default is REQUIRED else default
+        return None, hints.get(arg.type_attr)
+
+    def _default(self, arg: Arg) -> DType | None:
+        default = self.record.signature.attrs[arg.type_attr or ""].default
+        return None if default is REQUIRED else default
 
     def _converted(self, value: Any, dtype: DType | None, hint: DType | None, name: str) -> Tensor:
         if isinstance(value, Tensor) and value.graph is get_default_graph():

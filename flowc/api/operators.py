@@ -72,7 +72,8 @@ def _logic(kind: str, swapped: bool) -> Callable[..., Any]:
             if self.dtype is None or self.dtype.kind != "bool":
                 return output(bitwise, left, right, name=kind)
             if kind == "xor":
-                return logical_xor(left, right, name="xor")
+                with self.graph.name_scope("xor") as scope:
+                    return logical_xor(left, right, name=scope)
             return output(logical, left, right, name=kind)
 
     return operator

@@ -28,6 +28,7 @@ from flowc.ir.types import TensorType
 Sizes = tuple[int | None, ...] | None
 
 CHAIN_LIMIT = 64  # operations of shape arithmetic that are followed for one shape
+_DECLARED = frozenset({"PlaceholderWithDefault"})  # what is fed may differ from the input's shape
 RANKS = range(6)  # tried for inputs of unknown rank: what all that fit agree on holds
 
 
@@ -135,6 +136,8 @@ def infer_shapes(
     if any(t.dtype is None for t in inputs):
         return None
     plain = node_attrs(record, attrs, {})
+    if record.tf_name in _DECLARED:
+        return _stated(plain)
     unranked = list(dict.fromkeys(t for t in inputs if _unranked(t)))
     if not unranked:
         return _inferred(record, inputs, plain, {})
@@ -175,12 +178,21 @@ def _inferred(
     builder = _Shapes(ranks)
     try:
         values = [builder.value(t) for t in inputs]
-        full = {n: a.default for n, a in record.signature.attrs.items()} | dict(attrs)
-        full = {n: v for n, v in full.items() if v is not REQUIRED}
-        types, _ = builder.infer(record, values, full, ())
+        types, _ = builder.infer(record, values, _with_defaults(record, attrs), ())
     except NeedsContent:
         return _declared(record, attrs, len(inputs))
     return tuple(() if t.dtype is resource else _sizes(t) for t in types)
+
+
+def _with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attrs with the defaults of those left out, save what follows from the inputs."""
+    signature = record.signature
+    found = {
+        n: a.default
+        for n, a in signature.attrs.items()
+        if a.default is not REQUIRED and n not in signature.inferred_attrs
+    }
+    return found | dict(attrs)
 
 
 def _sizes(found: TensorType) -> tuple[int | None, ...]:
@@ -190,10 +202,12 @@ def _sizes(found: TensorType) -> tuple[int | None, ...]:
 def _declared(record: Op, attrs: Mapping[str, Any], count: int) -> tuple[Sizes, ...] | None:
     """The shape that an attr states (a placeholder's), where the elements of an input would be
     needed to know more."""
-    if not count and "shape" in record.signature.attrs and "shape" in attrs:
-        shape = attrs["shape"]
-        return (None if shape is None else tuple(shape),)
-    return None
+    return _stated(attrs) if not count and "shape" in attrs else None
+
+
+def _stated(attrs: Mapping[str, Any]) -> tuple[Sizes, ...]:
+    shape = attrs["shape"]
+    return (None if shape is None else tuple(shape),)
 
 
 # -- shapes of operations that were imported

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.conversion import as_tensor
+from flowc.api.conversion import as_tensor, constant_array, constant_tensor
 from flowc.api.raw_ops import output
 from flowc.api.scopes import name_scope
 from flowc.dtypes import DType
@@ -91,8 +91,7 @@ def _add_entry(spec: _Spec, entry: Any) -> None:
     if isinstance(entry, slice):
         bounds = [_number(v) for v in (entry.start, entry.stop, entry.step)]
         masks = [m for m, v in zip(("begin_mask", "end_mask"), bounds) if v is None]
-        begin, end = (0 if v is None else v for v in bounds[:2])
-        spec.add(begin, end, 1 if bounds[2] is None else bounds[2], *masks)
+        spec.add(*_completed(bounds), *masks)
     elif entry is Ellipsis:
         if spec.masks["ellipsis_mask"]:
             raise ValueError("Multiple ellipses in slice spec not allowed")
@@ -102,6 +101,19 @@ def _add_entry(spec: _Spec, entry: Any) -> None:
     else:
         index = _number(entry)
         spec.add(index, index + 1, 1, "shrink_axis_mask")
+
+
+def _completed(bounds: list[Any]) -> list[Any]:
+    """Begin, end and stride with what was left out; beside tensors, as constants of their dtype."""
+    tensors = [v.dtype for v in bounds if isinstance(v, Tensor)]
+    plain = [d if v is None else v for v, d in zip(bounds, (0, 0, 1))]
+    if not tensors:
+        return plain
+    dtype = dtypes.i64 if dtypes.i64 in tensors else tensors[0]
+    return [
+        constant_tensor(constant_array(p, dtype), "Const") if v is None else p
+        for v, p in zip(bounds, plain)
+    ]
 
 
 def _number(value: Any) -> Any:

@@ -44,7 +44,10 @@ def _fill_node(node: NodeDef, op: Operation, add_shapes: bool) -> None:
     node.op = op.type
     node.device = op.device
     node.input.extend(tensor_name(t) for t in op.inputs)
-    node.input.extend(f"^{c.name}" for c in op.control_inputs)
+    controls = [c.name for c in op.control_inputs]
+    if op.encoded is None:  # TensorFlow writes them in this order; a file's own order is kept
+        controls.sort()
+    node.input.extend(f"^{name}" for name in controls)
     fill_attrs(node.attr, op.attrs, f"node {op.name!r}", signature_of(op.type))
     if add_shapes and op.outputs:
         shapes: list[Any] = [t.shape for t in op.outputs]

@@ -1,0 +1,102 @@
+"""Runs one snippet of `api_snippets.py`, in TensorFlow or flowc alike, and says what it did."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from api_snippets import Snippet
+
+
+# What TensorFlow 2 notes on nodes for itself, and TensorFlow 1 does not.
+NOTES = ("_output_shapes", "_has_manual_control_dependencies")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`values`: one entry a fetch, (dtype, nested list), None for operations. `error`: the classes
+    that an `except` could name, and the message. `graph`: what was built."""
+
+    values: list[Any]
+    error: list[Any] | None
+    graph: Any
+
+
+def run_snippet(tf: Any, snippet: Snippet) -> dict[str, Any]:
+    """The program's variables. It runs in the default graph."""
+    program: dict[str, Any] = {"tf": tf, "np": np}
+    exec(compile(snippet.code, snippet.name, "exec"), program)
+    return program
+
+
+def outcome(tf: Any, snippet: Snippet) -> Outcome:
+    with tf.Graph().as_default() as graph:
+        try:
+            program = run_snippet(tf, snippet)
+            if "out" not in program:
+                return Outcome([], None, graph)
+            with tf.Session() as session:
+                result = session.run(program["out"], program.get("feed"))
+        except Exception as error:
+            names = [c.__name__ for c in type(error).__mro__ if c is not object]
+            return Outcome([], [names, str(error)], graph)
+    return Outcome([plain(v) for v in flat_fetches(result)], None, graph)
+
+
+def flat_fetches(item: Any) -> list[Any]:
+    if isinstance(item, Mapping):
+        return [v for x in item.values() for v in flat_fetches(x)]
+    if isinstance(item, list | tuple):
+        return [v for x in item for v in flat_fetches(x)]
+    return [item]
+
+
+def plain(value: Any) -> Any:
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        return [str(array.dtype), [array.real.tolist(), array.imag.tolist()]]
+    return [str(array.dtype), array.tolist()]
+
+
+def nodes_of(graph_def: Any) -> list[Any]:
+    """Name, op, inputs, device and attrs of each node, in a form that two protobufs share."""
+    found = []
+    for node in graph_def.node:
+        attrs = {k: _attr(v) for k, v in sorted(node.attr.items()) if k not in NOTES}
+        found.append([node.name, node.op, list(node.input), node.device, attrs])
+    return found
+
+
+def _attr(value: Any) -> str:
+    kind = value.WhichOneof("value")
+    if kind == "tensor":
+        shape = [d.size for d in value.tensor.tensor_shape.dim]
+        return f"tensor {value.tensor.dtype} {shape} {_elements(value.tensor)}"
+    return " ".join(str(value).split())
+
+
+def _elements(tensor: Any) -> str:
+    """The elements of a TensorProto: packed, listed, or one that stands for many."""
+    kinds = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 10: "?"}
+    shape = tuple(d.size for d in tensor.tensor_shape.dim)
+    if tensor.dtype not in kinds:
+        return str(list(tensor.string_val)) if tensor.dtype == 7 else repr(tensor.tensor_content)
+    dtype = np.dtype(kinds[tensor.dtype])
+    if tensor.tensor_content:
+        return str(np.frombuffer(tensor.tensor_content, dtype).reshape(shape).tolist())
+    names = {1: "float_val", 2: "double_val", 3: "int_val", 9: "int64_val", 10: "bool_val"}
+    listed = np.array(list(getattr(tensor, names[tensor.dtype])), dtype)
+    count = int(np.prod(shape))
+    if listed.size < count:
+        last = listed[-1:] if listed.size else np.zeros(1, dtype)
+        listed = np.concatenate([listed, np.repeat(last, count - listed.size)])
+    return str(listed.reshape(shape).tolist())
+
+
+def digest(graph_def: Any) -> str:
+    return hashlib.sha256(repr(nodes_of(graph_def)).encode()).hexdigest()

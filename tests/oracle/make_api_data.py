@@ -1,0 +1,71 @@
+"""Runs the programs of `tests/api_snippets.py` in TensorFlow and records what they do.
+
+In: TensorFlow and flowc in one process. Out: `tests/recorded/api.json`: values or errors, the nodes of
+TensorFlow's graph, and a digest of the GraphDef that flowc exports for the same program, written only
+if TensorFlow loads that GraphDef and computes the same values from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS.parent / "runtime")]
+
+import flowc
+from api_program import Outcome, digest, flat_fetches, nodes_of, outcome, plain, run_snippet
+from api_snippets import SNIPPETS
+
+
+def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name: str) -> str:
+    """TensorFlow runs flowc's GraphDef; the digest of it."""
+    exported = graph.as_graph_def().SerializeToString()
+    message = tf.GraphDef.FromString(exported)
+    with tf.Graph().as_default() as imported, tf.Session() as session:
+        tf.import_graph_def(message, name="")
+        fetches = [f if isinstance(f, str) else f.name for f in flat_fetches(program["out"])]
+        feed = {k if isinstance(k, str) else k.name: v for k, v in program.get("feed", {}).items()}
+        elements = [imported.as_graph_element(f) for f in fetches]
+        values = [plain(v) for v in session.run(elements, feed)]
+    for found, wanted in zip(values, expected, strict=True):
+        same = found == wanted or (
+            found is not None
+            and wanted is not None
+            and found[0] == wanted[0]
+            and np.allclose(found[1], wanted[1], rtol=1e-5, atol=1e-6, equal_nan=True)
+        )
+        if not same:
+            raise SystemExit(f"{name}: flowc's graph gives {found}, TensorFlow's {wanted}")
+    return digest(graph.as_graph_def())
+
+
+def main() -> None:
+    tf.disable_eager_execution()
+    tf.disable_resource_variables()
+    recorded: dict[str, Any] = {}
+    for snippet in SNIPPETS:
+        found: Outcome = outcome(tf, snippet)
+        entry: dict[str, Any] = {"error": found.error, "values": found.values}
+        if snippet.alike:
+            entry["nodes"] = nodes_of(found.graph.as_graph_def())
+        if found.error is None:
+            with flowc.Graph().as_default() as graph:
+                try:
+                    program = run_snippet(flowc, snippet)
+                    entry["exported"] = check_export(program, graph, found.values, snippet.name)
+                except Exception as error:
+                    print("FAILED", snippet.name, type(error).__name__, str(error)[:600])
+        recorded[snippet.name] = entry
+    (TESTS / "recorded" / "api.json").write_text(json.dumps(recorded, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
