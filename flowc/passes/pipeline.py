@@ -1,7 +1,7 @@
 """The ordered list of passes, a reason each, and how they are run.
 
-In: a Computation as extracted. Out: one made of clusters. The verifier runs round every pass; a pass
-that fails leaves the text that it was given in the error.
+In: a Computation as extracted. Out: one made of clusters. The verifier runs round every pass; a
+pass that fails leaves the text that it was given in the error.
 """
 
 from __future__ import annotations

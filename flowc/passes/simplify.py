@@ -1,13 +1,15 @@
 """Rewrites that make a Computation smaller without changing what it computes.
 
 In: any Computation. Out: one with fewer or cheaper nodes. Rules are driven by traits and lowerings
-where they can be; those about one op name it. Rules about floats hold for NaN, infinities and signed
-zeros; only folding a factor into weights rounds differently, as TensorFlow's own graph rewrites do.
+where they can be; those about one op name it. Rules about floats hold for NaN, infinities and
+signed zeros; only folding a factor into weights rounds differently, as TensorFlow's own graph
+rewrites do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, MatMul, View
 from flowc.ir.options import Options
-from flowc.ir.rewrite import rewrite_nodes
+from flowc.ir.rewrite import prune_nodes, rewrite_nodes
 
 Rule = Callable[[Builder, Node], Value | None]
 ROUND_LIMIT = 64
@@ -25,27 +27,35 @@ WEIGHT_LIMIT = 1 << 30  # bytes of weights that a factor may be folded into
 
 
 def simplify(c: Computation, options: Options) -> Computation:
-    """Sweeps all rules until none fires."""
+    return apply_rules(c, RULES)
+
+
+def apply_rules(
+    c: Computation, rules: Sequence[Rule], fired: Counter[str] | None = None
+) -> Computation:
+    """Sweeps the rules until none fires. `fired` counts by the rules' names how often each did.
+
+    What a sweep leaves without a reader is dropped before the next: rules ask how often values are
+    read.
+    """
+
+    def apply(b: Builder, node: Node) -> Value | None:
+        if len(node.outputs) != 1 or node.after:
+            return None
+        for rule in rules:
+            found = rule(b, node)
+            if found is not None and found is not node.output:
+                if fired is not None:
+                    fired[rule.__name__] += 1
+                return found
+        return None
+
     for _ in range(ROUND_LIMIT):
-        changed = rewrite_nodes(c, _apply)
+        changed = rewrite_nodes(c, apply)
         if changed is c:
             return c
-        c = changed
+        c = prune_nodes(changed)
     raise InternalError(f"rules still fire after {ROUND_LIMIT} sweeps")
-
-
-def _apply(b: Builder, node: Node) -> Value | None:
-    if len(node.outputs) != 1 or node.after:
-        return None
-    for rule in RULES:
-        found = rule(b, node)
-        if found is not None and found is not node.output:
-            fired[rule.__name__] = fired.get(rule.__name__, 0) + 1
-            return found
-    return None
-
-
-fired: dict[str, int] = {}  # how often each rule fired in this process, for tests
 
 
 # -- rules by trait and lowering
@@ -138,10 +148,14 @@ def fold_factor_into_weights(b: Builder, node: Node) -> Value | None:
             continue
         inner = product.node
         lowering = inner.lowering
-        column = isinstance(lowering, MatMul) and lowering.transpose_b
-        scaled = weights * (channels[:, None] if column else channels)
-        new = b.const(scaled.astype(weights.dtype), product.type.dtype)
-        return b.emit(inner.op, (inner.inputs[0], new), inner.attrs, origin=_both(inner, node)).output
+        if isinstance(lowering, MatMul) and lowering.transpose_b:
+            channels = channels[:, None]
+        with np.errstate(all="ignore"):
+            scaled = (weights * channels).astype(weights.dtype)
+        if np.isfinite(scaled).all() != np.isfinite(weights).all():
+            continue  # a product of weights that overflows, where that of the sum need not
+        inputs = (inner.inputs[0], b.const(scaled, product.type.dtype))
+        return b.emit(inner.op, inputs, inner.attrs, origin=_both(inner, node)).output
     return None
 
 
@@ -165,7 +179,6 @@ def distribute_factor(b: Builder, node: Node) -> Value | None:
         channels = _per_channel(factor, product)
         assert channels is not None
         scaled = b.mul(product, factor)
-        b.use_counts[product] = 1
         return b.add(scaled, b.const((moved * channels).astype(moved.dtype), product.type.dtype))
     return None
 
@@ -240,9 +253,7 @@ def drop_whole_slice(b: Builder, node: Node) -> Value | None:
 def fold_pad_into_convolution(b: Builder, node: Node) -> Value | None:
     """conv(pad(x)) -> conv(x), when zeros are put round the spatial axes"""
     lowering = node.lowering
-    if node.op.name not in ("conv2d", "conv3d") or not isinstance(lowering, Convolution):
-        return None
-    if node.attrs["data_format"] not in ("NHWC", "NDHWC"):
+    if node.op.name != "conv2d" or not isinstance(lowering, Convolution):
         return None
     pad = node.inputs[0].node
     if pad.op.name != "pad" or b.use_counts.get(pad.output, 0) != 1:
@@ -260,8 +271,6 @@ def fold_pad_into_convolution(b: Builder, node: Node) -> Value | None:
         "padding": "EXPLICIT",
         "explicit_paddings": tuple(p for pair in total for p in pair),
     }
-    if node.op.name == "conv3d":
-        return None
     inputs = (pad.inputs[0], node.inputs[1])
     return b.emit(node.op, inputs, attrs, origin=_both(pad, node)).output
 

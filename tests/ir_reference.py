@@ -1,0 +1,88 @@
+"""What a Computation computes, by the NumPy references of its ops: nothing of it is compiled.
+
+In: a Computation and arrays for its parameters. Out: arrays of its results. Bodies of clusters are
+evaluated the same way, so that a Computation means the same before and after every pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Expr, Symbol, evaluate
+from flowc.ir.op import call_reference
+from flowc.ir.types import TensorType
+
+
+def reference_results(c: Computation, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The results for the arrays of the parameters."""
+    known: dict[Value, np.ndarray] = {}
+    sizes: dict[str, int] = {}
+    for parameter, array in zip(c.parameters, arrays, strict=True):
+        known[parameter.output] = np.asarray(array)
+        bind_sizes(parameter.output.type, array.shape, sizes)
+    for node in c.nodes:
+        if node.op.name != "parameter":
+            with np.errstate(all="ignore"):
+                found = node_results(node, [known[v] for v in node.inputs], sizes)
+            for value, array in zip(node.outputs, found, strict=True):
+                shown = np.asarray(array)
+                bind_sizes(value.type, shown.shape, sizes)
+                assert shown.shape == tuple(evaluate(d, sizes) for d in value.dims), node
+                assert shown.dtype == value.type.dtype.numpy, node
+                known[value] = shown
+    return [known[v] for v in c.results]
+
+
+def node_results(
+    node: Node, arrays: list[np.ndarray], sizes: dict[str, int]
+) -> Sequence[np.ndarray]:
+    match node.op.name:
+        case "cluster":
+            return reference_results(node.attrs["body"], arrays)
+        case "sizes":
+            dims = [evaluate(d, sizes) for d in node.attrs["dims"]]
+            return [np.array(dims, node.output.type.dtype.numpy)]
+        case "read_sizes":
+            sizes.update((n, int(x)) for (n, _), x in zip(node.sizes, arrays[0].reshape(-1)))
+            return []
+    assert node.op.reference is not None, f"{node.op.name} has no reference"
+    dtypes = [v.type.dtype for v in node.inputs]
+    return call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)
+
+
+def bind_sizes(type_: TensorType, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+    """Learns sizes that stand alone in a type."""
+    for dim, number in zip(type_.dims, shape, strict=True):
+        if isinstance(dim, Expr) and len(dim.terms) == 1 and dim.terms[0][1] == 1:
+            atoms = dim.terms[0][0]
+            if len(atoms) == 1 and isinstance(atoms[0], Symbol):
+                sizes.setdefault(atoms[0].name, number)
+
+
+def random_inputs(c: Computation, seed: int = 0, n: int = 3) -> list[np.ndarray]:
+    """Arrays for the parameters, every symbolic size being `n`; floats with special values."""
+    random = np.random.default_rng(seed)
+    found: list[np.ndarray] = []
+    for parameter in c.parameters:
+        type_ = parameter.output.type
+        symbols = {name: n for d in type_.dims for name in _names(d)}
+        shape = tuple(evaluate(d, symbols) for d in type_.dims)
+        if type_.dtype.is_floating:
+            array = random.normal(size=shape).astype(type_.dtype.numpy)
+        elif type_.dtype.is_complex:
+            array = (random.normal(size=shape) + 1j * random.normal(size=shape)).astype(
+                type_.dtype.numpy
+            )
+        else:
+            array = random.integers(0, 2, shape).astype(type_.dtype.numpy)
+        found.append(np.asarray(array))
+    return found
+
+
+def _names(dim: object) -> Sequence[str]:
+    from flowc.ir.dims import symbols_of
+
+    return list(symbols_of(dim))  # type: ignore[arg-type]
