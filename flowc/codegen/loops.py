@@ -2,7 +2,7 @@
 
 In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three forms:
 
-- pointwise: no reduction; adjacent dims that every access walks in one stride become one loop;
+- pointwise: no reduction (pointwise.py);
 - rows: all reductions fold the same axes, among them the last one. A worker takes whole rows; each
   stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once;
 - columns: the last axis is kept. A worker takes a block of columns and adds rows to it.
@@ -10,7 +10,6 @@ In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,21 +26,17 @@ from flowc.codegen.cluster import (
     unravel,
 )
 from flowc.codegen.kernel import Launch
-from flowc.codegen.scalars import LOCAL, Scalar, has_local, held_as
+from flowc.codegen.loop_cost import DEAR, cost_of, grain
+from flowc.codegen.pointwise import pointwise_launch, split_flat
+from flowc.codegen.scalars import LOCAL, Scalar, held_as
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, Symbol, ceildiv, floordiv, maximum, product, symbol, symbols_of
+from flowc.ir.dims import Dim, ceildiv, product, symbol
 from flowc.ir.lowering import Reduction
 
 COLUMN_BLOCK = 1024  # columns whose running totals a worker keeps near
 SUM_BLOCK = 1024  # elements added up before their total joins the running one
-CHUNK_NANOSECONDS = 40_000  # work worth handing to another thread
-
-_DEAR = frozenset(
-    "exp expm1 log log1p tanh sigmoid erf erfc erfinv pow sin cos tan asin acos atan sinh cosh asinh "
-    "acosh atanh atan2 lgamma digamma div sqrt rsqrt".split()
-)
 
 
 def loop_launch(node: Node) -> Launch:
@@ -49,7 +44,7 @@ def loop_launch(node: Node) -> Launch:
     body: Computation = node.attrs["body"]
     reductions = [n for n in body.nodes if isinstance(n.lowering, Reduction)]
     if not reductions:
-        return _pointwise(node, body)
+        return pointwise_launch(node, body)
     first = reductions[0]
     lowering = first.lowering
     assert isinstance(lowering, Reduction)
@@ -57,163 +52,6 @@ def loop_launch(node: Node) -> Launch:
     if rank - 1 in lowering.axes or not lowering.axes or rank == 0:
         return _rows(node, body, reductions)
     return _columns(node, body, reductions)
-
-
-# -- pointwise
-
-
-def _pointwise(node: Node, body: Computation) -> Launch:
-    dims = body.results[0].dims
-    groups = merge_dims(body, dims)
-    c = ClusterLowering(body, node.inputs)
-    extents = [product(dims[d] for d in g) for g in groups]
-    symbols = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(extents)]
-    index = _ungroup(dims, groups, symbols)
-    w = c.writer
-    cost = _cost(body)
-    if not groups:
-        _store_all(c, body, index)
-        return c.launch(node.outputs, 1, 1, 0, node)
-    if len(groups) == 1:
-        with w.block("for i0 in range(begin, end):"):
-            _store_all(c, body, index)
-        return c.launch(node.outputs, extents[0], _grain(cost), 0, node)
-    with w.block("for p in range(begin, end):"):
-        _split_flat(c, extents[:-1], "i")
-        last = len(groups) - 1
-        with w.block(f"for i{last} in range({w.size(extents[last])}):"):
-            _store_all(c, body, index)
-    outer = product(extents[:-1])
-    return c.launch(node.outputs, outer, _grain(cost, extents[-1]), 0, node)
-
-
-def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:
-    scalars = [c.element(v, index) for v in body.results]
-    for value, x in zip(body.results, scalars):
-        c.store(value, index, x)
-
-
-def _split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:
-    """Locals for the indices of the outer loops, from their flat position `p`."""
-    w = c.writer
-    if len(extents) == 1:
-        w.line(f"{prefix}0 = p")
-        return
-    rest = "p"
-    for d in range(len(extents) - 1, 0, -1):
-        size = w.size(extents[d])
-        w.line(f"r{d} = idiv({rest}, {size})")
-        w.line(f"{prefix}{d} = {rest} - r{d}*{size}")
-        rest = f"r{d}"
-    w.line(f"{prefix}0 = {rest}")
-
-
-def merge_dims(body: Computation, dims: Sequence[Dim]) -> list[list[int]]:
-    """Groups of adjacent dims (without those of size 1) that one loop can walk.
-
-    Dims d and d+1 merge when in every access a step of d is as far as all of d+1, and neither index
-    is used in any other way.
-    """
-    c = ClusterLowering(body, ())
-    symbols = [symbol(f"{LOCAL}a{d}", size) for d, size in enumerate(dims)]
-    index = tuple(0 if size == 1 else s for size, s in zip(dims, symbols))
-    with c.writer.block("for probe in range(1):"):
-        for value in body.results:
-            c.store(value, index, c.element(value, index))
-    strides = [_linear(a) for a in c.addresses]
-    tied = _used_otherwise(c)
-    groups: list[list[int]] = []
-    for d, size in enumerate(dims):
-        if size == 1:
-            continue
-        if groups and _mergeable(groups[-1][-1], d, dims, strides, tied):
-            groups[-1].append(d)
-        else:
-            groups.append([d])
-    return groups
-
-
-def _used_otherwise(c: ClusterLowering) -> set[str]:
-    """Names of probe indices that lines use outside of linear addresses."""
-    found: set[str] = set()
-    for address in c.addresses:
-        found |= _nonlinear_names(address)
-    joined = "\n".join(line for line in c.writer.lines if "[" not in line or " if " in line)
-    for d in range(64):
-        if f"a{d}" in joined and _mentions(joined, f"a{d}"):
-            found.add(f"{LOCAL}a{d}")
-    return found
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b", text) is not None
-
-
-def _linear(address: Dim) -> dict[str, Dim]:
-    """The factor of each index in an address."""
-    found: dict[str, Dim] = {}
-    if isinstance(address, int):
-        return found
-    for monomial, coefficient in address.terms:
-        local = [a for a in monomial if isinstance(a, Symbol) and a.name.startswith(LOCAL)]
-        if len(local) != 1:
-            continue
-        factor: Dim = coefficient
-        for atom in monomial:
-            if atom is not local[0]:
-                factor = factor * Expr((((atom,), 1),))
-        found[local[0].name] = found.get(local[0].name, 0) + factor
-    return found
-
-
-def _nonlinear_names(address: Dim) -> set[str]:
-    found: set[str] = set()
-    if isinstance(address, int):
-        return found
-    for monomial, _ in address.terms:
-        local = [a for a in monomial if has_local(Expr((((a,), 1),)))]
-        if len(local) == 1 and isinstance(local[0], Symbol):
-            continue
-        for atom in local:
-            found |= set(symbols_of(Expr((((atom,), 1),))))
-    return found
-
-
-def _mergeable(
-    a: int, b: int, dims: Sequence[Dim], strides: Sequence[dict[str, Dim]], tied: set[str]
-) -> bool:
-    x, y = f"{LOCAL}a{a}", f"{LOCAL}a{b}"
-    if x in tied or y in tied:
-        return False
-    return all(s.get(x, 0) == s.get(y, 0) * dims[b] for s in strides)
-
-
-def _ungroup(
-    dims: Sequence[Dim], groups: Sequence[Sequence[int]], symbols: Sequence[Dim]
-) -> tuple[Dim, ...]:
-    """The index of every dim from the indices of the merged loops."""
-    index: list[Dim] = [0] * len(dims)
-    for group, s in zip(groups, symbols):
-        for d, i in zip(group, unravel(s, tuple(dims[d] for d in group))):
-            index[d] = i
-    return tuple(index)
-
-
-def _cost(body: Computation) -> float:
-    """Rough nanoseconds an element, on one core: memory, simple and dear operations."""
-    memory = 0.15 * (len(body.parameters) + len(body.results))
-    return memory + sum(0.6 if n.op.name in _DEAR else 0.06 for n in body.nodes)
-
-
-def _grain(cost: float, inner: Dim = 1) -> Dim:
-    """How many steps of the shared range make a chunk worth a thread."""
-    steps = max(1, int(CHUNK_NANOSECONDS / cost))
-    if isinstance(inner, int):
-        return max(1, steps // max(1, inner))
-    return maximum(1, floordiv(steps, maximum(1, inner)))
-
-
-# -- reductions
 
 
 class _Reducing:
@@ -347,7 +185,7 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
         scratch = scratch + ceildiv(row * wide(value.type.dtype).size, 64) * 64
     with w.block("for p in range(begin, end):"):
         if kept:
-            _split_flat(c, kept, "o")
+            split_flat(c, kept, "o")
         for value in cached:
             kind = held_as(value.type.dtype)
             start = w.size(offsets[value]) if offsets[value] != 0 else "0"
@@ -368,8 +206,7 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
                 index = _row_index(value, r, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(kept)
-    grain = _grain(_cost(body), row)
-    return c.launch(node.outputs, total, grain, scratch, node)
+    return c.launch(node.outputs, total, grain(cost_of(body), row), scratch, node)
 
 
 def _row_name(cached: Sequence[Value], value: Value) -> str:
@@ -412,7 +249,7 @@ def _cached_values(body: Computation, r: _Reducing, stages: dict[Node, int]) -> 
             continue
         value = n.output
         spans = value.dims == r.full
-        if spans and n.op.name in _DEAR and _direct_uses(value, body, r, stages) > 1:
+        if spans and n.op.name in DEAR and _direct_uses(value, body, r, stages) > 1:
             found.append(value)
     return found
 
@@ -528,7 +365,7 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
     scratch = 0
     with w.block("for p in range(begin, end):"):
         extents = [*(r.full[d] for d in outer), blocks]
-        _split_flat(c, extents, "o")
+        split_flat(c, extents, "o")
         w.line(f"start = o{len(outer)} * {COLUMN_BLOCK}")
         w.line(f"stop = start + {COLUMN_BLOCK}")
         w.line(f"stop = stop if stop < {w.size(width)} else {w.size(width)}")
@@ -559,8 +396,8 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
                 index = _row_index(value, r, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(r.full[d] for d in outer) * blocks
-    cost = _cost(body) * COLUMN_BLOCK
-    return c.launch(node.outputs, total, _grain(cost, product(folded)), scratch, node)
+    cost = cost_of(body) * COLUMN_BLOCK
+    return c.launch(node.outputs, total, grain(cost, product(folded)), scratch, node)
 
 
 def _accumulator_kind(dtype: DType) -> str:

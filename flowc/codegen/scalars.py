@@ -39,6 +39,9 @@ _BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _HALVES = (dtypes.f16, dtypes.bf16)
 
 
+Condition = tuple[Dim, Dim, Dim]  # (value, low, high): whether low <= value < high
+
+
 @dataclass(frozen=True, slots=True)
 class Scalar:
     """A local (or literal) of the kernel with its dtype; f16 and bf16 are held as f32."""
@@ -174,11 +177,13 @@ def _atom_local(atom: Symbol | FloorDiv | Extremum) -> bool:
 
 class KernelScalars:
     """The ScalarBuilder that writes Python source. `loader(operand, index)` gives elements of the
-    current node's inputs; loops.py sets it for the node that is being lowered."""
+    current node's inputs; cluster.py sets it for the node that is being lowered. `conditions` are
+    the ranges that lines ask for."""
 
     def __init__(self, writer: SourceWriter) -> None:
         self.writer = writer
         self.operand_types: tuple[DType, ...] = ()
+        self.conditions: list[Condition] = []
         self.loader: Callable[[int, tuple[Dim, ...]], Scalar] | None = None
         self.guarded_loader: Callable[[str, int, tuple[Dim, ...], Scalar], Scalar] | None = None
 
@@ -189,11 +194,12 @@ class KernelScalars:
 
         def primitive(*operands: Any) -> Scalar:
             assert len(operands) == arity, f"{name} takes {arity} operands"
-            scalars = self._typed(operands)
-            key = (name, scalars)
-            return self.writer.remember(key, lambda: self._emit(name, scalars, result))
+            return self._primitive(name, self._typed(operands), result)
 
         return primitive
+
+    def _primitive(self, name: str, scalars: tuple[Scalar, ...], result: str) -> Scalar:
+        return self.writer.remember((name, scalars), lambda: self._emit(name, scalars, result))
 
     def _typed(self, operands: tuple[Any, ...]) -> tuple[Scalar, ...]:
         dtype = next((x.dtype for x in operands if isinstance(x, Scalar)), None)
@@ -327,6 +333,39 @@ class KernelScalars:
                 return f"{kind}(~{t[0]})"
         raise InternalError(f"{name} has no form for {kind}")
 
+    # -- conditions, of which some are known
+
+    def logical_and(self, x: Any, y: Any) -> Scalar:
+        a, b = self._typed((x, y))
+        for one, other in ((a, b), (b, a)):
+            if one.text in ("True", "False"):
+                return other if one.text == "True" else one
+        return self._primitive("logical_and", (a, b), "bool")
+
+    def logical_or(self, x: Any, y: Any) -> Scalar:
+        a, b = self._typed((x, y))
+        for one, other in ((a, b), (b, a)):
+            if one.text in ("True", "False"):
+                return one if one.text == "True" else other
+        return self._primitive("logical_or", (a, b), "bool")
+
+    def in_range(self, value: Dim, low: Dim, high: Dim) -> Scalar:
+        above, below = is_nonnegative(value - low), is_nonnegative(high - 1 - value)
+        if above and below:
+            return Scalar("True", dtypes.bool_)
+        if is_nonnegative(low - 1 - value) or is_nonnegative(value - high):
+            return Scalar("False", dtypes.bool_)
+        self.conditions.append((value, low, high))
+        tests = []
+        if not above:
+            tests.append(f"({self.writer.index(value)} >= {self.writer.index(low)})")
+        if not below:
+            tests.append(f"({self.writer.index(value)} < {self.writer.index(high)})")
+        key = ("in_range", value, low, high)
+        return self.writer.remember(
+            key, lambda: Scalar(self.writer.local(" & ".join(tests)), dtypes.bool_)
+        )
+
     # -- what is not in the table
 
     def const(self, value: Any, dtype: DType) -> Scalar:
@@ -383,6 +422,8 @@ class KernelScalars:
 
     def select(self, condition: Scalar, x: Any, y: Any) -> Scalar:
         a, b = self._typed((x, y))
+        if condition.text in ("True", "False"):
+            return a if condition.text == "True" else b
         key = ("select", condition, a, b)
         text = f"{a.text} if {condition.text} else {b.text}"
         return self.writer.remember(key, lambda: Scalar(self.writer.local(text), a.dtype))
@@ -407,20 +448,6 @@ class KernelScalars:
         if condition.text in ("True", "False"):
             return self.load(operand, index) if condition.text == "True" else other
         return self.guarded_loader(condition.text, operand, index, other)
-
-    def in_range(self, value: Dim, low: Dim, high: Dim) -> Scalar:
-        above, below = is_nonnegative(value - low), is_nonnegative(high - 1 - value)
-        if above and below:
-            return Scalar("True", dtypes.bool_)
-        tests = []
-        if not above:
-            tests.append(f"({self.writer.index(value)} >= {self.writer.index(low)})")
-        if not below:
-            tests.append(f"({self.writer.index(value)} < {self.writer.index(high)})")
-        key = ("in_range", value, low, high)
-        return self.writer.remember(
-            key, lambda: Scalar(self.writer.local(" & ".join(tests)), dtypes.bool_)
-        )
 
     def index_value(self, value: Dim, dtype: DType) -> Scalar:
         text = self.writer.index(value)
