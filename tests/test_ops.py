@@ -210,9 +210,10 @@ def chosen_cases(op: Op) -> list[Case]:
 
 def placed(b: Builder, case: Case, feeds: dict[Value, np.ndarray]) -> Node:
     """The op in a graph: whole numbers that the example gives are constants, as in real graphs,
-    unless then nothing is left to compute at run time."""
+    unless then nothing is left to compute at run time; floats too where the op insists."""
     given = [x.given and a.dtype.kind in "iub" for x, a in zip(case.operands, case.inputs)]
-    attempts = [given] if not all(given) else [[False] * len(given), given]
+    attempts = [given] if not all(given) else [[False] * len(given)]
+    attempts += [[x.given for x in case.operands]]
     for last, constant in enumerate(attempts, 1 - len(attempts)):
         made = {
             b.parameter(
