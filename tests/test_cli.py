@@ -159,6 +159,31 @@ def test_any_tensor_can_be_fed(flowc: Command, scale: Path) -> None:
     assert "[[0., 2., 3.]]" in done.out
 
 
+@needs_cc
+def test_a_library_says_what_does_not_fit(flowc: Command, scale: Path, tmp_path: Path) -> None:
+    library = tmp_path / "m.so"
+    assert flowc("compile", scale, "-o", library, "--emit", "so", "--weights", "file").code == 0
+    assert flowc("run", library, "--input", "x=[[1,2,3]]").out == (
+        "out: float32[1, 3]\n[[2., 4., 6.]]\n"
+    )
+    for args, code, said in (
+        (["--input", "x=[[1,2]]"], 4, "error[FL0503]: "),
+        (["--input", "x=[1,2,3]"], 4, "input 'x' has dims [3], expected [batch, 3]"),
+        (["--input", "x=[[1j]]"], 2, "input 'x': elements of type complex128"),
+        (["--input", "y=[[1,2]]"], 2, "no input is named 'y'"),
+        (["--random-seed", "1", "--fetch", "outt"], 2, "did you mean 'out'?"),
+        (["--random-seed", "1", "--tag", "serve"], 2, "this is a library"),
+        ([], 2, "no value is given for x: float32[batch,3]"),
+    ):
+        done = flowc("run", library, *args)
+        assert (done.code, done.out) == (code, "") and said in done.err, done.err
+    assert "  x: f32[batch,3]\n" in flowc("inspect", library).out
+    cut = tmp_path / "cut.so"
+    cut.write_bytes(library.read_bytes()[:2000])
+    done = flowc("run", cut, "--random-seed", "1")
+    assert done.code == 4 and "error[FL0400]: cannot load" in done.err
+
+
 def test_random_inputs_follow_the_seed(flowc: Command, scale: Path) -> None:
     first, again, other = (flowc("run", scale, "--random-seed", n) for n in (3, 3, 4))
     assert first.code == 0 and first.out == again.out != other.out
@@ -336,6 +361,8 @@ def test_a_bad_feed_text_is_a_usage_error(
         (["run", META, "--input", "images"], 2, "expected NAME=FILE.npy"),
         (["run", META, "--input", "images=what"], 2, "neither a .npy or .npz file nor a literal"),
         (["run", META, "--input", "images=gone.npy"], 4, "gone.npy: there is no such file"),
+        (["run", META, "--input", "images=[1.5]"], 4, "input 'images' has the shape [1], and"),
+        (["run", META, "--input", "images=[[1j]]"], 2, "cannot become float32"),
         (["run", META, "--input", "image=[1]"], 2, "did you mean 'images'"),
         (["run", META, "--random-seed", "x"], 2, "'x' is not a valid integer"),
         (["run", META, "--signature", "s", "--random-seed", "1"], 2, "no signature 's'"),

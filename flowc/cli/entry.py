@@ -15,7 +15,14 @@ from typing import Any
 
 import click
 
-from flowc.errors import FlowcError, InternalError, ResourceExhaustedError, did_you_mean
+from flowc.errors import (
+    FlowcError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidModelError,
+    ResourceExhaustedError,
+    did_you_mean,
+)
 from flowc.version import VERSION
 
 # Name of a command -> what it does; its module and its function have the same name.
@@ -114,13 +121,14 @@ def described(error: Exception) -> tuple[str, int]:
         if isinstance(error, InternalError):
             text += f"\n  {_BUG}"
         return text, error.exit_code
-    from flowc_runtime.errors import ModelError
-    from flowc_runtime.errors import ResourceExhaustedError as OutOfMemory
+    from flowc_runtime.errors import LoadError, ModelError
 
-    if isinstance(error, (MemoryError, OutOfMemory)):
-        return f"error[{ResourceExhaustedError.code}]: {error or 'out of memory'}", RESOURCES
+    if isinstance(error, MemoryError):  # the runtime's own error is one
+        text = str(error) or "out of memory"
+        return f"error[{ResourceExhaustedError.code}]: {text}", RESOURCES
     if isinstance(error, ModelError):
-        return f"error[FL0503]: {error}", BAD_INPUT
+        kind = InvalidModelError if isinstance(error, LoadError) else InvalidArgumentError
+        return f"error[{kind.code}]: {error}", BAD_INPUT
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         code = RESOURCES if error.errno in _FULL else BAD_INPUT

@@ -128,7 +128,7 @@ def _run_model(
 ) -> dict[str, np.ndarray]:
     from flowc.cli.arrays import array_of, check_all_given, complete
     from flowc.cli.models import load_model, what_was_chosen
-    from flowc.errors import UsageError
+    from flowc.errors import InvalidArgumentError, UsageError
     from flowc.interface import choose_interface, element_named
     from flowc.session import Session
 
@@ -145,6 +145,12 @@ def _run_model(
             raise UsageError(f"--input {name!r} is given twice")
         dtype = None if tensor.dtype is None else tensor.dtype.numpy
         values[tensor] = array_of(name, value, dtype)
+        if not tensor.shape.is_compatible_with(values[tensor].shape):
+            found = ",".join(map(str, values[tensor].shape))
+            raise InvalidArgumentError(
+                f"input {name!r} has the shape [{found}], and the graph has {tensor.shape}",
+                node=tensor.op.name,
+            )
     needed = needed_placeholders([f.tensor for f in chosen.fetches], values)
     wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
     check_all_given(wishes, seed)
