@@ -295,7 +295,10 @@ def _row_loop(
     position = symbol(f"{LOCAL}i", row)
 
     def loop_body() -> None:
-        index = _full_index(r, kept_index, unravel(position, tuple(inner)))
+        places = unravel(position, tuple(inner))
+        # Where all of a row is one element, its results are known at the very same index.
+        folded = [0 if size == 1 else i for size, i in zip(inner, places)]
+        index = _full_index(r, kept_index, folded)
         restored = []
         for value in cached:
             if stages[value.node] < stage:

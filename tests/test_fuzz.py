@@ -1,0 +1,95 @@
+"""Random graphs: compiled with fusion, compiled without, and NumPy's references agree.
+
+`FLOWC_FUZZ=1000` runs that many graphs, `FLOWC_FUZZ_SEED` is the first one's seed. A failure names
+its seed and prints the smallest graph found; to keep it, save the text in tests/fuzz_cases/.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ir_reference import reference_results
+from random_graphs import inputs_of, random_graph
+
+from flowc.cache import load_executable
+from flowc.ir.computation import Computation, Value
+from flowc.ir.dims import Expr
+from flowc.ir.options import Options
+from flowc.ir.text import parse_computation
+
+FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
+COUNT = int(os.environ.get("FLOWC_FUZZ", "40"))
+CASES = sorted((Path(__file__).resolve().parent / "fuzz_cases").glob("*.ir"))
+
+
+def results_of(c: Computation, feeds: Sequence[Sequence[np.ndarray]], options: Options):
+    names = [p.attrs["name"] for p in c.parameters], [f"y{i}" for i in range(len(c.results))]
+    executable = load_executable(c, options, names, threads=2)
+    return [executable.run(arrays) for arrays in feeds]
+
+
+def fault(c: Computation, seed: int) -> str | None:
+    """The first disagreement, in words."""
+    symbolic = any(isinstance(d, Expr) for p in c.parameters for d in p.output.dims)
+    feeds = [inputs_of(c, seed, n) for n in ((7, 3) if symbolic else (1,))]
+    expected = [reference_results(c, arrays) for arrays in feeds]
+    for options in (Options(), Options(fuse=False)):
+        try:
+            found = results_of(c, feeds, options)
+        except Exception as error:
+            return f"{options}: {type(error).__name__}: {error}"
+        for wanted, given in zip(expected, found):
+            for i, (x, y) in enumerate(zip(given, wanted)):
+                if x.shape != y.shape or x.dtype != y.dtype:
+                    return f"{options}: result {i} is {x.dtype}{x.shape}, not {y.dtype}{y.shape}"
+                if not near(x, y):
+                    return f"{options}: result {i} is {x}, not {y}"
+    return None
+
+
+def near(x: np.ndarray, y: np.ndarray) -> bool:
+    if x.dtype.kind != "f":
+        return np.array_equal(x, y)
+    largest = max(1.0, float(np.max(np.abs(y), initial=0)))
+    return bool(np.all(np.abs(x.astype(np.float64) - y) <= 2e-5 * largest))
+
+
+def smaller(c: Computation, seed: int) -> Computation:
+    """Of the graphs that compute one value of a failing graph, the smallest that fails."""
+    made = [n.output for n in c.nodes if len(n.outputs) == 1 and n.op.name != "parameter"]
+    for value in made:
+        part = alone(c, value)
+        if fault(part, seed) is not None:
+            return part
+    return c
+
+
+def alone(c: Computation, value: Value) -> Computation:
+    """What computes one value."""
+    needed = {value.node}
+    for node in reversed(c.nodes):
+        if node in needed:
+            needed.update(v.node for v in node.inputs)
+    kept = tuple(n for n in c.nodes if n in needed or n.op.name == "parameter")
+    return Computation(c.parameters, kept, (value,), c.constraints)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+def test_random_graphs(seed: int) -> None:
+    c = random_graph(seed)
+    found = fault(c, seed)
+    if found is not None:
+        part = smaller(c, seed)
+        pytest.fail(f"seed {seed}: {fault(part, seed) or found}\n{part}")
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
+def test_graphs_that_failed_once(path: Path) -> None:
+    text = path.read_text()
+    found = fault(parse_computation(text), zlib.crc32(path.stem.encode()))
+    assert found is None, found
