@@ -213,7 +213,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
                 )
             num = sizes[axis].value
         if num is None:
-            raise ValueError(f"Cannot infer argument `num` from shape {sizes}")
+            shown = "<unknown>" if sizes.ndims is None else tuple(sizes.as_list())
+            raise ValueError(f"Cannot infer argument `num` from shape {shown}")
     return call("Unpack", value, num=num, axis=axis, name=name)
 
 

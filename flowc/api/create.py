@@ -243,8 +243,8 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
     if definition.allowed and kind == "string" and found.decode() not in definition.allowed:
         allowed = '", "'.join(str(a) for a in definition.allowed)
         raise ValueError(
-            f"Value for attr '{name}' of \"{found.decode()}\" is not in the list of allowed "
-            f'values: "{allowed}"\n\t; NodeDef op: {op_type}'
+            f"Attr '{name}' of '{op_type}' Op passed string '{found.decode()}' not in: "
+            f'"{allowed}".'
         )
     if definition.allowed and kind == "type" and found not in definition.allowed:
         allowed = ", ".join(d.tf_name for d in definition.allowed)

@@ -6,22 +6,22 @@ several, a list where the op gives a list, or the Operation where it has no outp
 
 from __future__ import annotations
 
+import typing  # not its names: `Any` is an op
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
 
 from flowc.errors import did_you_mean
 from flowc.graph import Operation, Tensor
 
 
-def results_of(op: Operation) -> Any:
+def results_of(op: Operation) -> typing.Any:
     """The outputs of an operation as TensorFlow's raw ops return them."""
     from flowc.api.create import record_of
 
     args = record_of(op.type).signature.outputs
     if not args:
         return op
-    grouped: list[Any] = []
+    grouped: list[typing.Any] = []
     at = 0
     outputs = op.outputs
     for arg in args:
@@ -38,28 +38,33 @@ def results_of(op: Operation) -> Any:
     return namedtuple(op.type, [arg.name for arg in args])(*grouped)
 
 
-def call(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+def call(
+    op_type: str, *inputs: typing.Any, name: str | None = None, **attrs: typing.Any
+) -> typing.Any:
     """Creates an operation; the result in the form of `results_of`."""
     from flowc.api.create import create
 
     return results_of(create(op_type, inputs, attrs, name))
 
 
-def output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
+def output(
+    op_type: str, *inputs: typing.Any, name: str | None = None, **attrs: typing.Any
+) -> Tensor:
     """Creates an operation with one output and returns it."""
     from flowc.api.create import create
 
     return create(op_type, inputs, attrs, name).outputs[0]
 
 
-def _function(op_type: str) -> Callable[..., Any]:
+def _function(op_type: str) -> Callable[..., typing.Any]:
     from flowc.api.create import create, record_of
 
     signature = record_of(op_type).signature
     inputs = [arg.name for arg in signature.inputs]
     taken = {*inputs, *signature.attrs, "name"}
 
-    def raw_op(**kwargs: Any) -> Any:
+    def raw_op(**kwargs: typing.Any) -> typing.Any:
+        kwargs = {_declared_name(n, taken): v for n, v in kwargs.items()}
         missing = [n for n in inputs if n not in kwargs]
         if missing:
             raise TypeError(f"{op_type}() missing required keyword-only argument: {missing[0]!r}")
@@ -81,6 +86,21 @@ def _function(op_type: str) -> Callable[..., Any]:
     return raw_op
 
 
+# The Python names of some arguments -> what the ops' signatures call them.
+_RENAMED = {
+    "axis": ("reduction_indices", "dim", "split_dim", "squeeze_dims"),
+    "x": ("t",),
+    "y": ("e",),
+    "condition": ("input",),
+}
+
+
+def _declared_name(name: str, taken: set[str]) -> str:
+    if name in taken:
+        return name
+    return next((n for n in _RENAMED.get(name, ()) if n in taken), name)
+
+
 def _text(op_type: str) -> str:
     from flowc.api.create import record_of
 
@@ -94,7 +114,7 @@ def _public_names() -> list[str]:
     return sorted(n for n in tf_names() if not n.startswith("_"))
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name.startswith("_") or name not in _public_names():
         near = None if name.startswith("_") else did_you_mean(name, _public_names())
         raise AttributeError(

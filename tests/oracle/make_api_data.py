@@ -23,6 +23,7 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS.parent / "runtime")]
 import flowc
 from api_program import Outcome, digest, flat_fetches, nodes_of, outcome, plain, run_snippet
 from api_snippets import SNIPPETS
+from raw_op_graphs import first_cases, graph_of
 
 
 def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name: str) -> str:
@@ -47,6 +48,25 @@ def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name:
     return digest(graph.as_graph_def())
 
 
+def raw_op_digests() -> dict[str, Any]:
+    """For each op record, the digest of its graph by `flowc.raw_ops` and the shapes that TensorFlow
+    infers for it, where TensorFlow loads that graph."""
+    found: dict[str, Any] = {}
+    for name, case in first_cases().items():
+        try:
+            graph, _ = graph_of(name, case)
+            with tf.Graph().as_default() as imported:
+                message = tf.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+                tf.import_graph_def(message, name="")
+                outputs = imported.get_operation_by_name("it").outputs
+                shapes = [None if t.shape.ndims is None else t.shape.as_list() for t in outputs]
+                dtypes = [t.dtype.base_dtype.name for t in outputs]
+            found[name] = {"digest": digest(graph.as_graph_def()), "shapes": shapes, "dtypes": dtypes}
+        except Exception as error:
+            print("FAILED raw op", name, type(error).__name__, str(error)[:300])
+    return found
+
+
 def main() -> None:
     tf.disable_eager_execution()
     tf.disable_resource_variables()
@@ -64,6 +84,7 @@ def main() -> None:
                 except Exception as error:
                     print("FAILED", snippet.name, type(error).__name__, str(error)[:600])
         recorded[snippet.name] = entry
+    recorded["raw_ops"] = raw_op_digests()
     (TESTS / "recorded" / "api.json").write_text(json.dumps(recorded, indent=1) + "\n")
 
 
