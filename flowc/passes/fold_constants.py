@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Structural
@@ -41,8 +42,11 @@ def _fold(b: Builder, node: Node) -> Value | Sequence[Value] | None:
     if grown > GROWTH_LIMIT + sum(a.nbytes for a in arrays if a is not None):
         return None
     dtypes = [v.type.dtype for v in node.inputs]
-    with np.errstate(all="ignore"):
-        results = call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)
+    try:
+        with np.errstate(all="ignore"):
+            results = call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)
+    except InvalidArgumentError:
+        return None  # elements at fault (an index out of range) fail the run that reaches them
     return [
         b.const(np.asarray(r, t.dtype.numpy).reshape(t.static_dims), t.dtype)
         for r, t in zip(results, node.types)

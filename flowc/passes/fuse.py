@@ -11,10 +11,12 @@ Then views, and cheap values read through them, are copied into the clusters tha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from types import MappingProxyType
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, is_nonnegative, maximum
 from flowc.ir.lowering import (
     Convolution,
     Elementwise,
@@ -30,6 +32,8 @@ from flowc.ir.types import Dims
 
 NODE_LIMIT = 64  # nodes in one cluster: bounds compile time and the depth of expressions
 BUFFER_LIMIT = 28  # pointers of one kernel
+REPEAT_LIMIT = 8  # how often a value that is computed where it is read may be computed
+DEPTH_LIMIT = 24  # values in a row that are computed where they are read
 
 
 class _Cluster:
@@ -57,6 +61,11 @@ class _Grouping:
         self.cluster_of: dict[Node, _Cluster] = {}
         self.position = {n: i for i, n in enumerate(c.nodes)}
         self.floating: set[Node] = set()
+        self.repeats: dict[Node, int] = {}  # of floating nodes: how often each is computed
+        self.depth: dict[Node, int] = {}  # of floating nodes: how many stand in a row
+        self.walked: dict[
+            Node, Dim
+        ] = {}  # of floating nodes: elements of the largest loop they end in
 
     def run(self) -> list[_Cluster]:
         self._find_floating()
@@ -92,10 +101,16 @@ class _Grouping:
             readers = self.users[node.output]
             if not readers or not all(self._absorbs(node.output, u) for u in readers):
                 continue
+            repeats = sum(self.repeats.get(u, 1) for u in readers)
+            depth = 1 + max(self.depth.get(u, 0) for u in readers)
+            if repeats > REPEAT_LIMIT or depth > DEPTH_LIMIT:
+                continue
             if (isinstance(lowering, View) and self._cheap_view(node, readers)) or (
                 isinstance(lowering, Elementwise) and self._cheap_elementwise(node, readers)
             ):
                 self.floating.add(node)
+                self.repeats[node], self.depth[node] = repeats, depth
+                self.walked[node] = reduce(maximum, map(self._walked_by, readers))
 
     def _absorbs(self, value: Value, reader: Node) -> bool:
         """Whether the reader can compute the value itself, element by element."""
@@ -114,12 +129,19 @@ class _Grouping:
         return len(readers) == 1 or not lookups
 
     def _cheap_elementwise(self, node: Node, readers: list[Node]) -> bool:
-        """An elementwise node whose one reader is a floating view of no more elements."""
+        """An elementwise node whose one reader is a floating view, when the loops in which the view
+        ends do not compute much more often than the node has elements."""
         if len(readers) != 1 or readers[0] not in self.floating:
             return False
-        if not isinstance(readers[0].lowering, View):
-            return False
-        return readers[0].output.type.size == node.output.type.size
+        often = self._walked_by(readers[0])
+        return isinstance(readers[0].lowering, View) and is_nonnegative(
+            node.output.type.size * REPEAT_LIMIT - often
+        )
+
+    def _walked_by(self, reader: Node) -> Dim:
+        """How many elements the largest loop walks that the reader is computed in."""
+        fold = isinstance(reader.lowering, Reduction)
+        return self.walked.get(reader, (reader.inputs[0] if fold else reader.output).type.size)
 
     # -- clusters
 
@@ -344,6 +366,7 @@ class _Assembly:
         self.users = c.users()
         self.results = set(c.results)
         self.owner = {n: k for k in clusters for n in k.nodes}
+        self.position = {n: i for i, n in enumerate(c.nodes)}
         self.values: dict[Value, Value] = {}
         self.nodes: dict[Node, Node] = {}
         self.b = Builder()
@@ -474,17 +497,7 @@ class _Assembly:
                 if v.node in self.floating and v.node not in found:
                     found.add(v.node)
                     stack.append(v.node)
-        return (
-            [n for n in self.c.nodes if n in found]
-            if len(found) > len(cluster.nodes)
-            else sorted(cluster.nodes, key=lambda n: self._order[n])
-        )
-
-    @property
-    def _order(self) -> dict[Node, int]:
-        if not hasattr(self, "_positions"):
-            self._positions = {n: i for i, n in enumerate(self.c.nodes)}
-        return self._positions
+        return sorted(found, key=lambda n: self.position[n])
 
     def _leaves(self, value: Value, inside: set[Node]) -> bool:
         """Whether a value of a cluster is read outside it (by more than floating copies)."""
