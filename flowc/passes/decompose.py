@@ -1,13 +1,14 @@
 """Writes every op in terms of those that code generation takes.
 
-In: any Computation. Out: one whose nodes are elementwise, views, reductions, products, convolutions,
-native kernels and structure. Ops written as others are expanded, to the bottom; f16 and bf16 around
-products and native kernels are widened to f32, complex products become real ones.
+In: any Computation. Out: one whose nodes are elementwise, views, reductions, products,
+convolutions, native kernels and structure. Ops written as others are expanded, to the bottom; f16
+and bf16 around products and native kernels are widened to f32, complex products become real ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -87,13 +88,16 @@ def _plain_convolution(b: Builder, node: Node) -> Value:
         reach = lowering.dilations[axis] * (window[axis] - 1)
         before = reach - lowering.pad[axis][0]
         pads += [before, node.output.dims[1 + axis] - spread.dims[1 + axis] - before + reach]
-    attrs = {
+    attrs: dict[str, Any] = {
         "strides": (1,) * (rank + 2),
         "dilations": (1, *lowering.dilations, 1),
-        "padding": "EXPLICIT",
-        "explicit_paddings": (*pads, 0, 0),
     }
-    return b.conv2d(spread, turned, **attrs)
+    if rank == 2:
+        attrs |= {"padding": "EXPLICIT", "explicit_paddings": (*pads, 0, 0)}
+        return b.conv2d(spread, turned, **attrs)
+    # Conv3D has no explicit padding.
+    paddings = b.reshape(b.sizes((*pads, 0, 0)), (rank + 2, 2))
+    return b.conv3d(b.pad(spread, paddings), turned, padding="VALID", **attrs)
 
 
 def _complex_product(b: Builder, node: Node) -> Value:
