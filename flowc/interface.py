@@ -1,8 +1,8 @@
 """Which tensors a program takes and gives: feeds and fetches of a graph.
 
-In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out: an
-`Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that are
-not known have names, and one name means one size.
+In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out:
+an `Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that
+are not known have names, and one name means one size.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ FEEDABLE = PLACEHOLDERS | {"PlaceholderWithDefault"}
 _NO_RESULT = re.compile(
     r"Assign.*|Save.*|Restore.*|NoOp|Variable.*|VarHandleOp|Const|ReadVariableOp"
 )
+# What stands at the end of a branch or was left behind by shape arithmetic: taken only for want of
+# others.
+_ASIDE = frozenset({"Shape", "Switch"})
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
 BATCH = "batch"
@@ -269,7 +272,7 @@ def choose_fetches(graph: Graph, names: Any = None, feeds: Sequence[Feed] = ()) 
 def choose_interface(
     graph: Graph, feeds: Specs = None, fetches: Any = None, signature: str | None = None
 ) -> Interface:
-    """Feeds and fetches, given or chosen; placeholders that no fetch needs are left out of a choice.
+    """Feeds and fetches, given or chosen; placeholders that no fetch needs are not chosen.
 
     Raises `UnknownNameError` and `UsageError`.
     """
@@ -346,10 +349,11 @@ def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetc
 
 
 def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
-    """Tensors that nothing takes, of operations that depend on a feed or placeholder where any
-    does; what trains and saves is left out."""
+    """Tensors that nothing takes or waits for, of operations that depend on a feed or placeholder
+    where any does; what trains and saves is left out."""
     starts = {t.op for t in fed} or {op for op in graph.get_operations() if op.type in FEEDABLE}
     reached = _descendants(starts)
+    awaited = {c for op in graph.get_operations() for c in op.control_inputs}
     found: list[Tensor] = []
     spare: list[Tensor] = []
     for op in graph.get_operations():
@@ -358,9 +362,10 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
             continue
         if _BOOKKEEPING.fullmatch(op.name) or any(t.is_ref for t in outputs):
             continue
-        if any(op_inputs for t in outputs if (op_inputs := t.consumers())):
+        if op in awaited or any(t.consumers() for t in outputs):
             continue
-        (found if op in reached else spare).extend(outputs)
+        wanted = op in reached and op.type not in _ASIDE
+        (found if wanted else spare).extend(outputs)
     return found or spare
 
 

@@ -1,7 +1,7 @@
 """Runs fetches of a Graph: compiles what it has not seen, then one native call a run.
 
-In: fetches and feeds as TensorFlow's `Session.run` takes them. Out: NumPy arrays in the structure of
-the fetches. A program is looked up by fetches, fed tensors, and the shapes and dtypes that are fed.
+In: fetches and feeds as TensorFlow's `Session.run` takes them. Out: NumPy arrays in the structure
+of the fetches. A program is looked up by fetches, fed tensors, and the shapes and dtypes of feeds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Rebuild = Callable[[Sequence[Any]], Any]
 
 
 class _Fetches:
-    """A structure of fetches: its tensors and operations, each once, and how to put results back."""
+    """A structure of fetches: its tensors and operations once each; `rebuild` puts results back."""
 
     def __init__(self, graph: Graph, structure: Any) -> None:
         self.graph = graph
@@ -37,14 +37,14 @@ class _Fetches:
     def _map(self, item: Any) -> _Rebuild:
         if isinstance(item, Mapping):
             inner = {k: self._map(v) for k, v in item.items()}
-            kind = type(item)
+            kind: Any = type(item)
             return lambda values: kind((k, f(values)) for k, f in inner.items())
         if isinstance(item, (list, tuple)):
             parts = [self._map(v) for v in item]
             if hasattr(item, "_fields"):
-                named = type(item)
+                named: Any = type(item)
                 return lambda values: named(*[f(values) for f in parts])
-            sequence = type(item)
+            sequence: Any = type(item)
             return lambda values: sequence([f(values) for f in parts])
         element = self._element(item)
         if isinstance(element, Operation):
@@ -310,9 +310,9 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
     """
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python "
-            f"scalars, strings, lists, numpy ndarrays. For reference, the tensor object was {value} "
-            f"which was passed to the argument `feed_dict` with key {tensor}."
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            "Python scalars, strings, lists, numpy ndarrays. For reference, the tensor object was "
+            f"{value} which was passed to the argument `feed_dict` with key {tensor}."
         )
     dtype = tensor.dtype
     if isinstance(value, int) and dtype is not None and dtype.is_integer:
@@ -320,8 +320,8 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
         if not limits.min <= value <= limits.max:
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
-                f"type {dtype.tf_name}. Try explicitly setting the type of the feed tensor to a larger "
-                "type (e.g. int64)."
+                f"type {dtype.tf_name}. Try explicitly setting the type of the feed tensor to a "
+                "larger type (e.g. int64)."
             )
     array = np.asarray(value, dtype=None if dtype is None else dtype.numpy)
     if not tensor.shape.is_compatible_with(array.shape):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from api_snippets import Snippet
 
-
 # What TensorFlow 2 notes on nodes for itself, and TensorFlow 1 does not.
 NOTES = ("_output_shapes", "_has_manual_control_dependencies")
 

@@ -5,6 +5,7 @@ fetched) and perhaps `feed`. The name begins with the row of the specification t
 `alike`: flowc's GraphDef must have the very nodes that TensorFlow's has.
 """
 
+# ruff: noqa: E501  (a program to a line)
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ def _read(text: str) -> tuple[Snippet, ...]:
     return tuple(found)
 
 
-SNIPPETS: tuple[Snippet, ...] = _read('''
+SNIPPETS: tuple[Snippet, ...] = _read("""
 # 1_names_are_unique =
 a = tf.constant(1.0); b = tf.constant(2.0); c = tf.constant(3.0, name="a/b"); d = tf.identity(c, name="a/b")
 with tf.name_scope("s"):
@@ -303,4 +304,4 @@ out = [tf.einsum("ij,jk->ik", x, x), tf.einsum("ij->ji", x), tf.tensordot(x, x, 
 x = tf.constant(np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1))
 out = [tf.image.resize_bilinear(x, [2, 2]), tf.image.resize_nearest_neighbor(x, [8, 8]), tf.image.resize_images(x, [3, 3]), tf.space_to_depth(x, 2), tf.depth_to_space(tf.ones([1, 1, 1, 4]), 2),
        tf.image.non_max_suppression([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.1], [5.0, 5.0, 6.0, 6.0]], [0.9, 0.8, 0.7], 2), tf.image.flip_left_right(x)]
-''')
+""")

@@ -37,7 +37,7 @@ def arguments_of(case: Case) -> dict[str, Any]:
     for arg, (start, stop) in zip(op.signature.inputs, input_spans(op, len(arrays), attrs)):
         several = arg.number_attr is not None or arg.is_list
         found[arg.name] = list(arrays[start:stop]) if several else arrays[start]
-    for name, definition in op.signature.attrs.items():
+    for name in op.signature.attrs:
         if name in attrs and name not in op.signature.inferred_attrs:
             found[name] = attrs[name]
     return found

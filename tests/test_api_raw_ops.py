@@ -1,4 +1,4 @@
-"""`flowc.raw_ops`: every op record makes a node that TensorFlow has loaded, typed and shaped alike."""
+"""`flowc.raw_ops`: every record makes a node that TensorFlow has loaded, typed and shaped alike."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_row_6_refused_fetches(graph: tf.Graph) -> None:
         for bad in (5, None, 2.5, object()):
             with pytest.raises(TypeError, match="invalid type"):
                 session.run(bad)
-        with pytest.raises(ValueError, match="cannot be interpreted as a Tensor"):
+        with pytest.raises(ValueError, match=r"cannot be interpreted as a Tensor"):
             session.run(other)
         with pytest.raises(ValueError, match=r"did you mean 'value'"):
             session.run("valeu:0")
@@ -94,7 +94,7 @@ def test_row_7_any_tensor_may_be_fed_and_values_may_be_plain() -> None:
             session.run(y, {"y:0": 1})
         with pytest.raises(ValueError, match=r"Cannot feed value of shape \(\) for Tensor x:0"):
             session.run(y, {x: 3.0})
-        with pytest.raises(TypeError, match="The value of a feed cannot be a tf.Tensor"):
+        with pytest.raises(TypeError, match=r"The value of a feed cannot be a tf.Tensor"):
             session.run(y, {x: c})
 
 

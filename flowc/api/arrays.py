@@ -286,14 +286,14 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
         tensor = as_tensor(a, name="a")
         count = tensor.shape.ndims
         if count is None or count < 2:
-            raise ValueError(f"Argument `a` should be a (batch) matrix with rank >= 2. Received `a` "
+            raise ValueError("Argument `a` should be a (batch) matrix with rank >= 2. Received `a` "
                              f"= {a} with shape: {tensor.shape}")  # fmt: skip
         perm = [*range_list(count - 2), count - 1, count - 2]
         return transpose(tensor, perm, scope, conjugate)
 
 
 def range_list(count: int) -> list[int]:
-    return list(np.arange(count))
+    return [int(i) for i in np.arange(count)]
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
@@ -420,7 +420,7 @@ def boolean_mask(
             raise ValueError("mask cannot be scalar.")
         if count is None:
             raise ValueError("Number of mask dimensions must be specified, even if some dimensions "
-                             "are None.  E.g. shape=[None] is ok, but shape=None is not.")  # fmt: skip
+                             "are None. E.g. shape=[None] is ok, but not shape=None.")  # fmt: skip
         at = 0 if axis is None else axis
         value.shape[at : at + count].assert_is_compatible_with(keep.shape)
         sizes = shape(value)

@@ -1,8 +1,8 @@
 """Python and NumPy values -> tensors of the graph, by TensorFlow's rules.
 
-In: numbers, strings, lists (of tensors too), arrays, shapes, dtypes. Out: NumPy arrays for constants,
-and tensors. Invariant: Python floats become f32 and ints i32 unless a dtype is asked for; what an
-array says of its dtype holds.
+In: numbers, strings, lists (of tensors too), arrays, shapes, dtypes. Out: NumPy arrays for
+constants, and tensors. Invariant: Python floats become f32 and ints i32 unless a dtype is asked
+for; what an array says of its dtype holds.
 """
 
 from __future__ import annotations

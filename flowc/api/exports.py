@@ -1,7 +1,7 @@
 """Which module holds which public name.
 
-In: a name that someone asked `flowc` (or `flowc.nn`, ...) for. Out: the object. Invariant: nothing is
-imported before it is asked for, and a name that flowc does not have says so with the nearest ones.
+In: a name that someone asked `flowc` (or `flowc.nn`, ...) for. Out: the object. Invariant: nothing
+is imported before it is asked for, and a name that flowc does not have says so with the nearest.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import Any
 from flowc.errors import did_you_mean
 
 _ELEMENTWISE = """
-abs accumulate_n acos acosh add add_n angle approximate_equal asin asinh atan atan2 atanh betainc ceil
-clip_by_value complex complex_abs conj cos cosh digamma div div_no_nan divide equal erf erfc exp expm1
-floor floor_div floordiv floormod greater greater_equal igamma igammac imag inv invert_permutation
-is_finite is_inf is_nan less less_equal lgamma log log1p log_sigmoid logical_and logical_not logical_or
-logical_xor maximum minimum mod mul multiply neg negative not_equal polygamma pow real realdiv
-reciprocal rint round rsqrt saturate_cast scalar_mul sigmoid sign sin sinh sqrt square
-squared_difference sub subtract tan tanh truediv truncatediv truncatemod zeta
+abs accumulate_n acos acosh add add_n angle approximate_equal asin asinh atan atan2 atanh betainc
+ceil clip_by_value complex complex_abs conj cos cosh digamma div div_no_nan divide equal erf erfc
+exp expm1 floor floor_div floordiv floormod greater greater_equal igamma igammac imag inv
+invert_permutation is_finite is_inf is_nan less less_equal lgamma log log1p log_sigmoid
+logical_and logical_not logical_or logical_xor maximum minimum mod mul multiply neg negative
+not_equal polygamma pow real realdiv reciprocal rint round rsqrt saturate_cast scalar_mul sigmoid
+sign sin sinh sqrt square squared_difference sub subtract tan tanh truediv truncatediv truncatemod
+zeta
 """
 _REDUCTIONS = """
 argmax argmin count_nonzero cumprod cumsum einsum matmul reduce_all reduce_any
@@ -30,31 +31,32 @@ unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment
 _ARRAYS = """
 batch_to_space batch_to_space_nd boolean_mask broadcast_to concat depth_to_space diag diag_part
 dynamic_partition dynamic_stitch expand_dims fill gather gather_nd linspace lin_space=linspace
-matrix_band_part matrix_diag matrix_diag_part matrix_transpose meshgrid newaxis one_hot ones ones_like
-pack pad parallel_stack range rank reshape reverse reverse_sequence reverse_v2=reverse roll scatter_nd
-searchsorted sequence_mask setdiff1d shape shape_n size slice=slice_ space_to_batch space_to_batch_nd
-space_to_depth split squeeze stack strided_slice tile transpose unique unique_with_counts unpack unstack
-where where_v2 zeros zeros_like
+matrix_band_part matrix_diag matrix_diag_part matrix_transpose meshgrid newaxis one_hot ones
+ones_like pack pad parallel_stack range rank reshape reverse reverse_sequence reverse_v2=reverse
+roll scatter_nd searchsorted sequence_mask setdiff1d shape shape_n size slice=slice_
+space_to_batch space_to_batch_nd space_to_depth split squeeze stack strided_slice tile transpose
+unique unique_with_counts unpack unstack where where_v2 zeros zeros_like
 """
 _BASICS = """
-bitcast cast check_numerics constant convert_to_tensor ensure_shape identity identity_n placeholder
-placeholder_with_default stop_gradient to_bfloat16 to_complex64 to_complex128 to_double to_float
-to_int32 to_int64
+bitcast cast check_numerics constant convert_to_tensor ensure_shape identity identity_n
+placeholder placeholder_with_default stop_gradient to_bfloat16 to_complex64 to_complex128
+to_double to_float to_int32 to_int64
 """
 _SCOPES = """
 add_to_collection add_to_collections colocate_with container control_dependencies device
-disable_eager_execution disable_v2_behavior executing_eagerly get_collection get_collection_ref group
-name_scope no_op op_scope set_random_seed tuple=tuple_
+disable_eager_execution disable_v2_behavior executing_eagerly get_collection get_collection_ref
+group name_scope no_op op_scope set_random_seed tuple=tuple_
 """
 _DTYPES = """
 float16=f16 half=f16 bfloat16=bf16 float32=f32 float64=f64 double=f64 int8=i8 int16=i16 int32=i32
-int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=c64 complex128=c128
-resource variant qint8=qi8 quint8=qu8 qint16=qi16 quint16=qu16 qint32=qi32 DType as_dtype
+int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=c64
+complex128=c128 resource variant qint8=qi8 quint8=qu8 qint16=qi16 quint16=qu16 qint32=qi32 DType
+as_dtype
 """
 _NN = """
 avg_pool avg_pool2d avg_pool3d batch_normalization bias_add conv1d conv2d conv2d_backprop_input
-conv2d_transpose conv3d crelu depth_to_space depthwise_conv2d depthwise_conv2d_native dilation2d elu
-embedding_lookup fused_batch_norm gelu in_top_k l2_loss l2_normalize leaky_relu
+conv2d_transpose conv3d crelu depth_to_space depthwise_conv2d depthwise_conv2d_native dilation2d
+elu embedding_lookup fused_batch_norm gelu in_top_k l2_loss l2_normalize leaky_relu
 local_response_normalization log_sigmoid log_softmax lrn max_pool max_pool2d max_pool3d
 max_pool_with_argmax moments relu relu6 relu_layer selu separable_conv2d sigmoid
 sigmoid_cross_entropy_with_logits silu softmax softmax_cross_entropy_with_logits
@@ -64,8 +66,8 @@ xw_plus_b zero_fraction
 """
 _IMAGE = """
 ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down
-non_max_suppression non_max_suppression_with_scores resize resize_area resize_bicubic resize_bilinear
-resize_images resize_nearest_neighbor transpose transpose_image
+non_max_suppression non_max_suppression_with_scores resize resize_area resize_bicubic
+resize_bilinear resize_images resize_nearest_neighbor transpose transpose_image
 """
 
 _TOP = {
@@ -78,7 +80,8 @@ _TOP = {
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
     "flowc.session": "InteractiveSession Session get_default_session",
-    "flowc.api.config": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
+    "flowc.api.config": """ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata
+        RunOptions""",
     "flowc.api.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings": "string_join=join",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
@@ -90,7 +93,8 @@ _MATH = {
     + "bessel_i0 bessel_i0e bessel_i1 bessel_i1e divide_no_nan=div_no_nan erfinv ndtri "
     "multiply_no_nan xdivy xlog1py xlogy floormod",
     "flowc.api.reductions": _REDUCTIONS + "cumulative_logsumexp",
-    "flowc.api.nn": "in_top_k l2_normalize log_softmax softmax softplus softsign top_k zero_fraction",
+    "flowc.api.nn": """in_top_k l2_normalize log_softmax softmax softplus softsign top_k
+        zero_fraction""",
     "flowc.api.arrays": "linspace",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
@@ -102,8 +106,9 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "linalg": {
         "flowc.api.reductions": "einsum matmul matvec tensordot",
-        "flowc.api.arrays": "band_part=matrix_band_part diag=matrix_diag diag_part=matrix_diag_part "
-        "matrix_transpose transpose=matrix_transpose tensor_diag=diag tensor_diag_part=diag_part",
+        "flowc.api.arrays": """band_part=matrix_band_part diag=matrix_diag
+            diag_part=matrix_diag_part matrix_transpose transpose=matrix_transpose
+            tensor_diag=diag tensor_diag_part=diag_part""",
         "flowc.api.nn": "l2_normalize",
     },
     "strings": {"flowc.api.strings": "join"},
@@ -116,8 +121,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 Assert FIFOQueue IndexedSlices Print RandomShuffleQueue SparseTensor TensorArray Variable
-all_variables assign assign_add assign_sub case cond contrib data estimator foldl foldr get_variable
-get_variable_scope global_variables global_variables_initializer gradients
+all_variables assign assign_add assign_sub case cond contrib data estimator foldl foldr
+get_variable get_variable_scope global_variables global_variables_initializer gradients
 initialize_all_variables keras layers local_variables local_variables_initializer losses map_fn
 py_func random_normal random_shuffle random_uniform saved_model scan summary trainable_variables
 truncated_normal variable_scope variables_initializer while_loop

@@ -498,7 +498,8 @@ def fused_batch_norm(
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError(
             "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
-            f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
+            f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` "
+            f"{variance!r}"
         )
     empty = np.zeros(0, np.float32)
     found = call(

@@ -154,8 +154,8 @@ def _session_for(element: Tensor | Operation, session: Any, what: str, how: str)
     found = get_default_session()
     if found is None:
         raise ValueError(
-            f"Cannot {what}: No default session is registered. Use `with sess.as_default()` or pass "
-            f"an explicit session to {how}"
+            f"Cannot {what}: No default session is registered. Use `with sess.as_default()` or "
+            f"pass an explicit session to {how}"
         )
     if found.graph is not element.graph:
         raise ValueError(

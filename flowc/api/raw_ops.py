@@ -1,7 +1,7 @@
-"""`flowc.raw_ops.X(**kwargs)`: one function for every TensorFlow op type that flowc has a record of.
+"""`flowc.raw_ops.X(**kwargs)`: a function for every TensorFlow op type that flowc has a record of.
 
-In: the op's inputs and attrs by keyword, as in `tf.raw_ops`. Out: its output tensor, a named tuple of
-several, a list where the op gives a list, or the Operation where it has no outputs.
+In: the op's inputs and attrs by keyword, as in `tf.raw_ops`. Out: its output tensor, a named tuple
+of several, a list where the op gives a list, or the Operation where it has no outputs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Static shapes of a Graph's operations, from the type rules of the op records.
 
-In: a record, input tensors whose dims may be unknown, attrs. Out: one shape an output: a tuple of ints
-and Nones, or None for an unknown rank. Invariant: what is said holds for every run; a rule that
-needs the elements of an input gets them where constants and shape arithmetic give them.
+In: a record, input tensors whose dims may be unknown, attrs. Out: one shape an output: a tuple of
+ints and Nones, or None for an unknown rank. Invariant: what is said holds for every run; a rule
+that needs the elements of an input gets them where constants and shape arithmetic give them.
 """
 
 from __future__ import annotations

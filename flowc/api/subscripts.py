@@ -23,6 +23,9 @@ _FAULT = (
 )
 
 
+MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
 class _Spec:
     """The begin, end and stride of each entry, and the masks."""
 
@@ -30,9 +33,7 @@ class _Spec:
         self.begin: list[Any] = []
         self.end: list[Any] = []
         self.strides: list[Any] = []
-        self.masks = dict.fromkeys(
-            ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0
-        )
+        self.masks: dict[str, int] = dict.fromkeys(MASKS, 0)
 
     def add(self, begin: Any, end: Any, stride: Any, *masks: str) -> None:
         for mask in masks:
@@ -73,7 +74,7 @@ def _stacked(column: list[Any], dtype: DType | None) -> Tensor:
 
 
 def _index_dtype(values: list[Any]) -> DType | None:
-    """The dtype of begin, end and strides alike: i64 where an index is, else TensorFlow's choice."""
+    """The dtype of begin, end and strides alike: i64 where an index is, else TensorFlow's own."""
     for value in values:
         if getattr(value, "dtype", None) in (dtypes.i64, np.dtype(np.int64)):
             return dtypes.i64 if isinstance(value, Tensor) else None

@@ -1,8 +1,8 @@
 """Runs the programs of `tests/api_snippets.py` in TensorFlow and records what they do.
 
-In: TensorFlow and flowc in one process. Out: `tests/recorded/api.json`: values or errors, the nodes of
-TensorFlow's graph, and a digest of the GraphDef that flowc exports for the same program, written only
-if TensorFlow loads that GraphDef and computes the same values from it.
+In: TensorFlow and flowc in one process. Out: `tests/recorded/api.json`: values or errors, the nodes
+of TensorFlow's graph, and a digest of the GraphDef that flowc exports for the same program, written
+only if TensorFlow loads that GraphDef and computes the same values from it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import tensorflow.compat.v1 as tf
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS.parent / "runtime")]
 
-import flowc
-from api_program import Outcome, digest, flat_fetches, nodes_of, outcome, plain, run_snippet
-from api_snippets import SNIPPETS
-from raw_op_graphs import first_cases, graph_of
+from api_program import Outcome, digest, flat_fetches, nodes_of, outcome, plain, run_snippet  # noqa: E402
+from api_snippets import SNIPPETS  # noqa: E402
+from raw_op_graphs import first_cases, graph_of  # noqa: E402
+
+import flowc  # noqa: E402
 
 
 def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name: str) -> str:
@@ -61,7 +62,11 @@ def raw_op_digests() -> dict[str, Any]:
                 outputs = imported.get_operation_by_name("it").outputs
                 shapes = [None if t.shape.ndims is None else t.shape.as_list() for t in outputs]
                 dtypes = [t.dtype.base_dtype.name for t in outputs]
-            found[name] = {"digest": digest(graph.as_graph_def()), "shapes": shapes, "dtypes": dtypes}
+            found[name] = {
+                "digest": digest(graph.as_graph_def()),
+                "shapes": shapes,
+                "dtypes": dtypes,
+            }
         except Exception as error:
             print("FAILED raw op", name, type(error).__name__, str(error)[:300])
     return found
