@@ -7,7 +7,9 @@ round them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from flowc import dtypes
 from flowc.codegen.kernel import SCRATCH, STATUS, Kernel, Launch, Operand
@@ -48,13 +50,23 @@ def broadcast_index(from_dims: Dims, to_dims: Dims, index: Sequence[Dim]) -> tup
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One element read from memory: the pointer's name, its dtype and the position."""
+
+    name: str
+    dtype: DType
+    address: Dim
+
+
 class ClusterLowering:
     """Writes elements of a cluster's values.
 
     `inputs` are the outer values behind the body's parameters. `rows` holds values that are known
     where the current lines stand (results of reductions, elements kept in scratch): each with the
-    index at which it is known and its scalar. `addresses` records every address, for the choice of
-    loops; `read` the names of the inputs that lines read.
+    index at which it is known and its scalar. `addresses` records every address and `loads` the
+    reads, for the choice of loops; `read` the names of the inputs that lines read. `buffered` says
+    where loads find their element instead of in memory; `globals` are intrinsics of the kernel.
     """
 
     def __init__(self, body: Computation, inputs: Sequence[Value]) -> None:
@@ -68,6 +80,9 @@ class ClusterLowering:
         self.out_names = {v: f"y{i}" for i, v in enumerate(body.results)}
         self.rows: dict[Value, tuple[tuple[Dim, ...], Scalar]] = {}
         self.addresses: list[Dim] = []
+        self.loads: list[Load] = []
+        self.buffered: dict[Load, str] = {}
+        self.globals: dict[str, Callable[..., Any]] = {}
         self.read: set[str] = set()
         self._node: Node | None = None
 
@@ -153,12 +168,14 @@ class ClusterLowering:
         return symbol(LOCAL + name, size)
 
     def load(self, name: str, dtype: DType, address: Dim) -> Scalar:
+        load = Load(name, dtype, address)
         self.addresses.append(address)
+        self.loads.append(load)
         self.read.add(name)
 
         def make() -> Scalar:
-            text = loaded(self.writer, f"{name}[{self.writer.index(address)}]", dtype)
-            return Scalar(self.writer.local(text), dtype)
+            place = self.buffered.get(load) or f"{name}[{self.writer.index(address)}]"
+            return Scalar(self.writer.local(loaded(self.writer, place, dtype)), dtype)
 
         return self.writer.remember(("load", name, address), make)
 
@@ -209,6 +226,7 @@ class ClusterLowering:
             tuple(buffers),
             len(w.ints),
             tuple(w.functions),
+            globals=self.globals,
             ranges=len(tail) // 2,
         )
         return Launch(

@@ -21,14 +21,14 @@ from flowc.codegen.cluster import ClusterLowering, unravel
 from flowc.codegen.kernel import Launch
 from flowc.codegen.loop_cost import cost_of, grain
 from flowc.codegen.scalars import LOCAL, Condition, has_local
+from flowc.codegen.tile_loops import BLOCK, SIDE, tile_loops
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, Expr, Symbol, ceildiv, is_nonnegative, product, symbol, symbols_of
 
 MOST_PARTS = 32  # stretches that one loop is split into
 MOST_BODIES = 48  # copies of the body that splits make
 MOST_NODES = 400  # nodes in all copies of the body
-TILE_ROWS, TILE_COLUMNS = 64, 16  # of a tile, where reads walk down columns
-FEW_ROWS = 8  # fewer are not worth tiles
+FEW = SIDE // 2  # rows or columns that are not worth tiles
 
 
 def pointwise_launch(node: Node, body: Computation) -> Launch:
@@ -85,18 +85,20 @@ class _Probe:
 
     def tiled_with(self, groups: Sequence[Sequence[int]]) -> int | None:
         """The group that walks a read without gaps where the last group steps over rows of it."""
-        if len(groups) < 2:
+        if len(groups) < 2 or self._few(groups[-1]):
             return None
         last = _probe_name(groups[-1][-1])
         for strides in self.strides:
             if strides.get(last, 0) in (0, 1):
                 continue
             for number, group in enumerate(groups[:-1]):
-                size = product(self.dims[d] for d in group)
-                few = isinstance(size, int) and size < FEW_ROWS
-                if strides.get(_probe_name(group[-1]), 0) == 1 and not few:
+                if strides.get(_probe_name(group[-1]), 0) == 1 and not self._few(group):
                     return number
         return None
+
+    def _few(self, group: Sequence[int]) -> bool:
+        size = product(self.dims[d] for d in group)
+        return isinstance(size, int) and size < FEW
 
     def split_points(self, dim: int) -> list[Dim]:
         """Where along a dim the truth of conditions may change."""
@@ -184,6 +186,7 @@ class _Pointwise:
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
         self.c = ClusterLowering(body, node.inputs)
+        self.scratch: Dim = 0
 
     def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
         """The stretches of every loop: inner loops are split first, while copies are few."""
@@ -210,19 +213,20 @@ class _Pointwise:
         outer = list(extents[:-1])
         inner = extents[-1]
         if self.tiled is not None:
-            inner = inner * TILE_ROWS
-            outer[self.tiled] = ceildiv(outer[self.tiled], TILE_ROWS)
+            inner = inner * BLOCK
+            outer[self.tiled] = ceildiv(outer[self.tiled], BLOCK)
         with w.block("for p in range(begin, end):"):
             split_flat(c, outer, "i")
             self._nest(0, [])
-        return c.launch(self.node.outputs, product(outer), grain(cost, inner), 0, self.node)
+        share = grain(cost, inner)
+        return c.launch(self.node.outputs, product(outer), share, self.scratch, self.node)
 
-    def _store(self, chosen: Sequence[Dim]) -> None:
+    def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
         index: list[Dim] = [0] * len(self.dims)
         for group, s in zip(self.groups, chosen):
             for d, i in zip(group, unravel(s, tuple(self.dims[d] for d in group))):
                 index[d] = i
-        _store_all(self.c, self.body, tuple(index))
+        _store_all(c or self.c, self.body, tuple(index))
 
     def _shared_loop(self) -> None:
         """The one loop is the range that workers share: each stretch meets it."""
@@ -264,37 +268,19 @@ class _Pointwise:
             self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
-        """`i<number>` is a block of rows: tiles of it and of the last loop, row by row. The indices
-        of groups between the two are set before."""
-        w = self.c.writer
+        """Tiles of group `number` and the last; the indices of groups between are set before."""
+        from flowc.codegen.transposing import turn_tile
+
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
-        row = symbol(f"{LOCAL}row", self.extents[number])
-        column = symbol(f"{LOCAL}column", self.extents[-1])
-        self._stop("first", "stop", f"i{number}*{TILE_ROWS}", TILE_ROWS, self.extents[number])
 
-        def rows(columns: str) -> None:
-            with (
-                w.block("for row in range(first, stop):"),
-                w.block(f"for column in range({columns}):"),
-            ):
-                self._store([*chosen, row, *between, column])
+        def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
+            self._store([*chosen, row, *between, column], c)
 
-        width = self.extents[-1]
-        if isinstance(width, int) and width <= TILE_COLUMNS:
-            rows(w.size(width))
-            return
-        with w.block(f"for left in range(0, {w.size(width)}, {TILE_COLUMNS}):"):
-            self._stop("left", "right", "left", TILE_COLUMNS, width)
-            rows("left, right")
-
-    def _stop(self, first: str, stop: str, start: str, count: int, extent: Dim) -> None:
-        """Locals for the ends of a block of a loop."""
-        w = self.c.writer
-        limit = w.size(extent)
-        if first != start:
-            w.line(f"{first} = {start}")
-        w.line(f"{stop} = {first} + {count}")
-        w.line(f"{stop} = {stop} if {stop} < {limit} else {limit}")
+        probe = ClusterLowering(self.body, ())
+        sizes = self.extents[number], self.extents[-1]
+        self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store)
+        if self.scratch != 0:
+            self.c.globals["turn_tile"] = turn_tile
 
 
 def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:
