@@ -1,7 +1,7 @@
 """Schedules a fused Computation and gives every value a place.
 
-In: a Computation of clusters, structure and reshapes. Out: a Plan, which the driver is emitted from.
-Invariants: a value is written before it is read; two values share arena bytes only when their
+In: a Computation of clusters, structure and reshapes. Out: a Plan, which the driver is emitted
+from. Invariants: a value is written before it is read; two values share arena bytes only when their
 lifetimes do not meet; a slot's size is an expression over sizes known when it is acquired.
 """
 
@@ -109,9 +109,9 @@ class Slot:
 @dataclass(slots=True)
 class Plan:
     """`places` of values (a reshape has its source's), `steps` in order, arena `slots`, `scratch`:
-    bytes that one worker needs at most; `workspace` places by cluster; `heap` block sizes,
-    among them scratch whose size the run finds (`late_scratch`, for each worker). `bounds`: the upper bound of each data-dependent size, None
-    where there is none."""
+    bytes that one worker needs at most; `workspace` places by cluster; `heap` block sizes, among
+    them scratch whose size the run finds (`late_scratch`, for each worker). `bounds`: the upper
+    bound of each data-dependent size, None where there is none."""
 
     computation: Computation
     steps: list[Step] = field(default_factory=list)
@@ -189,13 +189,16 @@ class _Planner:
         return plan
 
     def _schedule(self) -> None:
+        """Steps in the order of the nodes. Sizes that only reshapes take are never written."""
+        readers = [n for n in self.c.nodes if not isinstance(n.lowering, View)]
+        read = {root_of(v) for n in readers for v in n.inputs} | set(map(root_of, self.c.results))
         for node in self.c.nodes:
             match node.op.name:
                 case "cluster":
                     self.plan.steps.append(Run(node))
                 case "read_sizes":
                     self.plan.steps.append(ReadSizes(node))
-                case "sizes":
+                case "sizes" if node.output in read:
                     self.plan.steps.append(WriteSizes(node))
                 case _:
                     pass

@@ -1,0 +1,135 @@
+"""Size: no recursion over depth, no step whose time grows with the square of the graph.
+
+A step is taken at one size and at four times that size; time that is linear grows fourfold, time
+that is quadratic sixteenfold. The line is drawn at tenfold.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import flowc.ops  # noqa: F401  (defines the op records)
+from flowc.cache import load_executable, program_key
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Value
+from flowc.ir.options import Options
+from flowc.ir.text import parse_computation, weights_of
+from flowc.ir.types import tensor_type
+from flowc.passes.pipeline import run_passes
+from flowc.plan.plan import Needs, make_plan
+
+NAMES = (["x"], ["y"])
+
+
+@pytest.fixture
+def shallow() -> Iterator[None]:
+    """Far less depth than the graphs have; what a body of 64 nodes takes stands in it."""
+    frame, used = sys._getframe(), 0
+    while frame is not None:
+        frame, used = frame.f_back, used + 1  # type: ignore[assignment]
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(used + 700)
+    yield
+    sys.setrecursionlimit(before)
+
+
+def started() -> tuple[Builder, Value]:
+    b = Builder()
+    return b, b.parameter("x", tensor_type("f32", (8, 8)))
+
+
+def elementwise_chain(count: int) -> Computation:
+    b, x = started()
+    y = x
+    for i in range(count):
+        y = b.add(b.neg(y), x) if i % 2 else b.tanh(y)
+    return b.build([y])
+
+
+def residual_blocks(count: int) -> Computation:
+    """Products with what follows, the sum of which is read again later."""
+    b, x = started()
+    w = b.const(np.eye(8, dtype=np.float32))
+    y, kept = x, x
+    for i in range(count // 4):
+        y = b.tanh(b.add(b.mat_mul(b.softmax(y), w), y))
+        if i % 16 == 0:
+            y, kept = b.add(y, kept), y
+    return b.build([y])
+
+
+def views_everywhere(count: int) -> Computation:
+    b, x = started()
+    turn = b.const(np.array([1, 0], np.int32))
+    back = b.const(np.array([0], np.int32))
+    y = x
+    for _ in range(count // 4):
+        y = b.add(b.reverse(b.transpose(b.tanh(y), turn), back), y)
+    return b.build([y])
+
+
+def wide(count: int) -> Computation:
+    """One value with many readers, and many values with one reader."""
+    b, x = started()
+    terms = [b.mul(b.tanh(x), np.float32(i)) for i in range(count // 4)]
+    while len(terms) > 1:
+        terms = [b.add_n(*terms[i : i + 8]) for i in range(0, len(terms), 8)]
+    return b.build(terms)
+
+
+GRAPHS = {f.__name__: f for f in (elementwise_chain, residual_blocks, views_everywhere, wide)}
+
+
+def plan(c: Computation) -> None:
+    make_plan(c, {n: Needs() for n in c.nodes if n.op.name == "cluster"})
+
+
+def seconds(step: Callable[[], object]) -> float:
+    found = []
+    for _ in range(2):
+        clock = time.process_time()
+        step()
+        found.append(time.process_time() - clock)
+    return min(found)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.usefixtures("shallow")
+def test_time_is_linear(name: str) -> None:
+    steps: dict[str, list[float]] = {"passes": [], "plan": [], "print": [], "parse": [], "key": []}
+    for count in (300, 1200):
+        c = GRAPHS[name](count)
+        clock = time.process_time()
+        fused = run_passes(c, Options())
+        steps["passes"].append(time.process_time() - clock)
+        steps["plan"].append(seconds(lambda f=fused: plan(f)))  # type: ignore[misc]
+        steps["print"].append(seconds(lambda f=fused: str(f)))  # type: ignore[misc]
+        text, arrays = str(c), weights_of(c)
+        steps["parse"].append(seconds(lambda t=text, a=arrays: parse_computation(t, a)))  # type: ignore[misc]
+        steps["key"].append(seconds(lambda c=c: program_key(c, Options(), NAMES)))  # type: ignore[misc]
+    for step, (small, large) in steps.items():
+        assert large < 10 * small + 0.1, f"{step}: {small:.3f} s, then {large:.3f} s"
+
+
+@pytest.mark.usefixtures("shallow")
+def test_a_chain_of_50000_goes_through_the_passes() -> None:
+    clock = time.process_time()
+    c = run_passes(elementwise_chain(33_334), Options())
+    plan(c)
+    assert time.process_time() - clock < 120
+    assert 700 < sum(n.op.name == "cluster" for n in c.nodes) < 900
+
+
+@pytest.mark.usefixtures("shallow")
+def test_a_chain_of_1500_runs() -> None:
+    x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
+    (found,) = load_executable(elementwise_chain(1000), Options(), NAMES).run([x])
+    y = x
+    for i in range(1000):
+        y = -y + x if i % 2 else np.tanh(y)
+    np.testing.assert_allclose(found, y, rtol=1e-4, atol=1e-4)
