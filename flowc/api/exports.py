@@ -29,13 +29,18 @@ reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod seg
 unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum
 """
 _ARRAYS = """
-batch_to_space batch_to_space_nd boolean_mask broadcast_to concat depth_to_space diag diag_part
-dynamic_partition dynamic_stitch expand_dims fill gather gather_nd linspace lin_space=linspace
-matrix_band_part matrix_diag matrix_diag_part matrix_transpose meshgrid newaxis one_hot ones
-ones_like pack pad parallel_stack range rank reshape reverse reverse_sequence reverse_v2=reverse
-roll scatter_nd searchsorted sequence_mask setdiff1d shape shape_n size slice=slice_
-space_to_batch space_to_batch_nd space_to_depth split squeeze stack strided_slice tile transpose
-unique unique_with_counts unpack unstack where where_v2 zeros zeros_like
+boolean_mask broadcast_to concat dynamic_partition dynamic_stitch expand_dims gather gather_nd
+matrix_transpose newaxis pack pad parallel_stack rank reshape reverse reverse_sequence
+reverse_v2=reverse roll scatter_nd searchsorted setdiff1d shape shape_n size slice=slice_ split
+squeeze stack strided_slice tile transpose unique unique_with_counts unpack unstack where where_v2
+"""
+_FILLING = """
+fill linspace lin_space=linspace meshgrid one_hot ones ones_like range sequence_mask zeros
+zeros_like
+"""
+_BLOCKS = """
+batch_to_space batch_to_space_nd depth_to_space diag diag_part matrix_band_part matrix_diag
+matrix_diag_part space_to_batch space_to_batch_nd space_to_depth
 """
 _BASICS = """
 bitcast cast check_numerics constant convert_to_tensor ensure_shape identity identity_n
@@ -53,17 +58,32 @@ int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=
 complex128=c128 resource variant qint8=qi8 quint8=qu8 qint16=qi16 quint16=qu16 qint32=qi32 DType
 as_dtype
 """
-_NN = """
-avg_pool avg_pool2d avg_pool3d batch_normalization bias_add conv1d conv2d conv2d_backprop_input
-conv2d_transpose conv3d crelu depth_to_space depthwise_conv2d depthwise_conv2d_native dilation2d
-elu embedding_lookup fused_batch_norm gelu in_top_k l2_loss l2_normalize leaky_relu
-local_response_normalization log_sigmoid log_softmax lrn max_pool max_pool2d max_pool3d
-max_pool_with_argmax moments relu relu6 relu_layer selu separable_conv2d sigmoid
-sigmoid_cross_entropy_with_logits silu softmax softmax_cross_entropy_with_logits
-softmax_cross_entropy_with_logits_v2 softplus softsign space_to_depth
-sparse_softmax_cross_entropy_with_logits swish tanh top_k weighted_cross_entropy_with_logits
-xw_plus_b zero_fraction
-"""
+_NN = {
+    "flowc.api.activations": """
+        crelu elu gelu leaky_relu log_sigmoid log_softmax relu relu6 selu sigmoid silu
+        softmax softplus softsign swish tanh
+    """,
+    "flowc.api.convolutions": """
+        avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
+        conv2d_transpose conv3d depthwise_conv2d depthwise_conv2d_native dilation2d
+        max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
+    """,
+    "flowc.api.normalization": """
+        batch_normalization bias_add fused_batch_norm l2_normalize
+        local_response_normalization lrn moments relu_layer xw_plus_b zero_fraction
+    """,
+    "flowc.api.losses": """
+        l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits
+        softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits
+        weighted_cross_entropy_with_logits
+    """,
+    "flowc.api.lookups": """
+        embedding_lookup in_top_k top_k
+    """,
+    "flowc.api.blocks": """
+        depth_to_space space_to_depth
+    """,
+}
 _IMAGE = """
 ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down
 non_max_suppression non_max_suppression_with_scores resize resize_area resize_bicubic
@@ -74,6 +94,8 @@ _TOP = {
     "flowc.api.elementwise": _ELEMENTWISE,
     "flowc.api.reductions": _REDUCTIONS,
     "flowc.api.arrays": _ARRAYS,
+    "flowc.api.filling": _FILLING,
+    "flowc.api.blocks": _BLOCKS,
     "flowc.api.basics": _BASICS,
     "flowc.api.scopes": _SCOPES,
     "flowc.dtypes": _DTYPES,
@@ -93,12 +115,13 @@ _MATH = {
     + "bessel_i0 bessel_i0e bessel_i1 bessel_i1e divide_no_nan=div_no_nan erfinv ndtri "
     "multiply_no_nan xdivy xlog1py xlogy floormod",
     "flowc.api.reductions": _REDUCTIONS + "cumulative_logsumexp",
-    "flowc.api.nn": """in_top_k l2_normalize log_softmax softmax softplus softsign top_k
-        zero_fraction""",
-    "flowc.api.arrays": "linspace",
+    "flowc.api.activations": "log_softmax softmax softplus softsign",
+    "flowc.api.lookups": "in_top_k top_k",
+    "flowc.api.normalization": "l2_normalize zero_fraction",
+    "flowc.api.filling": "linspace",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
-    "nn": {"flowc.api.nn": _NN},
+    "nn": _NN,
     "math": _MATH,
     "image": {"flowc.api.image": _IMAGE},
     "bitwise": {
@@ -106,10 +129,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "linalg": {
         "flowc.api.reductions": "einsum matmul matvec tensordot",
-        "flowc.api.arrays": """band_part=matrix_band_part diag=matrix_diag
-            diag_part=matrix_diag_part matrix_transpose transpose=matrix_transpose
-            tensor_diag=diag tensor_diag_part=diag_part""",
-        "flowc.api.nn": "l2_normalize",
+        "flowc.api.arrays": "matrix_transpose transpose=matrix_transpose",
+        "flowc.api.blocks": """band_part=matrix_band_part diag=matrix_diag
+            diag_part=matrix_diag_part tensor_diag=diag tensor_diag_part=diag_part""",
+        "flowc.api.normalization": "l2_normalize",
     },
     "strings": {"flowc.api.strings": "join"},
     "train": {"flowc.api.models": "write_graph"},
