@@ -25,7 +25,7 @@ test: $(DEV_INSTALLED) ## all tests; no TensorFlow
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: $(DEV_INSTALLED) ## let ruff format the code
 	$(BIN)/ruff check --fix .

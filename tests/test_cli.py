@@ -249,6 +249,16 @@ def test_inspect_names_what_cannot_be_compiled(flowc: Command, tmp_path: Path) -
     )
 
 
+def test_inspect_shows_inputs_whose_rank_is_unknown(flowc: Command, tmp_path: Path) -> None:
+    path = tmp_path / "m.pbtxt"
+    path.write_text(re.sub(r"attr \{ key: \"shape\".*\n?", "}\n", SCALE, count=1))
+    done = flowc("inspect", path)
+    assert done.code == 0, done.err
+    assert "not compiled as it is: the feed 'x' has an unknown rank\n" in done.out
+    assert "inputs\n  x: f32[...]\noutputs\n  out: f32[...]\n" in done.out
+    assert done.out.endswith("flowc can compile these outputs: 3 nodes\n")
+
+
 def test_inspect_does_without_numba() -> None:
     script = (
         "import sys\n"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from flowc.graph import Graph, Tensor
     from flowc.graph.signature import TensorInfo
 
+# The name that users know, the tensor, its type as text.
+Port = tuple[str, "Tensor", str]
+
 SCHEMA = 1
 NAMES_SHOWN = 3
 
@@ -72,22 +75,17 @@ def _library(path: str) -> dict[str, Any]:
 
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
-    from flowc.errors import FlowcError
     from flowc.graph.extract import is_supported, needed_nodes
     from flowc.importer import variables_without_value
+    from flowc.importer.load import INTERNAL_SIGNATURES
     from flowc.importer.variables import variable_operations
-    from flowc.interface import choose_interface
 
     source = graph.source
     nodes = list(_all_nodes(graph))
     histogram = Counter(op_type for _, op_type in nodes)
-    try:
-        chosen = choose_interface(graph)
-        inputs, outputs = chosen.feeds, chosen.fetches
-        needed = needed_nodes(graph, [f.tensor for f in outputs], [], [f.tensor for f in inputs])
-        problem = None
-    except FlowcError as error:
-        inputs, outputs, needed, problem = (), (), [], str(error)
+    inputs, outputs, problem = _ports_of(graph)
+    feeds, fetches = [t for _, t, _ in inputs], [t for _, t, _ in outputs]
+    needed = needed_nodes(graph, fetches, [], feeds)
     return {
         "schema": SCHEMA,
         "path": source.path,
@@ -100,17 +98,40 @@ def described(graph: Graph) -> dict[str, Any]:
         "variables": len(variable_operations(graph)),
         "variables_without_value": variables_without_value(graph),
         "signature": source.signature,
-        "signatures": {name: _signature(graph, name) for name in graph.signatures},
-        "inputs": [{"name": f.name, "tensor": f.tensor.name, "type": str(f.type)} for f in inputs],
-        "outputs": [
-            {"name": f.name, "tensor": f.tensor.name, "type": _of(f.tensor)} for f in outputs
-        ],
+        "signatures": {
+            name: _signature(graph, name)
+            for name in graph.signatures
+            if name not in INTERNAL_SIGNATURES
+        },
+        "inputs": [{"name": n, "tensor": t.name, "type": text} for n, t, text in inputs],
+        "outputs": [{"name": n, "tensor": t.name, "type": text} for n, t, text in outputs],
         "no_default": problem,
         "ops": dict(histogram.most_common()),
         "needed_nodes": len(needed),
         "cannot_compile": _grouped(n for n in needed if not is_supported(n[1])),
         "elsewhere": _grouped(n for n in nodes if not is_supported(n[1])),
     }
+
+
+def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
+    """The default inputs and outputs, each with its type; where a type must be given first, the
+    placeholders as they are, and what the problem is."""
+    from flowc.errors import FlowcError
+    from flowc.interface import PLACEHOLDERS, choose_interface, default_fetches
+
+    try:
+        chosen = choose_interface(graph)
+        inputs = [(f.name, f.tensor, str(f.type)) for f in chosen.feeds]
+        return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in chosen.fetches], None
+    except FlowcError as error:
+        problem = str(error)
+    starts = [op for op in graph.get_operations() if op.type in PLACEHOLDERS]
+    inputs = [(op.name, op.output(0), _of(op.output(0))) for op in starts]
+    try:
+        fetches = default_fetches(graph)[0]
+    except FlowcError:
+        fetches = []
+    return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], problem
 
 
 def _all_nodes(graph: Graph) -> Iterable[tuple[str, str]]:
@@ -196,7 +217,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
             rows = [{"name": k, **v} for k, v in signature[side].items()]
             lines += _ports(f"  {side}", rows)
     if found["no_default"]:
-        lines.append(f"no inputs and outputs by default: {found['no_default']}")
+        lines.append(f"not compiled as it is: {found['no_default']}")
     lines += _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])
     return lines + _op_lines(found)
 
