@@ -364,9 +364,15 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
             continue
         if op in awaited or any(t.consumers() for t in outputs):
             continue
-        wanted = op in reached and op.type not in _ASIDE
+        wanted = op in reached and not _stands_aside(op)
         (found if wanted else spare).extend(outputs)
     return found or spare
+
+
+def _stands_aside(op: Operation) -> bool:
+    """Whether an operation is a branch's mark (`cond/switch_t`) or a shape that nobody reads."""
+    branch = op.type == "Identity" and op.inputs[0].op.type == "Switch"
+    return branch or op.type in _ASIDE
 
 
 def _descendants(starts: Iterable[Operation]) -> set[Operation]:

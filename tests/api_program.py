@@ -41,8 +41,17 @@ def outcome(tf: Any, snippet: Snippet) -> Outcome:
                 result = session.run(program["out"], program.get("feed"))
         except Exception as error:
             names = [c.__name__ for c in type(error).__mro__ if c is not object]
-            return Outcome([], [names, str(error)], graph)
+            return Outcome([], [names, _message(str(error))], graph)
     return Outcome([plain(v) for v in flat_fetches(result)], None, graph)
+
+
+def _message(text: str) -> str:
+    """An error's message without the stack traces that TensorFlow adds."""
+    lines = text.splitlines()
+    at = next((i for i, line in enumerate(lines) if "[[{{node" in line), None)
+    if not text.startswith("Graph execution error") or at is None:
+        return text
+    return "\n".join(lines[max(at - 1, 0) : at + 1])
 
 
 def flat_fetches(item: Any) -> list[Any]:

@@ -158,3 +158,19 @@ def test_compile_a_file(graph: Graph, tmp_path: Path) -> None:
     path = tf.train.write_graph(graph, tmp_path, "graph.pbtxt")
     x = np.float32([[1, -2, 3, -4]])
     assert tf.compile(path)(x).tolist() == [[2.0, 0.0, 6.0, 0.0]]
+
+
+def test_sinks_leave_out_marks_of_branches_and_what_is_waited_for() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        branch = graph.create_op(
+            "Switch",
+            [x, tf.constant(True)],
+            name="switch",
+            output_types=[(tf.float32, [2]), (tf.float32, [2])],
+        )
+        tf.identity(branch.outputs[1], name="switch_t")
+        first = tf.negative(x, name="first")
+        with tf.control_dependencies([first]):
+            tf.exp(x, name="result")
+        assert [f.name for f in choose_fetches(graph)] == ["result"]

@@ -49,7 +49,7 @@ def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name:
     return digest(graph.as_graph_def())
 
 
-def raw_op_digests() -> dict[str, Any]:
+def raw_op_digests(failures: list[str]) -> dict[str, Any]:
     """For each op record, the digest of its graph by `flowc.raw_ops` and the shapes that TensorFlow
     infers for it, where TensorFlow loads that graph."""
     found: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def raw_op_digests() -> dict[str, Any]:
                 "dtypes": dtypes,
             }
         except Exception as error:
-            print("FAILED raw op", name, type(error).__name__, str(error)[:300])
+            failures.append(f"raw op {name}: {type(error).__name__}: {error}")
     return found
 
 
@@ -76,6 +76,7 @@ def main() -> None:
     tf.disable_eager_execution()
     tf.disable_resource_variables()
     recorded: dict[str, Any] = {}
+    failures: list[str] = []
     for snippet in SNIPPETS:
         found: Outcome = outcome(tf, snippet)
         entry: dict[str, Any] = {"error": found.error, "values": found.values}
@@ -87,9 +88,11 @@ def main() -> None:
                     program = run_snippet(flowc, snippet)
                     entry["exported"] = check_export(program, graph, found.values, snippet.name)
                 except Exception as error:
-                    print("FAILED", snippet.name, type(error).__name__, str(error)[:600])
+                    failures.append(f"{snippet.name}: {type(error).__name__}: {error}")
         recorded[snippet.name] = entry
-    recorded["raw_ops"] = raw_op_digests()
+    recorded["raw_ops"] = raw_op_digests(failures)
+    if failures:
+        raise SystemExit("\n".join(failures))
     (TESTS / "recorded" / "api.json").write_text(json.dumps(recorded, indent=1) + "\n")
 
 
