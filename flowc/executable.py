@@ -172,7 +172,7 @@ def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.nda
     """A copy of memory that the run allocated, which is given back."""
     count = int(np.prod(shape))
     raw = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(pointer)
-    array = np.frombuffer(raw, dtype, count).reshape(shape).copy()
+    array = np.frombuffer(memoryview(raw), dtype, count).reshape(shape).copy()
     _free(pointer)
     return array
 

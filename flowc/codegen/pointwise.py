@@ -59,10 +59,9 @@ class _Probe:
         found: set[str] = set()
         for address in self.c.addresses:
             found |= _nonlinear_names(address)
-        lines = self.c.writer.lines
-        joined = "\n".join(line for line in lines if "[" not in line or " if " in line)
-        found |= {LOCAL + name for name in re.findall(r"\ba\d+\b", joined)}
-        return found
+        # Between brackets stand addresses, of which the loop above has taken care.
+        beside = re.sub(r"\[.*?\]", "", "\n".join(self.c.writer.lines))
+        return found | {LOCAL + name for name in re.findall(r"\ba\d+\b", beside)}
 
     def groups(self) -> list[list[int]]:
         """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
