@@ -1,12 +1,13 @@
 """Compiled programs and kernels, kept in memory and on disk.
 
-In: a Computation with options, or a kernel. Out: an Executable, or object code. An entry is found by
-a hash of all that it depends on: the canonical text, the bytes of constants, options, the target, and
-the versions of flowc, Numba and llvmlite. What is on disk is object code and plain metadata; an entry
-that is damaged, foreign or of another version is a miss, is dropped, and is made again.
+In: a Computation with options, or a kernel. Out: an Executable, or object code. An entry is found
+by a hash of all that it depends on: the canonical text, the bytes of constants, options, the
+target, and the versions of flowc, Numba and llvmlite. What is on disk is object code and plain
+metadata; an entry that is damaged, foreign or of another version is a miss, is dropped, and is made
+again.
 
-`FLOWC_CACHE_DIR` names the folder, `FLOWC_CACHE=0` keeps everything in memory, `FLOWC_CACHE_SIZE` is
-the most bytes that the folder may hold.
+`FLOWC_CACHE_DIR` names the folder, `FLOWC_CACHE=0` keeps everything in memory, `FLOWC_CACHE_SIZE`
+is the most bytes that the folder may hold.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import itertools
 import logging
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -114,8 +116,8 @@ class DiskCache:
             return
         try:
             path.parent.mkdir(exist_ok=True, mode=0o700)
-            written = write_entry(path, key, program)
-            evict(self.folder, keep=path, incoming=written)
+            write_entry(path, key, program)
+            evict(self.folder, size_limit(), keep=path)
         except OSError as error:
             log.warning("cannot write the cache entry %s: %s", path, error)
 
@@ -127,9 +129,19 @@ def _touch(path: Path) -> None:
         log.debug("cannot mark %s as used: %s", path, error)
 
 
-def evict(folder: Path, keep: Path, incoming: int) -> None:
+def size_limit() -> int:
+    """The most bytes that the folder may hold."""
+    text = os.environ.get("FLOWC_CACHE_SIZE", "")
+    if text and not text.isdecimal():
+        log.warning(
+            "FLOWC_CACHE_SIZE is a number of bytes, found %r: %d is used", text, DEFAULT_SIZE
+        )
+        text = ""
+    return int(text) if text else DEFAULT_SIZE
+
+
+def evict(folder: Path, limit: int, keep: Path) -> None:
     """Drops the entries unused for longest until the folder holds no more than it may."""
-    limit = int(os.environ.get("FLOWC_CACHE_SIZE", DEFAULT_SIZE))
     found = []
     for path in folder.glob("*/*.flowc"):
         try:
@@ -220,14 +232,31 @@ def load_executable(
         return Executable(_compile(c, options, names), threads)
     program = disk.load(key)
     if program is None:
-        from filelock import FileLock
-
-        with FileLock(disk.folder / f"{key[:16]}.lock"):
+        with _one_process_at_a_time(disk.folder, key):
             program = disk.load(key)
             if program is None:
                 program = _compile(c, options, names)
                 disk.store(key, program)
     return Executable(program, threads)
+
+
+@contextmanager
+def _one_process_at_a_time(folder: Path, key: str) -> Iterator[None]:
+    """Held by the process that compiles a program; nobody's where the folder takes no lock.
+
+    There are as many locks as folders of entries: they are never removed.
+    """
+    from filelock import FileLock
+
+    lock = FileLock(folder / f"{key[:2]}.lock")
+    try:
+        lock.acquire()
+    except (OSError, NotImplementedError) as error:
+        log.warning("cannot lock %s: %s", lock.lock_file, error)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _compile(c: Computation, options: Options, names: Names) -> CompiledProgram:

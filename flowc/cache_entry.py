@@ -33,8 +33,8 @@ PAGE = mmap.PAGESIZE
 HEADER_LIMIT = 1 << 28
 
 
-def write_entry(path: Path, key: str, program: CompiledProgram) -> int:
-    """Writes an entry whole or not at all; gives its size in bytes. Raises `OSError`."""
+def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
+    """Writes an entry whole or not at all. Raises `OSError`."""
     weights = program.weights_image()
     parts = (*program.objects, program.runtime)
     header = json.dumps(
@@ -56,14 +56,12 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> int:
             if weights.nbytes:
                 file.write(b"\0" * (-file.tell() % PAGE))
                 file.write(weights.data)
-            size = file.tell()
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    return size
 
 
 def _crc(weights: np.ndarray) -> int:
