@@ -64,7 +64,7 @@ def _near(found: np.ndarray, expected: np.ndarray, near: Closeness) -> np.ndarra
 def _same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Equal, or NaN both; part by part for complex numbers."""
     if x.dtype.kind == "c":
-        return _same(x.real, y.real) & _same(x.imag, y.imag)
+        return _same(np.real(x), np.real(y)) & _same(np.imag(x), np.imag(y))
     return (x == y) | (np.isnan(x) & np.isnan(y))
 
 
@@ -73,7 +73,7 @@ def flushed(array: np.ndarray) -> np.ndarray:
     is computed in f32, where its subnormal numbers are normal ones.)"""
     kind = dtypes.as_dtype(array.dtype)
     if kind.is_complex:
-        parts = flushed(array.real) + 1j * flushed(array.imag)
+        parts = flushed(np.real(array)) + 1j * flushed(np.imag(array))
         return parts.astype(array.dtype)
     if not kind.is_floating or kind is dtypes.f16:
         return array

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from closeness import Closeness
 
+from flowc.ir.examples import Case
+
 # Sums of products in another order; TensorFlow adds up f16 and bf16 in their own precision in some
 # kernels, where flowc adds up in f32.
 _SUMS = Closeness(16, of_largest=True, half=16)
@@ -103,3 +105,11 @@ UNSPECIFIED_AT_INFERENCE: dict[str, int] = dict.fromkeys(
 SIGNATURES_APART: dict[str, str] = {
     "_FusedConv2D": "takes graphs from before and after TensorFlow named the operands' types",
 }
+
+
+def specified_outputs(case: Case, count: int) -> int:
+    """How many of an op's `count` outputs TensorFlow specifies."""
+    found = UNSPECIFIED.get(case.op.name, count)
+    if not case.attrs.get("is_training", True):
+        found = UNSPECIFIED_AT_INFERENCE.get(case.op.name, found)
+    return found

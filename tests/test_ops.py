@@ -25,8 +25,7 @@ from op_tolerances import (
     EXTREMES_APART,
     SIGNATURES_APART,
     TENSORFLOW,
-    UNSPECIFIED,
-    UNSPECIFIED_AT_INFERENCE,
+    specified_outputs,
 )
 
 import flowc.ops  # noqa: F401
@@ -165,18 +164,10 @@ def test_reference_agrees_with_tensorflow(op: Op) -> None:
             continue
         expected = [flushed(a) for a in answer.outputs]
         found = [flushed(a) for a in reference(case, [flushed(a) for a in case.inputs])]
-        count = compared_outputs(case, len(expected))
+        count = specified_outputs(case, len(found))
         if op.name in EXTREMES_APART:
             found, expected = ordinary_elements(case, found, expected)
-        assert_near(case, found[:count], expected[:count], TENSORFLOW.get(op.name, EXACT))
-
-
-def compared_outputs(case: Case, count: int) -> int:
-    """How many of the outputs TensorFlow specifies."""
-    found = UNSPECIFIED.get(case.op.name, count)
-    if not case.attrs.get("is_training", True):
-        found = UNSPECIFIED_AT_INFERENCE.get(case.op.name, found)
-    return found
+        assert_near(case, found[:count], expected, TENSORFLOW.get(op.name, EXACT))
 
 
 def ordinary_elements(

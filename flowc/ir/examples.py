@@ -22,8 +22,9 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 
 from flowc import dtypes
@@ -61,7 +62,7 @@ class Case:
     bound: Mapping[str, DType]
     operands: tuple[Operand, ...]
     inputs: tuple[np.ndarray, ...]
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def name(self) -> str:
@@ -142,7 +143,7 @@ def _attr_value(definition: AttrDef, text: str) -> Any:
 
 def _frozen(value: Any, floats: bool) -> Any:
     if isinstance(value, (list, tuple)):
-        return tuple(_frozen(v, floats) for v in value)
+        return tuple(_frozen(v, floats) for v in cast(Sequence[Any], value))
     return float(value) if floats else value
 
 
@@ -215,7 +216,8 @@ def _reals(domain: str, count: int, random: np.random.Generator) -> np.ndarray[A
             return drawn
         case "nonzero":
             return np.where(drawn < 0.5, -0.25, 0.25) + drawn * 8 - 4
-    raise ValueError(f"no domain is named {domain!r}")
+        case _:
+            raise ValueError(f"no domain is named {domain!r}")
 
 
 def _add_extremes(array: np.ndarray, dtype: DType, domain: str, position: int) -> None:
@@ -229,15 +231,15 @@ def _add_extremes(array: np.ndarray, dtype: DType, domain: str, position: int) -
         array[place] = value
 
 
-def _extremes(dtype: DType, domain: str) -> Sequence[Any]:
+def _extremes(dtype: DType, domain: str) -> list[Any]:
     if dtype.is_integer:
         if domain != "finite" and domain != "nonzero":
-            return ()
+            return []
         limits = np.iinfo(dtype.numpy)
         return [limits.min or limits.max - 1, limits.max, limits.max if domain == "nonzero" else 0]
     if dtype.is_floating:
         return [np.nan, np.inf, -np.inf, -0.0, 0.0, _smallest(dtype), _largest(dtype)]
-    return ()
+    return []
 
 
 def _smallest(dtype: DType) -> Any:
@@ -246,6 +248,4 @@ def _smallest(dtype: DType) -> Any:
 
 
 def _largest(dtype: DType) -> Any:
-    import ml_dtypes
-
-    return ml_dtypes.finfo(dtype.numpy).max
+    return np.array(ml_dtypes.finfo(dtype.numpy).max, dtype.numpy)[()]
