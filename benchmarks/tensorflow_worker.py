@@ -103,9 +103,9 @@ def _answer(request: dict[str, Any], prepared: dict[tuple[str, str], Any]) -> di
     if request["do"] == "prepare":
         prepared[key] = prepare(*key)
         return {}
-    start = time.perf_counter()
+    start = time.process_time()  # of all threads; there is one that computes
     prepared[key]()
-    return {"seconds": time.perf_counter() - start}
+    return {"seconds": time.process_time() - start}
 
 
 if __name__ == "__main__":
