@@ -43,6 +43,8 @@ def _key(value: Any) -> Any:
         if value.nbytes > SMALL or value.dtype.hasobject:
             return f"array at {id(value)}"
         return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, Computation):
+        return f"body at {id(value)}"
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(str(_key(v)) for v in value) + ")"
     return repr(value)
