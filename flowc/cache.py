@@ -47,14 +47,28 @@ Names = tuple[Sequence[str], Sequence[str]]
 
 @cache
 def toolchain() -> str:
-    """The versions that object code depends on."""
-    found = [f"flowc {VERSION}"]
+    """The versions that object code depends on; flowc's own files count too, so that an edit
+    without a new version number never meets code from before it."""
+    found = [f"flowc {VERSION} {_own_files()}"]
     for package in ("numba", "llvmlite"):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} none")
     return ", ".join(found)
+
+
+def _own_files() -> str:
+    """A stamp of the files that decide what code is generated: sizes and times of change."""
+    package = Path(__file__).parent
+    stamps: list[str] = []
+    for folder in ("ir", "ops", "passes", "plan", "codegen", "codegen/math"):
+        with os.scandir(package / folder) as files:
+            for file in files:
+                if file.name.endswith(".py"):
+                    info = file.stat()
+                    stamps.append(f"{folder}/{file.name} {info.st_size} {info.st_mtime_ns}")
+    return digest("\n".join(sorted(stamps)).encode())[:16]
 
 
 def cache_folder() -> Path | None:
@@ -117,7 +131,14 @@ class DiskCache:
         try:
             path.parent.mkdir(exist_ok=True, mode=0o700)
             write_entry(path, key, program)
-            evict(self.folder, size_limit(), keep=path)
+            # Listing a folder of thousands of entries for every kernel would cost more than the
+            # kernel: the total is measured once a process and when the limit is near.
+            if self.folder not in _held:
+                _held[self.folder] = _measured(self.folder)
+            else:
+                _held[self.folder] += path.stat().st_size
+            if _held[self.folder] > size_limit():
+                _held[self.folder] = evict(self.folder, size_limit(), keep=path)
         except OSError as error:
             log.warning("cannot write the cache entry %s: %s", path, error)
 
@@ -140,15 +161,29 @@ def size_limit() -> int:
     return int(text) if text else DEFAULT_SIZE
 
 
-def evict(folder: Path, limit: int, keep: Path) -> None:
-    """Drops the entries unused for longest until the folder holds no more than it may."""
-    found = []
+_held: dict[Path, int] = {}  # bytes in each folder, as far as this process knows
+
+
+def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+    """(last use, size, path) of every entry."""
+    found: list[tuple[float, int, Path]] = []
     for path in folder.glob("*/*.flowc"):
         try:
             info = path.stat()
         except FileNotFoundError:
             continue
         found.append((info.st_mtime, info.st_size, path))
+    return found
+
+
+def _measured(folder: Path) -> int:
+    return sum(size for _, size, _ in _entries(folder))
+
+
+def evict(folder: Path, limit: int, keep: Path) -> int:
+    """Drops the entries unused for longest until the folder holds no more than it may; gives the
+    bytes that are left."""
+    found = _entries(folder)
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:
@@ -156,6 +191,7 @@ def evict(folder: Path, limit: int, keep: Path) -> None:
         if path != keep:
             path.unlink(missing_ok=True)
             total -= size
+    return total
 
 
 class KernelCache:
