@@ -7,7 +7,7 @@ Invariant: one `DType` object per element type, so identity is equality.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -152,7 +152,7 @@ def as_dtype(value: Any) -> DType:
     if value is str or value is bytes:
         return string
     try:
-        numpy = np.dtype(value)
+        numpy = np.dtype(cast(Any, value))
     except TypeError:
         numpy = None
     if numpy is not None:

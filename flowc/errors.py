@@ -66,7 +66,7 @@ class InvalidModelError(FlowcError, ValueError):
 
 
 class UnsupportedError(FlowcError):
-    """Well-formed input that flowc cannot compile. `problems` lists (op type, count, node names)."""
+    """Well-formed input that flowc cannot compile. `problems`: (op type, count, node names)."""
 
     code = "FL0300"
     exit_code = 3

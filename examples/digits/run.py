@@ -12,8 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-import flowc_runtime
 import numpy as np
+
+import flowc_runtime
 
 FOLDER = Path(__file__).parent
 

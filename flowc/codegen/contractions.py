@@ -176,7 +176,7 @@ def _matmul(
     if constant is not None:
         right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
         packed = pack_gemm_b(right.reshape(-1, *right.shape[-2:]), shape)
-        return (_launch(node, source, operands | {"b": packed}, ints, finish),)
+        return (_launch(node, source, {**operands, "b": packed}, ints, finish),)
     count = product(b_batch)
     workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
     pack = _pack_launch(

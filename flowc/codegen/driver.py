@@ -1,21 +1,21 @@
 """The driver: one native function that runs a whole Plan.
 
 In: a Plan and the launches of its clusters. Out: LLVM IR text that exports `flowc_program_run`,
-`flowc_program_output_dims` and `flowc_program_output_bounds`, and the table of errors. It is emitted
-with llvmlite directly: a straight line of kernel calls costs milliseconds to compile.
+`flowc_program_output_dims` and `flowc_program_output_bounds`, and the table of errors. It is
+emitted with llvmlite directly: a straight line of kernel calls costs milliseconds to compile.
 
     i32 flowc_program_run(i8** inputs, i8** outputs, i64* sizes, i8* weights, i64 threads,
                           i64* status)
 
-`sizes` holds the inputs' sizes when it is called and all sizes when it returns. An output of unbounded
-size is allocated with malloc by the run, which stores its address in `outputs`.
+`sizes` holds the inputs' sizes when it is called and all sizes when it returns. An output of
+unbounded size is allocated with malloc by the run, which stores its address in `outputs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
@@ -76,7 +76,8 @@ class _Function:
 
     def __init__(self, function: ir.Function, env: Mapping[str, ir.Value]) -> None:
         self.function = function
-        self.b = ir.IRBuilder(function.append_basic_block("entry"))
+        # llvmlite's decorators hide from a type checker what the builder's methods return.
+        self.b = cast(Any, ir.IRBuilder(function.append_basic_block("entry")))
         self.env: dict[str, ir.Value] = dict(env)
         self.known: dict[Dim, ir.Value] = {}
 

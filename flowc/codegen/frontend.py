@@ -12,12 +12,11 @@ import operator
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
-import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import compiler, types
+from numba.core import compiler, compiler_lock, errors, types
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.cpu import CPUContext
 from numba.core.imputils import Registry
@@ -98,7 +97,7 @@ def _declared(builder: ir.IRBuilder, name: str, kind: ir.Type) -> ir.Function:
 
 
 def _extremum(which: str) -> Any:
-    def emit(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    def emit(builder: ir.IRBuilder, a: Any, b: Any) -> ir.Value:
         suffix = "f32" if isinstance(a.type, ir.FloatType) else "f64"
         return builder.call(_declared(builder, f"llvm.{which}.{suffix}", a.type), [a, b])
 
@@ -258,7 +257,7 @@ def kernel_text(kernel: Kernel) -> str:
     function = _python_function(kernel)
     arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
     arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
-    flags = compiler.Flags()
+    flags = cast(Any, compiler.Flags())  # its options are made when Numba runs
     flags.no_cpython_wrapper = True
     flags.no_cfunc_wrapper = True
     flags.no_compile = True
@@ -273,7 +272,7 @@ def kernel_text(kernel: Kernel) -> str:
                 typing_context, context, function, tuple(arguments), types.void, flags, {},
                 library=library,
             )  # fmt: skip
-    except numba.core.errors.NumbaError as error:
+    except errors.NumbaError as error:
         raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
     name = result.fndesc.llvm_func_name
     text = _clean(library.captured, name, kernel.key)
@@ -282,7 +281,7 @@ def kernel_text(kernel: Kernel) -> str:
 
 @contextlib.contextmanager
 def _without_debug_names() -> Iterator[None]:
-    with numba.core.compiler_lock.global_compiler_lock:
+    with compiler_lock.global_compiler_lock:
         yield
 
 

@@ -1,8 +1,8 @@
 """A kernel (what is compiled) and a launch (one use of it in a plan).
 
-In: loops.py, contractions.py and native_kernels.py make them from clusters. Out: frontend.py compiles
-the kernels, driver.py calls them. Invariant: a kernel's key is a pure function of its content, so
-equal kernels of any graph share one compilation.
+In: loops.py, contractions.py and native_kernels.py make them from clusters. Out: frontend.py
+compiles the kernels, driver.py calls them. Invariant: a kernel's key is a pure function of its
+content, so equal kernels of any graph share one compilation.
 """
 
 from __future__ import annotations

@@ -383,14 +383,14 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
         folded = [r.full[a] for a in r.axes]
         row = symbol(f"{LOCAL}r", product(folded))
         by_row = unravel(row, tuple(folded))
-        with w.block(f"for r in range({w.size(product(folded))}):"):
-            with w.block("for i in range(start, stop):"):
-                index = _full_index(r, kept_index, by_row)
-                for i, n in enumerate(reductions):
-                    x = r.prepared(n, index)
-                    before = w.local(loaded(w, f"a{i}[i - start]", kinds[n]))
-                    after = Scalar(w.local(r.combine(n, before, x)), x.dtype)
-                    w.line(f"a{i}[i - start] = {stored(w, after)}")
+        rows = w.block(f"for r in range({w.size(product(folded))}):")
+        with rows, w.block("for i in range(start, stop):"):
+            index = _full_index(r, kept_index, by_row)
+            for i, n in enumerate(reductions):
+                x = r.prepared(n, index)
+                before = w.local(loaded(w, f"a{i}[i - start]", kinds[n]))
+                after = Scalar(w.local(r.combine(n, before, x)), x.dtype)
+                w.line(f"a{i}[i - start] = {stored(w, after)}")
         with w.block("for i in range(start, stop):"):
             for i, n in enumerate(reductions):
                 total = Scalar(w.local(loaded(w, f"a{i}[i - start]", kinds[n])), kinds[n])

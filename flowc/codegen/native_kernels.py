@@ -1,4 +1,4 @@
-"""Hand-written kernels: a cluster of kind `native` holds one op, whose record names the function."""
+"""Hand-written kernels: a `native` cluster holds one op, whose record names the function."""
 
 from __future__ import annotations
 

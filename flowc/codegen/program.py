@@ -126,9 +126,8 @@ def driver_object(text: str, target: Target) -> bytes:
 @cache
 def native_object(target: Target) -> bytes:
     """The pool and the arena, compiled for a target."""
-    from flowc_runtime.native import native_module_text
-
     from flowc.codegen.objects import compile_module
+    from flowc_runtime.native import native_module_text
 
     return compile_module([native_module_text(target.triple)], target, speed=2)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ SIZES_LIMIT = 32  # elements of a tensor that the run may read sizes from
 class Builder:
     """Appends nodes to a Computation under construction.
 
-    `origin` is stamped on every node made; set it (or pass it) per TensorFlow node. The names of ops
+    `origin` is stamped on every node made; set it (or pass it) per TensorFlow node. Names of ops
     are methods: `b.add(x, y)`, `b.transpose(x, perm)`; NumPy arrays and Python numbers among the
     inputs become constants of the dtype of the first Value input (ints for shapes: i32).
     """
@@ -133,7 +133,7 @@ class Builder:
         self, op: Op, attrs: Mapping[str, Any], origin: tuple[str, ...]
     ) -> dict[str, Any]:
         inferred = op.signature.inferred_attrs
-        full = {}
+        full: dict[str, Any] = {}
         for name, definition in op.signature.attrs.items():
             if name in inferred and name not in attrs:
                 continue
@@ -221,7 +221,7 @@ class Builder:
             elif isinstance(x, (np.ndarray, np.generic)):
                 found.append(self.const(x))
             elif isinstance(x, (tuple, list)):
-                found.append(self.sizes(x))
+                found.append(self.sizes(cast(Sequence[Any], x)))
             else:
                 found.append(self.const(x, first.type.dtype if first is not None else None))
         return found
@@ -275,7 +275,9 @@ def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
 
 
 def _holds_sizes(array: Any) -> bool:
-    return isinstance(array, np.ndarray) and any(isinstance(x, Expr) for x in array.flat)
+    if not isinstance(array, np.ndarray):
+        return False
+    return any(isinstance(x, Expr) for x in cast(np.ndarray, array).flat)
 
 
 def _as_objects(array: np.ndarray) -> np.ndarray:

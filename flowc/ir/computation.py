@@ -50,7 +50,7 @@ class Node:
 
     @property
     def lowering(self) -> Lowering:
-        """How this node becomes code; an op whose lowering depends on types or attrs decides here."""
+        """How this node becomes code; a lowering that depends on types or attrs is decided here."""
         if self._lowering is None:
             found = self.op.lowering
             self._lowering = found(self) if callable(found) else found

@@ -72,8 +72,11 @@ class Expr:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expr) and self.terms == other.terms
 
+    # The operators' operands are unchecked at run time: Python tries the other side's operator
+    # after NotImplemented, whatever the annotations say.
+
     def __add__(self, other: Dim) -> Dim:
-        if not isinstance(other, (int, Expr)):
+        if not isinstance(other, (int, Expr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         total = dict(self.terms)
         for monomial, coefficient in _terms(other):
@@ -86,7 +89,7 @@ class Expr:
         return self * -1
 
     def __sub__(self, other: Dim) -> Dim:
-        if not isinstance(other, (int, Expr)):
+        if not isinstance(other, (int, Expr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         return self + other * -1
 
@@ -94,7 +97,7 @@ class Expr:
         return self * -1 + other
 
     def __mul__(self, other: Dim) -> Dim:
-        if not isinstance(other, (int, Expr)):
+        if not isinstance(other, (int, Expr)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
@@ -411,4 +414,6 @@ def _from_ast(node: ast.expr, env: Mapping[str, Dim]) -> Dim:
             table = {"floordiv": floordiv, "max": maximum, "min": minimum}
             if name in table:
                 return table[name](_from_ast(left, env), _from_ast(right, env))
+        case _:
+            pass
     raise ValueError(f"not a size: {ast.dump(node)}")

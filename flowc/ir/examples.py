@@ -248,4 +248,4 @@ def _smallest(dtype: DType) -> Any:
 
 
 def _largest(dtype: DType) -> Any:
-    return np.array(ml_dtypes.finfo(dtype.numpy).max, dtype.numpy)[()]
+    return np.array(cast(Any, ml_dtypes.finfo(dtype.numpy)).max, dtype.numpy)[()]

@@ -91,15 +91,15 @@ class Decompose:
 class Native:
     """A hand-written loop kernel: a module-level Python function in Numba's nopython subset.
 
-    It is called as `kernel(*inputs, *outputs, [sizes], [scratch], [status], *arguments, begin, end)`:
+    Called as `kernel(*inputs, *outputs, [sizes], [scratch], [status], *arguments, begin, end)`:
     typed pointers (row-major; bool as uint8), then int64 arguments (sizes and int attrs), then its
-    share of the range [0, parallel). `constants` are globals that it sees as compile-time constants.
-    `sizes` (int64*, present if the op has data-dependent sizes) receives them, in the order in which
-    `infer` made them; `scratch` (uint8*, if `scratch` is not 0) is private to the worker; `status`
-    (int64*, if there are `errors`) takes [1 + number of the message, a, b, c] to make the run fail;
-    messages may use {a} {b} {c}. f16 and bf16 inputs are widened to f32 around the kernel.
-    A kernel that returns early on error must leave memory safe. Math functions of the scalar table
-    may be called as globals named `exp_f32` and the like when listed in `functions`.
+    share of the range [0, parallel). `constants` are globals that it sees as constants.
+    `sizes` (int64*, present if the op has data-dependent sizes) receives them, in the order that
+    `infer` made them in; `scratch` (uint8*, if `scratch` is not 0) is private to the worker;
+    `status` (int64*, if there are `errors`) takes [1 + number of the message, a, b, c] to make the
+    run fail; messages may use {a} {b} {c}. f16 and bf16 inputs are widened to f32 around the
+    kernel. A kernel that returns early on error must leave memory safe. Math functions of the
+    scalar table may be called as globals named `exp_f32` and the like when listed in `functions`.
     """
 
     kernel: Callable[..., None]
@@ -107,7 +107,7 @@ class Native:
     parallel: Dim = 1
     scratch: Dim = 0
     errors: tuple[str, ...] = ()
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
     functions: tuple[str, ...] = ()
 
 

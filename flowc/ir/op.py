@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class Op:
     """`name`: what IR text prints. `tf`: TensorFlow's signature (signature.py has the grammar).
 
     `infer(c)` returns the output's dims as a tuple, or a list of such tuples for several outputs;
-    dtypes follow from the signature. `reference(*inputs, **attrs)` computes the outputs in NumPy: an
-    input that is a list in the signature comes as a list; keyword-only parameters name the attrs
+    dtypes follow from the signature. `reference(*inputs, **attrs)` computes the outputs in NumPy:
+    an input that is a list in the signature comes as a list; keyword-only parameters name the attrs
     that it wants (type attrs as `DType`). `lowering`: a Lowering, or a function of the node.
     `gradient(b, node, *dys)` returns the gradients of the inputs (None where there is none), or is
     None where the op has no gradient yet. `traits`: see TRAITS. `examples`: each a text of input
@@ -252,9 +252,9 @@ def output_dtypes(op: Op, inputs: Sequence[TensorType], attrs: Attrs) -> tuple[D
     bound = bind_types(op, [t.dtype for t in inputs], attrs)
     found: list[DType] = []
     for arg in op.signature.outputs:
-        kind = arg.dtype if arg.type_attr is None else bound[arg.type_attr]
+        kind = cast(Any, arg.dtype if arg.type_attr is None else bound[arg.type_attr])
         if arg.is_list:
-            found += kind
+            found.extend(kind)
         elif arg.number_attr is not None:
             found += [kind] * bound[arg.number_attr]
         else:
@@ -298,7 +298,7 @@ def input_spans(op: Op, count: int, attrs: Attrs) -> list[tuple[int, int]]:
         width = 1
         if i in listed:
             known = attrs.get(arg.number_attr or "") if not arg.is_list else None
-            if arg.is_list and arg.type_attr in attrs:
+            if arg.is_list and arg.type_attr is not None and arg.type_attr in attrs:
                 known = len(attrs[arg.type_attr])
             if known is None:
                 # One list takes what the others leave; several lists of one number share it.
@@ -338,4 +338,4 @@ def call_reference(
     if missing:
         raise InvalidModelError(f"{op.tf_name}: attr {missing[0]!r} is missing")
     result = function(*grouped, **{n: bound[n] for n in _wanted_attrs(function)})
-    return list(result) if isinstance(result, (tuple, list)) else [result]
+    return list(cast(Sequence[Any], result)) if isinstance(result, (tuple, list)) else [result]

@@ -1,10 +1,10 @@
 """The closed table of scalar primitives that lowerings are written in.
 
-A lowering receives a `ScalarBuilder` (`k` by custom) and builds one element's value from its inputs'
-elements. What a primitive becomes (Python source for a kernel, a number in a test) is the builder's
-affair; the table below is all there is. Both operands of a binary primitive have one dtype; nothing
-is promoted. f16 and bf16 values are computed in f32 and rounded after every primitive, as
-TensorFlow does on a CPU.
+A lowering receives a `ScalarBuilder` (`k` by custom) and builds one element's value from those of
+its inputs. What a primitive becomes (Python source for a kernel, a number in a test) is the
+builder's affair; the table below is all there is. Both operands of a binary primitive have one
+dtype; nothing is promoted. f16 and bf16 values are computed in f32 and rounded after every
+primitive, as TensorFlow does on a CPU.
 """
 
 from __future__ import annotations

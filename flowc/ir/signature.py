@@ -5,9 +5,9 @@
            padding: {"SAME", "VALID", "EXPLICIT"}, data_format: string = "NHWC") -> output: T
     Assign(ref: ref(T), value: T; T: type, use_locking: bool = True) -> output_ref: ref(T)
 
-Inputs stand before `;`, attrs after it. An input's or output's type is a dtype, a type attr, `N*type`
-(N an int attr), a `list(type)` attr, or `ref(type)`. Groups of dtypes have names: FLOAT NUMBER REAL
-INT INDEX COMPLEX. An attr that is `type` takes every dtype.
+Inputs stand before `;`, attrs after it. The type of an input or output is a dtype, a type attr,
+`N*type` (N an int attr), a `list(type)` attr, or `ref(type)`. Groups of dtypes have names: FLOAT
+NUMBER REAL INT INDEX COMPLEX. An attr that is `type` takes every dtype.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ GROUPS: dict[str, tuple[DType, ...]] = {
     "INDEX": (dtypes.i32, dtypes.i64),
     "FLOAT_COMPLEX": dtypes.FLOATS + dtypes.COMPLEX,
 }
-REQUIRED: Any = type("Required", (), {"__repr__": lambda _: "REQUIRED"})()
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Any = _Required()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,10 @@ class _Parser:
                 outputs = self.arguments({""})
         if self.peek():
             raise ValueError(f"{self.text!r}: unexpected {self.peek()!r}")
-        resolve = lambda args: tuple(_resolve(n, t, attrs, self.text) for n, t in args)  # noqa: E731
+
+        def resolve(args: list[tuple[str, list[str]]]) -> tuple[Arg, ...]:
+            return tuple(_resolve(n, t, attrs, self.text) for n, t in args)
+
         return Signature(name, resolve(inputs), resolve(outputs), attrs)
 
     def arguments(self, ends: set[str]) -> list[tuple[str, list[str]]]:

@@ -18,14 +18,14 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Expr, parse_dim
+from flowc.ir.dims import Dim, Expr, parse_dim
 from flowc.ir.op import op_named
 from flowc.ir.types import parse_type, split_dims
 
@@ -48,7 +48,7 @@ class _Printer:
         return str(self.weights - 1)
 
     def computation(self, c: Computation, indent: str) -> list[str]:
-        parameters = []
+        parameters: list[str] = []
         taken: set[str] = set()
         for node in c.parameters:
             self.names[node.output] = f"%{_name_apart(node.attrs['name'], taken)}"
@@ -98,16 +98,17 @@ class _Printer:
             case Computation():
                 return "\n".join(self.computation(value, indent + "  "))
             case np.ndarray():
-                return _inline(value) or f"weights<{self.weight_name(value)}>"
+                array = cast(np.ndarray, value)
+                return _inline(array) or f"weights<{self.weight_name(array)}>"
             case DType():
                 return str(value)
             case tuple() | list():
-                inner = ", ".join(self.attr(v, indent) for v in value)
+                inner = ", ".join(self.attr(v, indent) for v in cast(Sequence[Any], value))
                 return f"[{inner}]"
             case Expr():
                 return f"size<{value}>"
             case np.generic():
-                return repr(value.item())
+                return repr(cast(Any, value).item())
             case str() | bytes() | bool() | int() | float() | None:
                 return repr(value)
             case _:
@@ -157,9 +158,11 @@ def weights_of(c: Computation) -> list[np.ndarray]:
                 n.attrs[a] for n in reversed(item.nodes) for a in sorted(n.attrs, reverse=True)
             ]
         elif isinstance(item, (tuple, list)):
-            stack += reversed(item)
-        elif isinstance(item, np.ndarray) and _inline(item) is None:
-            found.append(item)
+            stack += reversed(cast(Sequence[Any], item))
+        elif isinstance(item, np.ndarray):
+            array = cast(np.ndarray, item)
+            if _inline(array) is None:
+                found.append(array)
     return found
 
 
@@ -228,7 +231,7 @@ class _TextParser:
         outer, self.scope = self.scope, _Scope()
         parameters = self.parameters(header)
         nodes = list(parameters)
-        constraints = []
+        constraints: list[tuple[Dim, Dim]] = []
         while True:
             line = self.next_line()
             if line.startswith("require "):
@@ -249,7 +252,7 @@ class _TextParser:
         match = re.fullmatch(r"computation\((.*)\) \{", header)
         if match is None:
             raise ValueError(f"expected 'computation(...) {{', found {header!r}")
-        found = []
+        found: list[Node] = []
         for item in _split_outside(match[1]):
             name, colon, type_text = item.partition(": ")
             if not colon or name in self.scope.values:
@@ -290,13 +293,13 @@ class _TextParser:
         except KeyError:
             raise ValueError(f"no op is named {fields['op']!r}") from None
         inputs = tuple(self.value(n) for n in fields.names("inputs"))
-        attrs = {}
+        attrs: dict[str, Any] = {}
         for item in _split_outside(fields["attrs"]):
             name, equals, value = item.partition("=")
             if not equals:
                 raise ValueError(f"expected attr=value, found {item!r}")
             attrs[name] = self.attr(value, bodies)
-        sizes = []
+        sizes: list[tuple[str, Dim | None]] = []
         for item in split_dims(fields["sizes"]):
             name, _, bound = item.partition(" <= ")
             sizes.append((name, None if bound == "None" else parse_dim(bound)))
@@ -352,14 +355,15 @@ def eval_literal(text: str) -> Any:
 
 def _with_nan(value: Any) -> Any:
     if isinstance(value, list):
-        return [_with_nan(v) for v in value]
+        return [_with_nan(v) for v in cast(list[Any], value)]
     is_marker = isinstance(value, complex) and value.real == 0 and value.imag == float("inf")
     return float("nan") if is_marker else value
 
 
 def _split_outside(text: str) -> list[str]:
     """Splits at commas outside brackets and quotes."""
-    parts, depth, start = [], 0, 0
+    parts: list[str] = []
+    depth = start = 0
     for i, ch in enumerate(_masked(text)):
         if ch in "[(<":
             depth += 1

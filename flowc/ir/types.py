@@ -56,7 +56,8 @@ def tensor_type(dtype: DType | str, dims: Iterable[object] = ()) -> TensorType:
 
 def split_dims(text: str) -> list[str]:
     """`a,max(b, c)` -> the texts between the commas outside parentheses."""
-    parts, depth, start = [], 0, 0
+    parts: list[str] = []
+    depth = start = 0
     for position, character in enumerate(text):
         if character == "(":
             depth += 1

@@ -59,7 +59,7 @@ read_sizes = define(
     )
 )
 
-# One fused group of nodes: `body` is a Computation whose parameters are the inputs, `kind` says what
+# One fused group of nodes: `body` is a Computation whose parameters are the inputs, `kind` what
 # becomes of it: loop, matmul, convolution or native.
 cluster = define(
     Op(

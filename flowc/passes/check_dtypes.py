@@ -1,6 +1,6 @@
 """Refuses what no kernel can hold: values of strings and handles that are still needed.
 
-In: a Computation before fusion. Out: the same object. Raises one `UnsupportedError` for all of them.
+In: a Computation before fusion. Out: the same object. Raises one `UnsupportedError` for all.
 """
 
 from __future__ import annotations

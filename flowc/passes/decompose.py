@@ -117,7 +117,7 @@ def _complex_product(b: Builder, node: Node) -> Value:
 def _whole_batches(b: Builder, node: Node) -> Value | None:
     """Operands whose leading dims broadcast in part are repeated in full."""
     leading = node.output.dims[:-2]
-    inputs = []
+    inputs: list[Value] = []
     for v in node.inputs:
         own = v.dims[:-2]
         partial = own != leading and any(d != 1 for d in own)

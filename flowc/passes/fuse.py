@@ -331,13 +331,13 @@ def fuse(c: Computation, options: Options) -> Computation:
     """Every lowered node in a cluster."""
     grouping = _Grouping(c)
     clusters = grouping.run() if options.fuse else _one_by_one(c)
-    floating = grouping.floating if options.fuse else set()
+    floating: set[Node] = grouping.floating if options.fuse else set()
     return _Assembly(c, clusters, floating).run()
 
 
 def _one_by_one(c: Computation) -> list[_Cluster]:
     """A cluster for each node: what fusion is compared with in tests."""
-    found = []
+    found: list[_Cluster] = []
     for node in c.nodes:
         match node.lowering:
             case MatMul():

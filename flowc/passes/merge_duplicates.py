@@ -6,7 +6,8 @@ equal by identity, small ones by value. Effects and random draws stay apart.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,11 +41,12 @@ def _attrs_key(node: Node) -> Any:
 
 def _key(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        if value.nbytes > SMALL or value.dtype.hasobject:
-            return f"array at {id(value)}"
-        return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+        array = cast(np.ndarray, value)
+        if array.nbytes > SMALL or array.dtype.hasobject:
+            return f"array at {id(array)}"
+        return f"{array.dtype} {array.shape} {array.tobytes()!r}"
     if isinstance(value, Computation):
         return f"body at {id(value)}"
     if isinstance(value, (tuple, list)):
-        return "(" + ", ".join(str(_key(v)) for v in value) + ")"
+        return "(" + ", ".join(str(_key(v)) for v in cast(Sequence[Any], value)) + ")"
     return repr(value)

@@ -114,14 +114,14 @@ class Plan:
     bound of each data-dependent size, None where there is none."""
 
     computation: Computation
-    steps: list[Step] = field(default_factory=list)
-    places: dict[Value, Place] = field(default_factory=dict)
-    slots: list[Slot] = field(default_factory=list)
-    heap: list[Dim] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list[Step])
+    places: dict[Value, Place] = field(default_factory=dict[Value, Place])
+    slots: list[Slot] = field(default_factory=list[Slot])
+    heap: list[Dim] = field(default_factory=list[Dim])
     scratch: Dim = 0
-    workspace: dict[Node, Place] = field(default_factory=dict)
-    late_scratch: dict[Node, Heap] = field(default_factory=dict)
-    bounds: dict[str, Dim | None] = field(default_factory=dict)
+    workspace: dict[Node, Place] = field(default_factory=dict[Node, Place])
+    late_scratch: dict[Node, Heap] = field(default_factory=dict[Node, Heap])
+    bounds: dict[str, Dim | None] = field(default_factory=dict[str, Dim | None])
 
     @property
     def arena_bytes(self) -> Dim:
