@@ -12,7 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from google.protobuf import json_format, text_format
 
 from flowc.errors import InvalidModelError, NotFoundError
 from flowc.importer.wire import BYTES, VARINT, Region, fields, open_region
@@ -205,6 +204,9 @@ def _is_node(region: Region) -> bool:
 
 def parse_text(region: Region, kind: Kind, encoding: Encoding) -> Any:
     """The message that a text or JSON file holds. Raises `InvalidModelError` with the line."""
+    # Imported here because most models are binary, and this costs as much as reading one.
+    from google.protobuf import json_format, text_format
+
     if len(region) > MAX_TEXT:
         raise InvalidModelError(
             f"{region.name}: {len(region)} bytes of text are beyond the limit of {MAX_TEXT}",

@@ -10,8 +10,6 @@ import os
 import re
 from pathlib import Path
 
-from google.protobuf import text_format
-
 from flowc.errors import InvalidModelError, NotFoundError
 from flowc.importer.checkpoint.table import is_table
 from flowc.importer.wire import open_region
@@ -48,6 +46,8 @@ def latest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
     state_file = Path(folder) / STATE_FILE
     if not state_file.is_file():
         return None
+    from google.protobuf import text_format  # late: it costs as much as reading a model
+
     try:
         text = state_file.read_text("utf-8")
         state = text_format.Parse(text, CheckpointState(), allow_unknown_field=True)
