@@ -12,7 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-
 from flowc.errors import InvalidModelError, NotFoundError
 from flowc.importer.wire import BYTES, VARINT, Region, fields, open_region
 from flowc.proto.graph_pb2 import GraphDef
