@@ -18,14 +18,11 @@ import logging
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from flowc.cache_entry import read_entry, write_entry
 from flowc.codegen.compiled import CompiledProgram
@@ -34,6 +31,7 @@ from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import print_computation, weights_of
 from flowc.version import VERSION
+from flowc.weight_digests import WeightDigests
 
 if TYPE_CHECKING:
     from flowc.codegen.kernel import Kernel
@@ -243,25 +241,18 @@ def _kernel_cache(folder: Path | None) -> KernelCache:
 
 def program_key(c: Computation, options: Options, names: Names) -> str:
     """A hash of all that the program of a Computation depends on."""
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        pending = [pool.submit(_array_digest, array) for array in weights_of(c)]
-        # Hashing releases the interpreter: what the program will need is imported meanwhile.
-        import flowc.executable  # noqa: F401
+    digests = WeightDigests(cache_folder())
+    pending = digests.of(weights_of(c))
+    # Hashing releases the interpreter: what the program will need is imported meanwhile.
+    import flowc.executable  # noqa: F401
 
-        target = target_named(options.target)
-        numbers = itertools.count()
-        text = print_computation(c, lambda _: f"@{next(numbers)}")
-        digests = "\n".join(p.result() for p in pending)
-    text = f"{text}\n{digests}"
-    parts = ("program", text, options.key, target.key, toolchain(), repr(names))
+    target = target_named(options.target)
+    numbers = itertools.count()
+    text = print_computation(c, lambda _: f"@{next(numbers)}")
+    weights = "\n".join(p.result() for p in pending)
+    digests.close()
+    parts = ("program", text, weights, options.key, target.key, toolchain(), repr(names))
     return digest("\n".join(parts).encode())
-
-
-def _array_digest(array: np.ndarray) -> str:
-    if array.dtype.hasobject:
-        return digest(repr(array.tolist()).encode())
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return f"{array.dtype}{array.shape}{hashlib.blake2b(flat.data, digest_size=32).hexdigest()}"
 
 
 def load_executable(

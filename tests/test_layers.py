@@ -23,7 +23,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.proto", "flowc.graph", "flowc.importer", "flowc.passes", "flowc.plan"),
     ("flowc_runtime",),
     ("flowc.codegen",),
-    ("flowc.compiler", "flowc.cache", "flowc.cache_entry", "flowc.executable"),
+    (
+        "flowc.compiler",
+        "flowc.cache",
+        "flowc.cache_entry",
+        "flowc.weight_digests",
+        "flowc.executable",
+    ),
     ("flowc", "flowc.session", "flowc.aot", "flowc.api", "flowc.interface"),
     ("flowc.cli", "flowc.__main__"),
 )

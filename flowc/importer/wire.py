@@ -10,11 +10,15 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from flowc.errors import InvalidModelError, NotFoundError
+
+# What each mapped file was when it was mapped: who finds bytes of one knows where they are from.
+MAPPED_FILES: weakref.WeakKeyDictionary[mmap.mmap, os.stat_result] = weakref.WeakKeyDictionary()
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -47,7 +51,9 @@ def open_region(path: str | os.PathLike[str]) -> Region:
                 raise InvalidModelError(f"{name}: not a plain file")
             if status.st_size == 0:
                 raise InvalidModelError(f"{name}: the file is empty")
-            return Region(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), name)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            MAPPED_FILES[mapped] = status
+            return Region(memoryview(mapped), name)
     except FileNotFoundError:
         raise NotFoundError(f"{name}: no such file") from None
     except (IsADirectoryError, PermissionError) as error:
