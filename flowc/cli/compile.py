@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flowc.compiler import Report
     from flowc.graph import Graph
     from flowc.ir.computation import Computation
+    from flowc.ir.dims import Dim
 
 DEFAULT_KINDS = "so,header"
 
@@ -251,13 +252,24 @@ def _summary(
         ("outputs", ", ".join(_port(p) for p in program.metadata["outputs"])),
         ("nodes in", f"{report.nodes_in:,} of the graph's {len(graph.get_operations()):,}"),
         ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
-        ("arena", f"{plan.arena_bytes if plan is not None else 0} bytes"),
+        ("arena", _bytes(plan.arena_bytes) if plan is not None else "none"),
         ("weights", f"{program.metadata['weights_bytes']:,} bytes"),
         ("target", wish.target),
         ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in report.seconds.items())),
     ]
     for name, value in rows:
         print(f"{name:>12}  {value}", file=sys.stderr)
+
+
+def _bytes(size: Dim) -> str:
+    """A size in bytes; one that grows with the inputs is told where every named size is 1."""
+    from flowc.ir.dims import evaluate, symbols_of
+
+    if isinstance(size, int):
+        return f"{size:,} bytes"
+    names = symbols_of(size)
+    least = evaluate(size, dict.fromkeys(names, 1))
+    return f"{least:,} bytes where {', '.join(names)} {'is' if len(names) == 1 else 'are'} 1"
 
 
 def _port(port: dict[str, Any]) -> str:
