@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import flowc
+import flowc.ops  # defines the records
 from flowc.graph import Graph
 from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import all_ops, input_spans

@@ -23,7 +23,7 @@ NAMES = """
     add mul maximum select_v2 relu softmax log_softmax sum mean max all arg_max mat_mul einsum
     bias_add conv2d depthwise_conv2d max_pool avg_pool concat pack unpack split transpose pad tile
     reverse strided_slice cast fused_batch_norm one_hot top_k cumsum where shape zeros_like
-    resize_bilinear expand_dims sparse_softmax_cross_entropy_with_logits l2_loss
+    resize_bilinear expand_dims softmax_cross_entropy_with_logits l2_loss
 """
 SIZES = (1, 4, 7)
 

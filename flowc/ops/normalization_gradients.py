@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.dtypes import DType
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node, Value
 
 
-def _reserve_dims(dtype: DType, rank: int) -> Dims:
-    """The two reserve spaces that only GPU kernels use, as TensorFlow's CPU kernels leave them."""
-    return () if rank == 4 and dtype is not dtypes.f16 else (0,)
+# The two reserve spaces, which only GPU kernels use, are empty on a CPU.
+NO_RESERVE: Dims = (0,)
 
 
 def _infer(c: Inference) -> list[Dims]:
@@ -45,8 +43,7 @@ def _infer(c: Inference) -> list[Dims]:
         if c.rank(i) != 1:
             raise c.fail(f"statistics must be 1-dimensional{show_dims(c.dims(i))}")
         channels = c.equal(channels, c.dims(i)[0])
-    reserve = _reserve_dims(c.inputs[0].dtype, len(dims))
-    return [same, (channels,), (channels,), reserve, reserve]
+    return [same, (channels,), (channels,), NO_RESERVE, NO_RESERVE]
 
 
 def _build(b: Builder, node: Node) -> Sequence[Value]:
@@ -97,7 +94,7 @@ def _gradients(
             slope = (dy * centered).mean(axis=axes) * inverse * inverse
             dx = dy - spread(dy.mean(axis=axes)) - centered * spread(slope)
         dx = dx * spread(scale * inverse)
-    nothing = np.zeros(_reserve_dims(dtypes.as_dtype(x.dtype), x.ndim), scale.dtype)  # type: ignore[arg-type]
+    nothing = np.zeros(NO_RESERVE, scale.dtype)  # type: ignore[arg-type]
     found = [dx.astype(x.dtype), d_scale.astype(scale.dtype), d_offset.astype(scale.dtype)]
     return [*found, nothing, nothing.copy()]
 
