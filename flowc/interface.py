@@ -153,7 +153,8 @@ def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | No
     if spec.dims is None and known.sizes is None:
         raise UsageError(
             f"the feed {spec.name!r} has an unknown rank",
-            hint=f"give its dims: --feed {spec.name}={kind}[batch,...]",
+            hint=f"give its dims: --feed {spec.name}={kind}[] for a scalar, or such as "
+            f"{spec.name}={kind}[batch,10]",
         )
     if spec.dims is None:
         sizes = enumerate(known.sizes or ())
@@ -164,9 +165,10 @@ def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | No
         dims = spec.dims
         plain = [d if isinstance(d, int) else None for d in dims]
         if not known.is_compatible_with(plain):
-            shown = ",".join(map(str, dims))
+            expected = ",".join("?" if d is None else str(d) for d in known.sizes or ())
             raise UsageError(
-                f"the feed {spec.name!r} is given as [{shown}], and the graph has {known}"
+                f"the feed {spec.name!r} is given as [{','.join(map(str, dims))}], "
+                f"and the graph has [{expected}]"
             )
         dims = tuple(
             s if s is not None else d for d, s in zip(dims, known.sizes or [None] * len(dims))

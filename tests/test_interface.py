@@ -99,7 +99,7 @@ def test_feeds_complete_and_contradict_the_graph(graph: Graph) -> None:
         choose_feeds(graph, ["in/x", "in/x:0"])
     with pytest.raises(UsageError, match="unknown rank") as caught:
         choose_feeds(graph, [tf.placeholder(tf.float32, name="free")])
-    assert "--feed free=f32[batch,...]" in str(caught.value)
+    assert "--feed free=f32[] for a scalar" in str(caught.value)
 
 
 def test_unknown_names_say_the_nearest(graph: Graph) -> None:
