@@ -250,7 +250,7 @@ def _summary(
     rows += [
         ("inputs", ", ".join(_port(p) for p in program.metadata["inputs"]) or "none"),
         ("outputs", ", ".join(_port(p) for p in program.metadata["outputs"])),
-        ("nodes in", f"{report.nodes_in:,} of the graph's {len(graph.get_operations()):,}"),
+        ("nodes in", f"{report.nodes_in:,} of {_nodes_held(graph):,}"),
         ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
         ("arena", _bytes(plan.arena_bytes) if plan is not None else "none"),
         ("weights", f"{program.metadata['weights_bytes']:,} bytes"),
@@ -270,6 +270,12 @@ def _bytes(size: Dim) -> str:
     names = symbols_of(size)
     least = evaluate(size, dict.fromkeys(names, 1))
     return f"{least:,} bytes where {', '.join(names)} {'is' if len(names) == 1 else 'are'} 1"
+
+
+def _nodes_held(graph: Graph) -> int:
+    """As `flowc inspect` counts them: those of a function once, however often it is called."""
+    inner = sum(len(f.body.nodes) for f in graph.functions.values())
+    return len(graph.get_operations()) + inner
 
 
 def _port(port: dict[str, Any]) -> str:
