@@ -144,7 +144,8 @@ class ShapeError(InvalidArgumentError):
     code = "FL0510"
 
 
-def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str | None:
-    """`did you mean 'a' or 'b'?`, or None when nothing known is near."""
-    near = difflib.get_close_matches(name, list(known), n=most, cutoff=0.5)
+def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 0.5) -> str | None:
+    """`did you mean 'a' or 'b'?`, or None when nothing known is near. `least`: how like the name,
+    0 to 1, a known one has to be."""
+    near = difflib.get_close_matches(name, list(known), n=most, cutoff=least)
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else None

@@ -305,6 +305,19 @@ def test_unsupported_ops_are_told_all_at_once(flowc: Command, tmp_path: Path) ->
     ]
 
 
+def test_no_op_is_offered_for_one_that_only_sounds_alike(flowc: Command, tmp_path: Path) -> None:
+    path = tmp_path / "m.pbtxt"
+    path.write_text(UNKNOWN_OPS.replace("MadeUp", "Switch"))
+    done = flowc("compile", path, "-o", "-", "--emit", "ir")
+    assert "  Switch (2): b, a\n" in done.err
+
+
+def test_without_a_command_the_help_is_shown(flowc: Command) -> None:
+    done = flowc()
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Usage: flowc ") and "Show what a model holds" in done.err
+
+
 def test_a_truncated_model_is_bad_input(flowc: Command, tmp_path: Path) -> None:
     path = tmp_path / "cut.meta"
     path.write_bytes(Path(META).read_bytes()[:30_001])
@@ -342,7 +355,7 @@ def test_a_missing_checkpoint_says_how_to_give_one(flowc: Command, tmp_path: Pat
         ("x=f32[2,-1]", "the feed 'x' has a negative size '-1'"),
         ("x=f32[2;3]", "the feed 'x' has an unreadable size '2;3'"),
         ("x=i32[2,3]", "the feed 'x' is given as i32, and the graph has f32"),
-        ("x=f32[2,4]", "the feed 'x' is given as [2,4], and the graph has (?, 3)"),
+        ("x=f32[2,4]", "the feed 'x' is given as [2,4], and the graph has [?,3]"),
     ],
 )
 def test_a_bad_feed_text_is_a_usage_error(
@@ -367,6 +380,7 @@ def test_a_bad_feed_text_is_a_usage_error(
         (["compile", str(DIGITS / "test.npz"), "-o", "m.so"], 4, "zip archive"),
         (["inspect", str(DIGITS / "model.index")], 4, "the index of a checkpoint"),
         (["inspect", META, "--tag", "serve"], 2, "tags select a graph of a SavedModel"),
+        (["inspect", str(DIGITS / "run.py")], 4, "this is text, and not that of a graph"),
         (["run", META], 2, "no value is given for images"),
         (["run", META, "--input", "images"], 2, "expected NAME=FILE.npy"),
         (["run", META, "--input", "images=what"], 2, "neither a .npy or .npz file nor a literal"),

@@ -72,13 +72,18 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 2 usage, 3 unsupported op or dtype, 4 bad input, 5 out of memory, "
     "disk or tools, 70 a fault of flowc.",
 )
 @click.version_option(VERSION, prog_name="flowc", message="%(prog)s %(version)s")
-def flowc() -> None:
+@click.pass_context
+def flowc(context: click.Context) -> None:
     """Compile TensorFlow models to native libraries, without TensorFlow."""
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        context.exit(USAGE)
 
 
 def run_command_line(args: Sequence[str]) -> int:

@@ -404,7 +404,8 @@ def _unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:
     lines = []
     for op_type, count in counts.most_common():
         shown = ", ".join(found[op_type][:3]) + (", ..." if count > 3 else "")
-        near = did_you_mean(op_type, tf_names(), 1) if tf_op(op_type) is None else None
+        # Most of these ops are TensorFlow's own, which no op that merely sounds alike replaces.
+        near = did_you_mean(op_type, tf_names(), 1, 0.9) if tf_op(op_type) is None else None
         lines.append(f"  {op_type} ({count}): {shown}" + (f"  [{near}]" if near else ""))
     total = sum(counts.values())
     return UnsupportedError(

@@ -6,6 +6,7 @@ Invariant: nothing depends on a file's name or ending.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from enum import StrEnum
@@ -47,6 +48,7 @@ _FOREIGN = (
     (0, b"\x7fELF", "a shared library or program"),
 )
 _TABLE_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that texts do not have
 _FIELD_OF_TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*([A-Za-z_]\w*)\s*[:{<]")
 _TEXT_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}<>\[\]]', re.DOTALL)
 
@@ -94,7 +96,24 @@ def detect(region: Region) -> tuple[Kind, Encoding]:
     found = _FIELD_OF_TEXT.match(head.removeprefix(b"\xef\xbb\xbf"))
     if found and any(found[1].decode() in m.DESCRIPTOR.fields_by_name for m in MESSAGES.values()):
         return _kind_of_names(_text_names(region), region), Encoding.TEXT
-    return _kind_of_fields(region), Encoding.BINARY
+    try:
+        return _kind_of_fields(region), Encoding.BINARY
+    except InvalidModelError:
+        if not _is_text(head):
+            raise
+        raise InvalidModelError(
+            f"{region.name}: this is text, and not that of a graph",
+            hint="give a GraphDef, a .meta file or a SavedModel folder",
+        ) from None
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether bytes are the beginning of UTF-8 text, the last character perhaps cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return _CONTROL.search(head) is None
 
 
 def _kind_of_names(names: set[str], region: Region) -> Kind:
