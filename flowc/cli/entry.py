@@ -73,6 +73,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 2 usage, 3 unsupported op or dtype, 4 bad input, 5 out of memory, "
     "disk or tools, 70 a fault of flowc.",
