@@ -443,7 +443,8 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
             value = float(value)
         found[name] = value
     # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
-    return {n: v for n, v in found.items() if n not in record.signature.inferred_attrs}
+    inferred = record.signature.inferred_attrs
+    return {n: v for n, v in found.items() if n not in inferred}
 
 
 def extract(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from flowc import dtypes
@@ -62,14 +63,14 @@ class AttrDef:
     minimum: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Signature:
     name: str
     inputs: tuple[Arg, ...]
     outputs: tuple[Arg, ...]
     attrs: dict[str, AttrDef]
 
-    @property
+    @cached_property
     def inferred_attrs(self) -> frozenset[str]:
         """Attrs whose values follow from the inputs and so need not be stored."""
         names = {a.type_attr for a in self.inputs} | {a.number_attr for a in self.inputs}
