@@ -12,6 +12,7 @@ from flowc.ir.dims import Dim
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
     from flowc.ir.computation import Node, Value
+    from flowc.ir.extraction import Bound, Extractor
     from flowc.ir.scalar import ScalarBuilder
 
 
@@ -100,6 +101,10 @@ class Native:
     run fail; messages may use {a} {b} {c}. f16 and bf16 inputs are widened to f32 around the
     kernel. A kernel that returns early on error must leave memory safe. Math functions of the
     scalar table may be called as globals named `exp_f32` and the like when listed in `functions`.
+
+    `updates`: the input that output 0 is a changed copy of. The kernel finds the bytes of that
+    input (as many as both hold) in output 0 already, and writes only what changes: where the plan
+    can prove that nobody reads the input again, both are the same memory.
     """
 
     kernel: Callable[..., None]
@@ -109,6 +114,17 @@ class Native:
     errors: tuple[str, ...] = ()
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
     functions: tuple[str, ...] = ()
+    updates: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """Written in terms of values when a graph is extracted: state, lists, handles, calls.
+
+    `emit(x, inputs, attrs)` returns what the outputs are bound to. No Computation holds such a node.
+    """
+
+    emit: Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +132,14 @@ class Structural:
     """Handled by the compiler itself: parameters, constants, sizes, clusters, calls, state."""
 
 
-Lowering = Elementwise | View | Reduction | MatMul | Convolution | Decompose | Native | Structural
+Lowering = (
+    Elementwise
+    | View
+    | Reduction
+    | MatMul
+    | Convolution
+    | Decompose
+    | Native
+    | Extracted
+    | Structural
+)

@@ -1,0 +1,141 @@
+"""What the inputs and outputs of a graph's nodes are bound to while it is extracted.
+
+Most are Values. A handle is bound to the `Resource` that it names, whose contents are a Bound of
+their own that ops read and replace in order; a TensorList is bound to a `ListValue`. So state and
+lists become plain values, which passes, fusion and planning treat like any others, and which loops
+and branches carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from flowc.dtypes import DType
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim
+from flowc.ir.types import Dims
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """Something that ops change in place: a variable, a TensorArray, a stack. Identity is equality.
+
+    `kind` and `name` are for messages; `info` holds what its creation fixed (dtype, flags).
+    """
+
+    kind: str
+    name: str
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListValue:
+    """The contents of a TensorList, TensorArray or stack: `rows` elements of equal dims, dense.
+
+    `buffer` has the type `dtype[rows, *element]`; it is None as long as `element` is (no element
+    was written yet, and no shape given). `marks` (TensorArrays: u8[rows]): 1 written, 2 read and
+    cleared. `partial`: what is known of the dims of elements (None: nothing, or one of them).
+    """
+
+    dtype: DType
+    rows: Dim
+    element: Dims | None = None
+    buffer: Value | None = None
+    marks: Value | None = None
+    partial: tuple[Dim | None, ...] | None = None
+
+
+Bound = Value | Resource | ListValue
+
+
+def values_of(bound: Bound) -> tuple[Value, ...]:
+    """The Values that a Bound is made of."""
+    match bound:
+        case Value():
+            return (bound,)
+        case ListValue():
+            return tuple(v for v in (bound.buffer, bound.marks) if v is not None)
+        case _:
+            return ()
+
+
+def with_values(bound: Bound, values: Sequence[Value]) -> Bound:
+    """The same kind of Bound made of other Values; sizes follow from their types."""
+    match bound:
+        case Value():
+            (value,) = values
+            return value
+        case ListValue() if bound.buffer is not None or bound.marks is not None:
+            left = list(values)
+            buffer = left.pop(0) if bound.buffer is not None else None
+            marks = left.pop(0) if bound.marks is not None else None
+            rows = (buffer or marks).dims[0]  # type: ignore[union-attr]
+            element = buffer.dims[1:] if buffer is not None else None
+            return replace(bound, rows=rows, element=element, buffer=buffer, marks=marks)
+        case _:
+            return bound
+
+
+class Extractor(Protocol):
+    """What an op's `Extracted` lowering works with, one for the node that is being extracted.
+
+    `b` builds nodes in the region (top level, branch, loop body, call) where the node stands;
+    `name` is the node's full name, for messages and for the resources that it makes.
+    """
+
+    @property
+    def b(self) -> Builder: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def contents(self, resource: Resource) -> Bound:
+        """What a resource holds now. Raises `FailedPreconditionError` for a variable without."""
+        ...
+
+    def replace(self, resource: Resource, contents: Bound) -> None:
+        """Gives a resource new contents, for all nodes extracted after this one."""
+        ...
+
+    def create(
+        self, kind: str, contents: Bound | None, info: Mapping[str, Any] | None = None
+    ) -> Resource:
+        """A new resource that is named after this node."""
+        ...
+
+    def variable(self, name: str, dtype: DType, dims: Dims | None) -> Resource:
+        """The variable with this name: the same one wherever it is asked for."""
+        ...
+
+    def is_initialized(self, resource: Resource) -> bool:
+        """Whether a variable has a value, before this run or from a node extracted before."""
+        ...
+
+    def related(self, resource: Resource, role: str) -> Resource | None:
+        """A resource that another was remembered under (the gradient of a TensorArray)."""
+        ...
+
+    def relate(self, resource: Resource, role: str, other: Resource) -> None:
+        """Remembers a resource under another one."""
+        ...
+
+    def effect(self, node: Node) -> None:
+        """Notes that a node has an effect on the world (a message, a check)."""
+        ...
+
+    def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        """The results of a function of the graph, extracted in place."""
+        ...
+
+    def branch(
+        self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        """An `if` whose branches are two functions of the graph."""
+        ...
+
+    def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        """A `while` whose condition and body are two functions of the graph."""
+        ...

@@ -1,0 +1,75 @@
+"""Loops and branches: nodes whose bodies are Computations.
+
+`while`: `inputs` are `carried` values, then those that both bodies only read. `condition` (one bool
+result) and `body` (`carried` results) have one parameter an input, in order. `varying` names the
+sizes that a later iteration may find changed: symbols in the dims of carried parameters, defined
+anew for each iteration by the dims of the body's results. The node defines (`sizes`) one size for
+each of them: what it was at the end.
+
+`if`: `inputs` are what the branches read; both have one parameter an input, and results of equal
+dtypes. Where the dims of a result differ, or only a branch knows them, the node defines a size.
+
+Bodies may use every size that is defined where the node stands. Results of bodies may be their
+parameters, and one value may be several results.
+"""
+
+from __future__ import annotations
+
+from flowc.ir.computation import Computation
+from flowc.ir.dims import Dim, maximum, substitute, symbols_of
+from flowc.ir.lowering import Structural
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+
+
+def defined_sizes(c: Computation) -> set[str]:
+    """The data-dependent sizes that nodes of a body define."""
+    return {name for node in c.nodes for name, _ in node.sizes}
+
+
+def _infer_while(c: Inference) -> list[Dims]:
+    body: Computation = c.attrs["body"]
+    final = {name: c.fresh(name, None) for name in c.attrs["varying"]}
+    carried = body.parameters[: c.attrs["carried"]]
+    return [tuple(substitute(d, final) for d in p.output.dims) for p in carried]
+
+
+def _infer_if(c: Inference) -> list[Dims]:
+    then, otherwise = c.attrs["then"], c.attrs["otherwise"]
+    local = defined_sizes(then) | defined_sizes(otherwise)
+    found: list[Dims] = []
+    for a, b in zip(then.results, otherwise.results, strict=True):
+        if len(a.dims) != len(b.dims):
+            raise c.fail(f"the branches give {a.type} and {b.type}, which differ in rank")
+        found.append(tuple(_joined(c, x, y, local) for x, y in zip(a.dims, b.dims)))
+    return found
+
+
+def _joined(c: Inference, x: Dim, y: Dim, local: set[str]) -> Dim:
+    inside = any(n in local for d in (x, y) for n in symbols_of(d))
+    if x == y and not inside:
+        return x
+    return c.fresh("n", None if inside else maximum(x, y))
+
+
+while_ = define(
+    Op(
+        "while",
+        "_While(inputs: Tin; condition: func, body: func, carried: int, varying: list(string),"
+        " Tin: list(type), Tout: list(type)) -> outputs: Tout",
+        infer=_infer_while,
+        lowering=Structural(),
+        traits=frozenset({"no_fold"}),
+    )
+)
+
+if_ = define(
+    Op(
+        "if",
+        "_If(condition: bool, inputs: Tin; then: func, otherwise: func,"
+        " Tin: list(type), Tout: list(type)) -> outputs: Tout",
+        infer=_infer_if,
+        lowering=Structural(),
+        traits=frozenset({"no_fold"}),
+    )
+)
