@@ -6,31 +6,27 @@ target, and the versions of flowc, Numba and llvmlite. What is on disk is object
 metadata; an entry that is damaged, foreign or of another version is a miss, is dropped, and is made
 again.
 
-`FLOWC_CACHE_DIR` names the folder, `FLOWC_CACHE=0` keeps everything in memory, `FLOWC_CACHE_SIZE`
-is the most bytes that the folder may hold.
+`FLOWC_CACHE_SIZE` is the most bytes that the folder may hold; cache_folder.py says where it is.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowc.cache_entry import read_entry, write_entry
+from flowc.cache_folder import cache_folder, digest, toolchain
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.target import Target, target_named
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import print_computation, weights_of
-from flowc.version import VERSION
 from flowc.weight_digests import WeightDigests
 
 if TYPE_CHECKING:
@@ -41,78 +37,6 @@ log = logging.getLogger("flowc.cache")
 
 DEFAULT_SIZE = 8 << 30
 Names = tuple[Sequence[str], Sequence[str]]
-
-
-@cache
-def toolchain() -> str:
-    """The versions that object code depends on; flowc's own files count too, so that an edit
-    without a new version number never meets code from before it."""
-    found = [f"flowc {VERSION} {_own_files()}"]
-    found += [f"{package} {_installed_version(package)}" for package in ("numba", "llvmlite")]
-    return ", ".join(found)
-
-
-def _installed_version(package: str) -> str:
-    """The version of an installed package, without importing it: from the name of the folder
-    beside it that describes it, as asking `importlib.metadata` takes longer than all the rest."""
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        return "none"
-    beside = Path(spec.origin).parent.parent
-    names = [n for n in os.listdir(beside) if n.startswith(f"{package}-") and n.endswith("-info")]
-    if len(names) == 1:
-        return names[0].removeprefix(f"{package}-").rpartition(".")[0]
-    from importlib.metadata import version
-
-    return version(package)
-
-
-def _own_files() -> str:
-    """A stamp of the files that decide what code is generated: sizes and times of change."""
-    package = Path(__file__).parent
-    stamps: list[str] = []
-    for folder in ("ir", "ops", "passes", "plan", "codegen", "codegen/math"):
-        with os.scandir(package / folder) as files:
-            for file in files:
-                if file.name.endswith(".py"):
-                    info = file.stat()
-                    stamps.append(f"{folder}/{file.name} {info.st_size} {info.st_mtime_ns}")
-    return digest("\n".join(sorted(stamps)).encode())[:16]
-
-
-def cache_folder() -> Path | None:
-    """The folder of the disk cache, or None where there is to be none."""
-    if os.environ.get("FLOWC_CACHE", "1").lower() in ("0", "off", "no", "false"):
-        return None
-    chosen = os.environ.get("FLOWC_CACHE_DIR")
-    if chosen:
-        return _trusted(Path(chosen))
-    from platformdirs import user_cache_path
-
-    return _trusted(user_cache_path("flowc"))
-
-
-_refused: set[Path] = set()
-
-
-def _trusted(folder: Path) -> Path | None:
-    """The folder, made if need be, when only its owner, the user, can write to it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = folder.stat()
-    except OSError as error:
-        return _refuse(folder, str(error))
-    if found.st_uid != os.getuid():
-        return _refuse(folder, "it belongs to another user")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return _refuse(folder, "others can write to it")
-    return folder
-
-
-def _refuse(folder: Path, why: str) -> None:
-    if folder not in _refused:
-        _refused.add(folder)
-        log.warning("the cache folder %s is not used: %s", folder, why)
 
 
 class DiskCache:
@@ -225,10 +149,6 @@ class KernelCache:
         return self.objects[key]
 
 
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 def kernel_cache() -> KernelCache:
     """The kernels of this process, over the disk cache in force."""
     return _kernel_cache(cache_folder())
@@ -249,7 +169,7 @@ def program_key(c: Computation, options: Options, names: Names) -> str:
     target = target_named(options.target)
     numbers = itertools.count()
     text = print_computation(c, lambda _: f"@{next(numbers)}")
-    weights = "\n".join(p.result() for p in pending)
+    weights = "\n".join(result() for result in pending)
     digests.close()
     parts = ("program", text, weights, options.key, target.key, toolchain(), repr(names))
     return digest("\n".join(parts).encode())
@@ -275,7 +195,7 @@ def load_executable(
             if program is None:
                 program = _compile(c, options, names)
                 disk.store(key, program)
-    return Executable(program, threads)
+    return Executable(program, threads, key)
 
 
 @contextmanager

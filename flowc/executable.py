@@ -59,9 +59,11 @@ class Executable:
     """`run(arrays)` gives the outputs for inputs in the program's order.
 
     Arrays must have the dtypes of the inputs; any layout is taken (copied when not contiguous).
+    `key`: where the program is in the disk cache, or empty.
     """
 
-    def __init__(self, program: CompiledProgram, threads: int | None = None) -> None:
+    def __init__(self, program: CompiledProgram, threads: int | None = None, key: str = "") -> None:
+        self.key = key
         self.metadata = program.metadata
         self.code = load_objects(program.objects, program.runtime)
         self.weights = program.weights_image()

@@ -16,11 +16,13 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import NotFoundError, did_you_mean
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
+from flowc.graph.untouched import UntouchedGraph
 from flowc.ir.options import Options
 from flowc.ir.types import TensorType
 
 if TYPE_CHECKING:
     from flowc.executable import Executable
+    from flowc.remembered import Request
 
 _Rebuild = Callable[[Sequence[Any]], Any]
 
@@ -88,6 +90,10 @@ def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
 
 def _names(graph: Graph) -> list[str]:
     return [op.name for op in graph.get_operations()]
+
+
+def _only(values: Sequence[Any]) -> Any:
+    return values[0]
 
 
 class _Program:
@@ -177,6 +183,13 @@ class Session:
         """Checks everything, compiles if need be, and remembers the program for `run`."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
+        request = self._request(fetches, feeds)
+        if request is not None:
+            found = request.executable(self._threads)
+            if found is not None:
+                single = isinstance(fetches, str)
+                self._programs[key] = _Program(found, [], _only if single else type(fetches))
+                return self.run(fetches, feeds)
         if not self._graph.version:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
@@ -190,10 +203,21 @@ class Session:
         )
         if plain and list(fed) == program.feeds and program.executable is not None:
             self._programs[key] = program
+            if request is not None:
+                request.remember(list(wanted.tensors), program.feeds, program.executable)
         if program.executable is None:
             return program.rebuild([])
         results = program.executable.run(given)
         return program.rebuild([r if r.ndim else r[()] for r in results])
+
+    def _request(self, fetches: Any, feeds: Any) -> Request | None:
+        """What is asked of a loaded graph that nobody has looked at: it may be known from before,
+        and the graph need not be read then."""
+        if not isinstance(self._graph, UntouchedGraph):
+            return None
+        from flowc.remembered import request_of
+
+        return request_of(self._graph, fetches, feeds, self._options)
 
     def _feeds(self, feeds: Mapping[Any, Any]) -> dict[Tensor, np.ndarray]:
         found: dict[Tensor, np.ndarray] = {}

@@ -2,34 +2,29 @@
 
 In: arrays. Out: a text for each, equal only for equal dtype, shape and bytes. Hashing a model's
 weights is most of what starting a cached program costs; where an array is a piece of a mapped file,
-its digest is kept with the file's identity (device, inode, size, times of change), and a file that
-has not changed since is not hashed again. A file changed within the last seconds is not trusted:
-its time of change could hide a second change.
+its digest is noted with the file's identity, and a file that has not changed since is not hashed
+again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import logging
 import mmap
 import os
-import time
 import weakref
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.file_identity import identity
 from flowc.importer.wire import MAPPED_FILES
-from flowc.safe_write import replacing
+from flowc.notes import Notes
 
-log = logging.getLogger("flowc.cache")
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-SETTLED_SECONDS = 5
-FILE_LIMIT = 64  # files whose digests are remembered in a cache folder
 Array = np.ndarray[Any, Any]
 
 
@@ -44,61 +39,49 @@ def array_digest(array: Array) -> str:
 
 
 class WeightDigests:
-    """Digests of many arrays, computed by several threads; `folder` remembers those of files."""
+    """Digests of many arrays, the new ones computed by several threads; `folder` remembers those of
+    files."""
 
     def __init__(self, folder: Path | None) -> None:
-        self.folder = folder / "digests" if folder is not None else None
+        self.notes = Notes(folder / "digests") if folder is not None else None
         self.known: dict[str, dict[str, str]] = {}
-        self.changed: set[str] = set()
-        self.pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        self.fresh: list[tuple[str, str, Future[str]]] = []
+        self._pool: ThreadPoolExecutor | None = None
 
-    def of(self, arrays: Sequence[Array]) -> list[Any]:
-        """A handle for each array; `result()` of it is the digest."""
-        return [self.pool.submit(self._digest, array) for array in arrays]
+    def of(self, arrays: Sequence[Array]) -> list[Callable[[], str]]:
+        """A call for each array that waits for its digest."""
+        return [self._digest(array) for array in arrays]
 
     def close(self) -> None:
         """Ends the threads and writes what is new."""
-        self.pool.shutdown()
-        for identity in self.changed:
-            self._write(identity)
+        if self._pool is not None:
+            self._pool.shutdown()
+        for file, piece, future in self.fresh:
+            self.known[file][piece] = future.result()
+        for file in dict.fromkeys(f for f, _, _ in self.fresh):
+            assert self.notes is not None
+            self.notes.write(file, self.known[file])
 
-    def _digest(self, array: Array) -> str:
-        place = _place(array)
-        if place is None or self.folder is None:
-            return array_digest(array)
-        identity, piece = place
-        memory = self.known.get(identity)
-        if memory is None:
-            memory = self.known.setdefault(identity, self._read(identity))
-        if piece not in memory:
-            memory[piece] = array_digest(array)
-            self.changed.add(identity)
-        return memory[piece]
+    def _digest(self, array: Array) -> Callable[[], str]:
+        place = _place(array) if self.notes is not None else None
+        if place is None or self.notes is None:
+            return self._compute(array).result
+        file, piece = place
+        if file not in self.known:
+            self.known[file] = self.notes.read(file)
+        found = self.known[file].get(piece)
+        if found is not None:
+            return lambda: found
+        future = self._compute(array)
+        self.fresh.append((file, piece, future))
+        return future.result
 
-    def _path(self, identity: str) -> Path:
-        assert self.folder is not None
-        return self.folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json"
+    def _compute(self, array: Array) -> Future[str]:
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
 
-    def _read(self, identity: str) -> dict[str, str]:
-        try:
-            found = json.loads(self._path(identity).read_text())
-        except (OSError, ValueError):
-            return {}
-        good = isinstance(found, dict) and found.get("file") == identity
-        return dict(found["digests"]) if good else {}
-
-    def _write(self, identity: str) -> None:
-        path = self._path(identity)
-        try:
-            path.parent.mkdir(exist_ok=True, mode=0o700)
-            with replacing(path) as file:
-                text = json.dumps({"file": identity, "digests": self.known[identity]})
-                file.write(text.encode())
-            others = sorted(path.parent.glob("*.json"), key=lambda p: p.stat().st_mtime)
-            for old in others[:-FILE_LIMIT]:
-                old.unlink(missing_ok=True)
-        except OSError as error:
-            log.warning("cannot remember digests in %s: %s", path, error)
+            self._pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        return self._pool.submit(array_digest, array)
 
 
 def _place(array: Array) -> tuple[str, str] | None:
@@ -113,18 +96,11 @@ def _place(array: Array) -> tuple[str, str] | None:
         base = base.obj
     if not isinstance(base, mmap.mmap) or base not in MAPPED_FILES:
         return None
-    status = MAPPED_FILES[base]
-    changed = max(status.st_mtime, status.st_ctime)
-    if time.time() - changed < SETTLED_SECONDS:
+    file = identity(MAPPED_FILES[base])
+    if file is None:
         return None
-    identity = " ".join(
-        str(part)
-        for part in (
-            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        )
-    )  # fmt: skip
     offset = array.ctypes.data - _start_of(base)
-    return identity, f"{offset} {array.nbytes} {array.dtype}{array.shape}"
+    return file, f"{offset} {array.nbytes} {array.dtype}{array.shape}"
 
 
 _starts: weakref.WeakKeyDictionary[mmap.mmap, int] = weakref.WeakKeyDictionary()

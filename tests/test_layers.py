@@ -17,7 +17,15 @@ ROOT = Path(__file__).parents[1]
 
 # Low to high; a module's layer is that of the longest prefix that is listed.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("flowc.errors", "flowc.dtypes", "flowc.version", "flowc.safe_write"),
+    (
+        "flowc.errors",
+        "flowc.dtypes",
+        "flowc.version",
+        "flowc.safe_write",
+        "flowc.file_identity",
+        "flowc.cache_folder",
+        "flowc.notes",
+    ),
     ("flowc.ir",),
     ("flowc.ops",),
     ("flowc.proto", "flowc.graph", "flowc.importer", "flowc.passes", "flowc.plan"),
@@ -29,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "flowc.cache_entry",
         "flowc.weight_digests",
         "flowc.executable",
+        "flowc.remembered",
     ),
     ("flowc", "flowc.session", "flowc.aot", "flowc.api", "flowc.interface"),
     ("flowc.cli", "flowc.__main__"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flowc import weight_digests
+from flowc import file_identity, weight_digests
 from flowc.importer.wire import open_region
 from flowc.weight_digests import WeightDigests, array_digest
 
@@ -27,7 +27,7 @@ def mapped(path: Path) -> np.ndarray:
 
 def digests(folder: Path, *arrays: np.ndarray) -> list[str]:
     found = WeightDigests(folder)
-    results = [p.result() for p in found.of(arrays)]
+    results = [result() for result in found.of(arrays)]
     found.close()
     return results
 
@@ -42,7 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return array_digest(array)
 
     monkeypatch.setattr(weight_digests, "array_digest", count)
-    monkeypatch.setattr(weight_digests, "SETTLED_SECONDS", -1)
+    monkeypatch.setattr(file_identity, "SETTLED_SECONDS", -1)
     return seen
 
 

@@ -1,11 +1,21 @@
-"""Bytes -> Graph: GraphDef, MetaGraphDef and SavedModel in every form, with their checkpoints."""
+"""Bytes -> Graph: GraphDef, MetaGraphDef and SavedModel in every form, with their checkpoints.
+
+Names are imported when they are first used: a model that is known need not be read.
+"""
 
 from __future__ import annotations
 
-from flowc.importer.checkpoint import CheckpointReader, find_checkpoint, latest_checkpoint
-from flowc.importer.formats import Encoding, Kind, detect_format
-from flowc.importer.importing import import_graph_def
-from flowc.importer.load import Source, load_graph, variables_without_value
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from flowc.importer.load import load_graph
+
+if TYPE_CHECKING:
+    from flowc.importer.checkpoint.locate import find_checkpoint, latest_checkpoint
+    from flowc.importer.checkpoint.reader import CheckpointReader
+    from flowc.importer.formats import Encoding, Kind, detect_format
+    from flowc.importer.importing import import_graph_def
+    from flowc.importer.read_model import Source, variables_without_value
 
 __all__ = [
     "CheckpointReader",
@@ -19,3 +29,23 @@ __all__ = [
     "load_graph",
     "variables_without_value",
 ]
+
+_MODULES = {
+    "CheckpointReader": "checkpoint.reader",
+    "Encoding": "formats",
+    "Kind": "formats",
+    "Source": "read_model",
+    "detect_format": "formats",
+    "find_checkpoint": "checkpoint.locate",
+    "import_graph_def": "importing",
+    "latest_checkpoint": "checkpoint.locate",
+    "variables_without_value": "read_model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found

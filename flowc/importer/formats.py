@@ -13,7 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from flowc.errors import InvalidModelError, NotFoundError
+from flowc.errors import InvalidModelError
+from flowc.importer.model import saved_model_file
 from flowc.importer.wire import BYTES, VARINT, Region, fields, open_region
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
@@ -62,18 +63,6 @@ def detect_format(source: str | os.PathLike[str] | bytes) -> tuple[Kind, Encodin
         return detect(Region(memoryview(source), "the given bytes"))
     path = Path(source)
     return detect(open_region(saved_model_file(path) if path.is_dir() else path))
-
-
-def saved_model_file(folder: Path) -> Path:
-    """The message of a SavedModel folder. Raises `NotFoundError` where it holds none."""
-    for name in ("saved_model.pb", "saved_model.pbtxt", "saved_model.json"):
-        if (folder / name).is_file():
-            return folder / name
-    metas = sorted(p.name for p in folder.glob("*.meta"))
-    raise NotFoundError(
-        f"{folder}: the folder holds no saved_model.pb or saved_model.pbtxt",
-        hint=f"name the file: {', '.join(metas[:3])}" if metas else "name a model file",
-    )
 
 
 def detect(region: Region) -> tuple[Kind, Encoding]:

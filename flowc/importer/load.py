@@ -1,52 +1,22 @@
 """`load_graph`: a model as it lies on disk -> Graph with its weights.
 
-In: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form; perhaps a checkpoint.
-Out: a Graph; `graph.source` says what was read. Nothing but the model and its checkpoint is opened.
+In: where the model is. Out: a Graph. A model that a Session has run before, from files that have
+not changed since, is read only when someone looks at the graph (see graph/untouched.py).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
-from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.cache_folder import cache_folder
+from flowc.errors import InvalidModelError
 from flowc.graph.graph import Graph
-from flowc.importer.checkpoint import CheckpointReader, find_checkpoint
-from flowc.importer.checkpoint.locate import checkpoint_beside
-from flowc.importer.formats import Encoding, Kind, detect, parse_text, saved_model_file
-from flowc.importer.metagraph import (
-    graph_of_message,
-    meta_graph_of_message,
-    read_graph_def,
-    read_meta_graph,
-)
-from flowc.importer.nodes import parse
-from flowc.importer.variables import read_variables, variable_operations
-from flowc.importer.wire import Region, open_region, parts
-from flowc.proto.meta_graph_pb2 import MetaGraphDef
+from flowc.graph.untouched import UntouchedGraph
+from flowc.importer.model import Model
+from flowc.notes import Notes
 
-META_GRAPHS_FIELD = 2
-META_INFO_FIELD = 1
-DEFAULT_TAG = "serve"
-DEFAULT_SIGNATURE = "serving_default"
-# Signatures that SavedModels keep for themselves.
-INTERNAL_SIGNATURES = frozenset({"__saved_model_init_op", "__saved_model_train_op"})
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a Graph came from. `meta_graph`: its MetaGraphDef without the graph, or None.
-    `signature`: the one that was asked for, or the model's only or default one, or None."""
-
-    path: str
-    kind: Kind
-    encoding: Encoding
-    checkpoint: str | None
-    tags: tuple[str, ...]
-    signature: str | None
-    meta_graph: MetaGraphDef | None
+NOTES = "models"  # the folder of notes on models that were run
 
 
 def load_graph(
@@ -63,104 +33,37 @@ def load_graph(
     `InvalidModelError` (`DataLossError`) for a damaged one, `UnknownNameError` for tags or a
     signature that the model does not have.
     """
-    path = Path(path)
-    file = saved_model_file(path) if path.is_dir() else path
-    region = open_region(file)
-    kind, encoding = detect(region)
-    if tags is not None and kind is not Kind.SAVED_MODEL:
-        raise UsageError(f"{path}: tags select a graph of a SavedModel, and this is a {kind}")
-    graph, meta = _read(region, kind, encoding, _tag_set(tags))
-    prefix = None if checkpoint is None else find_checkpoint(checkpoint)
-    if prefix is None and variable_operations(graph):
-        prefix = _checkpoint_of(file, kind)
-    if prefix is not None:
-        restore_op = meta.saver_def.restore_op_name if meta is not None else ""
-        graph.variable_values = read_variables(graph, CheckpointReader(prefix), restore_op)
-    graph.source = Source(
-        str(path),
-        kind,
-        encoding,
-        prefix,
-        () if meta is None else tuple(meta.meta_info_def.tags),
-        _choose_signature(graph, signature, str(path)),
-        meta,
+    model = Model(
+        str(path), None if checkpoint is None else str(checkpoint), _tags(tags), signature
     )
-    return graph
+    folder = cache_folder()
+    state = model.state() if folder is not None else None
+    if folder is None or state is None:
+        return _read(model)
+    lasting = model.in_full()
+    if Notes(folder / NOTES).read(state):
+        return UntouchedGraph(state, lasting.state, lambda: _read_unchanged(lasting, state))
+    graph = _read(model)
+    return UntouchedGraph(state, lasting.state, lambda: graph)
 
 
-def variables_without_value(graph: Graph) -> list[str]:
-    """The names of the variables that the graph's checkpoint has no value for."""
-    return [op.name for op in variable_operations(graph) if op.name not in graph.variable_values]
-
-
-def _checkpoint_of(file: Path, kind: Kind) -> str | None:
-    if kind is not Kind.SAVED_MODEL:
-        return checkpoint_beside(file)
-    prefix = file.parent / "variables" / "variables"
-    return str(prefix) if prefix.with_suffix(".index").is_file() else None
-
-
-def _tag_set(tags: str | Iterable[str] | None) -> frozenset[str] | None:
+def _tags(tags: str | Iterable[str] | None) -> frozenset[str] | None:
     if tags is None:
         return None
     return frozenset(filter(None, tags.split(",")) if isinstance(tags, str) else tags)
 
 
-def _read(
-    region: Region, kind: Kind, encoding: Encoding, tags: frozenset[str] | None
-) -> tuple[Graph, MetaGraphDef | None]:
-    if encoding is Encoding.BINARY:
-        if kind is Kind.GRAPH:
-            return read_graph_def(region), None
-        if kind is Kind.META_GRAPH:
-            return read_meta_graph(region)
-        graphs = parts(region, META_GRAPHS_FIELD)
-        found = [_tags_of(part) for part in graphs]
-        return read_meta_graph(graphs[_choose_graph(found, tags, region.name)])
-    message = parse_text(region, kind, encoding)
-    if kind is Kind.GRAPH:
-        return graph_of_message(message, region.name), None
-    if kind is Kind.SAVED_MODEL:
-        found = [frozenset(m.meta_info_def.tags) for m in message.meta_graphs]
-        message = message.meta_graphs[_choose_graph(found, tags, region.name)]
-    return meta_graph_of_message(message, region.name)
+def _read(model: Model) -> Graph:
+    from flowc.importer.read_model import read_model
+
+    return read_model(model)
 
 
-def _tags_of(region: Region) -> frozenset[str]:
-    infos = parts(region, META_INFO_FIELD)
-    info_type = MetaGraphDef.MetaInfoDef
-    return frozenset(tag for info in infos for tag in parse(info_type, info.view, info).tags)
-
-
-def _choose_graph(found: list[frozenset[str]], tags: frozenset[str] | None, name: str) -> int:
-    """The index of the graph with these tags; without tags, the only one or the one to serve."""
-    texts = [",".join(sorted(t)) or "(none)" for t in found]
-    if tags is not None:
-        if tags in found:
-            return found.index(tags)
-        raise UnknownNameError(
-            f"{name}: no graph has the tags {','.join(sorted(tags))!r}; it has: {'; '.join(texts)}"
+def _read_unchanged(model: Model, state: str) -> Graph:
+    """The graph of a model that is to be as it was when it was loaded."""
+    graph = _read(model)
+    if model.state() != state:
+        raise InvalidModelError(
+            f"{model.path}: the model was changed after it was loaded", hint="load it again"
         )
-    if len(found) == 1:
-        return 0
-    if frozenset({DEFAULT_TAG}) in found:
-        return found.index(frozenset({DEFAULT_TAG}))
-    what = "several graphs" if found else "no graph"
-    raise UnknownNameError(
-        f"{name}: the SavedModel has {what}: {'; '.join(texts)}", hint="choose one by its tags"
-    )
-
-
-def _choose_signature(graph: Graph, wanted: str | None, name: str) -> str | None:
-    usable = [s for s in graph.signatures if s not in INTERNAL_SIGNATURES]
-    if wanted is not None:
-        if wanted not in graph.signatures:
-            listed = ", ".join(sorted(usable)) or "none"
-            raise UnknownNameError(
-                f"{name}: no signature {wanted!r}; the model has: {listed}",
-                hint=did_you_mean(wanted, usable),
-            )
-        return wanted
-    if DEFAULT_SIGNATURE in usable:
-        return DEFAULT_SIGNATURE
-    return usable[0] if len(usable) == 1 else None
+    return graph

@@ -13,7 +13,6 @@ from pathlib import Path
 from flowc.errors import InvalidModelError, NotFoundError
 from flowc.importer.checkpoint.table import is_table
 from flowc.importer.wire import open_region
-from flowc.proto.checkpoint_pb2 import CheckpointState
 
 _DATA = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _SHARD = re.compile(r"-(\d{5}|\?{5})-of-(\d{5}|\?{5})$")
@@ -46,7 +45,10 @@ def latest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
     state_file = Path(folder) / STATE_FILE
     if not state_file.is_file():
         return None
-    from google.protobuf import text_format  # late: it costs as much as reading a model
+    # Late: they take as long as reading a model.
+    from google.protobuf import text_format
+
+    from flowc.proto.checkpoint_pb2 import CheckpointState
 
     try:
         text = state_file.read_text("utf-8")
@@ -104,3 +106,16 @@ def checkpoint_beside(model: Path) -> str | None:
     if model.suffix == ".meta" and v1_files(prefix):
         return prefix
     return latest_checkpoint(model.parent) or _only_index(model.parent)
+
+
+def variables_of(saved_model: Path) -> str | None:
+    """The checkpoint of a SavedModel, of which the file of the graph is given."""
+    prefix = saved_model.parent / "variables" / "variables"
+    return str(prefix) if prefix.with_suffix(".index").is_file() else None
+
+
+def files_named_as(prefix: str) -> list[Path]:
+    """All files that can belong to a checkpoint, and perhaps others of similar names."""
+    path = Path(prefix)
+    stem = _SHARD.sub("", path.name)
+    return sorted(p for p in path.parent.iterdir() if p.name.startswith(stem))

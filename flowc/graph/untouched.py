@@ -1,0 +1,54 @@
+"""A loaded graph that nobody has looked at yet.
+
+In: the state of a model's files, and how to read them. Out: a Graph. Invariant: while it is an
+`UntouchedGraph`, it is what the files say, for whoever looks at it or sets anything makes it a
+plain Graph first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from flowc.graph.graph import Graph
+
+_reading = threading.RLock()
+
+
+class UntouchedGraph(Graph):
+    """`state` says what was loaded, `state_now` the same of the files as they are now; `read` gives
+    the graph. No other attribute is there, so that Python asks `__getattr__` for it."""
+
+    state: str
+    state_now: Callable[[], str | None]
+    read: Callable[[], Graph]
+
+    def __init__(
+        self, state: str, state_now: Callable[[], str | None], read: Callable[[], Graph]
+    ) -> None:
+        self.__dict__.update(state=state, state_now=state_now, read=read)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy and pickle, of every object
+            raise AttributeError(name)
+        _touch(self)
+        return getattr(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _touch(self)
+        setattr(self, name, value)
+
+
+def _touch(graph: UntouchedGraph) -> None:
+    """Makes an untouched graph a plain one, with all that reading found."""
+    with _reading:
+        if type(graph) is not UntouchedGraph:
+            return  # another thread was here
+        found = graph.read()
+        for op in found.get_operations():
+            op.graph = graph
+        graph.__dict__.update(found.__dict__)
+        object.__setattr__(graph, "__class__", Graph)
+        for name in ("state", "state_now", "read"):
+            del graph.__dict__[name]
