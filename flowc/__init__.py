@@ -21,8 +21,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _find(name: str) -> Any:
-    if name == "errors":
-        return import_module("flowc.errors")
+    if name in ("dtypes", "errors"):
+        return import_module(f"flowc.{name}")
     if name == "raw_ops":
         import_module("flowc.api")
         return import_module("flowc.api.raw_ops")
@@ -39,4 +39,4 @@ def _find(name: str) -> Any:
 def __dir__() -> list[str]:
     from flowc.api import exports
 
-    return sorted({*exports.TOP, *exports.NAMESPACES, "errors", "raw_ops"})
+    return sorted({*exports.TOP, *exports.NAMESPACES, "dtypes", "errors", "raw_ops"})

@@ -7,7 +7,7 @@ Invariant: one `DType` object per element type, so identity is equality.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -17,27 +17,42 @@ import numpy as np
 class DType:
     """One element type.
 
-    `name` is what IR text, messages and the command line print (`f32`); `tf_name` what TensorFlow's
-    Python calls it (`float32`); `enum` its number in TensorFlow's `DataType`; `size` bytes per
-    element (0 where values have no fixed size); `kind` one of
-    `float int uint bool complex string handle`.
+    `name` is TensorFlow's (`float32`); `short` what IR text, messages and the command line print
+    (`f32`), and so `str`; `enum` its number in TensorFlow's `DataType`; `size` bytes per element (0
+    where values have no fixed size); `kind` one of
+    `float int uint bool complex string handle quantized`.
+
+    The properties are those of TensorFlow's `DType`. There is no reference dtype: whether a tensor
+    refers to a variable's buffer is said by the tensor.
     """
 
+    short: str
     name: str
-    tf_name: str
     enum: int
     numpy: np.dtype[Any]
     size: int
     kind: str
 
     def __repr__(self) -> str:
-        return f"tf.{self.tf_name}"
+        return f"tf.{self.name}"
 
     def __str__(self) -> str:
-        return self.name
+        return self.short
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether `other` means this dtype, as NumPy's type of it and its names do."""
+        if other is None or isinstance(other, DType):
+            return self is other
+        try:
+            return as_dtype(other) is self
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def is_floating(self) -> bool:
@@ -52,8 +67,41 @@ class DType:
         return self.kind in ("int", "uint")
 
     @property
+    def is_unsigned(self) -> bool:
+        return self.kind == "uint"
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind == "bool"
+
+    @property
+    def is_quantized(self) -> bool:
+        return self.kind == "quantized"
+
+    @property
     def is_numeric(self) -> bool:
-        return self.kind in ("int", "uint", "float", "complex")
+        return self.kind in ("int", "uint", "float", "complex", "quantized")
+
+    @property
+    def is_numpy_compatible(self) -> bool:
+        return self.kind != "handle"
+
+    @property
+    def min(self) -> Any:
+        """The least value. Raises `TypeError` where values have no order or no fixed size."""
+        return self._limits("minimum").min
+
+    @property
+    def max(self) -> Any:
+        """The greatest finite value. Raises `TypeError` as `min` does."""
+        return self._limits("maximum").max
+
+    def _limits(self, wanted: str) -> Any:
+        if self.is_floating:
+            return ml_dtypes.finfo(self.numpy)
+        if self.is_integer:
+            return np.iinfo(self.numpy)
+        raise TypeError(f"Cannot find {wanted} value of {self!r}.")
 
     @property
     def as_numpy_dtype(self) -> Any:
@@ -66,16 +114,20 @@ class DType:
     @property
     def real_dtype(self) -> DType:
         """The dtype of a complex number's parts; itself for every other dtype."""
-        return {"c64": f32, "c128": f64}.get(self.name, self)
+        return {c64: f32, c128: f64}.get(self, self)
 
     @property
     def base_dtype(self) -> DType:
         return self
 
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether a tensor of the dtype that `other` means fits where this one is asked for."""
+        return as_dtype(other) is self
 
-def _dtype(name: str, tf_name: str, enum: int, numpy: Any, kind: str) -> DType:
+
+def _dtype(short: str, name: str, enum: int, numpy: Any, kind: str) -> DType:
     d = np.dtype(numpy)
-    return DType(name, tf_name, enum, d, 0 if d.hasobject else d.itemsize, kind)
+    return DType(short, name, enum, d, 0 if d.hasobject else d.itemsize, kind)
 
 
 f32 = _dtype("f32", "float32", 1, np.float32, "float")
@@ -115,10 +167,19 @@ NUMBERS: tuple[DType, ...] = FLOATS + INTS + UINTS + COMPLEX
 
 REF_OFFSET = 100  # TensorFlow's enum of a reference dtype is its base's plus 100
 
-_BY_NAME = {d.name: d for d in ALL} | {d.tf_name: d for d in ALL}
+_BY_NAME = {d.short: d for d in ALL} | {d.name: d for d in ALL}
 _BY_NAME |= {"float": f32, "double": f64, "half": f16, "int": i32}
 _BY_ENUM = {d.enum: d for d in ALL}
 _BY_NUMPY = {d.numpy: d for d in ALL if d.size and d.kind != "quantized"}
+
+
+if not TYPE_CHECKING:  # a checker is to find misspelt names
+
+    def __getattr__(name: str) -> DType:
+        """TensorFlow's names, as in `tf.dtypes.float32`; some are Python's own in this file."""
+        if name in _BY_NAME:
+            return _BY_NAME[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def from_enum(enum: int) -> DType:
@@ -133,9 +194,10 @@ def from_enum(enum: int) -> DType:
 
 
 def as_dtype(value: Any) -> DType:
-    """The `DType` meant by a `DType`, a name, a TF enum number, or anything NumPy takes as a dtype.
+    """The `DType` meant by a `DType`, a name, a TF enum number, an array, or anything that NumPy
+    takes as a dtype.
 
-    Raises `TypeError` when nothing fits.
+    Raises `TypeError` when nothing fits, and for `None`.
     """
     if isinstance(value, DType):
         return value
@@ -151,13 +213,21 @@ def as_dtype(value: Any) -> DType:
         return i32
     if value is str or value is bytes:
         return string
-    try:
-        numpy = np.dtype(cast(Any, value))
-    except TypeError:
-        numpy = None
+    numpy = _numpy_dtype(value)
     if numpy is not None:
         if numpy.kind in "SUO":
             return string
         if numpy in _BY_NUMPY:
             return _BY_NUMPY[numpy]
     raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+
+
+def _numpy_dtype(value: Any) -> np.dtype[Any] | None:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype
+    if value is None:  # NumPy would make it float64
+        return None
+    try:
+        return np.dtype(cast(Any, value))
+    except (TypeError, ValueError, SyntaxError):  # as its kind of text is wrong
+        return None

@@ -87,7 +87,7 @@ def parse_feed(text: str) -> FeedSpec:
         try:
             dtype = dtypes.as_dtype(found["dtype"])
         except TypeError:
-            near = did_you_mean(found["dtype"], (d.name for d in dtypes.ALL))
+            near = did_you_mean(found["dtype"], (d.short for d in dtypes.ALL))
             raise UsageError(
                 f"the feed {text!r} has an unknown dtype {found['dtype']!r}", hint=near
             ) from None

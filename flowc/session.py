@@ -344,7 +344,7 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
         if not limits.min <= value <= limits.max:
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
-                f"type {dtype.tf_name}. Try explicitly setting the type of the feed tensor to a "
+                f"type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
                 "larger type (e.g. int64)."
             )
     array = np.asarray(value, dtype=None if dtype is None else dtype.numpy)

@@ -183,7 +183,7 @@ class NumpyScalars:
     def complex(self, real: Any, imag: Any) -> ArrayScalar:
         if real.dtype is not imag.dtype:
             raise TypeError(f"complex of {real.dtype} and {imag.dtype}")
-        kind = {"f32": dtypes.c64, "f64": dtypes.c128}[real.dtype.name]
+        kind = {"f32": dtypes.c64, "f64": dtypes.c128}[real.dtype.short]
         shape = np.broadcast_shapes(real.data.shape, imag.data.shape)
         found = np.empty(shape, kind.numpy)
         found.real, found.imag = real.data, imag.data

@@ -32,7 +32,7 @@ def test_raw_op_makes_the_node_that_tensorflow_loaded(name: str) -> None:
     recorded = RECORDED[name]
     assert digest(graph.as_graph_def()) == recorded["digest"]
     outputs = graph.get_operation_by_name("it").outputs
-    assert [t.dtype.tf_name for t in outputs if t.dtype] == recorded["dtypes"]
+    assert [t.dtype.name for t in outputs if t.dtype] == recorded["dtypes"]
     for tensor, shape in zip(outputs, recorded["shapes"], strict=True):
         assert tensor.shape.is_compatible_with(TensorShape(shape)), (tensor.shape, shape)
 

@@ -98,7 +98,7 @@ def cases_of(op: Op) -> Iterator[Case]:
         attrs: dict[str, Any] = {}
         if "Tout" in op.signature.attrs:
             pairs = {"c64": dtypes.f32, "c128": dtypes.f64, "f32": dtypes.c64, "f64": dtypes.c128}
-            attrs["Tout"] = pairs[dtype.name]
+            attrs["Tout"] = pairs[dtype.short]
         if op.name == "accumulate_n":
             attrs["shape"] = (25,)
         arrays = [
@@ -163,7 +163,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray, slack: float = 8.0) ->
     if not (kind.is_floating or kind.is_complex):
         np.testing.assert_array_equal(found, expected)
         return
-    bits = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[kind.real_dtype.name]
+    bits = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[kind.real_dtype.short]
     wide = np.complex128 if kind.is_complex else np.float64
     scale = slack * 2.0**-bits
     np.testing.assert_allclose(

@@ -139,7 +139,7 @@ def _recorded(arg: dict[str, object]) -> tuple[object, ...]:
 
 def _enum_name(dtype: DType) -> str:
     odd = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "HALF"}
-    return odd.get(dtype.tf_name, dtype.tf_name.upper())
+    return odd.get(dtype.name, dtype.name.upper())
 
 
 # -- TensorFlow

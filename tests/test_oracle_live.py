@@ -116,3 +116,20 @@ def test_a_trained_model_and_its_gradients(tf: Any) -> None:
         found = session.run(names, feeds)
     for one, other in zip(found, wanted):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+
+
+def test_the_properties_of_dtypes(tf: Any) -> None:
+    import flowc
+
+    numbers = [d for d in flowc.dtypes.ALL if d.size and not d.is_quantized]
+    for ours in numbers:
+        theirs = tf.as_dtype(ours.name)
+        assert theirs.as_datatype_enum == ours.as_datatype_enum
+        assert theirs.as_numpy_dtype == ours.as_numpy_dtype
+        assert theirs.real_dtype.name == ours.real_dtype.name
+        names = [n for n in dir(theirs) if n.startswith("is_") and n != "is_subtype_of"]
+        for name in ("name", "size", *names):
+            if not callable(getattr(theirs, name)):
+                assert getattr(theirs, name) == getattr(ours, name), (ours, name)
+        if ours.is_floating or ours.is_integer:
+            assert (theirs.min, theirs.max) == (ours.min, ours.max)

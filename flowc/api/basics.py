@@ -96,8 +96,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         if tensor.dtype is wanted:
             return tensor
         if wanted.kind == "string" or tensor.dtype is dtypes.string:
-            found = "unknown" if tensor.dtype is None else tensor.dtype.tf_name
-            raise TypeError(f"Cast {found} to {wanted.tf_name} is not supported")
+            found = "unknown" if tensor.dtype is None else tensor.dtype.name
+            raise TypeError(f"Cast {found} to {wanted.name} is not supported")
         return output("Cast", tensor, name=scope, DstT=wanted)
 
 

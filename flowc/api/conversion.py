@@ -44,8 +44,8 @@ def as_tensor(
     if isinstance(value, Tensor):
         if dtype is not None and value.dtype is not dtype:
             raise ValueError(
-                f"Tensor conversion requested dtype {dtype.tf_name} for Tensor with dtype "
-                f"{'unknown' if value.dtype is None else value.dtype.tf_name}: {value!r}"
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
+                f"{'unknown' if value.dtype is None else value.dtype.name}: {value!r}"
             )
         if value.graph is not get_default_graph():
             raise ValueError(f"{value} must be from the same graph as the operation that takes it")
@@ -179,7 +179,7 @@ def _check_leaves(value: Any, dtype: DType) -> None:
         bad = allowed is not None and not isinstance(leaf, allowed)
         if bad or (isinstance(leaf, bool) and dtype.kind != "bool"):
             raise TypeError(
-                f"Expected {dtype.tf_name}, but got {leaf!r} of type '{type(leaf).__name__}'."
+                f"Expected {dtype.name}, but got {leaf!r} of type '{type(leaf).__name__}'."
             )
 
 

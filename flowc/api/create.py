@@ -23,7 +23,7 @@ from flowc.graph.attrs import FunctionRef
 from flowc.ir.op import Op, tf_names, tf_op
 from flowc.ir.signature import REQUIRED, Arg, AttrDef
 
-ENUM_NAMES = {"f32": "DT_FLOAT", "f64": "DT_DOUBLE", "f16": "DT_HALF"}
+ENUM_NAMES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}
 
 
 def create(
@@ -180,25 +180,25 @@ class _Inputs:
             if dtype is None:
                 raise
             raise TypeError(
-                f"Expected {dtype.tf_name} passed to parameter '{name}' of op '{self.op_type}', "
+                f"Expected {dtype.name} passed to parameter '{name}' of op '{self.op_type}', "
                 f"got {value!r} of type '{type(value).__name__}' instead. Error: {error}"
             ) from None
 
     def _mismatch(self, arg: Arg, tensor: Tensor, dtype: DType) -> str:
-        found = "unknown" if tensor.dtype is None else tensor.dtype.tf_name
+        found = "unknown" if tensor.dtype is None else tensor.dtype.name
         text = f"Input '{arg.name}' of '{self.op_type}' Op has type {found} that does not match "
         origin = self.origins.get(arg.type_attr or "")
         if origin is not None:
-            return text + f"type {dtype.tf_name} of argument '{origin}'."
-        return text + f"expected type of {dtype.tf_name}."
+            return text + f"type {dtype.name} of argument '{origin}'."
+        return text + f"expected type of {dtype.name}."
 
     def _fix(self, arg: Arg, tensor: Tensor) -> None:
         if arg.type_attr is None:
             return
         definition = self.record.signature.attrs[arg.type_attr]
         if definition.allowed and tensor.dtype not in definition.allowed:
-            allowed = ", ".join(d.tf_name for d in definition.allowed)
-            found = "unknown" if tensor.dtype is None else tensor.dtype.tf_name
+            allowed = ", ".join(d.name for d in definition.allowed)
+            found = "unknown" if tensor.dtype is None else tensor.dtype.name
             raise TypeError(
                 f"Value passed to parameter '{arg.name}' has DataType {found} not in list of "
                 f"allowed values: {allowed}"
@@ -212,7 +212,7 @@ def _type_list(values: Sequence[Any]) -> str:
     names = []
     for value in values:
         dtype = value.dtype if isinstance(value, Tensor) else None
-        names.append(dtype.tf_name if dtype is not None else type(value).__name__)
+        names.append(dtype.name if dtype is not None else type(value).__name__)
     return f"[{', '.join(names)}]"
 
 
@@ -247,7 +247,7 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
             f'"{allowed}".'
         )
     if definition.allowed and kind == "type" and found not in definition.allowed:
-        allowed = ", ".join(d.tf_name for d in definition.allowed)
+        allowed = ", ".join(d.name for d in definition.allowed)
         raise TypeError(
             f"Value passed to parameter '{name}' has DataType {found.tf_name} not in list of "
             f"allowed values: {allowed}"
@@ -329,7 +329,7 @@ def _node_text(op_type: str, name: str, tensors: Sequence[Tensor], attrs: Mappin
 
 def _attr_text(value: Any) -> str:
     if isinstance(value, DType):
-        return ENUM_NAMES.get(value.name, f"DT_{value.tf_name.upper()}")
+        return ENUM_NAMES.get(value.name, f"DT_{value.name.upper()}")
     if isinstance(value, bytes):
         return f'"{value.decode(errors="replace")}"'
     if isinstance(value, bool):

@@ -149,13 +149,13 @@ def stem_of(out: Path) -> str:
 
 def _port_lines(kind: str, ports: tuple[TensorPort, ...]) -> list[str]:
     return [
-        f" * {kind} {i}: {_comment(p.name)}  {p.dtype.name}{p.dims_text()}  {_c_type(p.dtype)}"
+        f" * {kind} {i}: {_comment(p.name)}  {p.dtype}{p.dims_text()}  {_c_type(p.dtype)}"
         for i, p in enumerate(ports)
     ]
 
 
 def _c_type(dtype: DType) -> str:
-    return _C_TYPES[dtype.name]
+    return _C_TYPES[dtype.short]
 
 
 def _comment(text: str) -> str:

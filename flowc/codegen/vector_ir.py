@@ -44,7 +44,7 @@ def element_type(dtype: DType) -> ir.Type:
 
 def numba_type(dtype: DType) -> types.Type:
     """Numba's type of one element, as kernels' pointers are declared with."""
-    return getattr(types, dtype.tf_name)
+    return getattr(types, dtype.name)
 
 
 def const(value: int) -> ir.Constant:

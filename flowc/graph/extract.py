@@ -224,7 +224,7 @@ class Extraction:
         dtype = node.attrs["dtype"]
         return InvalidArgumentError(
             f"You must feed a value for placeholder tensor '{name}' with dtype "
-            f"{'float' if dtype is dtypes.f32 else dtype.tf_name}",
+            f"{'float' if dtype is dtypes.f32 else dtype.name}",
             node=name,
         )
 

@@ -141,7 +141,7 @@ class Tensor:
     def _tf_dtype(self) -> str:
         if self.dtype is None:
             return "unknown"
-        return self.dtype.tf_name + ("_ref" if self.is_ref else "")
+        return self.dtype.name + ("_ref" if self.is_ref else "")
 
     def __hash__(self) -> int:
         return id(self)

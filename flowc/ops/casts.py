@@ -69,7 +69,7 @@ def _dropped_bits(source: DType, target: DType) -> int:
     source, target = source.real_dtype, target.real_dtype
     if not (source.is_floating and target.is_floating and source.size > target.size):
         return 0
-    return _MANTISSA_BITS[source.name] - _MANTISSA_BITS[target.name]
+    return _MANTISSA_BITS[source.short] - _MANTISSA_BITS[target.short]
 
 
 def _without_low_bits(x: Array, count: int) -> Array:

@@ -19,7 +19,7 @@ from flowc.ops.elementwise import Array, same_dims
 from flowc.ops.gradients import reduce_to_shape_of
 
 _SINGLES = ("c64[17]", "c128[2,3]; Tout=f64", "c64[]", "c64[0]")
-_COMPLEX_OF = {"f32": dtypes.c64, "f64": dtypes.c128}
+_COMPLEX_OF = {dtypes.f32: dtypes.c64, dtypes.f64: dtypes.c128}
 
 
 def _part_dims(c: Inference) -> Dims:
@@ -29,8 +29,8 @@ def _part_dims(c: Inference) -> Dims:
 
 
 def _complex_dims(c: Inference) -> Dims:
-    if c.attrs["Tout"] is not _COMPLEX_OF[c.inputs[0].dtype.name]:
-        raise c.fail(f"Tout must be {_COMPLEX_OF[c.inputs[0].dtype.name]}")
+    if c.attrs["Tout"] is not _COMPLEX_OF[c.inputs[0].dtype]:
+        raise c.fail(f"Tout must be {_COMPLEX_OF[c.inputs[0].dtype]}")
     return c.broadcast()
 
 

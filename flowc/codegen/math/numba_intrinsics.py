@@ -31,7 +31,7 @@ def intrinsic(name: str) -> Callable[..., Any]:
     def numba_type(dtype: DType) -> types.Type:
         if dtype in (f16, bf16):
             return types.uint16
-        return types.uint8 if dtype is bool_ else getattr(types, dtype.tf_name)
+        return types.uint8 if dtype is bool_ else getattr(types, dtype.name)
 
     signature = numba_type(entry.result)(*(numba_type(a) for a in entry.args))
     kind = ir.FunctionType(ir_type(entry.result), [ir_type(a) for a in entry.args])
