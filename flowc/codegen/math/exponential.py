@@ -38,23 +38,19 @@ LOG_ATANH64 = (
 
 @dataclass(frozen=True, slots=True)
 class _ExpConstants:
-    """`low`..`high`: beyond these exp is 0 or infinity. `tiny`: below it 2**n is no normal number;
-    there n is raised by `lift` and the result lowered again, so that it rounds only once."""
+    """`high`: beyond it exp is infinite. `gone`: 2**n and anything near it rounds to 0 for
+    n <= -gone, the exponent of the smallest subnormal less 2."""
 
     ln2_high: float
     ln2_low: float
     polynomial: tuple[float, ...]
-    low: float
     high: float
-    tiny: float
-    lift: int
+    gone: int
 
 
 _EXP = {
-    FORMAT32: _ExpConstants(0.693359375, -2.12194440e-4, _EXP32, -104.0, 89.0, -86.0, 64),
-    FORMAT64: _ExpConstants(
-        0.693145751953125, 1.42860682030941723212e-6, _EXP64, -746.0, 710.0, -707.0, 128
-    ),
+    FORMAT32: _ExpConstants(0.693359375, -2.12194440e-4, _EXP32, 89.0, 151),
+    FORMAT64: _ExpConstants(0.693145751953125, 1.42860682030941723212e-6, _EXP64, 710.0, 1076),
 }
 _LN2_SPLIT = {
     FORMAT32: (0.693359375, -2.12194440e-4),
@@ -62,14 +58,17 @@ _LN2_SPLIT = {
 }
 
 
-def _reduce(e: Emitter, x: Value, bias: int) -> tuple[Value, Value]:
-    """x = n ln2 + r: r, and n + bias in the low bits of an integer."""
+def _reduce(e: Emitter, x: Value, bias: int, factor: float = 1.0) -> tuple[Value, Value]:
+    """factor*x = n ln2 + factor*r: r, and n + bias in the low bits of an integer.
+
+    `factor`, a power of two or -1, costs nothing: it joins the constants.
+    """
     f, c = x.format, _EXP[x.format]
     shift = f.rounding_shift + bias
-    rounded = e.fma(x, LOG2_E, shift)
+    rounded = e.fma(x, LOG2_E * factor, shift)
     n = rounded - shift
-    r = e.fma(n, -c.ln2_high, x)
-    return e.fma(n, -c.ln2_low, r), rounded.bits()
+    r = e.fma(n, -c.ln2_high / factor, x)
+    return e.fma(n, -c.ln2_low / factor, r), rounded.bits()
 
 
 def _exp_minus_1(e: Emitter, r: Value) -> Value:
@@ -77,27 +76,39 @@ def _exp_minus_1(e: Emitter, r: Value) -> Value:
     return e.fma(r * r, e.polynomial(r, _EXP[r.format].polynomial), r)
 
 
+def _exp_reduced(e: Emitter, r: Value, factor: float = 1.0) -> Value:
+    """exp(factor*r) for a reduced r."""
+    series = (1.0, 1.0, *_EXP[r.format].polynomial)
+    return e.polynomial(r, [c * factor**k for k, c in enumerate(series)])
+
+
 def exp_of_sum(e: Emitter, x: Value, low: Value | None = None, *, negative: bool = False) -> Value:
     """exp(x + low) for any x; `negative`: x is at most 0, which saves the upper clamp.
 
     `low` is what rounding took from x, at most an ulp or so.
+
+    2**n may be no normal number, so below 0 n is raised by `lift` and the result lowered again,
+    which rounds only once. Far below, as in a masked softmax, the raised 2**n is the float of bits
+    0, so that nothing underflows: that costs a hundred cycles.
     """
     f, c = x.format, _EXP[x.format]
-    tiny, vanishes = x < c.tiny, x < c.low
-    x = e.at_least(x, c.low)
-    if not negative:
-        x = e.at_most(x, c.high)
     # Above 0 the scale is halved, for 2**(bias+1) is no number; the last factor makes up for it.
     halved = 0 if negative else 1
-    r, n = _reduce(e, x, f.bias - halved)
+    lift = c.gone - f.bias + halved
+    below = x < 0.0
+    x = e.at_least(x, -c.gone * LN2)
+    if not negative:
+        x = e.at_most(x, c.high)
+    r, n = _reduce(e, x, f.bias - halved + (lift if negative else 0))
     if low is not None:
         r = r + low
-    y = _exp_minus_1(e, r) + 1.0
-    lifted = e.select(tiny, e.constant(f.bits, c.lift << f.mantissa), 0)
-    scale = ((n << f.mantissa) + lifted).as_float()
-    factor = e.select(tiny, e.like(x, 2.0 ** (halved - c.lift)), 2.0**halved)
-    # Far below, as in a masked softmax, times 0: an underflow costs a hundred cycles.
-    return y * scale * e.select(vanishes, e.like(x, 0.0), factor)
+    y = _exp_reduced(e, r)
+    scale = n << f.mantissa
+    if negative:
+        return y * scale.as_float() * 2.0**-lift
+    lifted = e.select(below, e.constant(f.bits, lift << f.mantissa), 0)
+    factor = e.select(below, e.like(x, 2.0 ** (halved - lift)), 2.0**halved)
+    return y * (scale + lifted).as_float() * factor
 
 
 @define("exp")
@@ -107,17 +118,13 @@ def exp(e: Emitter, x: Value) -> Value:
 
 @define("sigmoid")
 def sigmoid(e: Emitter, x: Value) -> Value:
-    """1 / (1 + exp(-x)), by exp(-|x|), so that neither end loses digits."""
-    t = exp_of_sum(e, -e.abs(x), negative=True)
-    return e.select(x < 0.0, t, 1.0) / (t + 1.0)
-
-
-def _expm1_scaled(e: Emitter, a: Value, high: float) -> Value:
-    """exp(a) - 1 for a >= 0, clamped to `high`, where the result is still finite."""
-    f = a.format
-    r, n = _reduce(e, e.at_most(a, high), f.bias)
-    scale = (n << f.mantissa).as_float()
-    return e.fma(scale, _exp_minus_1(e, r), scale - 1.0)
+    """1 / (1 + exp(-x)), both sides times 2**-mantissa: so exp(-x) is finite wherever the result
+    is not 0, and infinite beyond."""
+    f, c = x.format, _EXP[x.format]
+    one = 2.0**-f.mantissa
+    x = e.at_most(e.at_least(x, -c.gone * LN2), 2.0 * f.mantissa)
+    r, n = _reduce(e, x, f.bias - f.mantissa, -1.0)
+    return one / e.fma((n << f.mantissa).as_float(), _exp_reduced(e, r, -1.0), one)
 
 
 @define("expm1")
@@ -134,9 +141,14 @@ def expm1(e: Emitter, x: Value) -> Value:
 
 @define("tanh")
 def tanh(e: Emitter, x: Value) -> Value:
-    """t / (t + 2) with t = exp(2|x|) - 1; beyond the clamp it is 1 to the last bit."""
-    t = _expm1_scaled(e, e.abs(x) * 2.0, 20.0 if e.is_f32 else 44.0)
-    return e.copysign(t / (t + 2.0), x)
+    """u / (u + 1) with u = (exp(2|x|) - 1)/2; beyond the clamp it is 1 to the last bit."""
+    f, c = x.format, _EXP[x.format]
+    a = e.at_most(e.abs(x), 10.0 if e.is_f32 else 22.0)
+    r, n = _reduce(e, a, f.bias, 2.0)
+    scale = (n << f.mantissa).as_float()
+    series = e.polynomial(r, [2.0 ** (k + 1) * v for k, v in enumerate(c.polynomial)])
+    u = e.fma(scale, e.fma(r * r, series, r), e.fma(scale, 0.5, -0.5))
+    return e.copysign(u / (u + 1.0), x)
 
 
 def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
