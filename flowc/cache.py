@@ -2,28 +2,25 @@
 
 In: a Computation with options, or a kernel. Out: an Executable, or object code. An entry is found
 by a hash of all that it depends on: the canonical text, the bytes of constants, options, the
-target, and the versions of flowc, Numba and llvmlite. What is on disk is object code and plain
-metadata; an entry that is damaged, foreign or of another version is a miss, is dropped, and is made
-again.
-
-`FLOWC_CACHE_SIZE` is the most bytes that the folder may hold; cache_folder.py says where it is.
+target, and the versions of flowc, Numba and llvmlite. What is on disk (see disk_cache.py) is object
+code and plain metadata; an entry that is damaged, foreign or of another version is a miss, is
+dropped, and is made again.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flowc.cache_entry import read_entry, write_entry
 from flowc.cache_folder import cache_folder, digest, toolchain
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.target import Target, target_named
+from flowc.disk_cache import DiskCache
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import print_computation, weights_of
@@ -35,96 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("flowc.cache")
 
-DEFAULT_SIZE = 8 << 30
 Names = tuple[Sequence[str], Sequence[str]]
-
-
-class DiskCache:
-    """Entries of one folder. Every failure to read is a miss; every failure to write is logged."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
-
-    def path(self, key: str) -> Path | None:
-        return None if self.folder is None else self.folder / key[:2] / f"{key[2:]}.flowc"
-
-    def load(self, key: str) -> CompiledProgram | None:
-        path = self.path(key)
-        if path is None:
-            return None
-        program = read_entry(path, key)
-        if program is not None:
-            _touch(path)
-        return program
-
-    def store(self, key: str, program: CompiledProgram) -> None:
-        path = self.path(key)
-        if path is None or self.folder is None:
-            return
-        try:
-            path.parent.mkdir(exist_ok=True, mode=0o700)
-            write_entry(path, key, program)
-            # Listing a folder of thousands of entries for every kernel would cost more than the
-            # kernel: the total is measured once a process and when the limit is near.
-            if self.folder not in _held:
-                _held[self.folder] = _measured(self.folder)
-            else:
-                _held[self.folder] += path.stat().st_size
-            if _held[self.folder] > size_limit():
-                _held[self.folder] = evict(self.folder, size_limit(), keep=path)
-        except OSError as error:
-            log.warning("cannot write the cache entry %s: %s", path, error)
-
-
-def _touch(path: Path) -> None:
-    try:
-        os.utime(path)
-    except OSError as error:
-        log.debug("cannot mark %s as used: %s", path, error)
-
-
-def size_limit() -> int:
-    """The most bytes that the folder may hold."""
-    text = os.environ.get("FLOWC_CACHE_SIZE", "")
-    if text and not text.isdecimal():
-        log.warning(
-            "FLOWC_CACHE_SIZE is a number of bytes, found %r: %d is used", text, DEFAULT_SIZE
-        )
-        text = ""
-    return int(text) if text else DEFAULT_SIZE
-
-
-_held: dict[Path, int] = {}  # bytes in each folder, as far as this process knows
-
-
-def _entries(folder: Path) -> list[tuple[float, int, Path]]:
-    """(last use, size, path) of every entry."""
-    found: list[tuple[float, int, Path]] = []
-    for path in folder.glob("*/*.flowc"):
-        try:
-            info = path.stat()
-        except FileNotFoundError:
-            continue
-        found.append((info.st_mtime, info.st_size, path))
-    return found
-
-
-def _measured(folder: Path) -> int:
-    return sum(size for _, size, _ in _entries(folder))
-
-
-def evict(folder: Path, limit: int, keep: Path) -> int:
-    """Drops the entries unused for longest until the folder holds no more than it may; gives the
-    bytes that are left."""
-    found = _entries(folder)
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= limit:
-            break
-        if path != keep:
-            path.unlink(missing_ok=True)
-            total -= size
-    return total
 
 
 class KernelCache:

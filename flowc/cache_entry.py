@@ -16,7 +16,6 @@ import logging
 import mmap
 import os
 import struct
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,8 @@ HEADER_LIMIT = 1 << 28
 
 def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
     """Writes an entry whole or not at all. Raises `OSError`."""
+    import tempfile  # late: most processes only read
+
     weights = program.weights_image()
     parts = (*program.objects, program.runtime)
     header = json.dumps(

@@ -12,8 +12,6 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from flowc.safe_write import replacing
-
 log = logging.getLogger("flowc.cache")
 
 LIMIT = 64  # notes in one folder: the oldest go first
@@ -36,6 +34,8 @@ class Notes:
 
     def write(self, subject: str, facts: dict[str, str]) -> None:
         """Replaces what is known of a subject."""
+        from flowc.safe_write import replacing  # late: most processes only read
+
         path = self._path(subject)
         try:
             self.folder.mkdir(exist_ok=True, mode=0o700)

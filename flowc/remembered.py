@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from flowc.cache import DiskCache
 from flowc.cache_folder import cache_folder, digest
 from flowc.codegen.target import target_named
+from flowc.disk_cache import DiskCache
 from flowc.executable import Executable
 from flowc.graph.tensor import Tensor
 from flowc.graph.untouched import UntouchedGraph

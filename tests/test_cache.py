@@ -19,9 +19,10 @@ from ir_reference import reference_results
 
 import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import cache
-from flowc.cache import DiskCache, evict, load_executable, program_key
+from flowc.cache import load_executable, program_key
 from flowc.cache_entry import MAGIC, PREFIX, read_entry, write_entry
 from flowc.codegen.compiled import CompiledProgram
+from flowc.disk_cache import DiskCache, evict
 from flowc.ir.builder import Builder
 from flowc.ir.options import Options
 from flowc.ir.types import tensor_type

@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "flowc.compiler",
         "flowc.cache",
         "flowc.cache_entry",
+        "flowc.disk_cache",
         "flowc.weight_digests",
         "flowc.executable",
         "flowc.remembered",
