@@ -1,25 +1,30 @@
 """What a Computation computes, by the NumPy references of its ops: nothing of it is compiled.
 
-In: a Computation and arrays for its parameters. Out: arrays of its results. Bodies of clusters are
+In: a Computation and arrays for its parameters. Out: arrays of its results. Bodies are
 evaluated the same way, so that a Computation means the same before and after every pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from flowc.ir.bodies import local_sizes
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Expr, Symbol, evaluate
 from flowc.ir.op import call_reference
 from flowc.ir.types import TensorType
 
+ITERATION_LIMIT = 10_000
 
-def reference_results(c: Computation, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The results for the arrays of the parameters."""
+
+def reference_results(
+    c: Computation, arrays: Sequence[np.ndarray], outside: Mapping[str, int] | None = None
+) -> list[np.ndarray]:
+    """The results for the arrays of the parameters. `outside`: sizes that a body may use."""
     known: dict[Value, np.ndarray] = {}
-    sizes: dict[str, int] = {}
+    sizes: dict[str, int] = dict(outside or {})
     for parameter, array in zip(c.parameters, arrays, strict=True):
         known[parameter.output] = np.asarray(array)
         bind_sizes(parameter.output.type, array.shape, sizes)
@@ -40,6 +45,11 @@ def node_results(
     node: Node, arrays: list[np.ndarray], sizes: dict[str, int]
 ) -> Sequence[np.ndarray]:
     match node.op.name:
+        case "while":
+            return loop_results(node, arrays, sizes)
+        case "if":
+            taken = node.attrs["then" if arrays[0] else "otherwise"]
+            return reference_results(taken, arrays[1:], outside_of(taken, sizes))
         case "cluster":
             return reference_results(node.attrs["body"], arrays)
         case "sizes":
@@ -51,6 +61,26 @@ def node_results(
     assert node.op.reference is not None, f"{node.op.name} has no reference"
     dtypes = [v.type.dtype for v in node.inputs]
     return call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)
+
+
+def loop_results(
+    node: Node, arrays: list[np.ndarray], sizes: Mapping[str, int]
+) -> list[np.ndarray]:
+    condition, body = node.attrs["condition"], node.attrs["body"]
+    fixed = {n: x for n, x in sizes.items() if n not in node.attrs["varying"]}
+    state, captured = arrays[: node.attrs["carried"]], arrays[node.attrs["carried"] :]
+    for _ in range(ITERATION_LIMIT):
+        (again,) = reference_results(condition, [*state, *captured], outside_of(condition, fixed))
+        if not again:
+            return state
+        state = reference_results(body, [*state, *captured], outside_of(body, fixed))
+    raise AssertionError(f"{node} runs more than {ITERATION_LIMIT} times")
+
+
+def outside_of(body: Computation, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that a body sees: names that it defines itself mean its own."""
+    local = local_sizes(body)
+    return {n: x for n, x in sizes.items() if n not in local}
 
 
 def bind_sizes(type_: TensorType, shape: tuple[int, ...], sizes: dict[str, int]) -> None:

@@ -27,7 +27,17 @@ class Node:
     a symbol with its upper bound (None: unbounded).
     """
 
-    __slots__ = ("_lowering", "after", "attrs", "inputs", "op", "origin", "outputs", "sizes")
+    __slots__ = (
+        "_has_effects",
+        "_lowering",
+        "after",
+        "attrs",
+        "inputs",
+        "op",
+        "origin",
+        "outputs",
+        "sizes",
+    )
 
     def __init__(
         self,
@@ -47,6 +57,19 @@ class Node:
         self.sizes = sizes
         self.outputs = tuple(Value(self, i, t) for i, t in enumerate(types))
         self._lowering: Lowering | None = None
+        self._has_effects: bool | None = None
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether the node, or one in its bodies, does more than compute its outputs."""
+        if self._has_effects is None:
+            self._has_effects = "stateful" in self.op.traits or any(
+                n.has_effects
+                for body in self.attrs.values()
+                if isinstance(body, Computation)
+                for n in body.nodes
+            )
+        return self._has_effects
 
     @property
     def lowering(self) -> Lowering:

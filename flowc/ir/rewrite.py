@@ -2,17 +2,53 @@
 
 `rewrite_nodes(c, rule)` calls `rule(b, node)` for every node in order, with inputs already mapped
 to the new Computation; the rule returns None (keep), a value, or a list of values that take the
-place of the node's outputs. The same Computation comes back when no rule fired.
+place of the node's outputs. The same Computation comes back when no rule fired. Sizes that a
+replaced node defined become what stands in the types of what replaces it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from flowc.ir.bodies import all_sizes, bodies_of, name_alone, replace_sizes, sizes_used, with_bodies
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, substitute, symbols_of
 
-Rule = Callable[[Builder, Node], Value | Sequence[Value] | None]
+Rule = Callable[["Rewriter", Node], Value | Sequence[Value] | None]
+
+
+class Rewriter(Builder):
+    """The Builder of a Computation that is copied with changes.
+
+    `known_sizes`: what sizes of the original are in the copy, for all nodes after; a rule that
+    replaces the node that defines one adds it where no type of an output says it.
+    """
+
+    def __init__(self, original: Computation) -> None:
+        super().__init__()
+        self.known_sizes: dict[str, Dim] = {}
+        self.constraints = list(original.constraints)
+        self._original = original
+        self._taken: set[str] | None = None
+        self._own: set[str] = set()
+
+    def replace_node(self, node: Node) -> None:
+        """Names of sizes that a node defines may be given again while it is replaced."""
+        self._own = {name for name, _ in node.sizes}
+
+    def fresh_size(self, hint: str) -> str:
+        """A name that no size of the original or the copy has."""
+        return self._fresh_name(hint)
+
+    def _fresh_name(self, hint: str) -> str:
+        if self._taken is None:
+            self._taken = all_sizes(self._original)
+        name, number = hint, 1
+        while name in self._size_names or (name in self._taken and name not in self._own):
+            name, number = f"{hint}_{number}", number + 1
+        self._size_names.add(name)
+        return name
 
 
 def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
@@ -21,9 +57,8 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     A rule sees the node with its new inputs; what it builds is stamped with the node's origin, and
     `b.use_counts` says how often the values that existed before are read.
     """
-    b = Builder()
+    b = Rewriter(c)
     counts = _use_counts(c)
-    b.constraints = list(c.constraints)
     values: dict[Value, Value] = {}
     nodes: dict[Node, Node | None] = {}
     changed = False
@@ -33,7 +68,9 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
         if inputs != old.inputs or any(nodes[n] is not n for n in old.after):
             after = tuple(n for n in (nodes[a] for a in old.after) if n is not None)
             node = Node(old.op, inputs, old.attrs, old.types, after, old.origin, old.sizes)
+        node = replace_sizes(node, b.known_sizes)
         b.origin = old.origin
+        b.replace_node(old)
         start = len(b.nodes)
         mark = b.nodes[-1] if b.nodes else None
         replacement = rule(b, node)
@@ -50,12 +87,42 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
             new = (replacement,) if isinstance(replacement, Value) else tuple(replacement)
             last = b.nodes[-1] if len(b.nodes) > start else None
             nodes[old] = last if last is not None or not new else new[0].node
+            _note_sizes(b.known_sizes, node, new)
         for before, now in zip(old.outputs, new, strict=True):
             values[before] = now
             b.use_counts[now] = b.use_counts.get(now, 0) + counts[before]
     if not changed:
         return c
+    env = b.known_sizes
+    b.constraints = [(substitute(x, env), substitute(y, env)) for x, y in b.constraints]
     return b.build([values[v] for v in c.results])
+
+
+def _note_sizes(known: dict[str, Dim], node: Node, new: Sequence[Value]) -> None:
+    """Sizes that a node defined, by what stands in their place in the types of the new values."""
+    own = {name for name, _ in node.sizes}
+    if not own:
+        return
+    for before, now in zip(node.outputs, new):
+        for old_dim, dim in zip(before.dims, now.dims):
+            name = name_alone(old_dim)
+            if name in own and old_dim != dim:
+                known.setdefault(name, dim)
+
+
+def rewrite_bodies(c: Computation, rewrite: Callable[[Computation], Computation]) -> Computation:
+    """The Computation with every body of its nodes rewritten, types of the nodes inferred again."""
+    if not any(isinstance(a, Computation) for n in c.nodes for a in n.attrs.values()):
+        return c
+
+    def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
+        bodies = bodies_of(node)
+        changed = {name: rewrite(body) for name, body in bodies.items()}
+        if all(changed[name] is body for name, body in bodies.items()):
+            return None
+        return b.emit(node.op, node.inputs, with_bodies(node, changed), after=node.after).outputs
+
+    return rewrite_nodes(c, rule)
 
 
 def _use_counts(c: Computation) -> dict[Value, int]:
@@ -71,28 +138,26 @@ def _use_counts(c: Computation) -> dict[Value, int]:
 def prune_nodes(c: Computation, keep: Iterable[Node] = ()) -> Computation:
     """Drops nodes that no result, effect or size needs; parameters stay."""
     needed: set[Node] = {v.node for v in c.results} | set(keep)
-    size_definitions = {name: n for n in c.nodes for name, _ in n.sizes}
+    definitions = {name: n for n in c.nodes for name, _ in n.sizes}
     for node in reversed(c.nodes):
-        if node.op.name == "parameter" or "stateful" in node.op.traits:
+        if node.op.name == "parameter" or node.has_effects:
             needed.add(node)
         if node in needed:
             needed.update(v.node for v in node.inputs)
             needed.update(node.after)
-            if size_definitions:
-                needed.update(_size_sources(node, size_definitions))
+            if definitions:
+                needed.update(size_sources(node, definitions))
     if len(needed) == len(c.nodes):
         return c
     nodes = tuple(n for n in c.nodes if n in needed)
-    return Computation(c.parameters, nodes, c.results, c.constraints)
+    gone = {name for name, n in definitions.items() if n not in needed}
+    # What is not computed need not be equal either.
+    constraints = tuple(
+        p for p in c.constraints if not gone or gone.isdisjoint(n for d in p for n in symbols_of(d))
+    )
+    return Computation(c.parameters, nodes, c.results, constraints)
 
 
-def _size_sources(node: Node, definitions: dict[str, Node]) -> set[Node]:
-    from flowc.ir.dims import symbols_of
-
-    names: set[str] = set()
-    dims = [d for t in node.types for d in t.dims]
-    dims += [d for d in node.attrs.get("dims", ()) if not isinstance(d, int)]
-    dims += [bound for _, bound in node.sizes if bound is not None]
-    for dim in dims:
-        names.update(symbols_of(dim))
-    return {definitions[n] for n in names if n in definitions}
+def size_sources(node: Node, definitions: dict[str, Node]) -> list[Node]:
+    """The nodes that define the sizes that a node uses, its bodies' too."""
+    return [definitions[n] for n in sorted(sizes_used(node)) if n in definitions]

@@ -1,14 +1,17 @@
 """Checks a Computation: order, types re-inferred, sizes defined before use.
 
+Bodies are checked as Computations that may use the sizes defined where their node stands, and
+against it: parameters are the inputs, carried results are what the next iteration takes.
 Runs round every pass. Raises `InternalError` with the fault and the nodes around it.
 """
 
 from __future__ import annotations
 
 from flowc.errors import FlowcError, InternalError
+from flowc.ir.bodies import bind_varying, bodies_of, sizes_used
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, symbols_of
+from flowc.ir.dims import symbols_of
 from flowc.ir.op import output_dtypes
 from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
@@ -29,67 +32,163 @@ class _Replay(Builder):
         return types
 
     def _fresh_name(self, hint: str) -> str:
-        return self.given.pop(0) if self.given else hint
+        return self.given.pop(0) if self.given else f"{hint}_undefined"
 
 
 def verify(c: Computation, where: str) -> None:
     """Checks every invariant; `where` (a pass's name) goes into the message."""
-    seen: set[Value | Node] = set()
-    defined: set[str] = set()
-    replay = _Replay()
+    _verify(c, where, None)
+
+
+def _verify(c: Computation, where: str, outside: frozenset[str] | None) -> None:
+    """`outside`: for a body the sizes that are defined where its node stands, and those of its
+    parameters that iterations change; None for a Computation whose parameters define sizes."""
+    scope = _Scope(where, outside)
     for position, node in enumerate(c.nodes):
-        fault = _fault(node, seen, defined, replay)
+        fault = _fault(node, scope)
         if fault:
             raise InternalError(f"{where}: {fault}\n{_neighbourhood(c, position)}", node=node.name)
-        seen.update(node.outputs)
-        seen.add(node)
+        scope.seen.update(node.outputs)
+        scope.seen.add(node)
     for parameter in c.parameters:
-        if parameter not in seen:
+        if parameter not in scope.seen:
             raise InternalError(f"{where}: parameter {parameter.name} is not among the nodes")
     for value in c.results:
-        if value not in seen:
+        if value not in scope.seen:
             raise InternalError(f"{where}: a result is not computed: {value!r}")
 
 
-def _fault(node: Node, seen: set[Value | Node], defined: set[str], replay: _Replay) -> str | None:
+class _Scope:
+    """What is defined so far in one Computation."""
+
+    def __init__(self, where: str, outside: frozenset[str] | None) -> None:
+        self.where = where
+        self.outside = outside
+        self.seen: set[Value | Node] = set()
+        self.defined: set[str] = set(outside or ())
+        self.local: set[str] = set()
+        self.used: set[str] = set()
+        self.replay = _Replay()
+
+    def define(self, node: Node) -> str | None:
+        """Takes in the sizes that a node defines; the name of one that has a meaning already."""
+        for name, _ in node.sizes:
+            if name in self.local or (name in self.defined and name in self.used):
+                return name
+            self.local.add(name)
+            self.defined.add(name)
+        return None
+
+
+def _fault(node: Node, scope: _Scope) -> str | None:
     for i, value in enumerate(node.inputs):
-        if value not in seen:
+        if value not in scope.seen:
             return f"input {i} of {node!r} comes from no earlier node: {value!r}"
     for other in node.after:
-        if other not in seen:
+        if other not in scope.seen:
             return f"{node!r} is ordered after a node that is not earlier: {other!r}"
     if node.op.name == "parameter":
-        for dim in node.output.dims:
-            defined.update(symbols_of(dim))
-        return None
+        return _parameter_fault(node, scope)
     missing = _missing_attr(node)
     if missing:
         return f"{node!r} has no attr {missing}"
-    again = [name for name, _ in node.sizes if name in defined]
+    unknown = sorted(sizes_used(node) - scope.defined)
+    if unknown:
+        return f"{node!r} uses the size {unknown[0]}, which nothing defines"
+    if bodies_of(node) and node.op.name != "cluster":
+        fault = _bodies_fault(node, scope)
+        if fault:
+            return fault
+    again = scope.define(node)
     if again:
-        return f"{node!r} defines the size {again[0]} again"
+        return f"{node!r} defines the size {again} again"
+    if scope.outside is not None:
+        scope.used |= sizes_used(node)
+    return _type_fault(node, scope)
+
+
+def _parameter_fault(node: Node, scope: _Scope) -> str | None:
+    names = {name for dim in node.output.dims for name in symbols_of(dim)}
+    if scope.outside is None:
+        scope.defined |= names
+        scope.local |= names
+        return None
+    scope.used |= names
+    unknown = sorted(names - scope.defined)
+    return f"{node!r} uses the size {unknown[0]}, which nothing defines" if unknown else None
+
+
+def _type_fault(node: Node, scope: _Scope) -> str | None:
     if node.op.name == "cluster":
         fault = _cluster_fault(node)
         if fault:
             return fault
         types = tuple(v.type for v in node.attrs["body"].results)
-        defined.update(name for name, _ in node.sizes)
     else:
-        before = len(replay.nodes)
+        before = len(scope.replay.nodes)
         try:
-            types = replay.check(node)
+            types = scope.replay.check(node)
         except FlowcError as error:
             return f"types of {node!r} cannot be inferred: {error}"
         # A size that was read but is in no type (0 rows of n) needs no definition.
-        if len(replay.nodes) != before and types != node.types:
+        if len(scope.replay.nodes) != before and types != node.types:
             return f"{node!r} needs sizes that no read_sizes node defines"
-        defined.update(name for name, _ in node.sizes)
     if types != node.types:
         return f"{node!r} has types {_shown(node.types)}, inferred: {_shown(types)}"
-    for type_ in types:
-        unknown = _undefined(type_.dims, defined)
-        if unknown:
-            return f"{node!r} uses the size {unknown}, which nothing defines"
+    return None
+
+
+def _bodies_fault(node: Node, scope: _Scope) -> str | None:
+    """Checks the bodies of a loop or branch, and how they fit the node."""
+    varying = node.attrs.get("varying", ())
+    for name, body in bodies_of(node).items():
+        inside = frozenset(scope.defined.union(varying))
+        _verify(body, f"{scope.where}: in the {name} of {node.name}", inside)
+    return _while_fault(node, scope) if "carried" in node.attrs else _if_fault(node)
+
+
+def _while_fault(node: Node, scope: _Scope) -> str | None:
+    condition, body = node.attrs["condition"], node.attrs["body"]
+    carried, varying = node.attrs["carried"], node.attrs["varying"]
+    inputs = [v.type for v in node.inputs]
+    known = sorted(scope.defined.intersection(varying))
+    if known:
+        return f"{node!r}: its varying size {known[0]} is defined outside too"
+    if not 0 <= carried <= len(inputs):
+        return f"{node!r} carries {carried} of {len(inputs)} inputs"
+    parameters = [p.output.type for p in body.parameters]
+    if [p.output.type for p in condition.parameters] != parameters:
+        return f"{node!r}: its condition and body have different parameters"
+    if len(parameters) != len(inputs):
+        return f"{node!r} has {len(inputs)} inputs, its bodies {len(parameters)} parameters"
+    results = [v.type for v in body.results]
+    if len(results) != carried:
+        return f"{node!r} carries {carried} values, its body has {len(results)} results"
+    if [str(v.type) for v in condition.results] != ["bool[]"]:
+        return f"{node!r}: its condition gives {_shown(tuple(v.type for v in condition.results))}"
+    if list(node.attrs["Tout"]) != [t.dtype for t in results]:
+        return f"{node!r}: Tout is not the dtypes of its outputs"
+    for what, given in (("initial value", inputs[:carried]), ("result", results)):
+        try:
+            bind_varying(parameters[:carried], given, varying)
+        except ValueError as error:
+            return f"{node!r}: an {what} does not fit: {error}".replace("an result", "a result")
+    for have, wanted in zip(inputs[carried:], parameters[carried:]):
+        if have != wanted:
+            return f"{node!r}: its input {have} is the parameter {wanted} of its bodies"
+    return None
+
+
+def _if_fault(node: Node) -> str | None:
+    then, otherwise = node.attrs["then"], node.attrs["otherwise"]
+    if not node.inputs or str(node.inputs[0].type) != "bool[]":
+        return f"{node!r}: its condition is no bool[]"
+    wanted = [v.type for v in node.inputs[1:]]
+    for name, body in (("then", then), ("otherwise", otherwise)):
+        if [p.output.type for p in body.parameters] != wanted:
+            return f"{node!r}: the parameters of {name} do not match its inputs"
+        if [v.type.dtype for v in body.results] != list(node.attrs["Tout"]):
+            return f"{node!r}: Tout is not the dtypes of the results of {name}"
     return None
 
 
@@ -123,14 +222,6 @@ def _cluster_fault(node: Node) -> str | None:
         seen.update(inner.outputs)
     if any(v not in seen for v in (*body.results, *(p.output for p in body.parameters))):
         return f"{node!r}: a result or parameter of its body is not among the body's nodes"
-    return None
-
-
-def _undefined(dims: tuple[Dim, ...], defined: set[str]) -> str | None:
-    for dim in dims:
-        for name in symbols_of(dim):
-            if name not in defined:
-                return name
     return None
 
 

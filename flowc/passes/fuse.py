@@ -28,6 +28,7 @@ from flowc.ir.lowering import (
 )
 from flowc.ir.op import op_named
 from flowc.ir.options import Options
+from flowc.ir.rewrite import size_sources
 from flowc.ir.types import Dims
 
 NODE_LIMIT = 64  # nodes in one cluster: bounds compile time and the depth of expressions
@@ -60,6 +61,7 @@ class _Grouping:
         self.results = set(c.results)
         self.cluster_of: dict[Node, _Cluster] = {}
         self.position = {n: i for i, n in enumerate(c.nodes)}
+        self.definitions = {name: n for n in c.nodes for name, _ in n.sizes}
         self.floating: set[Node] = set()
         self.repeats: dict[Node, int] = {}  # of floating nodes: how often each is computed
         self.depth: dict[Node, int] = {}  # of floating nodes: how many stand in a row
@@ -164,8 +166,13 @@ class _Grouping:
             return False
         if self._buffer_count([*cluster.nodes, node]) > BUFFER_LIMIT:
             return False
-        outside = [v.node for v in node.inputs if self.cluster_of.get(v.node) is not cluster]
+        outside = [n for n in self._sources(node) if self.cluster_of.get(n) is not cluster]
         return not self._depends(outside, cluster)
+
+    def _sources(self, node: Node) -> list[Node]:
+        """The nodes whose values and sizes a node needs."""
+        sizes = size_sources(node, self.definitions) if self.definitions else []
+        return [*(v.node for v in node.inputs), *sizes]
 
     def _depends(self, nodes: Iterable[Node], cluster: _Cluster) -> bool:
         """Whether any of the nodes is computed, through other clusters, from the cluster."""
@@ -183,10 +190,9 @@ class _Grouping:
             members = owner.nodes if owner is not None else [node]
             for member in members:
                 seen.add(member)
-                for v in member.inputs:
-                    if self.position[v.node] >= first and v.node not in seen:
-                        stack.append(v.node)
-                stack += [n for n in member.after if self.position[n] >= first]
+                for n in (*self._sources(member), *member.after):
+                    if self.position[n] >= first and n not in seen:
+                        stack.append(n)
         return False
 
     def _buffer_count(self, nodes: list[Node]) -> int:
@@ -232,9 +238,7 @@ class _Grouping:
         for node in nodes:
             if node.after or any(any(self._reached_through_floating(node, k)) for k in both):
                 return False
-        outside = [
-            v.node for n in nodes for v in n.inputs if self.cluster_of.get(v.node) not in both
-        ]
+        outside = [s for n in nodes for s in self._sources(n) if self.cluster_of.get(s) not in both]
         return not any(self._depends(outside, k) for k in both)
 
     def _fits_after(self, node: Node, cluster: _Cluster) -> bool:
@@ -367,6 +371,7 @@ class _Assembly:
         self.results = set(c.results)
         self.owner = {n: k for k in clusters for n in k.nodes}
         self.position = {n: i for i, n in enumerate(c.nodes)}
+        self.definitions = {name: n for n in c.nodes for name, _ in n.sizes}
         self.values: dict[Value, Value] = {}
         self.nodes: dict[Node, Node] = {}
         self.b = Builder()
@@ -408,7 +413,8 @@ class _Assembly:
             if node in seen:
                 continue
             seen.add(node)
-            for source in [*(v.node for v in node.inputs), *node.after]:
+            sizes = size_sources(node, self.definitions) if self.definitions else ()
+            for source in (*(v.node for v in node.inputs), *node.after, *sizes):
                 if source in self.floating:
                     stack.append(source)
                 else:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from flowc.ir.bodies import nodes_within
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
 from flowc.ir.options import Options
@@ -24,9 +25,9 @@ def merge_duplicates(c: Computation, options: Options) -> Computation:
     seen: dict[Any, Node] = {}
 
     def merge(b: Builder, node: Node) -> Any:
-        if node.op.name == "parameter" or node.op.traits & APART or node.sizes or node.after:
+        if node.op.name == "parameter" or node.sizes or node.after or not node.outputs:
             return None
-        if not node.outputs:
+        if any(n.op.traits & APART for n in nodes_within(node)):
             return None
         key = (node.op, node.inputs, _attrs_key(node))
         first = seen.setdefault(key, node)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from flowc.errors import FlowcError, InternalError, UsageError, did_you_mean
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options
+from flowc.ir.rewrite import rewrite_bodies
 from flowc.ir.verifier import verify
 from flowc.passes.check_dtypes import check_dtypes
 from flowc.passes.decompose import decompose
@@ -39,6 +40,11 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
 NAMES = tuple(dict.fromkeys(p.__name__ for p, _ in PIPELINE))
 
 
+def run_pass(run: Pass, c: Computation, options: Options) -> Computation:
+    """One pass over the bodies of nodes, innermost first, then over the Computation itself."""
+    return run(rewrite_bodies(c, lambda body: run_pass(run, body, options)), options)
+
+
 def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -> Computation:
     """Runs the pipeline. `watch(name, computation)` sees the result of every pass.
 
@@ -55,7 +61,7 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
             continue
         before = c
         try:
-            c = run(c, options)
+            c = run_pass(run, c, options)
             if c is not before:
                 verify(c, name)
         except FlowcError:
