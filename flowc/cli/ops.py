@@ -51,7 +51,7 @@ def ops_command(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def coverage() -> list[dict[str, Any]]:
-    """One row for every TensorFlow op type with a record, by name."""
+    """One row for every TensorFlow op type with a record that a graph may hold, by name."""
     import flowc.ops  # noqa: F401  (defines the records)
     from flowc.graph.extract import is_supported
     from flowc.ir.op import tf_names, tf_op
@@ -60,6 +60,8 @@ def coverage() -> list[dict[str, Any]]:
     for name in sorted(tf_names()):
         op = tf_op(name)
         assert op is not None
+        if op.is_internal:
+            continue
         rows.append(
             {
                 "op": name,

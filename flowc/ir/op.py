@@ -66,6 +66,12 @@ class Op:
     def tf_name(self) -> str:
         return self.tf.partition("(")[0].strip()
 
+    @property
+    def is_internal(self) -> bool:
+        """Whether only flowc makes such nodes. TensorFlow writes `_Fused...` into optimised graphs;
+        every other name that begins so is flowc's."""
+        return self.tf_name.startswith("_") and not self.tf_name.startswith("_Fused")
+
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
