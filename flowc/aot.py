@@ -22,7 +22,7 @@ from flowc.codegen.objects import compile_module
 from flowc.codegen.target import Target, target_named
 from flowc.codegen.weights_file import SUFFIX, WeightsFile
 from flowc.errors import UnsupportedError, UsageError
-from flowc.safe_write import check_folder, replacing
+from flowc.safe_write import check_place, replacing
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
@@ -80,7 +80,7 @@ def write_library(
     machine = elf.machine_of(program.objects)
     target = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
-    check_folder(out)
+    check_place(out)
     # Beside the library, not in /tmp: the weights may be too large for a file system in memory.
     with tempfile.TemporaryDirectory(prefix=".flowc-", dir=out.parent) as name:
         folder = Path(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import io
 import re
@@ -224,6 +225,17 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         raise ZeroDivisionError
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.h"]
+
+
+def test_a_failed_write_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.h"
+    with pytest.raises(OSError) as caught, replacing(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
+    other = OSError(errno.ENOENT, "No such file or directory", "weights")
+    with pytest.raises(OSError) as caught, replacing(path):
+        raise other
+    assert caught.value is other and list(tmp_path.iterdir()) == []
 
 
 def test_bad_choices_are_refused(program: aot_programs.HandProgram, tmp_path: Path) -> None:

@@ -430,7 +430,9 @@ def test_what_goes_wrong_inside_has_a_code_too(
     flowc: Command, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
 ) -> None:
     def fail() -> None:
+        (["compile", META, "-o", "/proc/m.so"], 4, "/proc/m.so: cannot be written: "),
         raise error
+        (["run", META, "--random-seed", "1", "-o", "/proc/m.npz"], 4, "/proc/m.npz: cannot be wr"),
 
     monkeypatch.setattr("flowc.cli.ops.coverage", fail)
     done = flowc("ops")

@@ -134,15 +134,15 @@ def _check_out(wish: _Wish) -> None:
     """Before the long work, not after it."""
     from flowc.cli.emit import TEXTS
     from flowc.errors import UsageError
-    from flowc.safe_write import check_folder
+    from flowc.safe_write import check_place
 
     if wish.to_stdout:
         if not set(wish.kinds) <= set(TEXTS):
             raise UsageError("-o -: only texts can be printed", hint=f"--emit {'|'.join(TEXTS)}")
         return
-    check_folder(wish.out)
     if wish.out.is_dir():
         raise UsageError(f"-o {wish.out}: this is a folder", hint=f"-o {wish.out / 'model.so'}")
+    check_place(wish.out)
 
 
 def _compile(

@@ -55,11 +55,11 @@ def run_command(
     """Run MODEL: a library made by `flowc compile`, or a model, compiled in memory."""
     from flowc.cli.arrays import parse_inputs, print_results, write_npz
     from flowc.errors import UsageError
-    from flowc.safe_write import check_folder
+    from flowc.safe_write import check_place
 
     given = parse_inputs(inputs)
     if out is not None:
-        check_folder(Path(out))
+        check_place(Path(out))
     if is_library(model):
         if (checkpoint, tags, signature) != (None, None, None):
             raise UsageError(
