@@ -9,7 +9,7 @@ Python built-in that callers would otherwise expect. `code` (FLnnnn) is stable a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class FlowcError(Exception):
@@ -149,3 +149,18 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 
     0 to 1, a known one has to be."""
     near = difflib.get_close_matches(name, list(known), n=most, cutoff=least)
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else None
+
+
+def misfit(
+    name: str, dims: Sequence[object], found: Sequence[int], wanted: Sequence[object] | None = None
+) -> InvalidArgumentError:
+    """The error of an input whose sizes are not its dims, in the words of compiled libraries.
+
+    `wanted`: the sizes that the dims stand for, where they are known.
+    """
+    text = f"input '{name}' has dims {list(found)}, expected [{', '.join(map(str, dims))}]"
+    if len(found) == len(dims):
+        pairs = enumerate(zip(found, dims if wanted is None else wanted))
+        wrong = ((i, f, w) for i, (f, w) in pairs if isinstance(w, int) and f != w)
+        text += "".join(f": dimension {i} is {f}, expected {w}" for i, f, w in list(wrong)[:1])
+    return InvalidArgumentError(text, node=name)

@@ -18,7 +18,7 @@ import numpy as np
 from flowc import dtypes, errors
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.jit import load_objects
-from flowc.errors import InvalidArgumentError, ResourceExhaustedError
+from flowc.errors import InvalidArgumentError, ResourceExhaustedError, misfit
 from flowc.ir.dims import Dim, Expr, Symbol, evaluate, parse_dim
 from flowc_runtime.addresses import data_address
 
@@ -215,7 +215,7 @@ def _static_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], A
 
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
         if arrays[number].shape != wanted:
-            raise _mismatch(slot, arrays[number].shape)
+            raise misfit(slot.name, slot.dims, arrays[number].shape, wanted)
 
     return check
 
@@ -223,7 +223,7 @@ def _static_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], A
 def _rank_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], Any], None]:
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
         if arrays[number].ndim != len(slot.dims):
-            raise _mismatch(slot, arrays[number].shape)
+            raise misfit(slot.name, slot.dims, arrays[number].shape)
 
     return check
 
@@ -242,13 +242,6 @@ def _dims_check(
         env = {name: sizes[i] for name, i in index.items()}
         wanted = tuple(evaluate(d, env) for d in slot.dims)
         if arrays[number].shape != wanted:
-            raise _mismatch(slot, arrays[number].shape)
+            raise misfit(slot.name, slot.dims, arrays[number].shape)
 
     return check
-
-
-def _mismatch(slot: _Slot, found: tuple[int, ...]) -> InvalidArgumentError:
-    shown = ",".join(map(str, found))
-    return InvalidArgumentError(
-        f"input '{slot.name}' has the shape [{shown}], expected {slot}", node=slot.name
-    )

@@ -39,6 +39,13 @@ node { name: "out" op: "Relu" input: "inner/scaled" attr { key: "T" value { type
 """
 
 
+TWO_INPUTS = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: -1 } dim { size: 3 } } } } }
+node { name: "y" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: -1 } dim { size: 3 } } } } }
+node { name: "out" op: "Mul" input: "x" input: "y" attr { key: "T" value { type: DT_FLOAT } } }
+"""
 class Done(NamedTuple):
     code: int
     out: str
@@ -385,11 +392,40 @@ def test_a_bad_feed_text_is_a_usage_error(
         (["inspect", str(DIGITS / "model.index")], 4, "the index of a checkpoint"),
         (["inspect", META, "--tag", "serve"], 2, "tags select a graph of a SavedModel"),
         (["inspect", str(DIGITS / "run.py")], 4, "this is text, and not that of a graph"),
+def test_what_is_no_plain_file_is_not_replaced(flowc: Command, tmp_path: Path) -> None:
+    pipe = tmp_path / "m.so"
+    os.mkfifo(pipe)
+    for args in (["compile", META], ["run", META, "--random-seed", "1"]):
+        done = flowc(*args, "-o", pipe)
+        assert (done.code, done.err) == (
+            4,
+            f"error[FL0601]: {pipe}: cannot be written: this is no plain file\n",
+        )
+    assert pipe.is_fifo() and [p.name for p in tmp_path.iterdir()] == ["m.so"]
+
+
+@needs_cc
+def test_a_library_and_its_model_say_the_same_of_dims(flowc: Command, tmp_path: Path) -> None:
+    model, library = tmp_path / "two.pbtxt", tmp_path / "two.so"
+    model.write_text(TWO_INPUTS)
+    assert flowc("compile", model, "-o", library, "--emit", "so").code == 0
+    x, y = "x=[[1,2,3]]", "y=[[1,2,3]]"
+    for inputs, said in (
+        (["x=[1,2,3]", y], "input 'x' has dims [3], expected [batch, 3]"),
+        ([x, "y=[[1]]"], "input 'y' has dims [1, 1], expected [batch, 3]: dimension 1 is 1, ex"),
+        (["x=[[1,2,3,4]]", y], "[1, 4], expected [batch, 3]: dimension 1 is 4, expected 3"),
+        ([x, y, "x:0=[[1,2,3]]"], "input 'x:0' is given twice"),
+    ):
+        args = [word for text in inputs for word in ("--input", text)]
+        errors = [flowc("run", path, *args).err.splitlines()[-1] for path in (library, model)]
+        assert said in errors[0] and errors[0] == errors[1]
+
+
         (["run", META], 2, "no value is given for images"),
         (["run", META, "--input", "images"], 2, "expected NAME=FILE.npy"),
         (["run", META, "--input", "images=what"], 2, "neither a .npy or .npz file nor a literal"),
         (["run", META, "--input", "images=gone.npy"], 4, "gone.npy: there is no such file"),
-        (["run", META, "--input", "images=[1.5]"], 4, "input 'images' has the shape [1], and"),
+        (["run", META, "--input", "images=[1.5]"], 4, "'images' has dims [1], expected [batch, 8"),
         (["run", META, "--input", "images=[[1j]]"], 2, "cannot become float32"),
         (["run", META, "--input", "image=[1]"], 2, "did you mean 'images'"),
         (["run", META, "--random-seed", "x"], 2, "'x' is not a valid integer"),

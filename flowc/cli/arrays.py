@@ -14,7 +14,7 @@ from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
-from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
+from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean, misfit
 
 Key = TypeVar("Key")
 # What an input is to be: its name, dtype and dims, under any key.
@@ -93,6 +93,13 @@ def array_of(name: str, value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
         return as_dense(value, dtype)
     except (TypeError, ValueError) as error:
         raise UsageError(f"input {name!r}: {error}") from error
+
+
+def check_dims(name: str, value: np.ndarray, dims: Sequence[Any]) -> None:
+    """Raises `InvalidArgumentError` when the sizes that are known do not fit."""
+    fits = value.ndim == len(dims)
+    if not fits or any(isinstance(d, int) and d != s for d, s in zip(dims, value.shape)):
+        raise misfit(name, dims, value.shape)
 
 
 def check_all_given(missing: Wishes[Key], seed: int | None) -> None:

@@ -87,8 +87,8 @@ def _run_library(
     path: str, given: Mapping[str, Any], fetches: Sequence[str], seed: int | None, threads: int
 ) -> dict[str, np.ndarray]:
     import flowc_runtime
-    from flowc.cli.arrays import array_of, check_all_given, complete
-    from flowc.errors import UnknownNameError, did_you_mean
+    from flowc.cli.arrays import array_of, check_all_given, check_dims, complete
+    from flowc.errors import UnknownNameError, UsageError, did_you_mean
 
     model = flowc_runtime.load(path)
     if threads:
@@ -106,7 +106,11 @@ def _run_library(
         if _short(name) not in ports:
             hint = did_you_mean(name, ports) or f"it has {', '.join(ports)}"
             raise UnknownNameError(f"{path}: no input is named {name!r}", hint=hint)
-        values[_short(name)] = array_of(name, value, ports[_short(name)].dtype)
+        if _short(name) in values:
+            raise UsageError(f"--input {name!r} is given twice")
+        port = ports[_short(name)]
+        values[_short(name)] = array_of(name, value, port.dtype)
+        check_dims(name, values[_short(name)], port.dims)
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
     check_all_given(wishes, seed)
     values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
@@ -126,9 +130,9 @@ def _run_model(
     seed: int | None,
     threads: int,
 ) -> dict[str, np.ndarray]:
-    from flowc.cli.arrays import array_of, check_all_given, complete
+    from flowc.cli.arrays import array_of, check_all_given, check_dims, complete
     from flowc.cli.models import load_model, what_was_chosen
-    from flowc.errors import InvalidArgumentError, UsageError
+    from flowc.errors import UsageError
     from flowc.interface import choose_interface, element_named
     from flowc.session import Session
 
@@ -145,12 +149,9 @@ def _run_model(
             raise UsageError(f"--input {name!r} is given twice")
         dtype = None if tensor.dtype is None else tensor.dtype.numpy
         values[tensor] = array_of(name, value, dtype)
-        if not tensor.shape.is_compatible_with(values[tensor].shape):
-            found = ",".join(map(str, values[tensor].shape))
-            raise InvalidArgumentError(
-                f"input {name!r} has the shape [{found}], and the graph has {tensor.shape}",
-                node=tensor.op.name,
-            )
+        dims = ports[tensor][1] if tensor in ports else _dims_of(tensor)
+        if dims is not None:
+            check_dims(name, values[tensor], dims)
     needed = needed_placeholders([f.tensor for f in chosen.fetches], values)
     wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
     check_all_given(wishes, seed)
@@ -159,6 +160,11 @@ def _run_model(
     with Session(graph=graph, threads=threads or None) as session:
         found = session.run([f.tensor for f in chosen.fetches], values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}
+
+
+def _dims_of(tensor: Tensor) -> list[int | str] | None:
+    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
+    return None if sizes is None else ["?" if s is None else s for s in sizes]
 
 
 def needed_placeholders(fetches: Iterable[Tensor], fed: Container[Tensor]) -> set[Tensor]:
