@@ -24,6 +24,7 @@ from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
 from flowc.codegen import math as vector_math
+from flowc.codegen.interleaving import mark_loops
 from flowc.codegen.kernel import Kernel
 from flowc.dtypes import DType
 from flowc.errors import InternalError
@@ -65,6 +66,7 @@ class _CaptureLibrary(CPUCodeLibrary):
     captured: str = ""
 
     def add_ir_module(self, ir_module: ir.Module) -> None:
+        mark_loops(ir_module)
         self.captured = str(ir_module)
 
 

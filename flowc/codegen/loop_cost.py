@@ -20,6 +20,11 @@ def cost_of(body: Computation) -> float:
     return memory + sum(0.6 if n.op.name in DEAR else 0.06 for n in body.nodes)
 
 
+def is_dear(body: Computation) -> bool:
+    """Whether the body computes more than it moves."""
+    return any(n.op.name in DEAR for n in body.nodes)
+
+
 def grain(cost: float, inner: Dim = 1) -> Dim:
     """How many steps of the shared range make a chunk worth a thread."""
     steps = max(1, int(CHUNK_NANOSECONDS / cost))
