@@ -215,7 +215,7 @@ def _static_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], A
 
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
         if arrays[number].shape != wanted:
-            raise misfit(slot.name, slot.dims, arrays[number].shape, wanted)
+            raise misfit(slot.name, slot.dims, arrays[number].shape)
 
     return check
 
@@ -242,6 +242,6 @@ def _dims_check(
         env = {name: sizes[i] for name, i in index.items()}
         wanted = tuple(evaluate(d, env) for d in slot.dims)
         if arrays[number].shape != wanted:
-            raise misfit(slot.name, slot.dims, arrays[number].shape)
+            raise misfit(slot.name, slot.dims, arrays[number].shape, wanted)
 
     return check
