@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import empty
 
 from flowc import dtypes, errors
 from flowc.codegen.compiled import CompiledProgram
@@ -30,29 +30,42 @@ _free.argtypes = [ctypes.c_void_p]
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """What the shapes of the inputs decide: the sizes in them, and the shape and dtype of each
-    output's buffer, None for one that the run allocates."""
-
-    sizes: tuple[int, ...]
-    outputs: tuple[tuple[Shape, np.dtype[Any]] | None, ...]
-
-
 class _Tables:
     """The tables of one run in one block of words: pointers of inputs and outputs, sizes, status.
-    `addresses`: where each starts. `outputs` and `sizes` are the positions of their first words."""
+    `arguments` are the native function's. `outputs` is the position of their first word."""
 
-    __slots__ = ("addresses", "outputs", "sizes", "status", "words")
+    __slots__ = ("arguments", "outputs", "sizes", "status", "words")
 
-    def __init__(self, inputs: int, outputs: int, sizes: int) -> None:
-        self.outputs = inputs
-        self.sizes = inputs + outputs
-        self.status = self.sizes + sizes
+    def __init__(self, executable: Executable, sizes: Sequence[int]) -> None:
+        self.outputs = len(executable.inputs)
+        self.sizes = self.outputs + len(executable.outputs)
+        self.status = self.sizes + len(executable.metadata["sizes"])
         self.words = (ctypes.c_int64 * (self.status + STATUS_WORDS))()
+        self.words[self.sizes : self.sizes + len(sizes)] = sizes
         base = ctypes.addressof(self.words)
-        starts = (0, self.outputs, self.sizes, self.status)
-        self.addresses = tuple(base + 8 * start for start in starts)
+        inputs, outputs, sizes_at, status = (
+            ctypes.c_void_p(base + 8 * start)
+            for start in (0, self.outputs, self.sizes, self.status)
+        )
+        weights = ctypes.c_void_p(executable.weights.ctypes.data)
+        threads = ctypes.c_int64(executable.threads)
+        self.arguments = (inputs, outputs, sizes_at, weights, threads, status)
+
+
+class Layout:
+    """What the shapes of the inputs decide: the sizes in them, and the shape and dtype of each
+    output's buffer, None for one that the run allocates. `spare`: tables with these sizes that no
+    run is using. `scalars`: whether an output has rank 0."""
+
+    __slots__ = ("outputs", "scalars", "sizes", "spare")
+
+    def __init__(
+        self, sizes: Sequence[int], outputs: Sequence[tuple[Shape, np.dtype[Any]] | None]
+    ) -> None:
+        self.sizes = sizes
+        self.outputs = outputs
+        self.scalars = any(o is not None and o[0] == () for o in outputs)
+        self.spare: list[_Tables] = []
 
 
 class Executable:
@@ -72,42 +85,41 @@ class Executable:
         self.outputs = [_Slot(x) for x in self.metadata["outputs"]]
         self._binders = _binders(self.inputs, self.metadata["sizes"])
         self._late = len(self.metadata["sizes"]) > self.metadata["input_sizes"]
-        self._weights_address = self.weights.ctypes.data
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native: Callable[..., int] = self.code.run  # type: ignore[assignment]
-        self._layouts: dict[tuple[Shape, ...], _Layout] = {}
-        self._spare: list[_Tables] = []
+        self._layouts: dict[tuple[Shape, ...], Layout] = {}
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Runs once. Raises `InvalidArgumentError` with the node for faults found by the run."""
-        layout = self._layouts.get(tuple([a.shape for a in arrays]))
-        if layout is None:
-            layout = self._layout_for(arrays)
         arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
-        outputs: list[Any] = [None if o is None else np.empty(*o) for o in layout.outputs]
+        return self.run_laid_out(self.layout_of(arrays), arrays)
+
+    def layout_of(self, arrays: Sequence[np.ndarray]) -> Layout:
+        """What the shapes of the inputs decide, for any number of runs. Raises
+        `InvalidArgumentError` for shapes that the program does not take."""
+        found = self._layouts.get(tuple([a.shape for a in arrays]))
+        return found if found is not None else self._layout_for(arrays)
+
+    def run_laid_out(self, layout: Layout, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+        """Runs contiguous arrays of the shapes of `layout`."""
+        outputs: list[Any] = [None if o is None else empty(*o) for o in layout.outputs]
         try:
-            tables = self._spare.pop()
+            tables = layout.spare.pop()
         except IndexError:
-            tables = _Tables(len(self.inputs), len(self.outputs), len(self.metadata["sizes"]))
-        words, at = tables.words, 0
-        for array in (*arrays, *outputs):
+            tables = _Tables(self, layout.sizes)
+        words = tables.words
+        used = (*arrays, *outputs)  # alive until the run has ended
+        for at, array in enumerate(used):
             words[at] = 0 if array is None else data_address(array)
-            at += 1
-        for size in layout.sizes:
-            words[at] = size
-            at += 1
-        inputs_at, outputs_at, sizes_at, status_at = tables.addresses
-        code = self._native(
-            inputs_at, outputs_at, sizes_at, self._weights_address, self.threads, status_at
-        )
+        code = self._native(*tables.arguments)
         if code:
             raise self._error(code, words[tables.status : tables.status + 5])
         if self._late:
             outputs = self._trimmed(outputs, tables)
-        self._spare.append(tables)
+        layout.spare.append(tables)
         return outputs
 
-    def _layout_for(self, arrays: Sequence[np.ndarray]) -> _Layout:
+    def _layout_for(self, arrays: Sequence[np.ndarray]) -> Layout:
         """Checks the shapes and finds what they decide."""
         sizes = (ctypes.c_int64 * max(1, len(self.metadata["sizes"])))()
         for bind in self._binders:
@@ -117,7 +129,7 @@ class Executable:
         outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
         for slot, shape in zip(self.outputs, self._shapes(dims)):
             outputs.append(None if -1 in shape else (shape, slot.dtype.numpy))
-        layout = _Layout(tuple(sizes[: self.metadata["input_sizes"]]), tuple(outputs))
+        layout = Layout(tuple(sizes[: self.metadata["input_sizes"]]), tuple(outputs))
         if len(self._layouts) >= LAYOUTS:
             self._layouts.clear()
         self._layouts[tuple([a.shape for a in arrays])] = layout
@@ -134,7 +146,7 @@ class Executable:
     def _trimmed(self, outputs: list[Any], tables: _Tables) -> list[np.ndarray]:
         """Outputs cut to the sizes that the run found."""
         dims = self._dims()
-        self.code.output_dims(tables.addresses[2], dims)  # type: ignore[operator]
+        self.code.output_dims(tables.arguments[2], dims)  # type: ignore[operator]
         for i, (slot, shape) in enumerate(zip(self.outputs, self._shapes(dims))):
             if outputs[i] is None:
                 pointer = tables.words[tables.outputs + i]

@@ -7,8 +7,9 @@ of the fetches. A program is looked up by fetches, fed tensors, and the shapes a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,6 +108,38 @@ class _Program:
         self.rebuild = rebuild
 
 
+class _Call:
+    """A program with all that the form of its feeds decides: their shapes, strides and dtypes."""
+
+    __slots__ = ("contiguous", "executable", "layout", "rebuild")
+
+    def __init__(
+        self, executable: Executable, arrays: Sequence[np.ndarray], rebuild: _Rebuild
+    ) -> None:
+        self.executable = executable
+        self.layout = executable.layout_of(arrays)
+        self.contiguous = all(a.flags.c_contiguous for a in arrays)
+        self.rebuild = rebuild
+
+    def __call__(self, arrays: Iterable[np.ndarray]) -> Any:
+        if not self.contiguous:
+            arrays = map(np.ascontiguousarray, arrays)
+        results = self.executable.run_laid_out(self.layout, arrays)
+        if self.layout.scalars:
+            results = [r if r.ndim else r[()] for r in results]
+        return self.rebuild(results)
+
+
+_form = attrgetter("__class__", "shape", "strides", "dtype")
+
+
+def _is_flat(fetches: Any) -> bool:
+    """Whether fetches are one element or a row of them: such are equal only if they are alike, and
+    a named tuple inside another is not."""
+    row = fetches if isinstance(fetches, (list, tuple)) else [fetches]
+    return not any(isinstance(item, (list, tuple, Mapping)) for item in row)
+
+
 class Session:
     """Runs parts of a Graph (the default graph, if none is given).
 
@@ -136,6 +169,7 @@ class Session:
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
         self._programs: dict[Any, _Program] = {}
+        self._calls: dict[Any, _Call] = {}
         self._compiling = threading.Lock()
         self._closed = False
         self._contexts: list[Any] = []
@@ -164,32 +198,26 @@ class Session:
         """
         feeds = feed_dict or {}
         try:
-            arrays = [v if type(v) is np.ndarray else None for v in feeds.values()]
-            key = (
-                tuple(fetches) if type(fetches) is list else fetches,
-                type(fetches),
-                *feeds,
-                *[(a.shape, a.dtype) for a in arrays],  # type: ignore[union-attr]
-            )
-            program = self._programs.get(key)
+            asked = tuple(fetches) if type(fetches) is list else fetches
+            key = (asked, type(fetches), *feeds, *map(_form, feeds.values()))
+            call = self._calls.get(key)
         except (AttributeError, TypeError):
-            program, key, arrays = None, None, []
-        if program is None or self._closed:
+            call, key = None, None
+        if call is None or self._closed:
             return self._run_slowly(fetches, feeds, key)
-        results = program.executable.run(arrays)  # type: ignore[union-attr,arg-type]
-        return program.rebuild([r if r.ndim else r[()] for r in results])
+        return call(feeds.values())
 
     def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any) -> Any:
-        """Checks everything, compiles if need be, and remembers the program for `run`."""
+        """Checks everything, compiles if need be, and remembers the call for `run`."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         request = self._request(fetches, feeds)
         if request is not None:
             found = request.executable(self._threads)
             if found is not None:
-                single = isinstance(fetches, str)
-                self._programs[key] = _Program(found, [], _only if single else type(fetches))
-                return self.run(fetches, feeds)
+                rebuild = _only if isinstance(fetches, str) else type(fetches)
+                call = self._calls[key] = _Call(found, list(feeds.values()), rebuild)
+                return call(feeds.values())
         if not self._graph.version:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
@@ -198,17 +226,18 @@ class Session:
         fed = self._feeds(feeds)
         program = self._program(wanted, fed)
         given = [fed[t] for t in program.feeds]
-        plain = key is not None and all(
-            isinstance(v, np.ndarray) and v.dtype == a.dtype for v, a in zip(feeds.values(), given)
-        )
-        if plain and list(fed) == program.feeds and program.executable is not None:
-            self._programs[key] = program
-            if request is not None:
-                request.remember(list(wanted.tensors), program.feeds, program.executable)
         if program.executable is None:
             return program.rebuild([])
-        results = program.executable.run(given)
-        return program.rebuild([r if r.ndim else r[()] for r in results])
+        call = _Call(program.executable, given, program.rebuild)
+        arrays = list(feeds.values())
+        plain = [(type(a), a.dtype) for a in given] == [
+            (type(v), getattr(v, "dtype", None)) for v in arrays
+        ]
+        if plain and key is not None and list(fed) == program.feeds and _is_flat(fetches):
+            self._calls[key] = call
+            if request is not None:
+                request.remember(list(wanted.tensors), program.feeds, program.executable)
+        return call(given)
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
         """What is asked of a loaded graph that nobody has looked at: it may be known from before,
@@ -273,6 +302,7 @@ class Session:
         """Frees the programs; the session cannot run after it."""
         self._closed = True
         self._programs.clear()
+        self._calls.clear()
 
     def __enter__(self) -> Session:
         context = self.as_default()
