@@ -1,11 +1,13 @@
 """Records the small models and checkpoints that the import tests read.
 
-Run by hand in an environment with TensorFlow: `python tests/oracle/make_import_data.py`. It writes
-tests/data/import/. What the tests compare with comes from TensorFlow's own readers and Sessions.
+Run in an environment with TensorFlow: `python tests/oracle/make_import_data.py`. It writes
+tests/data/import/, the same bytes each time. What the tests compare with comes from TensorFlow's
+own readers and Sessions.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 import tensorflow as tf2
 import tensorflow.compat.v1 as tf
 from google.protobuf import json_format
+from tensorflow.core.protobuf import control_flow_pb2
 
 OUT = Path(__file__).resolve().parent.parent / "data" / "import"
 
@@ -26,6 +29,11 @@ NUMBERS = {
     "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
     "bool": np.bool_, "c64": np.complex64, "c128": np.complex128,
 }  # fmt: skip
+
+CONTEXTS = {
+    "cond_context": control_flow_pb2.CondContextDef,
+    "while_context": control_flow_pb2.WhileContextDef,
+}
 
 
 def samples() -> dict[str, np.ndarray]:
@@ -142,8 +150,12 @@ def record_meta_graph() -> None:
     meta.meta_info_def.stripped_op_list.Clear()
     for node in meta.graph_def.node:
         node.attr.pop("_output_shapes", None)
+    for name, kind in CONTEXTS.items():  # messages in bytes, with maps in no order
+        entries = meta.collection_def[name].bytes_list.value
+        entries[:] = [kind.FromString(e).SerializeToString(deterministic=True) for e in entries]
     (folder / "model.meta").write_bytes(meta.SerializeToString(deterministic=True))
-    (folder / "graph.json").write_text(json_format.MessageToJson(meta.graph_def, indent=None))
+    graph = json_format.MessageToDict(meta.graph_def)
+    (folder / "graph.json").write_text(json.dumps(graph, sort_keys=True))
     (folder / "checkpoint").unlink()
 
 
