@@ -31,12 +31,14 @@ class Term:
         self.b = b
         self.value = value
 
-    def make(self, op: str, *others: Any) -> Term:
+    def make(self, op: str, *others: Any, **attrs: Any) -> Term:
         plain = [o.value if isinstance(o, Term) else o for o in others]
-        return Term(self.b, getattr(self.b, op)(self.value, *plain))
+        return Term(self.b, getattr(self.b, op)(self.value, *plain, **attrs))
 
     def __add__(self, other: Any) -> Term:
         return self.make("add", other)
+
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Term:
         return self.make("sub", other)
@@ -356,6 +358,7 @@ def _rows(
             "body": _one_row(step, slots, inputs, attrs),
             "carried": len(carried),
             "varying": (),
+            "Tout": tuple(v.type.dtype for v in carried.values()),
         },
     )
     return dict(zip(slots, loop.outputs[1:]))
