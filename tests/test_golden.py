@@ -21,7 +21,7 @@ from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import parse_computation
 from flowc.ir.verifier import verify
-from flowc.passes.pipeline import NAMES, PIPELINE
+from flowc.passes.pipeline import NAMES, PIPELINE, run_pass
 from flowc.passes.simplify import RULES, apply_rules
 
 FOLDER = Path(__file__).parent / "golden"
@@ -42,7 +42,7 @@ def transform(path: Path) -> Callable[[Computation], Computation]:
     if path.parent.name == "rules":
         rule = next(r for r in RULES if r.__name__ == path.stem)
         return lambda c: apply_rules(c, [rule])
-    return lambda c: PASSES[path.parent.name](c, Options())
+    return lambda c: run_pass(PASSES[path.parent.name], c, Options())
 
 
 def run_case(path: Path, number: int) -> tuple[Computation, Computation, str, str]:

@@ -137,25 +137,32 @@ def _use_counts(c: Computation) -> dict[Value, int]:
 
 def prune_nodes(c: Computation, keep: Iterable[Node] = ()) -> Computation:
     """Drops nodes that no result, effect or size needs; parameters stay."""
-    needed: set[Node] = {v.node for v in c.results} | set(keep)
+    needed = needed_nodes(c, {v.node for v in c.results} | set(keep))
+    needed.update(n for n in c.nodes if n.op.name == "parameter")
+    if len(needed) == len(c.nodes):
+        return c
+    nodes = tuple(n for n in c.nodes if n in needed)
+    gone = {name for n in c.nodes if n not in needed for name, _ in n.sizes}
+    # What is not computed need not be equal either.
+    constraints = tuple(
+        p for p in c.constraints if not gone or gone.isdisjoint(n for d in p for n in symbols_of(d))
+    )
+    return Computation(c.parameters, nodes, c.results, constraints)
+
+
+def needed_nodes(c: Computation, roots: set[Node]) -> set[Node]:
+    """The roots, the nodes with effects, and all that they need: inputs, order, sizes."""
+    needed = set(roots)
     definitions = {name: n for n in c.nodes for name, _ in n.sizes}
     for node in reversed(c.nodes):
-        if node.op.name == "parameter" or node.has_effects:
+        if node.has_effects:
             needed.add(node)
         if node in needed:
             needed.update(v.node for v in node.inputs)
             needed.update(node.after)
             if definitions:
                 needed.update(size_sources(node, definitions))
-    if len(needed) == len(c.nodes):
-        return c
-    nodes = tuple(n for n in c.nodes if n in needed)
-    gone = {name for name, n in definitions.items() if n not in needed}
-    # What is not computed need not be equal either.
-    constraints = tuple(
-        p for p in c.constraints if not gone or gone.isdisjoint(n for d in p for n in symbols_of(d))
-    )
-    return Computation(c.parameters, nodes, c.results, constraints)
+    return needed
 
 
 def size_sources(node: Node, definitions: dict[str, Node]) -> list[Node]:

@@ -1,11 +1,57 @@
-"""Drops what no result, effect or size needs."""
+"""Drops what no result, effect or size needs, in and around the bodies of loops and branches.
+
+In: any Computation. Out: one without dead nodes; whose loops carry only what iterations change and
+what a used output or the condition needs; whose bodies read every input that they are given, and
+each value once; whose branches have only outputs that are read and that differ.
+"""
 
 from __future__ import annotations
 
-from flowc.ir.computation import Computation
+from collections.abc import Callable, Sequence
+
+from flowc.ir.bodies import sizes_used
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import symbols_of
 from flowc.ir.options import Options
-from flowc.ir.rewrite import prune_nodes
+from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
+from flowc.passes.narrow import Branch, Loop
 
 
 def prune(c: Computation, options: Options) -> Computation:
-    return prune_nodes(c)
+    """Sweeps until nothing goes: what a loop no longer reads may free what was before it."""
+    while True:
+        c = prune_nodes(c)
+        changed = _narrow(c, lambda body: prune(body, options))
+        if changed is c:
+            return c
+        c = changed
+
+
+def _narrow(c: Computation, prune_body: Callable[[Computation], Computation]) -> Computation:
+    """Takes from loops and branches the inputs and outputs that they do not need."""
+    if not any(n.op.name in ("while", "if") for n in c.nodes):
+        return c
+    users, results, sizes = c.users(), set(c.results), _sizes_read(c)
+    order = iter(c.nodes)
+
+    def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
+        old = next(order)
+        if old.op.name not in ("while", "if"):
+            return None
+        used = {v.index for v in old.outputs if users[v] or v in results}
+        read = [i for i, (name, _) in enumerate(old.sizes) if name in sizes]
+        narrow = Loop(node, prune_body) if old.op.name == "while" else Branch(node, prune_body)
+        return narrow.run(b, used, read)
+
+    return rewrite_nodes(c, rule)
+
+
+def _sizes_read(c: Computation) -> set[str]:
+    """The sizes that nodes and results use."""
+    if not any(n.sizes for n in c.nodes):
+        return set()
+    found: set[str] = set()
+    for node in c.nodes:
+        found |= sizes_used(node)
+    dims = [d for v in c.results for d in v.dims] + [d for pair in c.constraints for d in pair]
+    return found.union(*(symbols_of(d) for d in dims))
