@@ -2,290 +2,255 @@
 
 In: a Graph, the tensors to compute, the types of the tensors that are fed. Out: a Computation of
 the nodes in between, inputs before users, types inferred. Feeding cuts the graph: what lies behind
-a fed tensor is not looked at. Variables with values become constants; calls of functions are
-extracted in place, so that constants and sizes flow through them. Nothing is recursive over the
-depth of a graph.
+a fed tensor is not looked at. Control flow of either kind becomes `while` and `if` nodes with
+bodies (region.py, loops.py, branches.py), calls of functions are extracted in place, and state
+becomes values: a variable that is read is a constant or a parameter, one that is assigned a result.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 import flowc.ops  # noqa: F401  (defines the records)
 from flowc import dtypes
 from flowc.errors import (
     FailedPreconditionError,
-    InvalidArgumentError,
     InvalidModelError,
     UnsupportedError,
     did_you_mean,
 )
-from flowc.graph.attrs import AttrPlaceholder, FunctionRef
-from flowc.graph.function import BodyNode, Function
+from flowc.graph.attrs import FunctionRef
+from flowc.graph.branches import build_if
+from flowc.graph.frames import V1_TYPES, ControlFlow
 from flowc.graph.graph import Graph
+from flowc.graph.loops import build_loop
 from flowc.graph.operation import Operation
+from flowc.graph.region import Region
+from flowc.graph.scope import Scope
+from flowc.graph.sources import ARGUMENT, CallSource, GraphSource, Ref, node_attrs
 from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Value
-from flowc.ir.lowering import Structural
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.extraction import Bound, ListValue, Resource
+from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Op, op_named, tf_names, tf_op
-from flowc.ir.signature import Signature
-from flowc.ir.types import TensorType
+from flowc.ir.types import Dims, TensorType
 
 CALL_DEPTH = 100
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
-VARIABLES = frozenset({"Variable", "VariableV2"})
-NOTHING = frozenset({"NoOp", "ControlTrigger"})
+HANDLES = (dtypes.resource, dtypes.variant)
 
 
 @dataclass(frozen=True, slots=True)
-class Handle:
-    """A resource handle: the variable that it names."""
+class ExtractedProgram:
+    """A Computation and the variables that it shares with other runs.
 
-    variable: str
+    `computation`: its parameters are the feeds, then one for each variable in `reads` (the value at
+    the start of the run); its results are the fetches, then one for each variable in `writes`.
+    """
 
-
-Bound = Value | Handle
-Ref = tuple[Any, int]  # (node key, output index)
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A node of a graph or of a function's body, alike. `inputs` and `controls` are keys."""
-
-    name: str
-    type: str
-    attrs: Mapping[str, Any]
-    inputs: tuple[Any, ...]
-    controls: tuple[Any, ...]
-
-
-class _Scope:
-    """Where nodes come from: a graph, or one call of a function."""
-
-    def __init__(self, prefix: str, attrs: Mapping[str, Any]) -> None:
-        self.prefix = prefix
-        self.attrs = attrs
-        self.values: dict[Ref, Bound] = {}
-
-    def node(self, key: Any) -> _Node:
-        raise NotImplementedError
-
-    def resolve(self, ref: Any) -> Ref:
-        """The (node key, output index) behind an input."""
-        raise NotImplementedError
-
-
-class _GraphScope(_Scope):
-    def node(self, key: Operation) -> _Node:
-        return _Node(key.name, key.type, key.attrs, key.inputs, key.control_inputs)
-
-    def resolve(self, ref: Tensor) -> Ref:
-        return (ref.op, ref.value_index)
-
-
-class _CallScope(_Scope):
-    """One call: arguments are bound; inputs name outputs of nodes by their signatures."""
-
-    def __init__(self, function: Function, prefix: str, attrs: Mapping[str, Any]) -> None:
-        super().__init__(prefix, attrs)
-        self.function = function
-        self.nodes = {n.name: n for n in function.body.nodes}
-
-    def node(self, key: str) -> _Node:
-        body: BodyNode = self.nodes[key]
-        return _Node(body.name, body.op_type, body.attrs, body.inputs, body.control_inputs)
-
-    def resolve(self, ref: Any) -> Ref:
-        if ref[0] == "arg":
-            return ("@arg", ref[1])
-        _, name, output_arg, k = ref
-        return (name, self._output_index(self.nodes[name], output_arg, k))
-
-    def _output_index(self, node: BodyNode, output_arg: str, k: int) -> int:
-        record = tf_op(node.op_type)
-        if record is None or node.op_type in CALLS:
-            return k
-        index = 0
-        for arg in record.signature.outputs:
-            if arg.name == output_arg:
-                return index + k
-            index += _width(arg, record.signature, node.attrs)
-        raise InvalidModelError(
-            f"{node.op_type} has no output {output_arg!r}", node=self.prefix + node.name
-        )
-
-
-def _width(arg: Any, signature: Signature, attrs: Mapping[str, Any]) -> int:
-    if arg.number_attr is not None:
-        return int(attrs.get(arg.number_attr, signature.attrs[arg.number_attr].default))
-    if arg.is_list:
-        return len(attrs[arg.type_attr])
-    return 1
+    computation: Computation
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 class Extraction:
-    """One extraction under way."""
+    """One extraction under way. `held`: types of the variables whose value the caller gives to
+    every run; `assigned`: those that this fetch set is known to assign."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, held: Mapping[str, TensorType], assigned: set[str]) -> None:
         self.graph = graph
-        self.b = Builder()
+        self.held = held
+        self.assigned = assigned
+        self.top = Scope()
+        self.variables: dict[str, Resource] = {}
+        self.related: dict[tuple[Resource, str], Resource] = {}
+        self.reads: dict[str, Value] = {}
+        self.constants: set[str] = set()
 
     def run(
         self,
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
         feeds: Mapping[Tensor, TensorType],
-    ) -> Computation:
-        scope = _GraphScope("", {})
-        for tensor, type_ in feeds.items():
-            scope.values[scope.resolve(tensor)] = self.b.parameter(tensor.name, type_)
-        self.check_supported(fetches, targets, feeds)
-        self.walk(scope, [*(scope.resolve(t)[0] for t in fetches), *targets], set(scope.values))
-        results = [self._value(scope.values, scope.resolve(t), t.name) for t in fetches]
-        return self.b.build(results)
+    ) -> ExtractedProgram:
+        source = GraphSource(self.graph)
+        b = self.top.b
+        fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
+        refs = [source.ref(t) for t in fetches]
+        roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
+        flow = ControlFlow(source, roots, fed)
+        region = Region(self, self.top, source, flow, 0)
+        region.values.update(fed)
+        alive = [k for k in roots if region.under((k, -1), k) is None]
+        dead = [t for t in targets if t not in alive]
+        region.run([k for k in alive if self._is_alive(region, k, refs)])
+        for target in dead:
+            region.run_dead([target], None)
+        results = [self._fetched(region, ref, t) for ref, t in zip(refs, fetches)]
+        writes = [r for r in self.top.replaced if r.kind == "variable"]
+        return self._program(results, writes)
 
-    def _value(self, values: Mapping[Ref, Bound], ref: Ref, name: str) -> Value:
-        found = values.get(ref)
+    def _is_alive(self, region: Region, key: Any, refs: Sequence[Ref]) -> bool:
+        """Whether no fetch of the node is the dead side of a Switch."""
+        return all(region.under(r, key) is None for r in refs if r[0] is key)
+
+    def _fetched(self, region: Region, ref: Ref, tensor: Tensor) -> Value:
+        found = region.bound(ref) if region.under(ref, ref[0]) is None else None
+        if found is None:
+            found = region.run_dead([ref[0]], ref)
+        if isinstance(found, Resource) and found.kind == "variable" and found.info.get("is_ref"):
+            found = self.read(self.top, found, tensor.name)
         if not isinstance(found, Value):
-            raise UnsupportedError(f"{name} is a handle and cannot be fetched", node=name)
+            raise UnsupportedError(
+                f"{tensor.name} is a handle and cannot be fetched", node=tensor.op.name
+            )
         return found
 
-    # -- walking
+    def _program(self, results: list[Value], writes: Sequence[Resource]) -> ExtractedProgram:
+        late = {r.name for r in writes} & self.constants
+        if late:
+            raise _AssignedLater(late)
+        for resource in writes:
+            contents = self.top.contents[resource]
+            assert isinstance(contents, Value)
+            results.append(contents)
+        names = tuple(r.name for r in writes)
+        return ExtractedProgram(self.top.b.build(results), tuple(self.reads), names)
 
-    def walk(self, scope: _Scope, roots: Iterable[Any], fed: set[Ref], depth: int = 0) -> None:
-        """Emits the nodes that the roots need, inputs first."""
-        done: set[Any] = set()
-        active: set[Any] = set()
-        stack: list[tuple[Any, bool]] = [(key, False) for key in reversed(list(roots))]
-        while stack:
-            key, ready = stack.pop()
-            if ready:
-                active.discard(key)
-                done.add(key)
-                self._emit(scope, key, fed, depth)
-                continue
-            if key in done or key == "@arg":
-                continue
-            if key in active:
-                node = scope.node(key)
-                raise UnsupportedError(
-                    f"node '{scope.prefix}{node.name}' ({node.type}) is part of a loop",
-                    node=scope.prefix + node.name,
-                )
-            if self._all_fed(scope, key, fed):
-                done.add(key)
-                continue
-            active.add(key)
-            stack.append((key, True))
-            node = scope.node(key)
-            needs = [scope.resolve(ref) for ref in node.inputs]
-            keys = [k for k, i in needs if (k, i) not in fed] + list(node.controls)
-            stack += [(k, False) for k in reversed(keys) if k not in done]
+    # -- state
 
-    def _all_fed(self, scope: _Scope, key: Any, fed: set[Ref]) -> bool:
-        """Whether every output that anything could read of a node is fed."""
-        if (key, 0) not in fed:
-            return False
-        record = tf_op(scope.node(key).type)
-        return record is not None and len(record.signature.outputs) == 1
+    def contents(self, scope: Scope, resource: Resource, reader: str) -> Bound:
+        """What a resource holds in a scope."""
+        found = scope.find(resource)
+        if found is None and resource.kind == "variable":
+            self.top.contents[resource] = self._initial(resource, reader)
+            found = scope.find(resource)
+        if found is None:
+            raise FailedPreconditionError(
+                f"{resource.kind} '{resource.name}' holds nothing that '{reader}' could read",
+                node=reader,
+            )
+        return found
 
-    def _emit(self, scope: _Scope, key: Any, fed: set[Ref], depth: int) -> None:
-        node = scope.node(key)
-        name = scope.prefix + node.name
-        self.b.origin = (name,)
-        if node.type in NOTHING:
-            return
-        if node.type in CALLS:
-            self._call(scope, key, node, name, depth)
-            return
-        if node.type == "VarHandleOp":
-            scope.values[(key, 0)] = Handle(node.name if not scope.prefix else name)
-            return
-        inputs = [scope.values.get(scope.resolve(ref)) for ref in node.inputs]
-        if node.type in PLACEHOLDERS:
-            raise self._unfed(node, name)
-        special = self._state(node, name, inputs)
-        if special is not None:
-            outputs: Sequence[Bound] = [special]
+    def _initial(self, variable: Resource, reader: str) -> Value:
+        """The value of a variable when the run starts."""
+        name = variable.name
+        array = self.graph.variable_values.get(name)
+        type_ = self.held.get(name)
+        if type_ is None and array is not None and name in self.assigned:
+            type_ = TensorType(dtypes.as_dtype(array.dtype), array.shape)
+        if type_ is not None:
+            self.reads[name] = self.top.b.parameter(f"variable {name}", type_)
+            return self.reads[name]
+        if array is not None:
+            self.constants.add(name)
+            return self.top.b.const(array, dtypes.as_dtype(array.dtype))
+        known = [*self.graph.variable_values, *self.held]
+        raise FailedPreconditionError(
+            f"Attempting to use uninitialized value {name}: the model gives the variable "
+            f"'{name}' no value",
+            node=reader,
+            hint=(did_you_mean(name, known) if known else None)
+            or "name the checkpoint that holds it (checkpoint=..., --checkpoint P)",
+        )
+
+    def is_initialized(self, scope: Scope, resource: Resource) -> bool:
+        if scope.find(resource) is not None:
+            return True
+        return resource.name in self.held or resource.name in self.graph.variable_values
+
+    def read(self, scope: Scope, bound: Bound | None, name: str) -> Value:
+        """A Value for something that is read as a tensor: of a variable its contents."""
+        if isinstance(bound, Resource) and bound.kind == "variable":
+            bound = self.contents(scope, bound, name)
+        if not isinstance(bound, Value):
+            what = {None: "has no value"}.get(bound, "is a handle, not a value")  # type: ignore[arg-type]
+            raise UnsupportedError(f"'{name}' {what} that flowc can compute with", node=name)
+        return bound
+
+    # -- nodes
+
+    def emit_node(self, region: Region, key: Any) -> None:
+        """Extracts one plain node: binds its outputs."""
+        node = region.source.node(key)
+        name = region.source.prefix + node.name
+        scope = region.scope
+        scope.b.origin = (name,)
+        record = tf_op(node.type)
+        inputs = [region.bound(ref) for ref in node.inputs]
+        if node.type == "LoopCond":
+            outputs: Sequence[Bound] = [self.read(scope, inputs[0], name)]
+        elif record is None:
+            outputs = self._call_by_type(region, node.type, name, node.attrs, inputs)
         else:
-            outputs = self._plain(scope, node, name, inputs)
-        for i, value in enumerate(outputs):
-            if (key, i) not in fed:
-                scope.values[(key, i)] = value
+            attrs = node_attrs(record, node.attrs, region.source.attrs)
+            if isinstance(record.lowering, Extracted):
+                x = NodeExtractor(self, scope, name, region.depth)
+                given = [self._given(bound, name, node.type, i) for i, bound in enumerate(inputs)]
+                outputs = record.lowering.emit(x, given, attrs)
+            elif "identity" in record.traits and self._passes(region, key, inputs[0]):
+                outputs = [self._given(inputs[0], name, node.type, 0)]
+            else:
+                outputs = self._plain(region, record, name, node.inputs, inputs, attrs)
+        for i, bound in enumerate(outputs):
+            if (key, i) not in region.flow.fed:
+                region.values[(key, i)] = bound
 
-    def _unfed(self, node: _Node, name: str) -> InvalidArgumentError:
-        dtype = node.attrs["dtype"]
-        return InvalidArgumentError(
-            f"You must feed a value for placeholder tensor '{name}' with dtype "
-            f"{'float' if dtype is dtypes.f32 else dtype.name}",
+    def _given(self, bound: Bound | None, name: str, op_type: str, position: int) -> Bound:
+        if bound is None:
+            raise UnsupportedError(
+                f"input {position} of node '{name}' ({op_type}) has no value that flowc can "
+                "compute",
+                node=name,
+            )
+        return bound
+
+    def _passes(self, region: Region, key: Any, bound: Bound | None) -> bool:
+        """Whether an identity passes on a handle or a list, and not the value of a variable."""
+        if isinstance(bound, ListValue):
+            return True
+        if not isinstance(bound, Resource):
+            return False
+        return (
+            region.source.node(key).type == "RefIdentity" or region.source.attr(key, "T") in HANDLES
+        )
+
+    def _plain(
+        self,
+        region: Region,
+        record: Op,
+        name: str,
+        refs: Sequence[Ref],
+        inputs: Sequence[Bound | None],
+        attrs: Mapping[str, Any],
+    ) -> Sequence[Value]:
+        scope = region.scope
+        if record.name == "const":
+            return [self._constant(scope.b, attrs, name)]
+        values = [
+            bound if isinstance(bound, Value) else self._read_input(region, bound, name, i, record)
+            for i, bound in enumerate(inputs)
+        ]
+        node = scope.b.emit(record, values, attrs)
+        if "stateful" in record.traits:
+            scope.note_effect(node)
+        return node.outputs
+
+    def _read_input(
+        self, region: Region, bound: Bound | None, name: str, position: int, record: Op
+    ) -> Value:
+        if isinstance(bound, Resource) and bound.kind == "variable":
+            return self.read(region.scope, bound, name)
+        raise UnsupportedError(
+            f"input {position} of node '{name}' ({record.tf_name}) has no value that flowc can "
+            "compute",
             node=name,
         )
 
-    def _state(self, node: _Node, name: str, inputs: Sequence[Bound | None]) -> Bound | None:
-        """Reads of variables, handles passed on, defaults of placeholders."""
-        first = inputs[0] if inputs else None
-        if node.type in VARIABLES:
-            return self._variable(name, name)
-        if isinstance(first, Handle):
-            if node.type == "ReadVariableOp":
-                return self._variable(first.variable, name)
-            if node.type in ("Identity", "StopGradient"):
-                return first
-            if node.type == "ResourceGather":
-                weights = self._variable(first.variable, name)
-                assert isinstance(inputs[1], Value)
-                return self.b.gather(
-                    weights, inputs[1], np.int32(0), batch_dims=node.attrs.get("batch_dims", 0)
-                )
-            raise UnsupportedError(
-                f"flowc cannot yet change variables: node '{name}' ({node.type})",
-                node=name,
-                problems=[(node.type, 1, (name,))],
-            )
-        if node.type == "PlaceholderWithDefault" and isinstance(first, Value):
-            return first
-        return None
-
-    def _variable(self, variable: str, reader: str) -> Value:
-        values = self.graph.variable_values
-        if variable not in values:
-            near = did_you_mean(variable, values.keys()) if values else None
-            raise FailedPreconditionError(
-                f"Attempting to use uninitialized value {variable}: the model gives the variable "
-                f"'{variable}' no value",
-                node=reader,
-                hint=near or "name the checkpoint that holds it (checkpoint=..., --checkpoint P)",
-            )
-        array = values[variable]
-        return self.b.const(array, dtypes.as_dtype(array.dtype))
-
-    def _plain(
-        self, scope: _Scope, node: _Node, name: str, inputs: Sequence[Bound | None]
-    ) -> Sequence[Value]:
-        record = tf_op(node.type)
-        if record is None:
-            raise _unsupported({node.type: [name]})
-        attrs = node_attrs(record, node.attrs, scope.attrs)
-        values = []
-        for i, value in enumerate(inputs):
-            if not isinstance(value, Value):
-                raise UnsupportedError(
-                    f"input {i} of node '{name}' ({node.type}) has no value that flowc can compute",
-                    node=name,
-                )
-            values.append(value)
-        if record.name == "const":
-            return [self._constant(attrs, name)]
-        return self.b.emit(record, values, attrs).outputs
-
-    def _constant(self, attrs: Mapping[str, Any], name: str) -> Value:
+    def _constant(self, b: Builder, attrs: Mapping[str, Any], name: str) -> Value:
         dtype = attrs["dtype"]
         if not dtype.size and dtype is not dtypes.string:
             raise UnsupportedError(
@@ -293,20 +258,39 @@ class Extraction:
                 node=name,
                 problems=[("Const", 1, (name,))],
             )
-        return self.b.const(attrs["value"], dtype)
+        return b.const(attrs["value"], dtype)
 
     # -- calls
 
-    def _call(self, scope: _Scope, key: Any, node: _Node, name: str, depth: int) -> None:
-        reference = resolve_attr(node.attrs["f"], scope.attrs)
-        assert isinstance(reference, FunctionRef)
+    def _call_by_type(
+        self,
+        region: Region,
+        op_type: str,
+        name: str,
+        attrs: Mapping[str, Any],
+        inputs: Sequence[Bound | None],
+    ) -> Sequence[Bound]:
+        """A node whose type is the name of a function calls it."""
+        if op_type not in self.graph.functions:
+            raise _unsupported({op_type: [name]})
+        given = [self._given(bound, name, op_type, i) for i, bound in enumerate(inputs)]
+        reference = FunctionRef(op_type, dict(attrs))
+        return self.call(region.scope, name, reference, given, region.depth)
+
+    def call(
+        self, scope: Scope, name: str, reference: Any, inputs: Sequence[Bound], depth: int
+    ) -> list[Bound]:
+        """What the results of a function are bound to, extracted in place.
+
+        Raises `InvalidModelError` for a function that the graph lacks, and for functions that call
+        one another without end.
+        """
         function = self.graph.functions.get(reference.name)
         if function is None:
-            near = did_you_mean(reference.name, self.graph.functions)
             raise InvalidModelError(
                 f"node '{name}' calls the function {reference.name!r}, which the model lacks",
                 node=name,
-                hint=near,
+                hint=did_you_mean(reference.name, self.graph.functions),
             )
         if depth >= CALL_DEPTH:
             raise InvalidModelError(
@@ -314,41 +298,181 @@ class Extraction:
                 f"({reference.name})",
                 node=name,
             )
-        body = function.body
-        inner = _CallScope(function, f"{name}/", reference.attrs)
-        for i, ref in enumerate(node.inputs):
-            bound = scope.values.get(scope.resolve(ref))
-            if bound is not None:
-                inner.values[("@arg", i)] = bound
-        roots = [inner.resolve(r)[0] for r in body.results] + list(body.control_results)
-        self.walk(inner, [r for r in roots if r != "@arg"], set(), depth + 1)
-        for i, result in enumerate(body.results):
-            bound = inner.values.get(inner.resolve(result))
-            if bound is not None:
-                scope.values.setdefault((key, i), bound)
+        source = CallSource(function, f"{name}/", reference.attrs)
+        results = [source.resolve(r) for r in function.body.results]
+        roots = [key for key, _ in results if key != ARGUMENT]
+        roots += [k for k in function.body.control_results if k not in roots]
+        region = Region(self, scope, source, ControlFlow(source, roots, ()), depth + 1)
+        for i, bound in enumerate(inputs):
+            region.values[(ARGUMENT, i)] = bound
+        region.run(roots)
+        found: list[Bound] = []
+        for ref in results:
+            bound = region.bound(ref)
+            if bound is None:
+                raise UnsupportedError(
+                    f"result '{ref[0]}' of the function {reference.name!r} has no value that flowc "
+                    "can compute",
+                    node=name,
+                )
+            found.append(bound)
+        return found
 
-    # -- what cannot be compiled
 
-    def check_supported(
+Inline = Callable[["NodeExtractor", Sequence[Bound]], Sequence[Bound]]
+
+
+class NodeExtractor:
+    """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
+
+    def __init__(self, extraction: Extraction, scope: Scope, name: str, depth: int) -> None:
+        self.extraction = extraction
+        self.scope = scope
+        self.name = name
+        self.depth = depth
+
+    @property
+    def b(self) -> Builder:
+        return self.scope.b
+
+    def contents(self, resource: Resource) -> Bound:
+        return self.extraction.contents(self.scope, resource, self.name)
+
+    def replace(self, resource: Resource, contents: Bound) -> None:
+        self.scope.replace(resource, contents)
+
+    def create(
+        self, kind: str, contents: Bound | None, info: Mapping[str, Any] | None = None
+    ) -> Resource:
+        resource = Resource(kind, self.name, dict(info or {}))
+        self.scope.created.add(resource)
+        if contents is not None:
+            self.scope.contents[resource] = contents
+        return resource
+
+    def variable(
         self,
-        fetches: Sequence[Tensor],
-        targets: Sequence[Operation],
-        feeds: Mapping[Tensor, TensorType],
-    ) -> None:
-        """Raises one `UnsupportedError` for all op types without a record that would be needed."""
-        found: dict[str, list[str]] = {}
-        for name, op_type in needed_nodes(self.graph, fetches, targets, feeds):
-            if not is_supported(op_type):
-                found.setdefault(op_type, []).append(name)
-        if found:
-            raise _unsupported(found)
+        name: str,
+        dtype: dtypes.DType,
+        dims: Dims | None,
+        info: Mapping[str, Any] | None = None,
+    ) -> Resource:
+        found = self.extraction.variables.get(name)
+        if found is None:
+            given = {"dtype": dtype, "dims": dims, **(info or {})}
+            found = self.extraction.variables[name] = Resource("variable", name, given)
+        return found
+
+    def is_initialized(self, resource: Resource) -> bool:
+        return self.extraction.is_initialized(self.scope, resource)
+
+    def related(self, resource: Resource, role: str) -> Resource | None:
+        return self.extraction.related.get((resource, role))
+
+    def create_beside(
+        self,
+        resource: Resource,
+        role: str,
+        make: Callable[[NodeExtractor], Bound],
+        info: Mapping[str, Any] | None = None,
+    ) -> Resource:
+        owner = self.scope.owner(resource)
+        beside = NodeExtractor(self.extraction, owner, self.name, self.depth)
+        made = beside.create(resource.kind, make(beside), info)
+        self.extraction.related[(resource, role)] = made
+        return made
+
+    def effect(self, node: Node) -> None:
+        self.scope.note_effect(node)
+
+    def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        return self._applied(self.scope, function, inputs)
+
+    def _applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        if isinstance(function, FunctionRef):
+            return self.extraction.call(scope, self.name, function, inputs, self.depth)
+        return function(NodeExtractor(self.extraction, scope, self.name, self.depth), inputs)
+
+    def branch(
+        self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        def trace(function: Any) -> Callable[[Scope], Sequence[Bound]]:
+            def run(scope: Scope) -> Sequence[Bound]:
+                outside = scope is not self.scope
+                given = [scope.capture(x) if outside else x for x in inputs]
+                return self._applied(scope, function, given)
+
+            return run
+
+        return build_if(self.scope, self.name, condition, trace(then), trace(otherwise))
+
+    def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        names, unchanged = self._loop_variables(body, len(inputs))
+        trace = _FunctionTrace(self, condition, body)
+        return build_loop(self.scope, self.name, names, inputs, trace, unchanged)
+
+    def _loop_variables(self, body: Any, count: int) -> tuple[list[str], set[int]]:
+        """Names of the variables, and those that the body plainly returns as they came."""
+        function = None
+        if isinstance(body, FunctionRef):
+            function = self.extraction.graph.functions.get(body.name)
+        if function is None:
+            return [f"var{i}" for i in range(count)], set()
+        source = CallSource(function, "", body.attrs)
+        unchanged: set[int] = set()
+        for i, result in enumerate(function.body.results):
+            ref = source.resolve(result)
+            while ref[0] != ARGUMENT and source.node(ref[0]).type == "Identity":
+                ref = source.node(ref[0]).inputs[0]
+            if ref == (ARGUMENT, i):
+                unchanged.add(i)
+        return [a.name for a in function.args], unchanged
+
+
+class _FunctionTrace:
+    """A loop of functions as something to trace."""
+
+    def __init__(self, x: NodeExtractor, condition: Any, body: Any) -> None:
+        self.x = x
+        self.functions = (condition, body)
+
+    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+        (found,) = self.x._applied(scope, self.functions[0], variables)
+        return self.x.extraction.read(scope, found, self.x.name)
+
+    def body(self, scope: Scope, variables: Sequence[Bound]) -> Sequence[Bound]:
+        return self.x._applied(scope, self.functions[1], variables)
+
+
+class _AssignedLater(Exception):
+    """Variables that were taken for constants are assigned further on."""
+
+    def __init__(self, names: set[str]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
+# -- what cannot be compiled
+
+
+def check_supported(
+    graph: Graph,
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+    feeds: Mapping[Tensor, TensorType],
+) -> None:
+    """Raises one `UnsupportedError` for all op types without a record that would be needed."""
+    found: dict[str, list[str]] = {}
+    for name, op_type in needed_nodes(graph, fetches, targets, feeds):
+        if not is_supported(op_type) and op_type not in graph.functions:
+            found.setdefault(op_type, []).append(name)
+    if found:
+        raise _unsupported(found)
 
 
 def is_supported(op_type: str) -> bool:
     """Whether extraction and code generation take an op type."""
-    if op_type in CALLS | PLACEHOLDERS | VARIABLES | NOTHING:
-        return True
-    if op_type in ("VarHandleOp", "ReadVariableOp", "ResourceGather", "PlaceholderWithDefault"):
+    if op_type in V1_TYPES:
         return True
     record = tf_op(op_type)
     return record is not None and (
@@ -371,7 +495,7 @@ def needed_nodes(
     while stack:
         op = stack.pop()
         found.append((op.name, op.type))
-        _note_functions(op.attrs, op.type, op.name, functions)
+        _note_functions(graph, op.attrs, op.type, op.name, functions)
         before = [t.op for t in op.inputs if (t.op, t.value_index) not in fed]
         for other in [*before, *op.control_inputs]:
             if other not in seen:
@@ -387,15 +511,25 @@ def needed_nodes(
         for node in function.body.nodes:
             where = f"{functions[name]}/{node.name}"
             found.append((where, node.op_type))
-            _note_functions(node.attrs, node.op_type, where, functions)
+            _note_functions(graph, node.attrs, node.op_type, where, functions)
     return found
 
 
 def _note_functions(
-    attrs: Mapping[str, Any], op_type: str, name: str, functions: dict[str, str]
+    graph: Graph, attrs: Mapping[str, Any], op_type: str, name: str, functions: dict[str, str]
 ) -> None:
-    if op_type in CALLS and isinstance(attrs["f"], FunctionRef):
-        functions.setdefault(attrs["f"].name, name)
+    record = tf_op(op_type)
+    if record is None:
+        if op_type in graph.functions:
+            functions.setdefault(op_type, name)
+        return
+    for attr, definition in record.signature.attrs.items():
+        if definition.kind not in ("func", "list(func)") or attr not in attrs:
+            continue
+        value = attrs[attr]
+        for reference in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(reference, FunctionRef):
+                functions.setdefault(reference.name, name)
 
 
 def _unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:
@@ -418,33 +552,28 @@ def _unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:
     )
 
 
-def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
-    """An attr's value with the placeholders of a function replaced by the call's attrs."""
-    if isinstance(value, AttrPlaceholder):
-        return outer.get(value.name)
-    return value
+def extract_program(
+    graph: Graph,
+    fetches: Sequence[Tensor],
+    feeds: Mapping[Tensor, TensorType],
+    targets: Sequence[Operation] = (),
+    held: Mapping[str, TensorType] | None = None,
+) -> ExtractedProgram:
+    """The program of a fetch set. `held`: types of the variables whose value the caller keeps and
+    gives to every run; of the others those with a value are constants, unless they are assigned.
 
-
-def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, Any]:
-    """A node's attrs as its record has them: strings as text, lists as tuples, known names only."""
-    found: dict[str, Any] = {}
-    for name, definition in record.signature.attrs.items():
-        if name not in attrs:
-            continue
-        value = resolve_attr(attrs[name], outer)
-        kind = definition.kind
-        if kind == "string" and isinstance(value, bytes):
-            value = value.decode("utf-8", "surrogateescape")
-        elif kind.startswith("list"):
-            value = tuple(
-                v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v for v in value
-            )
-        elif kind == "float":
-            value = float(value)
-        found[name] = value
-    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
-    inferred = record.signature.inferred_attrs
-    return {n: v for n, v in found.items() if n not in inferred}
+    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
+    a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
+    `FailedPreconditionError` for a variable without a value, `InvalidModelError` for malformed
+    control flow.
+    """
+    check_supported(graph, fetches, targets, feeds)
+    assigned: set[str] = set()
+    while True:
+        try:
+            return Extraction(graph, held or {}, assigned).run(fetches, targets, feeds)
+        except _AssignedLater as found:
+            assigned |= found.names
 
 
 def extract(
@@ -453,10 +582,10 @@ def extract(
     feeds: Mapping[Tensor, TensorType],
     targets: Sequence[Operation] = (),
 ) -> Computation:
-    """The Computation of a fetch set.
-
-    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
-    a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
-    `FailedPreconditionError` for a variable without a value.
-    """
-    return Extraction(graph).run(fetches, targets, feeds)
+    """The Computation of a fetch set that assigns no variables. Raises as `extract_program`, and
+    `UnsupportedError` for one that does."""
+    program = extract_program(graph, fetches, feeds, targets)
+    if program.reads or program.writes:
+        names = ", ".join(dict.fromkeys((*program.writes, *program.reads)))
+        raise UnsupportedError(f"what is fetched assigns variables: {names}")
+    return program.computation

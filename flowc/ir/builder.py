@@ -41,7 +41,8 @@ class Builder:
         self.constraints: list[tuple[Dim, Dim]] = []
         self.use_counts: dict[Value, int] = {}
         self._content: dict[Value, Content] = {}
-        self._size_names: set[str] = set()
+        self._size_names: set[str] = set()  # taken, here or outside
+        self._defined: set[str] = set()  # sizes that nodes and parameters of this builder define
 
     # -- making nodes
 
@@ -160,12 +161,27 @@ class Builder:
         while name in self._size_names:
             name, number = f"{hint}_{number}", number + 1
         self._size_names.add(name)
+        self._defined.add(name)
         return name
+
+    def avoid_names_of(self, other: Builder) -> None:
+        """Makes no size of a name that another builder has given."""
+        self._size_names |= other._size_names
+
+    def defines_size(self, name: str) -> bool:
+        return name in self._defined
+
+    def reserve_size(self, hint: str) -> Dim:
+        """A size of a new name, for the parameters of a body to define."""
+        name = self._fresh_name(hint)
+        self._defined.discard(name)
+        return symbol(name)
 
     def append(self, node: Node) -> Node:
         """Appends a node that was built elsewhere with inputs of this builder (see rewrite.py)."""
         self.nodes.append(node)
         self._size_names.update(name for name, _ in node.sizes)
+        self._defined.update(name for name, _ in node.sizes)
         if node.op.name == "read_sizes":
             self.note_sizes(node)
         return node
@@ -179,6 +195,7 @@ class Builder:
         self.nodes.append(node)
         for dim in type.dims:
             self._size_names.update(symbols_of(dim))
+            self._defined.update(symbols_of(dim))
         return node.output
 
     def const(self, value: Any, dtype: DType | None = None) -> Value:

@@ -8,7 +8,7 @@ and branches carry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -106,8 +106,11 @@ class Extractor(Protocol):
         """A new resource that is named after this node."""
         ...
 
-    def variable(self, name: str, dtype: DType, dims: Dims | None) -> Resource:
-        """The variable with this name: the same one wherever it is asked for."""
+    def variable(
+        self, name: str, dtype: DType, dims: Dims | None, info: Mapping[str, Any] | None = None
+    ) -> Resource:
+        """The variable with this name: the same one wherever it is asked for. `info["is_ref"]`:
+        its tensor is a reference, which reads as the value."""
         ...
 
     def is_initialized(self, resource: Resource) -> bool:
@@ -115,11 +118,18 @@ class Extractor(Protocol):
         ...
 
     def related(self, resource: Resource, role: str) -> Resource | None:
-        """A resource that another was remembered under (the gradient of a TensorArray)."""
+        """A resource that was made beside another one (the gradient of a TensorArray)."""
         ...
 
-    def relate(self, resource: Resource, role: str, other: Resource) -> None:
-        """Remembers a resource under another one."""
+    def create_beside(
+        self,
+        resource: Resource,
+        role: str,
+        make: Callable[[Extractor], Bound],
+        info: Mapping[str, Any] | None = None,
+    ) -> Resource:
+        """A resource that lives where another one does, which may be outside of the loop or branch
+        where this node stands; `make` gives its contents, built there."""
         ...
 
     def effect(self, node: Node) -> None:
@@ -133,9 +143,10 @@ class Extractor(Protocol):
     def branch(
         self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
     ) -> Sequence[Bound]:
-        """An `if` whose branches are two functions of the graph."""
+        """An `if` whose branches are functions: of the graph (FunctionRef), or Python functions
+        `f(x, inputs)` that build with the Extractor they are given."""
         ...
 
     def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
-        """A `while` whose condition and body are two functions of the graph."""
+        """A `while` whose condition and body are functions, as for `branch`."""
         ...

@@ -121,7 +121,7 @@ class Native:
 class Extracted:
     """Written in terms of values when a graph is extracted: state, lists, handles, calls.
 
-    `emit(x, inputs, attrs)` returns what the outputs are bound to. No Computation holds such a node.
+    `emit(x, inputs, attrs)` returns what the outputs are bound to: no Computation holds the node.
     """
 
     emit: Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]

@@ -1,30 +1,149 @@
-"""Calls of functions: expanded by extraction, so that they lower to nothing of their own."""
+"""Calls of functions, and loops and branches whose bodies are functions.
+
+In: what the functions are given. Out: their results. All are extracted in place, as calls, `while`
+and `if` nodes with bodies: no Computation holds a node with a function of the graph.
+"""
 
 from __future__ import annotations
 
-from flowc.ir.lowering import Structural
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.lowering import Extracted
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 
+STATEFUL = frozenset({"stateful"})
 
-def _infer_call(c: Inference) -> list[Dims]:
+
+def _infer(c: Inference) -> list[Dims]:
     raise c.fail("calls have no types of their own: they are expanded when a graph is extracted")
 
 
-_ATTRS = (
-    'Tin: list(type), Tout: list(type), f: func, config: string = "", config_proto: string = "",'
-)
+def as_condition(x: Extractor, bound: Bound) -> Value:
+    """A tensor as a condition, as TensorFlow reads it: a scalar that is not zero, or a tensor of
+    higher rank that is not empty."""
+    if not isinstance(bound, Value):
+        raise UnsupportedError(f"the condition of '{x.name}' is no tensor", node=x.name)
+    if bound.type.rank:
+        return x.b.not_equal(x.b.size(bound, out_type=dtypes.i64), np.int64(0))
+    if bound.type.dtype is dtypes.bool_:
+        return bound
+    return x.b.not_equal(bound, x.b.const(np.zeros((), bound.type.dtype.numpy), bound.type.dtype))
 
-for _name, _tf in (
-    ("partitioned_call", "PartitionedCall"),
-    ("stateful_partitioned_call", "StatefulPartitionedCall"),
-):
-    define(
-        Op(
-            _name,
-            f'{_tf}(args: Tin; {_ATTRS} executor_type: string = "") -> output: Tout',
-            infer=_infer_call,
-            lowering=Structural(),
-            traits=frozenset({"stateful"}),
-        )
-    )
+
+def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    return x.call(attrs["f"], inputs)
+
+
+def _if(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    condition, *given = inputs
+    branches = attrs["then_branch"], attrs["else_branch"]
+    return x.branch(as_condition(x, condition), *branches, given)
+
+
+def _case(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    """Branches by number; a number that no branch has takes the last one."""
+    index, *given = inputs
+    branches = attrs["branches"]
+    if not isinstance(index, Value) or index.type.rank:
+        raise InvalidArgumentError(f"the branch index of '{x.name}' must be a scalar", node=x.name)
+    known = index.constant
+    if known is not None:
+        chosen = int(known)
+        last = len(branches) - 1
+        return x.call(branches[chosen if 0 <= chosen < last else last], given)
+    return _choose(x, [index, *given], 0, branches)
+
+
+def _choose(
+    x: Extractor, inputs: Sequence[Bound], first: int, branches: Sequence[Any]
+) -> Sequence[Bound]:
+    index, *given = inputs
+    if first == len(branches) - 1:
+        return x.call(branches[first], given)
+    is_first = x.b.equal(index, np.int32(first))
+
+    def chosen(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        return inner.call(branches[first], inputs[1:])
+
+    def rest(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        return _choose(inner, inputs, first + 1, branches)
+
+    return x.branch(is_first, chosen, rest, inputs)
+
+
+def _while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    def condition(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        (found,) = inner.call(attrs["cond"], inputs)
+        return [as_condition(inner, found)]
+
+    return x.loop(condition, attrs["body"], inputs)
+
+
+def _for(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    start, limit, delta, *given = inputs
+
+    def condition(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        i, limit, delta = inputs[:3]
+        b = inner.b
+        ascending = b.logical_and(b.greater(delta, np.int32(0)), b.less(i, limit))
+        descending = b.logical_and(b.less(delta, np.int32(0)), b.greater(i, limit))
+        return [b.logical_or(ascending, descending)]
+
+    def body(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        i, limit, delta, *state = inputs
+        return [inner.b.add(i, delta), limit, delta, *inner.call(attrs["body"], [i, *state])]
+
+    return x.loop(condition, body, [start, limit, delta, *given])[3:]
+
+
+Emit = Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]
+
+
+def _define(name: str, tf: str, emit: Emit, aliases: tuple[str, ...] = ()) -> None:
+    define(Op(name, tf, infer=_infer, lowering=Extracted(emit), traits=STATEFUL, aliases=aliases))
+
+
+_CALL = 'Tin: list(type), Tout: list(type), f: func, config: string = "",'
+_CALL += ' config_proto: string = "", executor_type: string = ""'
+_SHAPES = "output_shapes: list(shape) = []"
+
+_define("partitioned_call", f"PartitionedCall(args: Tin; {_CALL}) -> output: Tout", _call)
+_define(
+    "stateful_partitioned_call",
+    f"StatefulPartitionedCall(args: Tin; {_CALL}) -> output: Tout",
+    _call,
+)
+_define(
+    "if_function",
+    "If(cond: Tcond, input: Tin; Tcond: type, Tin: list(type), Tout: list(type),"
+    f" then_branch: func, else_branch: func, {_SHAPES}) -> output: Tout",
+    _if,
+    aliases=("StatelessIf",),
+)
+_define(
+    "case_function",
+    "Case(branch_index: i32, input: Tin; Tin: list(type), Tout: list(type), branches: list(func),"
+    f" {_SHAPES}) -> output: Tout",
+    _case,
+    aliases=("StatelessCase",),
+)
+_define(
+    "while_function",
+    f"While(input: T; T: list(type), cond: func, body: func, {_SHAPES},"
+    " parallel_iterations: int = 10) -> output: T",
+    _while,
+    aliases=("StatelessWhile",),
+)
+_define(
+    "for_function",
+    "For(start: i32, limit: i32, delta: i32, input: T; T: list(type), body: func) -> output: T",
+    _for,
+)

@@ -5,14 +5,17 @@ In: tensors. Out: the same tensors. Invariant: no op here changes an element.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Decompose, Elementwise, Lowering, Structural
-from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.lowering import Decompose, Elementwise, Extracted, Lowering
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
@@ -111,12 +114,21 @@ def _pass_through(b: Any, node: Node) -> Any:
     return node.inputs
 
 
+def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    dtype = attrs["dtype"]
+    raise InvalidArgumentError(
+        f"You must feed a value for placeholder tensor '{x.name}' with dtype "
+        f"{'float' if dtype is dtypes.f32 else dtype.name}",
+        node=x.name,
+    )
+
+
 placeholder = define(
     Op(
         "placeholder",
         "Placeholder(; dtype: type, shape: shape = None) -> output: dtype",
         infer=shape_attr_dims,
-        lowering=Structural(),
+        lowering=Extracted(_unfed),
         traits=STATIC,
     )
 )
@@ -126,7 +138,7 @@ placeholder_v2 = define(
         "placeholder_v2",
         "PlaceholderV2(; dtype: type, shape: shape) -> output: dtype",
         infer=shape_attr_dims,
-        lowering=Structural(),
+        lowering=Extracted(_unfed),
         traits=STATIC,
     )
 )
@@ -284,7 +296,7 @@ no_op = define(
         "no_op",
         "NoOp()",
         infer=lambda c: [],
-        lowering=Structural(),
+        lowering=Extracted(lambda x, inputs, attrs: ()),
         traits=STATIC,
         aliases=("ControlTrigger",),
     )

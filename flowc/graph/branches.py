@@ -1,0 +1,116 @@
+"""Conditionals under extraction: two traced branches become one `if` node.
+
+In: a condition and, for each branch, the scope that it was traced in and its results. Out: what the
+results are bound to outside. Resources that either branch changed are results too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.graph.scope import Scope
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound, ListValue, Resource, values_of, with_values
+from flowc.ir.op import op_named
+from flowc.ir.types import Dims
+
+Trace = Callable[[Scope], Sequence[Bound]]
+
+
+@dataclass(slots=True)
+class _Branch:
+    scope: Scope
+    results: list[Bound]
+
+
+def build_if(
+    scope: Scope, name: str, condition: Value, then: Trace, otherwise: Trace
+) -> list[Bound]:
+    """What the results of a conditional are bound to. `name`: the node, for messages.
+
+    Raises `InvalidArgumentError` where the branches give values of different dtypes or ranks.
+    """
+    known = condition.constant
+    if known is not None:
+        return list(then(scope) if bool(known) else otherwise(scope))
+    branches: list[_Branch] = []
+    for trace in (then, otherwise):
+        inner = Scope(scope)
+        inner.b.origin = scope.b.origin
+        branches.append(_Branch(inner, list(trace(inner))))
+    changed = dict.fromkeys(r for branch in branches for r in branch.scope.replaced)
+    for branch in branches:
+        for resource in changed:
+            contents = branch.scope.find(resource)
+            if contents is None:
+                raise UnsupportedError(
+                    f"{resource.kind} '{resource.name}' gets its first contents in one branch of "
+                    f"'{name}' only",
+                    node=name,
+                )
+            branch.results.append(contents)
+    for i in range(len(branches[0].results)):
+        _make_alike(branches, i, name)
+    values = [[v for r in branch.results for v in values_of(r)] for branch in branches]
+    outputs = _emit(scope, condition, branches, values)
+    found: list[Bound] = []
+    for result in branches[0].results:
+        count = len(values_of(result))
+        found.append(with_values(result, outputs[:count]))
+        outputs = outputs[count:]
+    for resource in reversed(changed):
+        scope.replace(resource, found.pop())
+    return found
+
+
+def _emit(
+    scope: Scope, condition: Value, branches: list[_Branch], values: list[list[Value]]
+) -> list[Value]:
+    effects = any(b.scope.last_effect is not None for b in branches)
+    if not values[0] and not effects:
+        return []
+    captures = list(dict.fromkeys(v for b in branches for v in b.scope.captures()))
+    bodies = [b.scope.computation((), captures, vs) for b, vs in zip(branches, values)]
+    attrs = {
+        "then": bodies[0],
+        "otherwise": bodies[1],
+        "Tout": tuple(v.type.dtype for v in values[0]),
+    }
+    node = scope.b.emit(op_named("if"), (condition, *captures), attrs)
+    if effects:
+        scope.note_effect(node)
+    return list(node.outputs)
+
+
+def _make_alike(branches: list[_Branch], i: int, name: str) -> None:
+    """Checks that both branches give the same kind of thing, and gives untyped lists a type."""
+    a, b = branches[0].results[i], branches[1].results[i]
+    if isinstance(a, ListValue) and isinstance(b, ListValue):
+        for branch, mine, other in ((branches[0], a, b), (branches[1], b, a)):
+            if mine.element is None and other.element is not None:
+                element = _visible(branch.scope, other.element, name)
+                branch.results[i] = branch.scope.with_element(mine, element)
+    elif isinstance(a, Resource) or isinstance(b, Resource):
+        if a is not b:
+            raise UnsupportedError(
+                f"the branches of '{name}' give different handles, of which flowc must know one",
+                node=name,
+            )
+    elif isinstance(a, Value) and isinstance(b, Value):
+        if a.type.dtype is not b.type.dtype:
+            raise InvalidArgumentError(
+                f"the branches of '{name}' give {a.type} and {b.type}, which differ in dtype",
+                node=name,
+            )
+    else:
+        raise InvalidArgumentError(f"the branches of '{name}' give a list and a tensor", node=name)
+
+
+def _visible(scope: Scope, element: Dims, name: str) -> Dims:
+    if all(scope.knows(d) for d in element):
+        return element
+    raise UnsupportedError(
+        f"a list in '{name}' has elements whose size one branch finds when it runs", node=name
+    )

@@ -1,0 +1,296 @@
+"""TensorFlow 1 control flow, read back: which nodes form loops, which stand in conditionals.
+
+In: the nodes of a source that a set of roots needs, with Switch, Merge, Enter, Exit, NextIteration
+and LoopCond among them. Out: the frame of every node, and its guard: the (predicate, branch) pairs
+under which it runs. Malformed frames end in an `InvalidModelError` that names the nodes.
+
+Invariants: a guard holds predicates of the node's own frame only (loops begin with none); the guard
+of a Merge is what its inputs' guards have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.graph.sources import ARGUMENT, Ref, Source, SourceNode
+
+SWITCH = frozenset({"Switch", "RefSwitch"})
+MERGE = frozenset({"Merge", "RefMerge"})
+ENTER = frozenset({"Enter", "RefEnter"})
+EXIT = frozenset({"Exit", "RefExit"})
+NEXT = frozenset({"NextIteration", "RefNextIteration"})
+PASSING = frozenset({"Identity", "RefIdentity"})
+V1_TYPES = SWITCH | MERGE | ENTER | EXIT | NEXT | {"LoopCond"}
+
+Guard = frozenset[tuple[Ref, int]]
+ALWAYS: Guard = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One loop. `merges`: for each loop variable the key of its Merge, to the refs of its initial
+    and its next value. `enters`: keys of all Enters. `condition`: the key of the LoopCond."""
+
+    name: str
+    parent: Frame | None
+    enters: list[Any] = field(default_factory=list[Any])
+    exits: list[Any] = field(default_factory=list[Any])
+    merges: dict[Any, tuple[Ref, Ref]] = field(default_factory=dict[Any, tuple[Ref, Ref]])
+    condition: Any = None
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.parent is None else 1 + self.parent.depth
+
+
+class ControlFlow:
+    """Frames and guards of the nodes that `roots` need. `fed`: refs that are given from outside."""
+
+    def __init__(self, source: Source, roots: Iterable[Any], fed: Collection[Ref]) -> None:
+        self.source = source
+        self.fed = fed
+        self.needed = _needed(source, roots, fed)
+        self.top = Frame("", None)
+        self.frames: dict[Any, Frame] = {}
+        self.guards: dict[Any, Guard] = {}
+        self.read_refs: set[Ref] = set()
+        self._choices: dict[Any, tuple[Ref, list[int], list[int]]] = {}
+        self.is_plain = not any(source.node(k).type in V1_TYPES for k in self.needed)
+        if not self.is_plain:
+            self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
+            order = self._ordered()
+            self._find_frames(order)
+            self._find_loops()
+            self._find_guards(self._ordered(with_loops=True))
+
+    # -- what extraction asks
+
+    def frame(self, key: Any) -> Frame:
+        """The frame in which a node's outputs stand: an Exit's are in the frame outside."""
+        return self.top if self.is_plain else self.frames.get(key, self.top)
+
+    def guard(self, ref: Ref) -> Guard:
+        """Under which branches an output is alive."""
+        if self.is_plain or ref in self.fed:
+            return ALWAYS
+        key, index = ref
+        guard = self.guards.get(key, ALWAYS)
+        node = self.source.node(key) if key != ARGUMENT else None
+        if node is not None and node.type in SWITCH and not self._is_loop_switch(node):
+            return guard | {(self.predicate(node.inputs[1]), index)}
+        return guard
+
+    def node_guard(self, key: Any) -> Guard:
+        return ALWAYS if self.is_plain else self.guards.get(key, ALWAYS)
+
+    def is_loop_merge(self, key: Any) -> bool:
+        return not self.is_plain and key in self.frame(key).merges
+
+    def predicate(self, ref: Ref) -> Ref:
+        """The predicate behind Identity nodes, so that equal predicates are one."""
+        while ref not in self.fed and ref[0] != ARGUMENT:
+            node = self.source.node(ref[0])
+            if node.type not in PASSING or node.controls:
+                break
+            ref = node.inputs[0]
+        return ref
+
+    def choice(self, key: Any) -> tuple[Ref, list[int], list[int]]:
+        """What decides a Merge: the predicate, and its inputs alive when that is false and true."""
+        found = self._choices.get(key)
+        if found is None:
+            found = self._choices[key] = self._choose(key)
+        return found
+
+    def _choose(self, key: Any) -> tuple[Ref, list[int], list[int]]:
+        refs = self.source.node(key).inputs
+        guards = [self.guard(r) for r in refs]
+        for predicate in dict.fromkeys(p for g in guards for p, _ in sorted(g, key=_stable)):
+            sides = [[i for i, g in enumerate(guards) if (predicate, b) in g] for b in (0, 1)]
+            if all(sides) and sorted(sides[0] + sides[1]) == list(range(len(refs))):
+                return predicate, sides[0], sides[1]
+        raise UnsupportedError(
+            f"node '{self.source.name(key)}' (Merge) joins values of which no one condition says "
+            "which is alive",
+            node=self.source.name(key),
+            hint="flowc takes Merge nodes whose inputs are the branches of one conditional",
+        )
+
+    # -- finding
+
+    def _is_loop_switch(self, node: SourceNode) -> bool:
+        key, _ = node.inputs[1]
+        return key != ARGUMENT and self.source.node(key).type == "LoopCond"
+
+    def _inputs(self, key: Any, *, back_edges: bool = False) -> list[Any]:
+        """Keys that a node reads or waits for; without the edges that close loops."""
+        node = self.source.node(key)
+        if node.type in MERGE and not back_edges:
+            kept = [k for k, i in node.inputs if (k, i) not in self.fed and k != ARGUMENT]
+            kept = [k for k in kept if self.source.node(k).type not in NEXT]
+        else:
+            kept = [k for k, i in node.inputs if (k, i) not in self.fed and k != ARGUMENT]
+        return kept + list(node.controls)
+
+    def _ordered(self, with_loops: bool = False) -> list[Any]:
+        """The needed nodes, inputs first. `with_loops`: all Enters of a loop before its Exits."""
+        done: set[Any] = set()
+        active: set[Any] = set()
+        order: list[Any] = []
+        for root in sorted(self.needed, key=self.source.order):
+            stack = [(root, False)]
+            while stack:
+                key, ready = stack.pop()
+                if ready:
+                    active.discard(key)
+                    done.add(key)
+                    order.append(key)
+                    continue
+                if key in done:
+                    continue
+                if key in active:
+                    raise InvalidModelError(
+                        f"node '{self.source.name(key)}' ({self.source.node(key).type}) depends on "
+                        "itself, and no NextIteration closes the loop",
+                        node=self.source.name(key),
+                    )
+                active.add(key)
+                stack.append((key, True))
+                before = self._inputs(key)
+                if with_loops and self.source.node(key).type in EXIT:
+                    before = before + self.loop_of(key).enters
+                stack += [(k, False) for k in reversed(before) if k not in done]
+        return order
+
+    def loop_of(self, exit_key: Any) -> Frame:
+        """The loop that an Exit leaves."""
+        (ref,) = self.source.node(exit_key).inputs
+        return self.frames[ref[0]]
+
+    def _find_frames(self, order: list[Any]) -> None:
+        children: dict[tuple[Frame, str], Frame] = {}
+        for key in order:
+            node = self.source.node(key)
+            before = [k for k in self._inputs(key)]
+            found = {self.frames[k] for k in before}
+            frame = max(found, key=lambda f: f.depth) if found else self.top
+            strange = [f for f in found if f is not frame]
+            data = [self.frames[k] for k, i in node.inputs if k in self.frames]
+            if strange and any(f is not frame for f in data) and node.type not in ENTER:
+                raise self._crossed(key, frame, strange[0])
+            if node.type in ENTER:
+                name = str(_text(self.source.attr(key, "frame_name", "")))
+                inner = children.setdefault((frame, name), Frame(name, frame))
+                inner.enters.append(key)
+                frame = inner
+            elif node.type in EXIT:
+                if frame.parent is None:
+                    raise InvalidModelError(
+                        f"node '{self.source.name(key)}' (Exit) leaves a loop that no Enter enters",
+                        node=self.source.name(key),
+                    )
+                frame.exits.append(key)
+                frame = frame.parent
+            elif node.type == "LoopCond":
+                if frame.parent is None or frame.condition is not None:
+                    fault = "stands in no loop" if frame.parent is None else "is a second condition"
+                    raise InvalidModelError(
+                        f"node '{self.source.name(key)}' (LoopCond) {fault}",
+                        node=self.source.name(key),
+                    )
+                frame.condition = key
+            self.frames[key] = frame
+
+    def _crossed(self, key: Any, one: Frame, other: Frame) -> InvalidModelError:
+        shown = " and ".join(repr(f.name) if f.parent else "outside" for f in (one, other))
+        return InvalidModelError(
+            f"node '{self.source.name(key)}' ({self.source.node(key).type}) reads values of two "
+            f"frames: {shown}",
+            node=self.source.name(key),
+            hint="values enter a loop through Enter and leave it through Exit",
+        )
+
+    def _find_loops(self) -> None:
+        """Pairs each loop Merge with its Enter and its NextIteration."""
+        for key in sorted(self.needed, key=self.source.order):
+            node = self.source.node(key)
+            if node.type not in MERGE:
+                continue
+            kinds = [self.source.node(k).type if k != ARGUMENT else "" for k, _ in node.inputs]
+            closing = [i for i, kind in enumerate(kinds) if kind in NEXT]
+            if not closing:
+                continue
+            frame = self.frames[key]
+            if frame.parent is None or len(node.inputs) != 2 or len(closing) != 1:
+                raise InvalidModelError(
+                    f"node '{self.source.name(key)}' (Merge) is no loop variable: it must join one "
+                    "Enter and one NextIteration",
+                    node=self.source.name(key),
+                )
+            start = node.inputs[1 - closing[0]]
+            after = self.source.node(node.inputs[closing[0]][0])
+            if self.frames[node.inputs[closing[0]][0]] is not frame:
+                raise self._crossed(key, frame, self.frames[node.inputs[closing[0]][0]])
+            frame.merges[key] = (start, after.inputs[0])
+        for frame in set(self.frames.values()):
+            if frame.parent is not None and frame.merges and frame.condition is None:
+                name = self.source.name(frame.enters[0])
+                raise InvalidModelError(
+                    f"the loop of frame {frame.name!r} (entered at '{name}') has no LoopCond",
+                    node=name,
+                )
+
+    def _find_guards(self, order: list[Any]) -> None:
+        loop_guards: dict[Frame, Guard] = {}
+        for key in order:
+            node = self.source.node(key)
+            if node.type in ENTER:
+                frame = self.frames[key]
+                outside = self._joined(node)
+                loop_guards[frame] = loop_guards.get(frame, ALWAYS) | outside
+                self.guards[key] = ALWAYS
+            elif node.type in EXIT:
+                self.guards[key] = loop_guards.get(self.loop_of(key), ALWAYS)
+            elif node.type in MERGE:
+                if self.is_loop_merge(key):
+                    self.guards[key] = ALWAYS
+                else:
+                    guards = [self.guard(r) for r in node.inputs]
+                    self.guards[key] = frozenset.intersection(*guards)
+            else:
+                self.guards[key] = self._joined(node)
+
+    def _joined(self, node: SourceNode) -> Guard:
+        found: Guard = ALWAYS
+        for ref in node.inputs:
+            if ref[0] != ARGUMENT:
+                found |= self.guard(ref)
+        for key in node.controls:
+            found |= self.guards[key]
+        return found
+
+
+def _stable(item: tuple[Ref, int]) -> tuple[str, int]:
+    (key, index), _ = item
+    return (getattr(key, "name", str(key)), index)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _needed(source: Source, roots: Iterable[Any], fed: Collection[Ref]) -> set[Any]:
+    """Every node that the roots read or wait for, in any frame."""
+    stack = [k for k in roots if k != ARGUMENT]
+    found = set(stack)
+    while stack:
+        node = source.node(stack.pop())
+        before = [k for k, i in node.inputs if (k, i) not in fed and k != ARGUMENT]
+        for key in (*before, *node.controls):
+            if key not in found:
+                found.add(key)
+                stack.append(key)
+    return found

@@ -1,0 +1,274 @@
+"""Loops under extraction: condition and body traced until the types of the carried values hold.
+
+In: what the loop variables start as, and how to trace condition and body with given bindings. Out:
+one `while` node and what the variables are bound to after it.
+
+A variable whose next value is itself is no carried value: it is captured. Resources that the body
+changes are carried beside the variables. A dim that an iteration changes becomes a size of its own
+for each iteration. Each finding is followed by another trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
+from flowc.graph.scope import Scope
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim
+from flowc.ir.extraction import Bound, ListValue, Resource, values_of, with_values
+from flowc.ir.op import op_named
+from flowc.ir.types import Dims, TensorType
+
+TRACE_LIMIT = 64
+Slot = int | Resource  # a loop variable, or a resource that the body changes
+
+
+class LoopTrace(Protocol):
+    """How a loop is traced, whatever it was written as."""
+
+    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value: ...
+
+    def body(self, scope: Scope, variables: Sequence[Bound]) -> Sequence[Bound]: ...
+
+
+@dataclass(slots=True)
+class _Found:
+    """What earlier traces have shown."""
+
+    invariant: set[int]
+    resources: dict[Resource, None] = field(default_factory=dict[Resource, None])
+    varying: dict[tuple[Slot, int, int], Dim] = field(
+        default_factory=dict[tuple[Slot, int, int], Dim]
+    )
+    elements: dict[Slot, Dims] = field(default_factory=dict[Slot, Dims])
+
+
+@dataclass(slots=True)
+class _Traced:
+    """One trace: scopes, carried parameters, the condition and the carried results."""
+
+    starts: dict[Slot, Bound]
+    scopes: tuple[Scope, Scope]
+    parameters: tuple[list[Value], list[Value]]
+    condition: Value
+    ends: dict[Slot, Bound]
+
+
+class _LoopBuilder:
+    def __init__(
+        self,
+        scope: Scope,
+        name: str,
+        names: Sequence[str],
+        initial: Sequence[Bound],
+        trace: LoopTrace,
+        invariant: Collection[int],
+    ) -> None:
+        self.scope = scope
+        self.name = name
+        self.names = names
+        self.initial = initial
+        self.trace = trace
+        resources = [i for i, bound in enumerate(initial) if isinstance(bound, Resource)]
+        self.always = {*invariant, *resources}
+        self.found = _Found(set(self.always))
+
+    def run(self) -> list[Bound]:
+        for _ in range(TRACE_LIMIT):
+            traced = self.once()
+            if not self.learned(traced):
+                return self.emit(traced)
+        raise InternalError(f"the types of loop '{self.name}' do not settle", node=self.name)
+
+    # -- one trace
+
+    def once(self) -> _Traced:
+        starts: dict[Slot, Bound] = {}
+        for i, bound in enumerate(self.initial):
+            if i not in self.found.invariant:
+                starts[i] = self.typed(i, bound)
+        for resource in self.found.resources:
+            contents = self.scope.find(resource)
+            assert contents is not None
+            starts[resource] = self.typed(resource, contents)
+        scopes = (Scope(self.scope), Scope(self.scope))
+        parameters: tuple[list[Value], list[Value]] = ([], [])
+        variables: list[list[Bound]] = []
+        for scope, made in zip(scopes, parameters):
+            scope.b.origin = self.scope.b.origin
+            variables.append(self.bind(scope, starts, made))
+        condition = self.trace.condition(scopes[0], variables[0])
+        if scopes[0].replaced or scopes[0].last_effect is not None:
+            raise UnsupportedError(
+                f"the condition of loop '{self.name}' changes state", node=self.name
+            )
+        results = list(self.trace.body(scopes[1], variables[1]))
+        ends: dict[Slot, Bound] = {}
+        for slot in starts:
+            if isinstance(slot, Resource):
+                contents = scopes[1].find(slot)
+                assert contents is not None
+                ends[slot] = contents
+            else:
+                ends[slot] = results[slot]
+        return _Traced(starts, scopes, parameters, condition, ends)
+
+    def typed(self, slot: Slot, bound: Bound) -> Bound:
+        """What a variable starts as; lists have the element dims that the body gave them."""
+        if slot in self.found.elements and isinstance(bound, ListValue) and bound.buffer is None:
+            return self.scope.with_element(bound, self.found.elements[slot])
+        return bound
+
+    def bind(self, scope: Scope, starts: dict[Slot, Bound], made: list[Value]) -> list[Bound]:
+        """The parameters of a body, and what the loop variables are bound to in it."""
+        inside: dict[Slot, Bound] = {}
+        for slot, bound in starts.items():
+            values: list[Value] = []
+            for part, value in enumerate(values_of(bound)):
+                name = self.names[slot] if isinstance(slot, int) else slot.name
+                name = name.rsplit("/", 1)[-1] or "variable"
+                type_ = self.carried_type(slot, part, value.type)
+                values.append(scope.b.parameter(f"{name}.{part}" if part else name, type_))
+            made += values
+            inside[slot] = with_values(bound, values)
+        variables: list[Bound] = []
+        for i, bound in enumerate(self.initial):
+            variables.append(inside[i] if i in inside else scope.capture(bound))
+        for slot, bound in inside.items():
+            if isinstance(slot, Resource):
+                scope.contents[slot] = bound
+        return variables
+
+    def carried_type(self, slot: Slot, part: int, start: TensorType) -> TensorType:
+        varying = self.found.varying
+        dims = [varying.get((slot, part, axis), d) for axis, d in enumerate(start.dims)]
+        return start.with_dims(dims)
+
+    # -- what a trace shows
+
+    def learned(self, traced: _Traced) -> bool:
+        """Whether the trace showed something that asks for another one."""
+        body = traced.scopes[1]
+        resources = [r for r in body.replaced if r not in self.found.resources]
+        if resources:
+            # What the body read of them was their first contents: nothing else of it counts.
+            self.found.resources.update(dict.fromkeys(resources))
+            self.found.invariant = set(self.always)
+            return True
+        before = len(self.found.varying) + len(self.found.elements)
+        position = 0
+        still: set[int] = set()
+        for slot, start in traced.starts.items():
+            count = len(values_of(start))
+            parameters = traced.parameters[1][position : position + count]
+            position += count
+            end = traced.ends[slot]
+            if isinstance(slot, int) and values_of(end) == tuple(parameters) and count:
+                still.add(slot)
+                continue
+            self.compare(slot, start, parameters, end)
+        if len(self.found.varying) + len(self.found.elements) != before:
+            self.found.invariant = set(self.always)
+            return True
+        self.found.invariant |= still
+        return bool(still)
+
+    def compare(self, slot: Slot, start: Bound, parameters: list[Value], end: Bound) -> None:
+        """Notes how the value after an iteration differs in type from the one before it."""
+        if isinstance(start, ListValue) and isinstance(end, ListValue):
+            if start.element is None and end.element is not None:
+                self.found.elements[slot] = self.first_element(slot, end.element)
+                return
+        elif type(start) is not type(end):
+            raise InvalidArgumentError(
+                f"variable {self.shown(slot)} of loop '{self.name}' changes between a list and a "
+                "tensor",
+                node=self.name,
+            )
+        for part, (parameter, value) in enumerate(zip(parameters, values_of(end), strict=True)):
+            if parameter.type.dtype is not value.type.dtype or parameter.type.rank != (
+                value.type.rank
+            ):
+                raise InvalidArgumentError(
+                    f"variable {self.shown(slot)} of loop '{self.name}' enters the loop as "
+                    f"{values_of(start)[part].type}, but is {value.type} after one iteration",
+                    node=self.name,
+                )
+            for axis, (old, new) in enumerate(zip(parameter.dims, value.dims)):
+                key = (slot, part, axis)
+                if old != new and key not in self.found.varying:
+                    self.found.varying[key] = self.scope.b.reserve_size("n")
+
+    def first_element(self, slot: Slot, element: Dims) -> Dims:
+        """The dims of a list's elements before the loop, which has yet to write the first one."""
+        found: list[Dim] = []
+        for axis, dim in enumerate(element):
+            if self.scope.knows(dim):
+                found.append(dim)
+            else:
+                found.append(0)
+                key = (slot, 0, axis + 1)
+                self.found.varying.setdefault(key, self.scope.b.reserve_size("n"))
+        return tuple(found)
+
+    def shown(self, slot: Slot) -> str:
+        return f"'{self.names[slot] if isinstance(slot, int) else slot.name}'"
+
+    # -- the node
+
+    def emit(self, traced: _Traced) -> list[Bound]:
+        condition, body = traced.scopes
+        captures = list(dict.fromkeys((*condition.captures(), *body.captures())))
+        ends = [v for bound in traced.ends.values() for v in values_of(bound)]
+        varying = [str(size) for size in self.found.varying.values()]
+        attrs = {
+            "condition": condition.computation(
+                traced.parameters[0], captures, [self.as_scalar(condition, traced.condition)]
+            ),
+            "body": body.computation(traced.parameters[1], captures, ends),
+            "carried": len(ends),
+            "varying": tuple(varying),
+            "Tout": tuple(v.type.dtype for v in ends),
+        }
+        starts = [v for bound in traced.starts.values() for v in values_of(bound)]
+        node = self.scope.b.emit(op_named("while"), (*starts, *captures), attrs)
+        if body.last_effect is not None:
+            self.scope.note_effect(node)
+        outputs = list(node.outputs)
+        found = list(self.initial)
+        for slot, bound in traced.ends.items():
+            count = len(values_of(bound))
+            after = with_values(bound, outputs[:count])
+            outputs = outputs[count:]
+            if isinstance(slot, Resource):
+                self.scope.replace(slot, after)
+            else:
+                found[slot] = after
+        return found
+
+    def as_scalar(self, scope: Scope, condition: Value) -> Value:
+        if condition.type.rank == 0 and str(condition.type.dtype) == "bool":
+            return condition
+        raise InvalidArgumentError(
+            f"the condition of loop '{self.name}' must be a bool scalar, found {condition.type}",
+            node=self.name,
+        )
+
+
+def build_loop(
+    scope: Scope,
+    name: str,
+    names: Sequence[str],
+    initial: Sequence[Bound],
+    trace: LoopTrace,
+    invariant: Collection[int] = (),
+) -> list[Bound]:
+    """What the variables of a loop are bound to after it. `names`: of the variables; `invariant`:
+    those that are known never to change."""
+    return _LoopBuilder(scope, name, names, initial, trace, invariant).run()
+
+
+Bindings = Callable[[Scope, Sequence[Bound]], Sequence[Bound]]

@@ -1,0 +1,132 @@
+"""One Computation under extraction: its builder, what it captures, what resources hold in it.
+
+In: values and resources of the scopes outside. Out: parameters for the former, contents for the
+latter. Invariant: every Value that `capture` gives belongs to this scope's builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, symbols_of
+from flowc.ir.extraction import Bound, ListValue, Resource, values_of, with_values
+from flowc.ir.types import Dims
+
+
+class Scope:
+    """The top level, a branch, the condition or the body of a loop."""
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.b = Builder()
+        self.outer = outer
+        if outer is not None:
+            self.b.avoid_names_of(outer.b)
+        self.captured: dict[Value, Value] = {}  # of outside: the parameter for it
+        self.contents: dict[Resource, Bound] = {}
+        self.replaced: dict[Resource, None] = {}
+        self.created: set[Resource] = set()
+        self.last_effect: Node | None = None
+
+    def capture(self, bound: Bound) -> Bound:
+        """Something bound in the scope outside, made known in this one."""
+        assert self.outer is not None
+        return with_values(bound, [self._capture(v) for v in values_of(bound)])
+
+    def _capture(self, value: Value) -> Value:
+        found = self.captured.get(value)
+        if found is None:
+            found = self.captured[value] = self._made_again(value) or self.b.parameter(
+                value.node.name.rsplit("/", 1)[-1], value.type
+            )
+        return found
+
+    def _made_again(self, value: Value) -> Value | None:
+        """Constants and sizes need no parameter: they are made again, and so stay known."""
+        if value.constant is not None:
+            return self.b.const(value.constant, value.type.dtype)
+        assert self.outer is not None
+        elements = self.outer.b.content(value) if value.type.rank <= 1 else None
+        if elements is None:
+            return None
+        sizes = self.b.sizes(tuple(elements.reshape(-1)), value.type.dtype)
+        return sizes if value.type.rank == 1 else self.b.reshape(sizes, ())
+
+    # -- resources
+
+    def owner(self, resource: Resource) -> Scope:
+        """The scope that a resource was created in; the outermost for variables."""
+        scope = self
+        while scope.outer is not None and resource not in scope.created:
+            scope = scope.outer
+        return scope
+
+    def find(self, resource: Resource) -> Bound | None:
+        """What a resource holds here; None where nothing ever gave it contents."""
+        if resource in self.contents:
+            return self.contents[resource]
+        if self.outer is None or resource in self.created:
+            return None
+        outside = self.outer.find(resource)
+        if outside is None:
+            return None
+        self.contents[resource] = inside = self.capture(outside)
+        return inside
+
+    def replace(self, resource: Resource, contents: Bound) -> None:
+        self.contents[resource] = contents
+        if resource not in self.created:
+            self.replaced[resource] = None
+
+    def note_effect(self, node: Node) -> None:
+        """Orders a node with an effect after the one before it."""
+        if self.last_effect is not None and self.last_effect is not node:
+            node.after = (*node.after, self.last_effect)
+        self.last_effect = node
+
+    # -- building
+
+    def zeros(self, dtype: DType, dims: Dims) -> Value:
+        return self.b.broadcast_to(self.b.const(np.zeros((), dtype.numpy), dtype), dims)
+
+    def with_element(self, contents: ListValue, element: Dims) -> ListValue:
+        """A list whose elements have been without dims so far, as zeros of the dims given."""
+        buffer = self.zeros(contents.dtype, (contents.rows, *element))
+        return ListValue(
+            contents.dtype, contents.rows, element, buffer, contents.marks, contents.partial
+        )
+
+    def knows(self, dim: Dim) -> bool:
+        """Whether a size is defined in this scope or outside it."""
+        return all(self._defines(name) for name in symbols_of(dim))
+
+    def _defines(self, name: str) -> bool:
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.b.defines_size(name):
+                return True
+            scope = scope.outer
+        return False
+
+    def computation(
+        self, carried: Sequence[Value], captures: Sequence[Value], results: Sequence[Value]
+    ) -> Computation:
+        """The body: parameters for what is carried, then one for each of `captures` (values of
+        outside), which it may or may not read."""
+        parameters = [v.node for v in carried]
+        for value in captures:
+            inner = self.captured.get(value)
+            if inner is None or inner.node.op.name != "parameter":
+                name = value.node.name.rsplit("/", 1)[-1]
+                inner = self.b.parameter(name, value.type)
+            parameters.append(inner.node)
+        c = self.b.build(results)
+        return Computation(tuple(parameters), c.nodes, c.results, c.constraints)
+
+    def captures(self) -> list[Value]:
+        """The outside values that became parameters."""
+        return [v for v, p in self.captured.items() if p.node.op.name == "parameter"]

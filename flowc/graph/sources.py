@@ -1,0 +1,170 @@
+"""Where extraction finds nodes: a graph, or one call of a function, alike.
+
+In: a Graph or a Function. Out: nodes by key, the node behind each input, the order of creation.
+Invariant: keys and refs of one source are never looked up in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flowc.errors import InvalidModelError
+from flowc.graph.attrs import AttrPlaceholder
+from flowc.graph.function import BodyNode, Function
+from flowc.graph.graph import Graph
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+from flowc.ir.op import Op, tf_op
+from flowc.ir.signature import Signature
+
+Ref = tuple[Any, int]  # (node key, output index)
+ARGUMENT = "@arg"  # the key of a call's arguments
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    """A node of a graph or of a function's body. `controls` are keys; `inputs` are refs."""
+
+    name: str
+    type: str
+    attrs: Mapping[str, Any]
+    inputs: tuple[Ref, ...]
+    controls: tuple[Any, ...]
+
+
+class Source:
+    """`prefix` stands before the names of its nodes; `attrs` replace attr placeholders."""
+
+    def __init__(self, prefix: str, attrs: Mapping[str, Any]) -> None:
+        self.prefix = prefix
+        self.attrs = attrs
+        self._nodes: dict[Any, SourceNode] = {}
+
+    def node(self, key: Any) -> SourceNode:
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = self._read(key)
+        return found
+
+    def name(self, key: Any) -> str:
+        return self.prefix + self.node(key).name
+
+    def order(self, key: Any) -> int:
+        """The position of a node among those of its graph or body."""
+        raise NotImplementedError
+
+    def _read(self, key: Any) -> SourceNode:
+        raise NotImplementedError
+
+    def attr(self, key: Any, name: str, default: Any = None) -> Any:
+        return resolve_attr(self.node(key).attrs.get(name, default), self.attrs)
+
+
+class GraphSource(Source):
+    """Keys are Operations."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__("", {})
+        self.graph = graph
+
+    def ref(self, tensor: Tensor) -> Ref:
+        return (tensor.op, tensor.value_index)
+
+    def order(self, key: Operation) -> int:
+        return self._positions[key]
+
+    @cached_property
+    def _positions(self) -> dict[Operation, int]:
+        return {op: i for i, op in enumerate(self.graph.get_operations())}
+
+    def _read(self, key: Operation) -> SourceNode:
+        inputs = tuple([(t.op, t.value_index) for t in key.inputs])
+        return SourceNode(key.name, key.type, key.attrs, inputs, tuple(key.control_inputs))
+
+
+class CallSource(Source):
+    """Keys are names of the body's nodes; `ARGUMENT` is that of the arguments."""
+
+    def __init__(self, function: Function, prefix: str, attrs: Mapping[str, Any]) -> None:
+        super().__init__(prefix, attrs)
+        self.function = function
+        self.body_nodes: dict[str, BodyNode] = {n.name: n for n in function.body.nodes}
+        self._position = {n.name: i for i, n in enumerate(function.body.nodes)}
+
+    def order(self, key: str) -> int:
+        return self._position[key]
+
+    def _read(self, key: str) -> SourceNode:
+        body = self.body_nodes.get(key)
+        if body is None:
+            raise InvalidModelError(
+                f"function {self.function.name!r} has no node {key!r}, which another reads",
+                node=self.prefix + key,
+            )
+        inputs = tuple([self.resolve(r) for r in body.inputs])
+        return SourceNode(body.name, body.op_type, body.attrs, inputs, body.control_inputs)
+
+    def resolve(self, ref: Any) -> Ref:
+        if ref[0] == "arg":
+            return (ARGUMENT, ref[1])
+        _, name, output_arg, k = ref
+        node = self.body_nodes.get(name)
+        if node is None:
+            raise InvalidModelError(
+                f"function {self.function.name!r} has no node {name!r}, which another reads",
+                node=self.prefix + name,
+            )
+        return (name, self._output_index(node, output_arg, k))
+
+    def _output_index(self, node: BodyNode, output_arg: str, k: int) -> int:
+        record = tf_op(node.op_type)
+        if record is None:
+            return k
+        index = 0
+        for arg in record.signature.outputs:
+            if arg.name == output_arg:
+                return index + k
+            index += self._width(arg, record.signature, node.attrs)
+        raise InvalidModelError(
+            f"{node.op_type} has no output {output_arg!r}", node=self.prefix + node.name
+        )
+
+    def _width(self, arg: Any, signature: Signature, attrs: Mapping[str, Any]) -> int:
+        if arg.number_attr is not None:
+            given = attrs.get(arg.number_attr, signature.attrs[arg.number_attr].default)
+            return int(resolve_attr(given, self.attrs))
+        if arg.is_list:
+            return len(resolve_attr(attrs[arg.type_attr], self.attrs))
+        return 1
+
+
+def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
+    """An attr's value with the placeholders of a function replaced by the call's attrs."""
+    if isinstance(value, AttrPlaceholder):
+        return outer.get(value.name)
+    return value
+
+
+def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's attrs as its record has them: strings as text, lists as tuples, known names only."""
+    found: dict[str, Any] = {}
+    for name, definition in record.signature.attrs.items():
+        if name not in attrs:
+            continue
+        value = resolve_attr(attrs[name], outer)
+        kind = definition.kind
+        if kind == "string" and isinstance(value, bytes):
+            value = value.decode("utf-8", "surrogateescape")
+        elif kind.startswith("list"):
+            value = tuple(
+                v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v for v in value
+            )
+        elif kind == "float":
+            value = float(value)
+        found[name] = value
+    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
+    inferred = record.signature.inferred_attrs
+    return {n: v for n, v in found.items() if n not in inferred}
