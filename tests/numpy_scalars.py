@@ -135,7 +135,7 @@ class NumpyScalars:
         return partial(self._apply, primitive)
 
     def _apply(self, name: str, *operands: Any) -> ArrayScalar:
-        count, kinds, result = PRIMITIVES[name]
+        count, kinds, result, _ = PRIMITIVES[name]
         if len(operands) != count:
             raise TypeError(f"{name} takes {count} operands, found {len(operands)}")
         dtype = next(x.dtype for x in operands if isinstance(x, ArrayScalar))

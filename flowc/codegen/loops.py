@@ -26,7 +26,7 @@ from flowc.codegen.cluster import (
     unravel,
 )
 from flowc.codegen.kernel import Launch
-from flowc.codegen.loop_cost import DEAR, cost_of, grain
+from flowc.codegen.loop_cost import cost_of, grain, is_dear
 from flowc.codegen.pointwise import pointwise_launch, split_flat
 from flowc.codegen.scalars import LOCAL, Scalar, held_as
 from flowc.dtypes import DType
@@ -249,7 +249,7 @@ def _cached_values(body: Computation, r: _Reducing, stages: dict[Node, int]) -> 
             continue
         value = n.output
         spans = value.dims == r.full
-        if spans and n.op.name in DEAR and _direct_uses(value, body, r, stages) > 1:
+        if spans and is_dear(n) and _direct_uses(value, body, r, stages) > 1:
             found.append(value)
     return found
 

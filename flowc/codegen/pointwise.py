@@ -188,6 +188,7 @@ class _Pointwise:
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
         self.c = ClusterLowering(body, node.inputs)
+        self.dear = any(is_dear(n) for n in body.nodes)
         self.scratch: Dim = 0
 
     def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
@@ -275,7 +276,7 @@ class _Pointwise:
         """Several vectors at a time where steps wait for each other, unless the loop is so short
         that its rest, which goes by smaller vectors, matters."""
         short = isinstance(count, int) and count < SHORT and count % WHOLE
-        if is_dear(self.body) and not short:
+        if self.dear and not short:
             self.c.writer.line("interleave()")
             self.c.globals["interleave"] = interleave
 

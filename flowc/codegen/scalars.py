@@ -190,13 +190,13 @@ class KernelScalars:
     def __getattr__(self, name: str) -> Callable[..., Scalar]:
         if name not in PRIMITIVES:
             raise AttributeError(name)
-        arity, _, result = PRIMITIVES[name]
+        primitive = PRIMITIVES[name]
 
-        def primitive(*operands: Any) -> Scalar:
-            assert len(operands) == arity, f"{name} takes {arity} operands"
-            return self._primitive(name, self._typed(operands), result)
+        def call(*operands: Any) -> Scalar:
+            assert len(operands) == primitive.operands, f"{name}: {len(operands)} operands"
+            return self._primitive(name, self._typed(operands), primitive.result)
 
-        return primitive
+        return call
 
     def _primitive(self, name: str, scalars: tuple[Scalar, ...], result: str) -> Scalar:
         return self.writer.remember((name, scalars), lambda: self._emit(name, scalars, result))

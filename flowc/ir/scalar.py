@@ -9,106 +9,118 @@ primitive, as TensorFlow does on a CPU.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
 
-# name: (number of operands, dtype kinds it takes, result: "same", "bool" or "real")
-PRIMITIVES: dict[str, tuple[int, str, str]] = {
-    "add": (2, "iufc", "same"),
-    "sub": (2, "iufc", "same"),
-    "mul": (2, "iufc", "same"),
-    "div": (2, "fc", "same"),  # true division
-    "neg": (1, "ifcu", "same"),
-    "abs": (1, "iufc", "real"),
-    "sign": (1, "iufc", "same"),
+SIMPLE, DIVIDED, SERIES = 0.06, 0.3, 0.5  # an instruction; one that takes longer; a polynomial
+
+
+class Primitive(NamedTuple):
+    """`kinds`: of the dtypes that it takes. `result`: `same`, `bool` or `real`. `cost`: rough
+    nanoseconds for an element in a loop over f32, on one core with AVX-512."""
+
+    operands: int
+    kinds: str
+    result: str
+    cost: float = SIMPLE
+
+
+PRIMITIVES: dict[str, Primitive] = {
+    "add": Primitive(2, "iufc", "same"),
+    "sub": Primitive(2, "iufc", "same"),
+    "mul": Primitive(2, "iufc", "same"),
+    "div": Primitive(2, "fc", "same", DIVIDED),  # true division
+    "neg": Primitive(1, "ifcu", "same"),
+    "abs": Primitive(1, "iufc", "real"),
+    "sign": Primitive(1, "iufc", "same"),
     # Integer division: the divisor must not be 0 (ops check it); INT_MIN / -1 is INT_MIN.
-    "floordiv": (2, "iuf", "same"),  # rounds to minus infinity
-    "floormod": (2, "iuf", "same"),  # sign of the divisor
-    "truncdiv": (2, "iu", "same"),  # rounds to zero
-    "truncmod": (2, "iuf", "same"),  # sign of the dividend
-    "max": (2, "iuf", "same"),  # NaN if either operand is NaN
-    "min": (2, "iuf", "same"),
+    "floordiv": Primitive(2, "iuf", "same", 5.0),  # rounds to minus infinity
+    "floormod": Primitive(2, "iuf", "same", 5.0),  # sign of the divisor
+    "truncdiv": Primitive(2, "iu", "same", 5.0),  # rounds to zero
+    "truncmod": Primitive(2, "iuf", "same", 5.0),  # sign of the dividend
+    "max": Primitive(2, "iuf", "same"),  # NaN if either operand is NaN
+    "min": Primitive(2, "iuf", "same"),
     # (a > b ? a : b): Eigen's and C++'s way, where a NaN on the left gives b
-    "max_select": (2, "iuf", "same"),
-    "min_select": (2, "iuf", "same"),
-    "eq": (2, "iufcb", "bool"),
-    "ne": (2, "iufcb", "bool"),
-    "lt": (2, "iuf", "bool"),
-    "le": (2, "iuf", "bool"),
-    "gt": (2, "iuf", "bool"),
-    "ge": (2, "iuf", "bool"),
-    "logical_and": (2, "b", "bool"),
-    "logical_or": (2, "b", "bool"),
-    "logical_not": (1, "b", "bool"),
-    "bitwise_and": (2, "iu", "same"),
-    "bitwise_or": (2, "iu", "same"),
-    "bitwise_xor": (2, "iu", "same"),
-    "bitwise_not": (1, "iu", "same"),
-    "shift_left": (2, "iu", "same"),
-    "shift_right": (2, "iu", "same"),
-    "popcount": (1, "iu", "same"),
-    "is_nan": (1, "f", "bool"),
-    "is_inf": (1, "f", "bool"),
-    "is_finite": (1, "f", "bool"),
-    "floor": (1, "f", "same"),
-    "ceil": (1, "f", "same"),
-    "trunc": (1, "f", "same"),
-    "rint": (1, "f", "same"),  # halves to even
-    "sqrt": (1, "f", "same"),
-    "rsqrt": (1, "f", "same"),
-    "exp": (1, "f", "same"),
-    "expm1": (1, "f", "same"),
-    "log": (1, "f", "same"),
-    "log1p": (1, "f", "same"),
-    "sin": (1, "f", "same"),
-    "cos": (1, "f", "same"),
-    "tan": (1, "f", "same"),
-    "asin": (1, "f", "same"),
-    "acos": (1, "f", "same"),
-    "atan": (1, "f", "same"),
-    "sinh": (1, "f", "same"),
-    "cosh": (1, "f", "same"),
-    "tanh": (1, "f", "same"),
-    "asinh": (1, "f", "same"),
-    "acosh": (1, "f", "same"),
-    "atanh": (1, "f", "same"),
-    "sigmoid": (1, "f", "same"),
-    "erf": (1, "f", "same"),
-    "erfc": (1, "f", "same"),
-    "erfinv": (1, "f", "same"),
-    "ndtri": (1, "f", "same"),
-    "lgamma": (1, "f", "same"),
-    "digamma": (1, "f", "same"),
-    "igamma": (2, "f", "same"),
-    "igammac": (2, "f", "same"),
-    "zeta": (2, "f", "same"),
-    "polygamma": (2, "f", "same"),
-    "betainc": (3, "f", "same"),
-    "atan2": (2, "f", "same"),
-    "pow": (2, "iuf", "same"),
-    "nextafter": (2, "f", "same"),
-    "fma": (3, "f", "same"),  # x*y + z, fused where the target can
-    "real": (1, "c", "real"),
-    "imag": (1, "c", "real"),
-    "bessel_i0": (1, "f", "same"),
-    "bessel_i0e": (1, "f", "same"),
-    "bessel_i1": (1, "f", "same"),
-    "bessel_i1e": (1, "f", "same"),
-    "bessel_j0": (1, "f", "same"),
-    "bessel_j1": (1, "f", "same"),
-    "bessel_k0": (1, "f", "same"),
-    "bessel_k0e": (1, "f", "same"),
-    "bessel_k1": (1, "f", "same"),
-    "bessel_k1e": (1, "f", "same"),
-    "bessel_y0": (1, "f", "same"),
-    "bessel_y1": (1, "f", "same"),
-    "dawsn": (1, "f", "same"),
-    "expint": (1, "f", "same"),
-    "fresnel_cos": (1, "f", "same"),
-    "fresnel_sin": (1, "f", "same"),
-    "spence": (1, "f", "same"),
+    "max_select": Primitive(2, "iuf", "same"),
+    "min_select": Primitive(2, "iuf", "same"),
+    "eq": Primitive(2, "iufcb", "bool"),
+    "ne": Primitive(2, "iufcb", "bool"),
+    "lt": Primitive(2, "iuf", "bool"),
+    "le": Primitive(2, "iuf", "bool"),
+    "gt": Primitive(2, "iuf", "bool"),
+    "ge": Primitive(2, "iuf", "bool"),
+    "logical_and": Primitive(2, "b", "bool"),
+    "logical_or": Primitive(2, "b", "bool"),
+    "logical_not": Primitive(1, "b", "bool"),
+    "bitwise_and": Primitive(2, "iu", "same"),
+    "bitwise_or": Primitive(2, "iu", "same"),
+    "bitwise_xor": Primitive(2, "iu", "same"),
+    "bitwise_not": Primitive(1, "iu", "same"),
+    "shift_left": Primitive(2, "iu", "same"),
+    "shift_right": Primitive(2, "iu", "same"),
+    "popcount": Primitive(1, "iu", "same"),
+    "is_nan": Primitive(1, "f", "bool"),
+    "is_inf": Primitive(1, "f", "bool"),
+    "is_finite": Primitive(1, "f", "bool"),
+    "floor": Primitive(1, "f", "same"),
+    "ceil": Primitive(1, "f", "same"),
+    "trunc": Primitive(1, "f", "same"),
+    "rint": Primitive(1, "f", "same"),  # halves to even
+    "sqrt": Primitive(1, "f", "same", DIVIDED),
+    "rsqrt": Primitive(1, "f", "same", DIVIDED),
+    "exp": Primitive(1, "f", "same", SERIES),
+    "expm1": Primitive(1, "f", "same", SERIES),
+    "log": Primitive(1, "f", "same", SERIES),
+    "log1p": Primitive(1, "f", "same", SERIES),
+    "sin": Primitive(1, "f", "same", 8.0),
+    "cos": Primitive(1, "f", "same", 8.0),
+    "tan": Primitive(1, "f", "same", 8.0),
+    "asin": Primitive(1, "f", "same", SERIES),
+    "acos": Primitive(1, "f", "same", SERIES),
+    "atan": Primitive(1, "f", "same", 4.0),
+    "sinh": Primitive(1, "f", "same", SERIES),
+    "cosh": Primitive(1, "f", "same", SERIES),
+    "tanh": Primitive(1, "f", "same", SERIES),
+    "asinh": Primitive(1, "f", "same", SERIES),
+    "acosh": Primitive(1, "f", "same", SERIES),
+    "atanh": Primitive(1, "f", "same", SERIES),
+    "sigmoid": Primitive(1, "f", "same", SERIES),
+    "erf": Primitive(1, "f", "same", SERIES),
+    "erfc": Primitive(1, "f", "same", 4.0),
+    "erfinv": Primitive(1, "f", "same", 15.0),
+    "ndtri": Primitive(1, "f", "same", 15.0),
+    "lgamma": Primitive(1, "f", "same", 15.0),
+    "digamma": Primitive(1, "f", "same", 15.0),
+    "igamma": Primitive(2, "f", "same", 300.0),
+    "igammac": Primitive(2, "f", "same", 300.0),
+    "zeta": Primitive(2, "f", "same", 2000.0),
+    "polygamma": Primitive(2, "f", "same", 2000.0),
+    "betainc": Primitive(3, "f", "same", 300.0),
+    "atan2": Primitive(2, "f", "same", 4.0),
+    "pow": Primitive(2, "iuf", "same", 10.0),
+    "nextafter": Primitive(2, "f", "same"),
+    "fma": Primitive(3, "f", "same"),  # x*y + z, fused where the target can
+    "real": Primitive(1, "c", "real"),
+    "imag": Primitive(1, "c", "real"),
+    "bessel_i0": Primitive(1, "f", "same", 15.0),
+    "bessel_i0e": Primitive(1, "f", "same", 15.0),
+    "bessel_i1": Primitive(1, "f", "same", 15.0),
+    "bessel_i1e": Primitive(1, "f", "same", 15.0),
+    "bessel_j0": Primitive(1, "f", "same", 100.0),
+    "bessel_j1": Primitive(1, "f", "same", 100.0),
+    "bessel_k0": Primitive(1, "f", "same", 15.0),
+    "bessel_k0e": Primitive(1, "f", "same", 15.0),
+    "bessel_k1": Primitive(1, "f", "same", 15.0),
+    "bessel_k1e": Primitive(1, "f", "same", 15.0),
+    "bessel_y0": Primitive(1, "f", "same", 100.0),
+    "bessel_y1": Primitive(1, "f", "same", 100.0),
+    "dawsn": Primitive(1, "f", "same", 15.0),
+    "expint": Primitive(1, "f", "same", 15.0),
+    "fresnel_cos": Primitive(1, "f", "same", 15.0),
+    "fresnel_sin": Primitive(1, "f", "same", 15.0),
+    "spence": Primitive(1, "f", "same", 15.0),
 }
 
 
