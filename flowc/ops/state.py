@@ -141,10 +141,15 @@ def _stated_dims(attrs: Attrs) -> tuple[Dim, ...] | None:
     return None if shape is None or any(d is None for d in shape) else tuple(shape)
 
 
-def _emit_variable(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    shared = attrs["shared_name"]
-    name = x.name if shared in ("", ANONYMOUS) else shared
-    return [x.variable(name, attrs["dtype"], _stated_dims(attrs))]
+def _emit_variable(is_ref: bool) -> Emit:
+    """A variable is known by its shared name, or by that of its node where it has none."""
+
+    def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+        shared = attrs["shared_name"]
+        name = x.name if shared in ("", ANONYMOUS) else shared
+        return [x.variable(name, attrs["dtype"], _stated_dims(attrs), {"is_ref": is_ref})]
+
+    return emit
 
 
 def _emit_read(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -245,7 +250,8 @@ def _emit_count_up_to(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Se
 
 
 def _emit_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    return [x.create("variable", None, {"dtype": attrs["dtype"], "dims": _stated_dims(attrs)})]
+    info = {"dtype": attrs["dtype"], "dims": _stated_dims(attrs), "is_ref": True}
+    return [x.create("variable", None, info)]
 
 
 def _emit_destroy_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -289,7 +295,7 @@ variable = _define(
     "variable",
     'VariableV2(; shape: shape, dtype: type, container: string = "",'
     ' shared_name: string = "") -> ref: ref(dtype)',
-    _emit_variable,
+    _emit_variable(is_ref=True),
     shape_attr_dims,
     aliases=("Variable",),
 )
@@ -297,7 +303,7 @@ var_handle = _define(
     "var_handle",
     'VarHandleOp(; container: string = "", shared_name: string = "", debug_name: string = "",'
     " dtype: type, shape: shape, allowed_devices: list(string) = []) -> resource: resource",
-    _emit_variable,
+    _emit_variable(is_ref=False),
     shape_attr_dims,
     HANDLE,
 )
