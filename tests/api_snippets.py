@@ -18,7 +18,7 @@ class Snippet:
     alike: bool = False
 
 
-def _read(text: str) -> tuple[Snippet, ...]:
+def read_snippets(text: str) -> tuple[Snippet, ...]:
     """Snippets stand under `# name` lines; `# name =` marks those of equal GraphDefs."""
     found: list[Snippet] = []
     for block in text.strip().split("\n# ")[0:]:
@@ -28,7 +28,7 @@ def _read(text: str) -> tuple[Snippet, ...]:
     return tuple(found)
 
 
-SNIPPETS: tuple[Snippet, ...] = _read("""
+SNIPPETS: tuple[Snippet, ...] = read_snippets("""
 # 1_names_are_unique =
 a = tf.constant(1.0); b = tf.constant(2.0); c = tf.constant(3.0, name="a/b"); d = tf.identity(c, name="a/b")
 with tf.name_scope("s"):

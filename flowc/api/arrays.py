@@ -23,7 +23,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The sizes as a vector: a constant where they are known."""
     dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
-        tensor = as_tensor(input, name="input")
+        tensor = as_tensor(input)
         if tensor.shape.is_fully_defined():
             sizes = np.array(tensor.shape.as_list(), dtype.numpy)
             return constant_tensor(constant_array(sizes), scope)
@@ -38,7 +38,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
     """The number of elements: a constant where it is known."""
     dtype = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
-        tensor = as_tensor(input, name="input")
+        tensor = as_tensor(input)
         count = tensor.shape.num_elements()
         if count is not None:
             return constant(count, dtype, name=scope)
@@ -48,7 +48,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions: a constant where it is known."""
     with name_scope(name, "Rank", [input]) as scope:
-        tensor = as_tensor(input, name="input")
+        tensor = as_tensor(input)
         if tensor.shape.ndims is not None:
             return constant(tensor.shape.ndims, dtypes.i32, name=scope)
         return output("Rank", tensor, name=scope)

@@ -98,6 +98,10 @@ _TOP = {
     "flowc.api.blocks": _BLOCKS,
     "flowc.api.basics": _BASICS,
     "flowc.api.scopes": _SCOPES,
+    "flowc.api.checks": "Assert Print",
+    "flowc.api.control_flow": "case cond switch_case while_loop",
+    "flowc.api.functional": "foldl foldr map_fn scan",
+    "flowc.api.tensor_array": "TensorArray",
     "flowc.dtypes": _DTYPES,
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
@@ -135,6 +139,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.normalization": "l2_normalize",
     },
     "strings": {"flowc.api.strings": "join"},
+    "nest": {
+        "flowc.api.nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as"
+    },
+    "debugging": {"flowc.api.checks": "Assert"},
     "train": {"flowc.api.models": "write_graph"},
     "compat": {
         "flowc.api.text": "as_bytes as_str as_str_any as_text bytes_or_text_types complex_types "
@@ -143,12 +151,12 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 # What programs may look for here and will not find yet.
 _LATER = """
-Assert FIFOQueue IndexedSlices Print RandomShuffleQueue SparseTensor TensorArray Variable
-all_variables assign assign_add assign_sub case cond contrib data estimator foldl foldr
+FIFOQueue IndexedSlices RandomShuffleQueue SparseTensor Variable
+all_variables assign assign_add assign_sub contrib data estimator
 get_variable get_variable_scope global_variables global_variables_initializer gradients
-initialize_all_variables keras layers local_variables local_variables_initializer losses map_fn
-py_func random_normal random_shuffle random_uniform saved_model scan summary trainable_variables
-truncated_normal variable_scope variables_initializer while_loop
+initialize_all_variables keras layers local_variables local_variables_initializer losses
+py_func random_normal random_shuffle random_uniform saved_model summary trainable_variables
+truncated_normal variable_scope variables_initializer
 """
 _NOT_YET = frozenset(_LATER.split())
 

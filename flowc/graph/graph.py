@@ -18,6 +18,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.graph.attrs import Attrs
+from flowc.graph.contexts import ControlFlowContext, check_reachable
 from flowc.graph.default import default_graph
 from flowc.graph.function import Function
 from flowc.graph.naming import Names
@@ -55,7 +56,7 @@ class Graph:
         self.seed: int | None = None
         self.source: Any = None
         self.encoded: Any = None  # what a file says beyond nodes and functions, for writing back
-        self.control_flow_context: Any = None
+        self.control_flow_context: ControlFlowContext | None = None
         self.collections: dict[Any, list[Any]] = {}
         self._ops: dict[str, Operation] = {}
         self._finalized = False
@@ -89,6 +90,8 @@ class Graph:
                     raise TypeError(f"Input of {op_type} is no Tensor: {tensor!r}")
                 if tensor.graph is not self:
                     raise ValueError(f"{tensor} must be from the same graph as {name or op_type}")
+                if tensor.op.control_flow_context is not None:
+                    check_reachable(tensor, op_type, name or op_type)
             full_name = self.names.op_name(name or op_type)
             if full_name in self._ops:
                 raise ValueError(f"Duplicate node name in graph: '{full_name}'")
@@ -261,8 +264,9 @@ class Graph:
                 self.control_flow_context = context
             return
         elements = [self.as_graph_element(c) for c in control_inputs]
-        ops = [e.op if isinstance(e, Tensor) else e for e in elements]
-        with self.scopes.controlled(list(dict.fromkeys(ops))) as scope:
+        waited = {op for scope in self.scopes.controls for op in scope.inputs}
+        ops = dict.fromkeys(e.op if isinstance(e, Tensor) else e for e in elements)
+        with self.scopes.controlled([op for op in ops if op not in waited]) as scope:
             yield scope
 
     def device(self, device: str | DeviceFunction | None) -> AbstractContextManager[None]:

@@ -15,6 +15,7 @@ from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
 
 if TYPE_CHECKING:
+    from flowc.graph.contexts import ControlFlowContext
     from flowc.graph.graph import Graph
 
 
@@ -49,7 +50,7 @@ class Operation:
         self.name = name
         self.attrs = attrs
         self.device = ""
-        self.control_flow_context: Any = None
+        self.control_flow_context: ControlFlowContext | None = None
         self.traceback: Any = None
         self.encoded: Any = None  # what a file says of the node beyond its attrs, for writing back
         self._inputs: tuple[Tensor, ...] = ()

@@ -1,0 +1,146 @@
+"""The nodes that TensorFlow 1 writes loops and conditionals with.
+
+In: tensors of the default graph. Out: new operations in its scopes and its control-flow context.
+A reference to a variable stays a reference: it goes through the op's `Ref` variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.errors import ShapeError
+from flowc.graph.operation import Operation
+from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape
+from flowc.graph.tensor import Tensor
+
+EXITS = frozenset({"Exit", "RefExit"})
+ENTERS = frozenset({"Enter", "RefEnter"})
+BRING_IN = ENTERS | {"Switch", "RefSwitch"}
+REFS_KEPT = frozenset({"Enter", "Exit", "Identity", "Merge", "NextIteration", "Switch"})
+
+
+def _make(
+    op_type: str,
+    inputs: Sequence[Tensor],
+    shapes: Sequence[TensorShape],
+    name: str | None,
+    attrs: dict[str, Any] | None = None,
+) -> Operation:
+    """An operation whose outputs have the dtype of its first input; references stay references."""
+    is_ref = op_type in REFS_KEPT and all(t.is_ref for t in inputs[:1])
+    if op_type == "Merge":
+        is_ref = all(t.is_ref for t in inputs)
+    full_type = f"Ref{op_type}" if is_ref else op_type
+    dtype = inputs[0].dtype
+    assert dtype is not None
+    types: list[tuple[Any, Any]] = [(dtype, shape) for shape in shapes]
+    if op_type == "Merge":
+        types.append((dtypes.i32, ()))
+    graph = inputs[0].graph
+    with graph.name_scope(
+        name or full_type
+    ) as scope:  # what brings its inputs in is named after it
+        return graph.create_op(
+            full_type,
+            inputs,
+            attrs if op_type == "LoopCond" else {"T": dtype, **(attrs or {})},
+            scope,
+            output_types=types,
+            ref_outputs=range(len(shapes)) if is_ref else (),
+        )
+
+
+def switch(data: Tensor, pred: Tensor, name: str = "Switch") -> tuple[Tensor, Tensor]:
+    """(`data` where `pred` is false, `data` where it is true): one of them is dead at run time.
+
+    Raises `TypeError` where `pred` is not bool, `ShapeError` where it is no scalar."""
+    _check_predicate("Switch", "pred", (data, pred), name)
+    op = _make("Switch", (data, pred), (data.shape, data.shape), name)
+    return op.outputs[0], op.outputs[1]
+
+
+def switch_beside(data: Tensor, pred: Tensor) -> tuple[Tensor, Tensor]:
+    """`switch`, placed where `data` is."""
+    with data.graph.colocate_with(data, ignore_existing=True):
+        return switch(data, pred)
+
+
+def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """The input that is alive. Its static shape is what all inputs agree on."""
+    shape = inputs[0].shape
+    for other in inputs[1:]:
+        shape = shape.most_specific_compatible_shape(other.shape)
+    return _make("Merge", inputs, [shape], name, {"N": len(inputs)}).outputs[0]
+
+
+def enter(
+    data: Tensor,
+    frame: str,
+    is_constant: bool,
+    parallel_iterations: int,
+    shape: TensorShape = UNKNOWN_SHAPE,
+) -> Tensor:
+    """`data` inside the frame: in its first iteration, or with `is_constant` in all."""
+    attrs = {
+        "frame_name": frame.encode(),
+        "is_constant": is_constant,
+        "parallel_iterations": parallel_iterations,
+    }
+    return _make("Enter", [data], [shape], None, attrs).outputs[0]
+
+
+def exit(data: Tensor) -> Tensor:
+    """`data` outside its frame, when the loop is over."""
+    return _make("Exit", [data], [data.shape], None).outputs[0]
+
+
+def next_iteration(data: Tensor) -> Tensor:
+    return _make("NextIteration", [data], [data.shape], None).outputs[0]
+
+
+def identity(data: Tensor, name: str | None = None) -> Tensor:
+    return _make("Identity", [data], [data.shape], name).outputs[0]
+
+
+def loop_cond(pred: Tensor) -> Tensor:
+    """Raises `TypeError` where `pred` is not bool, `ShapeError` where it is no scalar."""
+    _check_predicate("LoopCond", "input", (pred,), "LoopCond")
+    return _make("LoopCond", [pred], [pred.shape.merge_with(())], "LoopCond").outputs[0]
+
+
+def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name: str) -> None:
+    """Raises for a last input that is not one bool, in TensorFlow's words."""
+    pred = inputs[-1]
+    if pred.dtype is not dtypes.bool_:
+        found = "unknown" if pred.dtype is None else pred.dtype.name
+        raise TypeError(
+            f"Input '{argument}' of '{op_type}' Op has type {found} that does not match expected "
+            "type of bool."
+        )
+    if pred.shape.ndims in (None, 0):
+        return
+    node = name[:-1] if name.endswith("/") else pred.graph.unique_name(name, mark_as_used=False)
+    attrs = "T=DT_BOOL" if op_type == "Switch" and inputs[0].dtype is dtypes.bool_ else ""
+    taken = ", ".join(t.name.removesuffix(":0") for t in inputs)
+    sizes = ", ".join(
+        "<unknown>"
+        if t.shape.sizes is None
+        else f"[{','.join('?' if s is None else str(s) for s in t.shape.sizes)}]"
+        for t in inputs
+    )
+    raise ShapeError(
+        f"Shape must be rank 0 but is rank {pred.shape.ndims} for '{{{{node {node}}}}} = "
+        f"{op_type}[{attrs}]({taken})' with input shapes: {sizes}.",
+        node=node,
+        hint="a condition is one bool: reduce it with tf.reduce_all or tf.reduce_any",
+    )
+
+
+def is_exit(op: Operation) -> bool:
+    return op.type in EXITS
+
+
+def is_constant_enter(op: Operation) -> bool:
+    return op.type in ENTERS and bool(op.attrs["is_constant"])
