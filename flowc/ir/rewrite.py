@@ -111,11 +111,16 @@ def _note_sizes(known: dict[str, Dim], node: Node, new: Sequence[Value]) -> None
 
 
 def rewrite_bodies(c: Computation, rewrite: Callable[[Computation], Computation]) -> Computation:
-    """The Computation with every body of its nodes rewritten, types of the nodes inferred again."""
+    """The Computation with every body of its loops and branches rewritten, types inferred again.
+
+    What a cluster holds is final.
+    """
     if not any(isinstance(a, Computation) for n in c.nodes for a in n.attrs.values()):
         return c
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
+        if node.op.name == "cluster":
+            return None
         bodies = bodies_of(node)
         changed = {name: rewrite(body) for name, body in bodies.items()}
         if all(changed[name] is body for name, body in bodies.items()):

@@ -19,6 +19,7 @@ from flowc.passes.fold_constants import fold_constants
 from flowc.passes.fuse import fuse
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.prune import prune
+from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
 
 Pass = Callable[[Computation, Options], Computation]
@@ -35,6 +36,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (fold_constants, "what simplifying made of constants"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
+    (scalar_loops, "a loop over scalars is one kernel"),
     (fuse, "one kernel for a group of nodes"),
 )
 NAMES = tuple(dict.fromkeys(p.__name__ for p, _ in PIPELINE))
