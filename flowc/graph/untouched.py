@@ -50,5 +50,4 @@ def _touch(graph: UntouchedGraph) -> None:
             op.graph = graph
         graph.__dict__.update(found.__dict__)
         object.__setattr__(graph, "__class__", Graph)
-        for name in ("state", "state_now", "read"):
-            del graph.__dict__[name]
+        del graph.__dict__["read"]  # the rest stays for a thread that is about to ask for it
