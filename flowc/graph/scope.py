@@ -125,7 +125,8 @@ class Scope:
                 inner = self.b.parameter(name, value.type)
             parameters.append(inner.node)
         c = self.b.build(results)
-        return Computation(tuple(parameters), c.nodes, c.results, c.constraints)
+        rest = [n for n in c.nodes if n.op.name != "parameter"]
+        return Computation(tuple(parameters), (*parameters, *rest), c.results, c.constraints)
 
     def captures(self) -> list[Value]:
         """The outside values that became parameters."""
