@@ -80,16 +80,15 @@ def check_lifetimes(plan: Plan) -> None:
             size = plan.bounded(bytes_of(value))
             assert size is not None
             by_slot.setdefault(place.slot, []).append((first[value], last[value], size))
-    for node, place in plan.workspace.items():
-        number = next(i for i, s in enumerate(steps) if s.node is node)
-        if isinstance(place, Arena):
-            by_slot.setdefault(place.slot, []).append((number, number, 0))
+    for number, step in enumerate(steps):
+        if isinstance(step, Run) and isinstance(step.workspace, Arena):
+            by_slot.setdefault(step.workspace.slot, []).append((number, number, 0))
     for slot, users in by_slot.items():
         users.sort(key=lambda u: u[:2])
         for (_, end, _), (start, _, _) in pairwise(users):
             assert end < start, f"slot {slot}: {users}"
         for _, _, size in users:
-            room = plan.slots[slot].size - size
+            room = plan.slots[slot] - size
             at = {n: 5 for n in symbols_of(room)}
             assert is_nonnegative(room) or evaluate(room, at) >= 0
 
@@ -146,7 +145,7 @@ def test_slots_grow_to_the_largest_value() -> None:
         return x
 
     plan = plan_of(built(write))
-    assert all(int(s.size) % ALIGNMENT == 0 for s in plan.slots)  # type: ignore[arg-type]
+    assert all(int(s) % ALIGNMENT == 0 for s in plan.slots)  # type: ignore[arg-type]
     assert int(plan.arena_bytes) < 4 * 4 * (16 + 64 + 8 + 128 + 128)  # type: ignore[arg-type]
     check_run(built(write))
 
@@ -221,7 +220,11 @@ def test_one_value_as_several_results() -> None:
         return [y, y, b.reshape(y, (4, N)), b.reshape(y, (N * 4,))]
 
     plan = plan_of(built(write))
-    assert [s.output for s in plan.steps if isinstance(s, Copy)] == [1, 2, 3]
+    assert [s.target for s in plan.steps if isinstance(s, Copy)] == [
+        Output(1),
+        Output(2),
+        Output(3),
+    ]
     found = check_run(built(write))
     found[0][:] = 7
     assert not np.any(found[1] == 7)
@@ -300,7 +303,7 @@ def test_sizes_with_a_bound_are_planned_by_it() -> None:
 
     c = built(write)
     plan = plan_of(c)
-    assert not plan.heap and all(b is not None for b in plan.bounds.values())
+    assert not plan.blocks and all(b is not None for b in plan.top.bounds.values())
     run = load_executable(c, Options(), names_of(c)).run
     found = run([np.array([3, 1, 3, 3, 2], np.int32)])
     np.testing.assert_array_equal(found[0], [9, 1, 4])

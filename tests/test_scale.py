@@ -21,7 +21,8 @@ from flowc.ir.options import Options
 from flowc.ir.text import parse_computation, weights_of
 from flowc.ir.types import tensor_type
 from flowc.passes.pipeline import run_passes
-from flowc.plan.plan import Needs, make_plan
+from flowc.plan.plan import Needs
+from flowc.plan.planner import make_plan
 
 NAMES = (["x"], ["y"])
 

@@ -20,11 +20,13 @@ from flowc.codegen.driver import Driver, Interface, emit_driver, size_symbols
 from flowc.codegen.kernel import Kernel, Launch
 from flowc.codegen.loops import loop_launch
 from flowc.codegen.native_kernels import native_launch
+from flowc.codegen.scalar_loops import scalar_launch
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
-from flowc.plan.plan import ALIGNMENT, Needs, Plan, make_plan
+from flowc.plan.plan import ALIGNMENT, Needs, Plan
+from flowc.plan.planner import make_plan
 
 FORMAT = 1
 KernelCompiler = Callable[[Kernel], bytes]
@@ -57,21 +59,35 @@ class _Weights:
 
 
 def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]]:
-    """The kernels of every cluster."""
+    """The kernels of every cluster, also of those in the bodies of loops and branches."""
     found: dict[Node, tuple[Launch, ...]] = {}
-    for node in c.nodes:
-        if node.op.name != "cluster":
-            continue
-        match node.attrs["kind"]:
-            case "loop":
-                found[node] = (loop_launch(node),)
-            case "native":
-                found[node] = (native_launch(node),)
-            case "matmul" | "convolution":
-                found[node] = contraction_launches(node, target)
-            case kind:
-                raise InternalError(f"no kernels for a cluster of kind {kind}")
+    stack = [c]
+    while stack:
+        for node in stack.pop().nodes:
+            match node.op.name:
+                case "cluster":
+                    found[node] = _cluster_launches(node, target)
+                case "while":
+                    stack += [node.attrs["condition"], node.attrs["body"]]
+                case "if":
+                    stack += [node.attrs["then"], node.attrs["otherwise"]]
+                case _:
+                    pass
     return found
+
+
+def _cluster_launches(node: Node, target: Target) -> tuple[Launch, ...]:
+    match node.attrs["kind"]:
+        case "loop":
+            return (loop_launch(node),)
+        case "native":
+            return (native_launch(node),)
+        case "scalar":
+            return (scalar_launch(node),)
+        case "matmul" | "convolution":
+            return contraction_launches(node, target)
+        case kind:
+            raise InternalError(f"no kernels for a cluster of kind {kind}")
 
 
 def compile_program(

@@ -1,8 +1,9 @@
-"""Schedules a fused Computation and gives every value a place.
+"""What a Plan is: ordered steps, nested where they repeat or depend on a condition, and places.
 
-In: a Computation of clusters, structure and reshapes. Out: a Plan, which the driver is emitted
-from. Invariants: a value is written before it is read; two values share arena bytes only when their
-lifetimes do not meet; a slot's size is an expression over sizes known when it is acquired.
+In: planner.py makes it from a fused Computation. Out: the driver is emitted from it. Invariants: a
+value is written before it is read; two values share memory only when their lifetimes do not meet,
+or when one is a changed copy of the other that nobody reads again; a slot's size is an expression
+over the sizes of the inputs.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, ceildiv, is_nonnegative, maximum, substitute, symbols_of
-from flowc.ir.lowering import View
+from flowc.ir.dims import Dim, substitute, symbols_of
+from flowc.ir.lowering import Native, View
 
 ALIGNMENT = 64
+Bounds = Mapping[str, Dim | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,23 @@ class Arena:
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """A few bytes of the stack, for a scalar of a loop or a branch."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A pointer to bytes of the arena, which loops exchange with those of cells of equal size."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Heap:
-    """A block acquired when its size becomes known, which no bound foretells."""
+    """A block acquired when its size becomes known, which no bound foretells. It is kept for later
+    values and iterations as long as it is large enough, and loops exchange it with other blocks."""
 
     block: int
 
@@ -54,14 +71,31 @@ class Constant:
     array: np.ndarray
 
 
-Place = Input | Output | Arena | Heap | Constant
+Place = Input | Output | Arena | Local | Cell | Heap | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Bytes that the kernels of a cluster need beside its values: `scratch` for each worker,
+    `workspace` shared by the cluster's launches."""
+
+    scratch: Dim = 0
+    workspace: Dim = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """Launches the kernel of a cluster."""
+    """Launches the kernels of a cluster. `late_scratch`: where each worker's scratch is when its
+    size is known too late for the arena.
+
+    A kernel that updates an input finds its bytes in output 0: because both have one place, or
+    because the step copies them there first.
+    """
 
     node: Node
+    needs: Needs = Needs()
+    workspace: Place | None = None
+    late_scratch: Heap | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,67 +114,102 @@ class WriteSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """Copies a value to a result's buffer."""
+    """Copies a value to a place: the caller's buffer for a result, or what a loop carries."""
 
     value: Value
-    output: int
+    target: Place
 
 
-Step = Run | ReadSizes | WriteSizes | Copy
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Runs `body` while `condition` holds.
+
+    Carried values are at the places of the body's parameters. At the end of an iteration all of
+    `exchanged` (a cell or block takes the pointer of another) and `assigned` (a scalar is
+    replaced by a value of the body) happen at once.
+    """
+
+    node: Node
+    condition: Region
+    body: Region
+    exchanged: tuple[tuple[Place, Place], ...]
+    assigned: tuple[tuple[Place, Value], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """Bytes that the kernels of a cluster need beside its values: `scratch` for each worker,
-    `workspace` shared by the cluster's launches."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """Runs one of two regions, which leave the outputs of the node at equal places."""
 
-    scratch: Dim = 0
-    workspace: Dim = 0
-
-
-@dataclass(slots=True)
-class Slot:
-    """Bytes of the arena: `size` covers every value that uses it. `last_use`: a step's number."""
-
-    size: Dim
-    last_use: int
+    node: Node
+    then: Region
+    otherwise: Region
 
 
-@dataclass(slots=True)
-class Plan:
-    """`places` of values (a reshape has its source's), `steps` in order, arena `slots`, `scratch`:
-    bytes that one worker needs at most; `workspace` places by cluster; `heap` block sizes, among
-    them scratch whose size the run finds (`late_scratch`, for each worker). `bounds`: the upper
-    bound of each data-dependent size, None where there is none."""
+Step = Run | ReadSizes | WriteSizes | Copy | Loop | Branch
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """The steps of a Computation in order. `places` of its values (a reshape has its source's);
+    `bounds`: the upper bound of each data-dependent size that may be used, None for unbounded."""
 
     computation: Computation
     steps: list[Step] = field(default_factory=list[Step])
     places: dict[Value, Place] = field(default_factory=dict[Value, Place])
-    slots: list[Slot] = field(default_factory=list[Slot])
-    heap: list[Dim] = field(default_factory=list[Dim])
-    scratch: Dim = 0
-    workspace: dict[Node, Place] = field(default_factory=dict[Node, Place])
-    late_scratch: dict[Node, Heap] = field(default_factory=dict[Node, Heap])
     bounds: dict[str, Dim | None] = field(default_factory=dict[str, Dim | None])
+
+    def place_of(self, value: Value) -> Place:
+        return self.places[root_of(value)]
+
+
+@dataclass(slots=True)
+class Plan:
+    """`top`: the steps of the whole run; the sizes in bytes of the arena's `slots`, of what its
+    `cells` hold and of the `locals`; how many `blocks` there are; `scratch`: bytes that one worker
+    needs at most."""
+
+    top: Region
+    slots: list[Dim] = field(default_factory=list[Dim])
+    cells: list[Dim] = field(default_factory=list[Dim])
+    locals: list[int] = field(default_factory=list[int])
+    blocks: int = 0
+    scratch: Dim = 0
+
+    @property
+    def computation(self) -> Computation:
+        return self.top.computation
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.top.steps
+
+    @property
+    def places(self) -> dict[Value, Place]:
+        return self.top.places
 
     @property
     def arena_bytes(self) -> Dim:
         total: Dim = 0
-        for slot in self.slots:
-            total = total + slot.size
+        for size in (*self.slots, *self.cells):
+            total = total + size
         return total
 
     def bounded(self, dim: Dim) -> Dim | None:
-        """The upper bound of an expression over sizes; None where there is none."""
-        for _ in range(64):
-            late = [n for n in symbols_of(dim) if n in self.bounds]
-            if not late:
-                return dim
-            bound = self.bounds[late[0]]
-            if bound is None:
-                return None
-            dim = substitute(dim, {late[0]: bound})
-        return None
+        """The upper bound of an expression over sizes of the run; None where there is none."""
+        return upper_bound(dim, self.top.bounds)
+
+
+def upper_bound(dim: Dim, bounds: Bounds) -> Dim | None:
+    """The upper bound of an expression; None where a size in it has none."""
+    for _ in range(64):
+        late = [n for n in symbols_of(dim) if n in bounds]
+        if not late:
+            return dim
+        bound = bounds[late[0]]
+        if bound is None:
+            return None
+        dim = substitute(dim, {late[0]: bound})
+    return None
 
 
 def bytes_of(value: Value) -> Dim:
@@ -154,142 +223,15 @@ def root_of(value: Value) -> Value:
     return value
 
 
-class _Planner:
-    def __init__(self, c: Computation, needs: Mapping[Node, Needs]) -> None:
-        self.plan = Plan(c)
-        self.c = c
-        self.needs = needs
-        self.free: list[int] = []
-
-    def run(self) -> Plan:
-        plan, c = self.plan, self.c
-        for node in c.nodes:
-            plan.bounds.update(node.sizes)
-        self._schedule()
-        last = self._last_uses()
-        self._place_ends()
-        for number, step in enumerate(plan.steps):
-            match step:
-                case Run(node):
-                    for value in node.outputs:
-                        self._place(value, number, last)
-                    needs = self.needs[node]
-                    self._place_scratch(node, needs.scratch)
-                    if needs.workspace != 0:
-                        plan.workspace[node] = self._place_workspace(needs.workspace, number)
-                case WriteSizes(node):
-                    self._place(node.output, number, last)
-                case _:
-                    pass
-            self._release(number)
-        for value in list(last):
-            root = root_of(value)
-            if value is not root and root in plan.places:
-                plan.places[value] = plan.places[root]
-        return plan
-
-    def _schedule(self) -> None:
-        """Steps in the order of the nodes. Sizes that only reshapes take are never written."""
-        readers = [n for n in self.c.nodes if not isinstance(n.lowering, View)]
-        read = {root_of(v) for n in readers for v in n.inputs} | set(map(root_of, self.c.results))
-        for node in self.c.nodes:
-            match node.op.name:
-                case "cluster":
-                    self.plan.steps.append(Run(node))
-                case "read_sizes":
-                    self.plan.steps.append(ReadSizes(node))
-                case "sizes" if node.output in read:
-                    self.plan.steps.append(WriteSizes(node))
-                case _:
-                    pass
-
-    def _last_uses(self) -> dict[Value, int]:
-        """For each value's root the last step that reads it."""
-        last: dict[Value, int] = {}
-        for number, step in enumerate(self.plan.steps):
-            if isinstance(step, Copy):
-                continue
-            for value in step.node.inputs:
-                last[root_of(value)] = number
-                last[value] = number
-            for value in step.node.outputs:
-                last.setdefault(value, number)
-        for value in self.c.results:
-            last[root_of(value)] = len(self.plan.steps)
-            last[value] = len(self.plan.steps)
-        return last
-
-    def _place_ends(self) -> None:
-        """Parameters and constants where they are; results in the caller's buffers."""
-        plan = self.plan
-        for i, parameter in enumerate(self.c.parameters):
-            plan.places[parameter.output] = Input(i)
-        for node in self.c.nodes:
-            if node.op.name == "const":
-                plan.places[node.output] = Constant(node.attrs["value"])
-        for i, value in enumerate(self.c.results):
-            root = root_of(value)
-            if root in plan.places:
-                plan.steps.append(Copy(value, i))
-            else:
-                plan.places[root] = Output(i)
-
-    def _place(self, value: Value, number: int, last: dict[Value, int]) -> None:
-        if value in self.plan.places:
-            return
-        size = self.plan.bounded(bytes_of(value))
-        if size is None:
-            self.plan.places[value] = Heap(len(self.plan.heap))
-            self.plan.heap.append(bytes_of(value))
-            return
-        self.plan.places[value] = Arena(self._slot(size, last.get(value, number)))
-
-    def _place_scratch(self, node: Node, size: Dim) -> None:
-        """Every worker's scratch is one piece of the arena, unless its size is known too late."""
-        known = self.plan.bounded(size)
-        if known is None:
-            self.plan.late_scratch[node] = Heap(len(self.plan.heap))
-            self.plan.heap.append(size)
-        else:
-            self.plan.scratch = maximum(self.plan.scratch, known)
-
-    def _place_workspace(self, size: Dim, number: int) -> Place:
-        known = self.plan.bounded(size)
-        if known is None:
-            self.plan.heap.append(size)
-            return Heap(len(self.plan.heap) - 1)
-        return Arena(self._slot(known, number))
-
-    def _slot(self, size: Dim, last_use: int) -> int:
-        """A free slot that fits best, a free one made larger, or a new one."""
-        size = ceildiv(size, ALIGNMENT) * ALIGNMENT
-        slots = self.plan.slots
-        fitting = [i for i in self.free if is_nonnegative(slots[i].size - size)]
-        if fitting:
-            chosen = min(fitting, key=lambda i: _rough(slots[i].size))
-        elif self.free:
-            chosen = max(self.free, key=lambda i: _rough(slots[i].size))
-            slots[chosen].size = maximum(slots[chosen].size, size)
-        else:
-            slots.append(Slot(size, last_use))
-            return len(slots) - 1
-        self.free.remove(chosen)
-        slots[chosen].last_use = last_use
-        return chosen
-
-    def _release(self, number: int) -> None:
-        for i, slot in enumerate(self.plan.slots):
-            if slot.last_use <= number and i not in self.free:
-                self.free.append(i)
-
-
-def _rough(size: Dim) -> int:
-    """A size to rank slots by, with every symbol taken as 64."""
-    if isinstance(size, Expr):
-        size = substitute(size, {n: 64 for n in symbols_of(size)})
-    return size if isinstance(size, int) else 1 << 40
-
-
-def make_plan(c: Computation, needs: Mapping[Node, Needs]) -> Plan:
-    """The plan of a fused Computation. `needs`: for each cluster the memory of its kernels."""
-    return _Planner(c, needs).run()
+def updated_input(node: Node) -> Value | None:
+    """The input that output 0 of a cluster is a changed copy of, if it is one."""
+    if node.op.name != "cluster" or node.attrs["kind"] != "native":
+        return None
+    body: Computation = node.attrs["body"]
+    for inner in body.nodes:
+        lowering = inner.lowering
+        if isinstance(lowering, Native) and lowering.updates is not None:
+            changed = inner.inputs[lowering.updates]
+            position = [p.output for p in body.parameters].index(changed)
+            return node.inputs[position]
+    return None

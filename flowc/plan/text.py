@@ -8,58 +8,100 @@ from __future__ import annotations
 from flowc.ir.computation import Node, Value
 from flowc.plan.plan import (
     Arena,
+    Branch,
+    Cell,
     Constant,
     Copy,
     Heap,
     Input,
+    Local,
+    Loop,
     Output,
     Place,
     Plan,
     ReadSizes,
+    Region,
     Run,
     Step,
     WriteSizes,
+    updated_input,
 )
 
 
 def plan_text(plan: Plan) -> str:
     """The steps in order, what each reads and writes and where, and the memory behind them."""
     lines = ["steps"]
-    lines += [f"  {number:4}  {_step(plan, step)}" for number, step in enumerate(plan.steps)]
+    lines += _region(plan.top, "  ")
     lines.append("arena")
-    lines += [f"  slot {i}: {slot.size} bytes" for i, slot in enumerate(plan.slots)]
-    lines += [f"  block {i}: {size} bytes" for i, size in enumerate(plan.heap)]
+    lines += [f"  slot {i}: {size} bytes" for i, size in enumerate(plan.slots)]
+    lines += [f"  cell {i}: {size} bytes" for i, size in enumerate(plan.cells)]
     lines.append(f"  in all: {plan.arena_bytes} bytes, and {plan.scratch} for each worker")
-    if plan.bounds:
+    if plan.blocks:
+        lines.append(f"blocks of sizes that the run finds: {plan.blocks}")
+    if plan.top.bounds:
         lines.append("sizes found by the run")
         lines += [
             f"  {name} <= {bound if bound is not None else 'unbounded'}"
-            for name, bound in plan.bounds.items()
+            for name, bound in plan.top.bounds.items()
         ]
     return "\n".join(lines) + "\n"
 
 
-def _step(plan: Plan, step: Step) -> str:
+def _region(region: Region, indent: str) -> list[str]:
+    lines: list[str] = []
+    for number, step in enumerate(region.steps):
+        lines.append(f"{indent}{number:4}  {_step(region, step)}")
+        inner = indent + " " * 6
+        match step:
+            case Loop():
+                lines += [f"{inner}while", *_body(step.condition, inner)]
+                lines += [f"{inner}do", *_body(step.body, inner)]
+                moves = [f"{_place(to)} <-> {_place(source)}" for to, source in step.exchanged]
+                moves += [f"{_place(to)} = {_value(step.body, v)}" for to, v in step.assigned]
+                lines += [f"{inner}next {', '.join(moves)}"] if moves else []
+            case Branch():
+                lines += [f"{inner}then", *_body(step.then, inner)]
+                lines += [f"{inner}else", *_body(step.otherwise, inner)]
+            case _:
+                pass
+    return lines
+
+
+def _body(region: Region, indent: str) -> list[str]:
+    results = ", ".join(_value(region, v) for v in region.computation.results)
+    return [*_region(region, indent + "  "), f"{indent}  giving ({results})"]
+
+
+def _step(region: Region, step: Step) -> str:
     match step:
         case Run(node):
-            return f"run {node.attrs['kind']} {_node(plan, node)}"
+            changed = updated_input(node)
+            verb = "run"
+            if changed is not None:
+                in_place = region.place_of(changed) == region.places[node.outputs[0]]
+                verb = "update" if in_place else "copy and update"
+            return f"{verb} {node.attrs['kind']} {_node(region, node)}"
         case ReadSizes(node):
-            return f"read sizes {_node(plan, node)}"
+            return f"read sizes {_node(region, node)}"
         case WriteSizes(node):
-            return f"write sizes {_node(plan, node)}"
-        case Copy(value, output):
-            return f"copy {_value(plan, value)} -> output {output}"
+            return f"write sizes {_node(region, node)}"
+        case Copy(value, target):
+            return f"copy {_value(region, value)} -> {_place(target)}"
+        case Loop(node):
+            return f"loop {_node(region, node)}"
+        case Branch(node):
+            return f"if {_node(region, node)}"
 
 
-def _node(plan: Plan, node: Node) -> str:
-    inputs = ", ".join(_value(plan, v) for v in node.inputs)
-    outputs = ", ".join(_value(plan, v) for v in node.outputs)
+def _node(region: Region, node: Node) -> str:
+    inputs = ", ".join(_value(region, v) for v in node.inputs)
+    outputs = ", ".join(_value(region, v) for v in node.outputs)
     origin = f"  # {', '.join(node.origin)}" if node.origin else ""
     return f"({inputs}) -> ({outputs}){origin}"
 
 
-def _value(plan: Plan, value: Value) -> str:
-    place = plan.places.get(value)
+def _value(region: Region, value: Value) -> str:
+    place = region.places.get(value)
     return f"{value.type}" if place is None else f"{value.type} in {_place(place)}"
 
 
@@ -71,6 +113,10 @@ def _place(place: Place) -> str:
             return f"output {index}"
         case Arena(slot):
             return f"slot {slot}"
+        case Local(number):
+            return f"scalar {number}"
+        case Cell(number):
+            return f"cell {number}"
         case Heap(block):
             return f"block {block}"
         case Constant():

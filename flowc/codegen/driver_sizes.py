@@ -1,0 +1,92 @@
+"""A function of the driver under construction that computes with sizes.
+
+In: sizes by name as LLVM values. Out: LLVM values of expressions over them. Invariant: a value that
+was computed for an expression is used again only where it was computed on every way there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+from llvmlite import ir
+
+from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol, symbols_of
+
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+BYTES = I8.as_pointer()
+NULL = ir.Constant(BYTES, None)
+
+
+def number(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)
+
+
+class SizeFunction:
+    """`b`: its builder. `env`: the sizes that may be used here."""
+
+    def __init__(self, function: ir.Function, env: Mapping[str, ir.Value]) -> None:
+        self.function = function
+        # llvmlite's decorators hide from a type checker what the builder's methods return.
+        self.b = cast(Any, ir.IRBuilder(function.append_basic_block("entry")))
+        self.env: dict[str, ir.Value] = dict(env)
+        self.known: dict[Dim, ir.Value] = {}
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is bound and computed inside is not known after it."""
+        env, known = self.env, self.known
+        self.env, self.known = dict(env), dict(known)
+        yield
+        self.env, self.known = env, known
+
+    def bind(self, name: str, value: ir.Value) -> None:
+        """Gives a size its value. A body may use a name that another body used."""
+        if name in self.env:
+            self.known = {d: v for d, v in self.known.items() if name not in symbols_of(d)}
+        self.env[name] = value
+
+    def dim(self, dim: Dim) -> ir.Value:
+        """A size as i64; computed once."""
+        if isinstance(dim, int):
+            return number(dim)
+        if dim not in self.known:
+            total: ir.Value | None = None
+            for monomial, coefficient in dim.terms:
+                term: ir.Value | None = None
+                for atom in monomial:
+                    value = self._atom(atom)
+                    term = value if term is None else self.b.mul(term, value)
+                if term is None:
+                    term = number(coefficient)
+                elif coefficient != 1:
+                    term = self.b.mul(term, number(coefficient))
+                total = term if total is None else self.b.add(total, term)
+            assert total is not None
+            self.known[dim] = total
+        return self.known[dim]
+
+    def _atom(self, atom: Symbol | FloorDiv | Extremum) -> ir.Value:
+        match atom:
+            case Symbol(name):
+                return self.env[name]
+            case FloorDiv(top, bottom):
+                return self._floordiv(self.dim(top), self.dim(bottom))
+            case Extremum(kind, left, right):
+                a, b = self.dim(left), self.dim(right)
+                return self.larger(a, b) if kind == "max" else self.smaller(a, b)
+
+    def larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.b.select(self.b.icmp_signed(">", a, b), a, b)
+
+    def smaller(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.b.select(self.b.icmp_signed("<", a, b), a, b)
+
+    def _floordiv(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """Rounds to minus infinity; a divisor of 0 gives 0 rather than a trap."""
+        safe = self.b.select(self.b.icmp_signed("==", b, number(0)), number(1), b)
+        quotient = self.b.sdiv(a, safe)
+        rest = self.b.srem(a, safe)
+        below = self.b.icmp_signed("<", rest, number(0))
+        return self.b.select(below, self.b.sub(quotient, number(1)), quotient)
