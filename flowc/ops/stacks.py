@@ -1,0 +1,124 @@
+"""Stacks, on which version 1 loops keep what their gradients need.
+
+In: handles and elements. Out: elements, last in first out. A handle is a Resource whose contents
+are a ListValue. Invariant: the elements of one stack have one shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.list_values import dtype_shown, fits, shape_shown, with_buffer, with_element
+from flowc.ops.state import value_of
+from flowc.ops.tensor_lists import popped
+
+KIND = "stack"
+STATE = frozenset({"stateful"})
+
+
+def _stack_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
+    if isinstance(bound, Resource) and bound.kind == KIND:
+        contents = x.contents(bound)
+        assert isinstance(contents, ListValue)
+        return bound, contents
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no stack's", node=x.name)
+
+
+def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    return [x.create(KIND, ListValue(attrs["elem_type"], 0))]
+
+
+def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    stack, contents = _stack_of(x, inputs[0])
+    value = value_of(x, inputs[1])
+    x.replace(stack, _pushed(x, stack, contents, value))
+    return [value]
+
+
+def _pushed(x: Extractor, stack: Resource, contents: ListValue, value: Value) -> ListValue:
+    if value.type.dtype is not contents.dtype:
+        raise InvalidArgumentError(
+            f"Must have type {dtype_shown(contents.dtype)} but got {dtype_shown(value.type.dtype)}",
+            node=x.name,
+        )
+    if contents.buffer is None:
+        contents = with_element(x.b, contents, value.dims, contents.dtype)
+    elif not fits(contents.element, value.dims):
+        raise UnsupportedError(
+            f"stack '{stack.name}' holds elements of shape {shape_shown(contents.element)}, and "
+            f"'{x.name}' puts one of {shape_shown(value.dims)} on it: flowc keeps the elements of "
+            "one stack in one shape",
+            node=x.name,
+        )
+    return with_buffer(contents, x.b.list_append(contents.buffer, value))
+
+
+def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    stack, contents = _stack_of(x, inputs[0])
+    message = f"Stack[{stack.name}] is empty when calling Pop()."
+    if contents.buffer is None or contents.rows == 0:
+        raise InvalidArgumentError(message, node=x.name)
+    rest, value = popped(x, contents, message.replace("{", "{{").replace("}", "}}"))
+    x.replace(stack, rest)
+    return [value]
+
+
+def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    _stack_of(x, inputs[0])
+    return []
+
+
+def _infer_pop(c: Inference) -> Dims:
+    raise NeedsContent(
+        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
+    )
+
+
+for _ending, _version, _handle, _size in (
+    ("", "V2", "resource", "max_size: i32"),
+    ("_v1", "", "ref(string)", ""),
+):
+    define(
+        Op(
+            f"stack{_ending}",
+            f'Stack{_version}({_size}; elem_type: type, stack_name: string = "")'
+            f" -> handle: {_handle}",
+            infer=lambda c: (2,),
+            lowering=Extracted(_emit_stack),
+            traits=STATE,
+        )
+    )
+    define(
+        Op(
+            f"stack_push{_ending}",
+            f"StackPush{_version}(handle: {_handle}, elem: T; T: type, swap_memory: bool = False)"
+            " -> output: T",
+            infer=lambda c: c.dims(1),
+            lowering=Extracted(_emit_push),
+            traits=STATE,
+        )
+    )
+    define(
+        Op(
+            f"stack_pop{_ending}",
+            f"StackPop{_version}(handle: {_handle}; elem_type: type) -> elem: elem_type",
+            infer=_infer_pop,
+            lowering=Extracted(_emit_pop),
+            traits=STATE,
+        )
+    )
+    define(
+        Op(
+            f"stack_close{_ending}",
+            f"StackClose{_version}(handle: {_handle})",
+            infer=lambda c: [],
+            lowering=Extracted(_emit_close),
+            traits=STATE,
+        )
+    )

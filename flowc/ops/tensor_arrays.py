@@ -1,0 +1,612 @@
+"""TensorArrays of every version, as lists that a resource holds.
+
+In: handles, indices, elements. Out: elements, and new contents of the arrays. A handle of any
+version is a Resource whose contents are a ListValue with marks; flow tensors only order nodes, so
+each is a constant 0. Invariant: an element is written once (gradients add up) and, where the array
+clears what it has read, read once; the run fails otherwise, with TensorFlow's message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError, UnimplementedError, UnsupportedError
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim, maximum
+from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define, op_named
+from flowc.ir.types import Dims
+from flowc.ops.list_values import (
+    Partial,
+    complete,
+    counts_to,
+    dtype_shown,
+    fits,
+    is_new,
+    merged,
+    rows_for,
+    settled,
+    shape_shown,
+    size_of,
+    size_value,
+    with_buffer,
+    with_element,
+    zeros,
+)
+from flowc.ops.lists import CLEARED, UNWRITTEN, WRITTEN, read_fault
+from flowc.ops.state import value_of
+
+KIND = "tensor_array"
+Emit = Callable[[Extractor, Sequence[Bound], Attrs], Sequence[Bound]]
+
+
+def _array_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
+    """The array that a handle names, and what it holds."""
+    if isinstance(bound, Resource) and bound.kind == KIND:
+        contents = x.contents(bound)
+        assert isinstance(contents, ListValue)
+        return bound, contents
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no TensorArray's", node=x.name)
+
+
+def _flow(x: Extractor) -> Value:
+    return x.b.const(np.float32(0))
+
+
+def _marks(contents: ListValue) -> Value:
+    assert contents.marks is not None
+    return contents.marks
+
+
+# -- creation
+
+
+def _emit_array(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    rows = size_of(x.b, value_of(x, inputs[0]))
+    if isinstance(rows, int) and rows < 0:
+        raise InvalidArgumentError("Size should be >= 0.", node=x.name)
+    dtype, partial = attrs["dtype"], attrs["element_shape"]
+    contents = ListValue(dtype, rows, marks=zeros(x.b, (rows,), dtypes.u8), partial=partial)
+    element = complete(partial)
+    if element is not None:
+        contents = with_element(x.b, contents, element, dtype)
+    info = {
+        "grows": attrs["dynamic_size"],
+        "clears": attrs["clear_after_read"],
+        "alike": attrs.get("identical_element_shapes", False),
+        "adds": False,
+    }
+    return [x.create(KIND, contents, info), _flow(x)]
+
+
+def _emit_gradient(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    return [_gradient(x, inputs[0], attrs["source"], ()), _flow(x)]
+
+
+def _emit_gradient_with_shape(
+    x: Extractor, inputs: Sequence[Bound], attrs: Attrs
+) -> Sequence[Bound]:
+    prepended = x.b.content(value_of(x, inputs[2]))
+    if prepended is None:
+        raise UnsupportedError(
+            f"flowc must know the shape that '{x.name}' prepends when it compiles", node=x.name
+        )
+    return [_gradient(x, inputs[0], attrs["source"], tuple(prepended.reshape(-1))), _flow(x)]
+
+
+def _gradient(x: Extractor, handle: Bound, source: str, prepended: Dims) -> Resource:
+    """The array of gradients of an array, one for each `source`, made when first asked for."""
+    array, _ = _array_of(x, handle)
+    role = f"gradient {source}"
+    found = x.related(array, role)
+    if found is not None:
+        return found
+
+    def make(outer: Extractor) -> ListValue:
+        _, forward = _array_of(outer, array)
+        marks = zeros(outer.b, (forward.rows,), dtypes.u8)
+        partial = None if forward.partial is None else (*prepended, *forward.partial)
+        contents = ListValue(forward.dtype, forward.rows, marks=marks, partial=partial)
+        if forward.element is None:
+            return contents
+        return with_element(outer.b, contents, (*prepended, *forward.element), forward.dtype)
+
+    # What has no gradient reads as zeros of its element's shape, which is that of all elements.
+    info = {**array.info, "grows": False, "alike": True, "adds": True}
+    return x.create_beside(array, role, make, info)
+
+
+# -- writing
+
+
+def _emit_write(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    handle, index, value, *_ = inputs
+    _write(x, handle, value_of(x, index), value_of(x, value))
+    return [_flow(x)]
+
+
+def _write(x: Extractor, handle: Bound, index: Value, value: Value) -> None:
+    """Puts an element (or, for a vector of indices, several) into an array."""
+    array, contents = _array_of(x, handle)
+    _check_written_dtype(x, contents, value)
+    contents = _with_room(x, array, contents, index)
+    contents = _typed_for(x, array, contents, index, value.dims[index.type.rank :])
+    marks, flags = _marks(contents), {"array": array.name, "add": array.info["adds"]}
+    buffer = x.b.list_write(contents.buffer, marks, index, value, **flags)
+    x.replace(array, with_buffer(contents, buffer, x.b.list_mark(marks, index, **flags)))
+
+
+def _check_written_dtype(x: Extractor, contents: ListValue, value: Value) -> None:
+    if value.type.dtype is not contents.dtype:
+        raise InvalidArgumentError(
+            f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op is trying to write dtype "
+            f"{dtype_shown(value.type.dtype)}.",
+            node=x.name,
+        )
+
+
+def _with_room(x: Extractor, array: Resource, contents: ListValue, index: Value) -> ListValue:
+    """The contents with as many rows as the elements at some indices need, where it may grow."""
+    if not array.info["grows"]:
+        return contents
+    rows = rows_for(x.b, contents.rows, index)
+    return contents if rows == contents.rows else _resized(x, contents, rows)
+
+
+def _resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
+    size = x.b.sizes((rows,))
+    buffer = contents.buffer
+    if buffer is not None:
+        buffer = x.b.list_resize(buffer, size)
+    marks = x.b.list_resize(_marks(contents), size)
+    return replace(contents, rows=rows, buffer=buffer, marks=marks)
+
+
+def _typed_for(
+    x: Extractor, array: Resource, contents: ListValue, index: Value, given: Dims
+) -> ListValue:
+    """The contents with a buffer for elements of the dims given."""
+    held: Partial = contents.partial if contents.element is None else contents.element
+    if not fits(held, given):
+        if fits(contents.partial, given) and not array.info["alike"]:
+            raise UnsupportedError(
+                f"TensorArray {array.name} holds elements of shapes {shape_shown(held)} and "
+                f"{shape_shown(given)}: flowc keeps the elements of one array in one shape",
+                node=x.name,
+            )
+        known = x.b.content(index)
+        shown = known.reshape(-1)[0] if known is not None and known.size else "?"
+        raise InvalidArgumentError(
+            f"TensorArray {array.name}: Could not write to TensorArray index {shown} because the "
+            f"value shape is {shape_shown(given)} which is incompatible with the TensorArray's "
+            f"inferred element shape: {shape_shown(held)} (consider setting infer_shape=False).",
+            node=x.name,
+        )
+    if contents.buffer is not None:
+        return contents
+    return with_element(x.b, contents, settled(contents.partial, given), contents.dtype)
+
+
+def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    handle, index, value, *_ = inputs
+    indices, elements = value_of(x, index), value_of(x, value)
+    if elements.type.rank < 1 or indices.type.rank != 1:
+        raise InvalidArgumentError(
+            f"Expected value to be at least a vector and indices to be one, found {elements.type} "
+            f"and {indices.type}",
+            node=x.name,
+        )
+    count = counts_to(x.b, indices)
+    if count is not None and count == elements.dims[0]:
+        _write_all(x, handle, elements)
+    else:
+        _write(x, handle, indices, elements)
+    return [_flow(x)]
+
+
+def _write_all(x: Extractor, handle: Bound, elements: Value) -> None:
+    """Puts elements into the first places of an array: all of it, most often, so that the value is
+    the buffer from then on."""
+    array, contents = _array_of(x, handle)
+    _check_written_dtype(x, contents, elements)
+    rows, given = elements.dims[0], elements.dims[1:]
+    indices = x.b.range(np.int32(0), size_value(x.b, rows), np.int32(1))
+    room = rows == contents.rows or (array.info["grows"] and contents.rows == 0)
+    if not (room and is_new(_marks(contents), UNWRITTEN)):
+        _write(x, handle, indices, elements)
+        return
+    _typed_for(x, array, contents, indices, given)
+    marks = zeros(x.b, (rows,), dtypes.u8, WRITTEN)
+    x.replace(array, with_buffer(contents, elements, marks))
+
+
+def _emit_unpack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    elements = value_of(x, inputs[1])
+    _check_count(x, inputs[0], elements.dims[0], "first dimension of the value")
+    _write_all(x, inputs[0], elements)
+    return [_flow(x)]
+
+
+def _check_count(x: Extractor, handle: Bound, count: Dim, what: str) -> None:
+    array, contents = _array_of(x, handle)
+    rows = contents.rows
+    if array.info["grows"]:
+        return
+    if isinstance(rows, int) and isinstance(count, int) and rows != count:
+        raise InvalidArgumentError(
+            f"TensorArray's size is not equal to the {what} ({rows} vs. {count}), and the "
+            "TensorArray is not marked as dynamically resizeable",
+            node=x.name,
+        )
+
+
+def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    value, lengths = value_of(x, inputs[1]), value_of(x, inputs[2])
+    _check_count(x, inputs[0], lengths.dims[0], "size of lengths")
+    _write_all(x, inputs[0], split_alike(x, value, lengths))
+    return [_flow(x)]
+
+
+def split_alike(x: Extractor, value: Value, lengths: Value) -> Value:
+    """The pieces of a value in new rows: `lengths` must be equal, which the run checks where it is
+    not known."""
+    b, count = x.b, lengths.dims[0]
+    if value.type.rank < 1:
+        raise InvalidArgumentError(
+            "Expected value to be at least a vector, but received shape: []", node=x.name
+        )
+    total, rest = value.dims[0], value.dims[1:]
+    known = b.content(lengths)
+    if known is None:
+        # Rows are equal when each is the part of the whole that equal rows have.
+        piece = total // maximum(count, 1)
+        wanted = b.fill(b.sizes((count,)), size_value(b, piece, dtypes.i64))
+        same = b.all(b.equal(lengths, wanted), np.int32(0))
+        message = f"flowc splits into pieces of one length; those of '{x.name}' differ"
+        x.effect(b.emit(op_named("check"), (same,), {"message": message}))
+    else:
+        pieces = dict.fromkeys(known.reshape(-1))
+        if len(pieces) > 1:
+            raise UnsupportedError(
+                f"'{x.name}' splits into pieces of lengths {list(known.reshape(-1))}: flowc keeps "
+                "the elements of one list in one shape",
+                node=x.name,
+            )
+        piece = next(iter(pieces), 0)
+        piece = piece if not isinstance(piece, np.integer) else int(piece)
+    if all(isinstance(d, int) for d in (piece, count, total)) and piece * count != total:
+        raise InvalidArgumentError(
+            "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
+            f"{piece * count} and value's shape is: {shape_shown(value.dims)}",
+            node=x.name,
+        )
+    return b.reshape(value, (count, piece, *rest))
+
+
+# -- reading
+
+
+def _emit_read(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    return [_read(x, inputs[0], value_of(x, inputs[1]), attrs["dtype"], None)]
+
+
+def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    _, contents = _array_of(x, inputs[0])
+    indices = value_of(x, inputs[1])
+    shape = attrs["element_shape"]
+    if counts_to(x.b, indices) == contents.rows:
+        return [_read_all(x, inputs[0], attrs["dtype"], shape)]
+    return [_read(x, inputs[0], indices, attrs["dtype"], shape)]
+
+
+def _emit_pack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    return [_read_all(x, inputs[0], attrs["dtype"], attrs["element_shape"])]
+
+
+def _read(x: Extractor, handle: Bound, index: Value, dtype: DType, shape: Partial) -> Value:
+    """One element, or those at a vector of indices."""
+    array, contents = _array_of(x, handle)
+    contents, flags = _readable(x, array, contents, index, dtype, shape)
+    marks, place = _marks(contents), index
+    if array.info["clears"]:
+        marks, place = x.b.list_take(marks, index, **flags)
+        x.replace(array, replace(contents, marks=marks))
+    elif not flags["zeros"]:
+        place = x.b.list_check(marks, index, **flags)
+    message = "Tried to read from index {value} but array size is: {extent}"
+    return x.b.list_get(contents.buffer, place, message=message)
+
+
+def _read_all(x: Extractor, handle: Bound, dtype: DType, shape: Partial) -> Value:
+    """All elements: the buffer itself."""
+    array, contents = _array_of(x, handle)
+    everywhere = x.b.sizes((contents.rows,))
+    contents, flags = _readable(x, array, contents, everywhere, dtype, shape)
+    marks, buffer = _marks(contents), contents.buffer
+    assert buffer is not None
+    clears = array.info["clears"]
+    written = is_new(marks, WRITTEN) or (is_new(marks, UNWRITTEN) and flags["zeros"])
+    if not written and (clears or not flags["zeros"]):
+        buffer = x.b.list_whole(buffer, marks, **flags)
+    if clears:
+        cleared = zeros(x.b, (contents.rows,), dtypes.u8, CLEARED)
+        x.replace(array, replace(contents, marks=cleared))
+    return buffer
+
+
+def _readable(
+    x: Extractor,
+    array: Resource,
+    contents: ListValue,
+    index: Value,
+    dtype: DType,
+    shape: Partial,
+) -> tuple[ListValue, dict[str, Any]]:
+    """The contents with a buffer, and what the checks of a read need. `shape`: what the reader
+    knows of the shape of elements."""
+    if dtype is not contents.dtype:
+        raise InvalidArgumentError(
+            f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op requested dtype "
+            f"{dtype_shown(dtype)}.",
+            node=x.name,
+        )
+    partial = merged(contents.partial, shape)
+    if contents.element is not None:
+        merged(contents.element, shape)
+    elif (element := complete(partial)) is not None:
+        contents = with_element(x.b, contents, element, dtype)
+    else:
+        raise _unwritten(x, array, contents, index, partial)
+    flags = {
+        "array": array.name,
+        "shape": shape_shown(partial),
+        "zeros": array.info["alike"] or complete(partial) is not None,
+    }
+    return contents, flags
+
+
+def _unwritten(
+    x: Extractor, array: Resource, contents: ListValue, index: Value, partial: Partial
+) -> InvalidArgumentError | UnimplementedError:
+    if index.type.rank == 1 and (contents.rows == 0 or index.type.size == 0):
+        return UnimplementedError(
+            f"TensorArray has size zero, but element shape {shape_shown(partial)} is not fully "
+            "defined. Currently only static shapes are supported when packing zero-size "
+            "TensorArrays.",
+            node=x.name,
+        )
+    known = x.b.content(index) if index.type.rank == 0 else np.zeros(1, np.int32)
+    shown = "?" if known is None or not known.size else known.reshape(-1)[0]
+    fault = read_fault(array.name, shape_shown(partial), 2, shown)
+    return InvalidArgumentError(fault, node=x.name)
+
+
+def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    rest = attrs["element_shape_except0"]
+    _, contents = _array_of(x, inputs[0])
+    if contents.rows == 0 and complete(rest) is None:
+        raise UnimplementedError(
+            f"TensorArray has size zero, but element_shape_except0 {shape_shown(rest)} is not "
+            "fully defined. Currently only static shapes are supported when concatenating "
+            "zero-size TensorArrays.",
+            node=x.name,
+        )
+    shape = None if rest is None else (None, *rest)
+    if contents.element is None and complete(contents.partial) is None and contents.rows == 0:
+        shape = (0, *rest)
+    found = _read_all(x, inputs[0], attrs["dtype"], shape)
+    return join_rows(x, found, "Did you mean to call pack?")
+
+
+def join_rows(x: Extractor, buffer: Value, hint: str = "") -> tuple[Value, Value]:
+    """The elements of a list one after another, and how long each is."""
+    b = x.b
+    if buffer.type.rank < 2:
+        text = "Concat saw a scalar shape at index 0 but requires at least vectors."
+        raise InvalidArgumentError(f"{text} {hint}".rstrip(), node=x.name)
+    rows, length, *rest = buffer.dims
+    lengths = b.fill(b.sizes((rows,)), size_value(b, length, dtypes.i64))
+    return b.reshape(buffer, (rows * length, *rest)), lengths
+
+
+def _emit_size(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    _, contents = _array_of(x, inputs[0])
+    return [size_value(x.b, contents.rows)]
+
+
+def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    _array_of(x, inputs[0])
+    return []
+
+
+# -- records: versions differ in the dtype of their handles, and in when they were
+
+
+def _known_when_extracted(c: Inference) -> Dims:
+    raise NeedsContent(
+        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
+    )
+
+
+def _scalars(count: int) -> Callable[[Inference], list[Dims]]:
+    return lambda c: [()] * count
+
+
+def _handle_and_flow(c: Inference) -> list[Dims]:
+    return [(2,), ()]
+
+
+def _first(emit: Emit) -> Emit:
+    """An emitter without the flow that early versions do not give."""
+    return lambda x, inputs, attrs: emit(x, inputs, attrs)[:1]
+
+
+def _define(
+    name: str,
+    versions: Sequence[tuple[str, str, str]],
+    signature: str,
+    infer: Callable[[Inference], Any],
+    emit: Emit,
+) -> None:
+    """Records for the versions of an op: (of its IR name, of its TensorFlow name, the handle's
+    type)."""
+    for ending, tf_ending, handle in versions:
+        define(
+            Op(
+                name + ending,
+                signature.format(version=tf_ending, handle=handle),
+                infer=infer,
+                lowering=Extracted(emit),
+                traits=frozenset({"stateful"}),
+            )
+        )
+
+
+_ALL = (("", "V3", "resource"), ("_v2", "V2", "string"), ("_v1", "", "ref(string)"))
+_FLAGS = "dynamic_size: bool = False, clear_after_read: bool = True"
+
+_define(
+    "tensor_array",
+    _ALL[:1],
+    "TensorArray{version}(size: i32; dtype: type, element_shape: shape = None, "
+    + _FLAGS
+    + ', identical_element_shapes: bool = False, tensor_array_name: string = "")'
+    " -> (handle: {handle}, flow: f32)",
+    _handle_and_flow,
+    _emit_array,
+)
+_define(
+    "tensor_array",
+    _ALL[1:2],
+    "TensorArray{version}(size: i32; dtype: type, element_shape: shape = None, "
+    + _FLAGS
+    + ', tensor_array_name: string = "") -> handle: {handle}',
+    lambda c: (2,),
+    _first(_emit_array),
+)
+_define(
+    "tensor_array",
+    _ALL[2:],
+    "TensorArray{version}(size: i32; dtype: type, "
+    + _FLAGS
+    + ', tensor_array_name: string = "", element_shape: shape = None) -> handle: {handle}',
+    lambda c: (2,),
+    _first(_emit_array),
+)
+_define(
+    "tensor_array_gradient",
+    _ALL[:1],
+    "TensorArrayGrad{version}(handle: {handle}, flow_in: f32; source: string)"
+    " -> (grad_handle: {handle}, flow_out: f32)",
+    _handle_and_flow,
+    _emit_gradient,
+)
+_define(
+    "tensor_array_gradient",
+    _ALL[1:2],
+    "TensorArrayGrad{version}(handle: {handle}, flow_in: f32; source: string)"
+    " -> grad_handle: {handle}",
+    lambda c: (2,),
+    _first(_emit_gradient),
+)
+_define(
+    "tensor_array_gradient",
+    (("_v1", "", "string"),),
+    "TensorArrayGrad{version}(handle: {handle}, flow_in: f32; source: string)"
+    " -> grad_handle: ref(string)",
+    lambda c: (2,),
+    _first(_emit_gradient),
+)
+_define(
+    "tensor_array_gradient_with_shape",
+    (("", "", "resource"),),
+    "TensorArrayGradWithShape{version}(handle: {handle}, flow_in: f32, shape_to_prepend: i32;"
+    " source: string) -> (grad_handle: {handle}, flow_out: f32)",
+    _handle_and_flow,
+    _emit_gradient_with_shape,
+)
+_define(
+    "tensor_array_write",
+    _ALL,
+    "TensorArrayWrite{version}(handle: {handle}, index: i32, value: T, flow_in: f32; T: type)"
+    " -> flow_out: f32",
+    _scalars(1),
+    _emit_write,
+)
+_define(
+    "tensor_array_read",
+    _ALL,
+    "TensorArrayRead{version}(handle: {handle}, index: i32, flow_in: f32; dtype: type)"
+    " -> value: dtype",
+    _known_when_extracted,
+    _emit_read,
+)
+_define(
+    "tensor_array_gather",
+    _ALL,
+    "TensorArrayGather{version}(handle: {handle}, indices: i32, flow_in: f32; dtype: type,"
+    " element_shape: shape = None) -> value: dtype",
+    _known_when_extracted,
+    _emit_gather,
+)
+_define(
+    "tensor_array_pack",
+    _ALL[2:],
+    "TensorArrayPack{version}(handle: {handle}, flow_in: f32; dtype: type,"
+    " element_shape: shape = None) -> value: dtype",
+    _known_when_extracted,
+    _emit_pack,
+)
+_define(
+    "tensor_array_scatter",
+    _ALL,
+    "TensorArrayScatter{version}(handle: {handle}, indices: i32, value: T, flow_in: f32; T: type)"
+    " -> flow_out: f32",
+    _scalars(1),
+    _emit_scatter,
+)
+_define(
+    "tensor_array_unpack",
+    _ALL[2:],
+    "TensorArrayUnpack{version}(handle: {handle}, value: T, flow_in: f32; T: type)"
+    " -> flow_out: f32",
+    _scalars(1),
+    _emit_unpack,
+)
+_define(
+    "tensor_array_concat",
+    _ALL,
+    "TensorArrayConcat{version}(handle: {handle}, flow_in: f32; dtype: type,"
+    " element_shape_except0: shape = None) -> (value: dtype, lengths: i64)",
+    _known_when_extracted,
+    _emit_concat,
+)
+_define(
+    "tensor_array_split",
+    _ALL,
+    "TensorArraySplit{version}(handle: {handle}, value: T, lengths: i64, flow_in: f32; T: type)"
+    " -> flow_out: f32",
+    _scalars(1),
+    _emit_split,
+)
+_define(
+    "tensor_array_size",
+    _ALL,
+    "TensorArraySize{version}(handle: {handle}, flow_in: f32) -> size: i32",
+    _scalars(1),
+    _emit_size,
+)
+_define(
+    "tensor_array_close",
+    _ALL,
+    "TensorArrayClose{version}(handle: {handle})",
+    _scalars(0),
+    _emit_close,
+)

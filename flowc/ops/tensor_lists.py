@@ -1,0 +1,503 @@
+"""TensorLists: lists that are values, as version 2 loops and their gradients use them.
+
+In: lists, indices, elements. Out: elements, and lists that differ. A variant tensor of a list is a
+ListValue. Lists of lists hold the inner lists' buffers: these have equal numbers of elements.
+Invariant: an element that was never set reads as zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim, maximum
+from flowc.ir.extraction import Bound, Extractor, ListValue
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.list_values import (
+    Partial,
+    complete,
+    counts_to,
+    dtype_shown,
+    fits,
+    is_new,
+    merged,
+    rows_for,
+    settled,
+    shape_input,
+    shape_shown,
+    size_of,
+    size_value,
+    with_buffer,
+    with_element,
+    zeros,
+)
+from flowc.ops.state import Emit, value_of
+from flowc.ops.tensor_arrays import join_rows, split_alike
+
+
+def _list_of(x: Extractor, bound: Bound) -> ListValue:
+    if isinstance(bound, ListValue):
+        return bound
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no list", node=x.name)
+
+
+def _new(x: Extractor, rows: Dim, partial: Partial, dtype: DType) -> ListValue:
+    """A list of elements that were not set yet."""
+    if dtype is dtypes.variant:
+        return ListValue(dtype, rows)
+    contents = ListValue(dtype, rows, partial=partial)
+    element = complete(partial)
+    return contents if element is None else with_element(x.b, contents, element, dtype)
+
+
+def _check_dtype(x: Extractor, held: DType, asked: DType) -> None:
+    if asked is not held and asked is not dtypes.variant and held is not dtypes.variant:
+        raise InvalidArgumentError(
+            f"Invalid data types; op elements {dtype_shown(asked)} but list elements "
+            f"{dtype_shown(held)}",
+            node=x.name,
+        )
+
+
+def _typed_for(x: Extractor, contents: ListValue, dtype: DType, given: Dims, verb: str) -> Any:
+    """The list with a buffer for elements of a dtype and dims."""
+    _check_dtype(x, contents.dtype, dtype)
+    if not fits(contents.partial, given):
+        raise InvalidArgumentError(
+            f"Tried to {verb} a tensor with incompatible shape to a list. Op element shape: "
+            f"{shape_shown(given)} list shape: {shape_shown(contents.partial)}",
+            node=x.name,
+        )
+    if not fits(contents.element, given):
+        raise UnsupportedError(
+            f"the list that '{x.name}' changes holds elements of shape "
+            f"{shape_shown(contents.element)}, and gets one of {shape_shown(given)}: flowc keeps "
+            "the elements of one list in one shape",
+            node=x.name,
+        )
+    if contents.buffer is not None:
+        return contents
+    return with_element(x.b, contents, settled(contents.partial, given), dtype)
+
+
+def _readable(x: Extractor, contents: ListValue, shape: Partial, fault: str) -> ListValue:
+    """The list with a buffer. `shape`: what the reader says of elements; `fault`: the message where
+    that does not suffice."""
+    partial = merged(contents.partial, shape)
+    if contents.element is not None:
+        merged(contents.element, shape)
+        return contents
+    element = complete(partial)
+    if element is None or contents.dtype is dtypes.variant:
+        raise InvalidArgumentError(fault + shape_shown(partial), node=x.name)
+    return with_element(x.b, contents, element, contents.dtype)
+
+
+UNSET = "Trying to read an uninitialized tensor but element_shape is not fully defined: "
+
+
+def _element_of(x: Extractor, bound: Bound) -> Value:
+    """What is put into a list: a tensor, or the buffer of a list."""
+    if not isinstance(bound, ListValue):
+        return value_of(x, bound)
+    if bound.buffer is None:
+        raise UnsupportedError(
+            f"'{x.name}' puts a list into a list before its elements have a shape", node=x.name
+        )
+    return bound.buffer
+
+
+def _as_element(value: Value, dtype: DType) -> Bound:
+    """An element as its reader takes it: what is asked for as a variant is a list."""
+    if dtype is not dtypes.variant:
+        return value
+    return ListValue(value.type.dtype, value.dims[0], value.dims[1:], value)
+
+
+# -- creation
+
+
+def _emit_empty(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    partial = shape_input(x, value_of(x, inputs[0]))
+    return [_new(x, 0, partial, attrs["element_dtype"])]
+
+
+def _emit_reserve(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    rows = size_of(x.b, value_of(x, inputs[1]))
+    if isinstance(rows, int) and rows < 0:
+        raise InvalidArgumentError(
+            f"The num_elements to reserve must be a non negative number, but got {rows}",
+            node=x.name,
+        )
+    return [_new(x, rows, shape_input(x, value_of(x, inputs[0])), attrs["element_dtype"])]
+
+
+def _emit_from_tensor(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    tensor, partial = value_of(x, inputs[0]), shape_input(x, value_of(x, inputs[1]))
+    return [_whole(x, tensor, partial)]
+
+
+def _whole(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
+    """The rows of a tensor as a list: its buffer."""
+    if tensor.type.rank < 1:
+        raise InvalidArgumentError(
+            f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}",
+            node=x.name,
+        )
+    rows, *element = tensor.dims
+    if not fits(partial, element):
+        raise InvalidArgumentError(
+            "Specified a list with shape "
+            f"{shape_shown(partial)} from a tensor with shape {shape_shown(element)}",
+            node=x.name,
+        )
+    return ListValue(tensor.type.dtype, rows, tuple(element), tensor, None, partial)
+
+
+def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    tensor, indices, shape, *count = (value_of(x, bound) for bound in inputs)
+    partial = shape_input(x, shape)
+    wanted = size_of(x.b, count[0]) if count else -1
+    if wanted == -1:
+        wanted = rows_for(x.b, 0, indices)
+    elif isinstance(wanted, int) and wanted < -1:
+        raise InvalidArgumentError(
+            f"TensorListScatter expects num_elements >= -1, found: {wanted}", node=x.name
+        )
+    if counts_to(x.b, indices) == tensor.dims[0] == wanted:
+        return [_whole(x, tensor, partial)]
+    contents = _new(x, wanted, partial, tensor.type.dtype)
+    message = "TensorListScatter: Trying to scatter at index {value} in list with size {extent}"
+    return [_scattered(x, contents, indices, tensor, message)]
+
+
+def _scattered(
+    x: Extractor, contents: ListValue, indices: Value, tensor: Value, message: str
+) -> ListValue:
+    given, count = tensor.dims[1:], indices.dims[0]
+    rows = tensor.dims[0]
+    if isinstance(rows, int) and isinstance(count, int) and rows != count:
+        raise InvalidArgumentError(
+            f"Expected len(indices) == tensor.shape[0], but saw: {count} vs. {rows}", node=x.name
+        )
+    typed = _typed_for(x, contents, tensor.type.dtype, given, "scatter")
+    buffer = x.b.list_set(typed.buffer, indices, tensor, message=message)
+    return with_buffer(typed, buffer)
+
+
+def _emit_scatter_into(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents = _list_of(x, inputs[0])
+    tensor, indices = value_of(x, inputs[1]), value_of(x, inputs[2])
+    grown = _resized(x, contents, rows_for(x.b, contents.rows, indices))
+    message = "TensorListScatter: Trying to scatter at index {value} in list with size {extent}"
+    return [_scattered(x, grown, indices, tensor, message)]
+
+
+def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    tensor, shape, lengths = (value_of(x, bound) for bound in inputs)
+    return [_whole(x, split_alike(x, tensor, lengths), shape_input(x, shape))]
+
+
+# -- elements
+
+
+def _emit_set(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents, index = _list_of(x, inputs[0]), value_of(x, inputs[1])
+    item = _element_of(x, inputs[2])
+    if attrs["resize_if_index_out_of_bounds"]:
+        contents = _resized(x, contents, rows_for(x.b, contents.rows, index))
+    contents = _typed_for(x, contents, item.type.dtype, item.dims, "set")
+    message = "Trying to modify element {value} in a list with {extent} elements."
+    buffer = x.b.list_set(contents.buffer, index, item, message=message)
+    return [with_buffer(contents, buffer)]
+
+
+def _emit_get(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    index, shape = value_of(x, inputs[1]), shape_input(x, value_of(x, inputs[2]))
+    contents, dtype = _list_of(x, inputs[0]), attrs["element_dtype"]
+    _check_dtype(x, contents.dtype, dtype)
+    if dtype is dtypes.variant:
+        shape = None
+    contents = _readable(x, contents, shape, UNSET)
+    message = "Trying to access element {value} in a list with {extent} elements."
+    return [_as_element(x.b.list_get(contents.buffer, index, message=message), dtype)]
+
+
+def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents, item = _list_of(x, inputs[0]), _element_of(x, inputs[1])
+    contents = _typed_for(x, contents, item.type.dtype, item.dims, "append")
+    return [with_buffer(contents, x.b.list_append(contents.buffer, item))]
+
+
+def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents, dtype = _list_of(x, inputs[0]), attrs["element_dtype"]
+    _check_dtype(x, contents.dtype, dtype)
+    if contents.rows == 0:
+        raise InvalidArgumentError("Trying to pop from an empty list.", node=x.name)
+    shape = None if dtype is dtypes.variant else shape_input(x, value_of(x, inputs[1]))
+    contents = _readable(x, contents, shape, UNSET)
+    rest, item = popped(x, contents, "Trying to pop from an empty list.")
+    return [rest, _as_element(item, dtype)]
+
+
+def popped(x: Extractor, contents: ListValue, message: str) -> tuple[ListValue, Value]:
+    """A list without its last element, and that element."""
+    last = x.b.sub(size_value(x.b, contents.rows), 1)
+    item = x.b.list_get(contents.buffer, last, message=message)
+    rest = x.b.list_prefix(contents.buffer, x.b.sizes((maximum(contents.rows - 1, 0),)))
+    return with_buffer(contents, rest), item
+
+
+def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents, indices = _list_of(x, inputs[0]), value_of(x, inputs[1])
+    _check_dtype(x, contents.dtype, attrs["element_dtype"])
+    fault = UNSET
+    if indices.type.size == 0:
+        fault = "Tried to gather 0-elements from a list with non-fully-defined shape: "
+    contents = _readable(x, contents, shape_input(x, value_of(x, inputs[2])), fault)
+    buffer = contents.buffer
+    assert buffer is not None
+    if counts_to(x.b, indices) == contents.rows:
+        return [buffer]
+    message = "Trying to gather element {value} in a list with {extent} elements."
+    return [x.b.list_get(buffer, indices, message=message)]
+
+
+# -- whole lists
+
+
+def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents, wanted = _list_of(x, inputs[0]), attrs["num_elements"]
+    _check_dtype(x, contents.dtype, attrs["element_dtype"])
+    if wanted != -1 and isinstance(contents.rows, int) and contents.rows != wanted:
+        raise InvalidArgumentError(
+            f"Operation expected a list with {wanted} elements but got a list with "
+            f"{contents.rows} elements.",
+            node=x.name,
+        )
+    fault = UNSET
+    if contents.rows == 0:
+        fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: "
+    contents = _readable(x, contents, shape_input(x, value_of(x, inputs[1])), fault)
+    buffer = contents.buffer
+    assert buffer is not None
+    if wanted != -1 and contents.rows != wanted:
+        # The run checks the number, which is in the type from here on.
+        buffer = x.b.ensure_shape(buffer, shape=(wanted, *(None for _ in buffer.dims[1:])))
+    return [buffer]
+
+
+def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    partial = attrs["element_shape"] if len(inputs) == 1 else None
+    if partial is None and len(inputs) > 1:
+        partial = shape_input(x, value_of(x, inputs[1]))
+    contents = _list_of(x, inputs[0])
+    _check_dtype(x, contents.dtype, attrs["element_dtype"])
+    if contents.element is None and contents.rows == 0 and partial and partial[0] is None:
+        partial = (0, *partial[1:])
+    fault = (
+        "All except the first dimension must be fully defined when concating an empty tensor "
+        "list. element_shape: "
+    )
+    if contents.rows != 0:
+        fault = UNSET
+    contents = _readable(x, contents, partial, fault)
+    assert contents.buffer is not None
+    return list(join_rows(x, contents.buffer))
+
+
+def _emit_concat_lists(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    a, b = (_list_of(x, bound) for bound in inputs)
+    if a.rows == 0:
+        return [b]
+    if b.rows == 0:
+        return [a]
+    if b.element is not None:
+        a = _typed_for(x, a, b.dtype, b.element, "append")
+    if a.element is not None:
+        b = _typed_for(x, b, a.dtype, a.element, "append")
+    if a.buffer is None or b.buffer is None:
+        return [replace(a, rows=a.rows + b.rows)]
+    return [with_buffer(a, x.b.concat([a.buffer, b.buffer], np.int32(0)))]
+
+
+def _emit_resize(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    rows = size_of(x.b, value_of(x, inputs[1]))
+    if isinstance(rows, int) and rows < 0:
+        raise InvalidArgumentError(
+            f"TensorListSlice expects size to be non-negative. Got: {rows}", node=x.name
+        )
+    return [_resized(x, _list_of(x, inputs[0]), rows)]
+
+
+def _resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
+    if rows == contents.rows:
+        return contents
+    if contents.buffer is None:
+        return replace(contents, rows=rows)
+    if is_new(contents.buffer, 0):
+        return with_buffer(contents, zeros(x.b, (rows, *contents.buffer.dims[1:]), contents.dtype))
+    return with_buffer(contents, x.b.list_resize(contents.buffer, x.b.sizes((rows,))))
+
+
+def _emit_length(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    return [size_value(x.b, _list_of(x, inputs[0]).rows)]
+
+
+def _emit_element_shape(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    partial, dtype = _list_of(x, inputs[0]).partial, attrs["shape_type"]
+    if partial is None:
+        return [size_value(x.b, -1, dtype)]
+    return [x.b.sizes(tuple(-1 if d is None else d for d in partial), dtype)]
+
+
+# -- records
+
+
+def _known_when_extracted(c: Inference) -> Dims:
+    raise NeedsContent(
+        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
+    )
+
+
+def _scalar(c: Inference) -> Dims:
+    return ()
+
+
+def _define(name: str, signature: str, emit: Emit, infer: Any = _known_when_extracted) -> None:
+    define(Op(name, signature, infer=infer, lowering=Extracted(emit)))
+
+
+_define(
+    "empty_tensor_list",
+    "EmptyTensorList(element_shape: shape_type, max_num_elements: i32; element_dtype: type,"
+    " shape_type: {i32, i64}) -> handle: variant",
+    _emit_empty,
+    _scalar,
+)
+_define(
+    "tensor_list_reserve",
+    "TensorListReserve(element_shape: shape_type, num_elements: i32; element_dtype: type,"
+    " shape_type: {i32, i64}) -> handle: variant",
+    _emit_reserve,
+    _scalar,
+)
+_define(
+    "tensor_list_from_tensor",
+    "TensorListFromTensor(tensor: element_dtype, element_shape: shape_type; element_dtype: type,"
+    " shape_type: {i32, i64}) -> output_handle: variant",
+    _emit_from_tensor,
+    _scalar,
+)
+_define(
+    "tensor_list_scatter",
+    "TensorListScatterV2(tensor: element_dtype, indices: i32, element_shape: shape_type,"
+    " num_elements: i32; element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant",
+    _emit_scatter,
+    _scalar,
+)
+_define(
+    "tensor_list_scatter_v1",
+    "TensorListScatter(tensor: element_dtype, indices: i32, element_shape: shape_type;"
+    " element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant",
+    _emit_scatter,
+    _scalar,
+)
+_define(
+    "tensor_list_scatter_into_existing_list",
+    "TensorListScatterIntoExistingList(input_handle: variant, tensor: element_dtype, indices: i32;"
+    " element_dtype: type) -> output_handle: variant",
+    _emit_scatter_into,
+    _scalar,
+)
+_define(
+    "tensor_list_split",
+    "TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: i64;"
+    " element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant",
+    _emit_split,
+    _scalar,
+)
+_define(
+    "tensor_list_set_item",
+    "TensorListSetItem(input_handle: variant, index: i32, item: element_dtype; element_dtype: type,"
+    " resize_if_index_out_of_bounds: bool = False) -> output_handle: variant",
+    _emit_set,
+    _scalar,
+)
+_define(
+    "tensor_list_get_item",
+    "TensorListGetItem(input_handle: variant, index: i32, element_shape: Tshape;"
+    " element_dtype: type, Tshape: {i32, i64} = i32) -> item: element_dtype",
+    _emit_get,
+)
+_define(
+    "tensor_list_push_back",
+    "TensorListPushBack(input_handle: variant, tensor: element_dtype; element_dtype: type)"
+    " -> output_handle: variant",
+    _emit_push,
+    _scalar,
+)
+_define(
+    "tensor_list_pop_back",
+    "TensorListPopBack(input_handle: variant, element_shape: i32; element_dtype: type)"
+    " -> (output_handle: variant, tensor: element_dtype)",
+    _emit_pop,
+)
+_define(
+    "tensor_list_gather",
+    "TensorListGather(input_handle: variant, indices: i32, element_shape: i32;"
+    " element_dtype: type) -> values: element_dtype",
+    _emit_gather,
+)
+_define(
+    "tensor_list_stack",
+    "TensorListStack(input_handle: variant, element_shape: i32; element_dtype: type,"
+    " num_elements: int = -1) -> tensor: element_dtype",
+    _emit_stack,
+)
+_define(
+    "tensor_list_concat",
+    "TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: i64;"
+    " element_dtype: type, shape_type: {i32, i64}) -> (tensor: element_dtype, lengths: i64)",
+    _emit_concat,
+)
+_define(
+    "tensor_list_concat_v1",
+    "TensorListConcat(input_handle: variant; element_dtype: type, element_shape: shape = None)"
+    " -> (tensor: element_dtype, lengths: i64)",
+    _emit_concat,
+)
+_define(
+    "tensor_list_concat_lists",
+    "TensorListConcatLists(input_a: variant, input_b: variant; element_dtype: type)"
+    " -> output: variant",
+    _emit_concat_lists,
+    _scalar,
+)
+_define(
+    "tensor_list_resize",
+    "TensorListResize(input_handle: variant, size: i32) -> output_handle: variant",
+    _emit_resize,
+    _scalar,
+)
+_define(
+    "tensor_list_length",
+    "TensorListLength(input_handle: variant) -> length: i32",
+    _emit_length,
+    _scalar,
+)
+_define(
+    "tensor_list_element_shape",
+    "TensorListElementShape(input_handle: variant; shape_type: {i32, i64})"
+    " -> element_shape: shape_type",
+    _emit_element_shape,
+)
