@@ -40,9 +40,8 @@ class Scope:
     def _capture(self, value: Value) -> Value:
         found = self.captured.get(value)
         if found is None:
-            found = self.captured[value] = self._made_again(value) or self.b.parameter(
-                value.node.name.rsplit("/", 1)[-1], value.type
-            )
+            found = self._made_again(value) or self.b.parameter(_name_of(value), value.type)
+            self.captured[value] = found
         return found
 
     def _made_again(self, value: Value) -> Value | None:
@@ -121,8 +120,7 @@ class Scope:
         for value in captures:
             inner = self.captured.get(value)
             if inner is None or inner.node.op.name != "parameter":
-                name = value.node.name.rsplit("/", 1)[-1]
-                inner = self.b.parameter(name, value.type)
+                inner = self.b.parameter(_name_of(value), value.type)
             parameters.append(inner.node)
         c = self.b.build(results)
         rest = [n for n in c.nodes if n.op.name != "parameter"]
@@ -131,3 +129,15 @@ class Scope:
     def captures(self) -> list[Value]:
         """The outside values that became parameters."""
         return [v for v, p in self.captured.items() if p.node.op.name == "parameter"]
+
+
+def _name_of(value: Value) -> str:
+    """What a body calls a value of outside: as it is called there."""
+    node = value.node
+    if node.op.name == "parameter":
+        return node.attrs["name"]
+    if node.op.name == "while":
+        return node.attrs["body"].parameters[value.index].attrs["name"]
+    names = node.origin if len(node.origin) == len(node.outputs) else node.origin[:1]
+    name = names[min(value.index, len(names) - 1)] if names else node.op.name
+    return name.rsplit("/", 1)[-1]

@@ -16,6 +16,7 @@ from flowc.ir.verifier import verify
 from flowc.passes.check_dtypes import check_dtypes
 from flowc.passes.decompose import decompose
 from flowc.passes.fold_constants import fold_constants
+from flowc.passes.functionalize_control_flow import functionalize_control_flow
 from flowc.passes.fuse import fuse
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.prune import prune
@@ -26,7 +27,7 @@ Pass = Callable[[Computation, Options], Computation]
 Watcher = Callable[[str, Computation], None]
 
 PIPELINE: tuple[tuple[Pass, str], ...] = (
-    (prune, "nothing that no fetch needs is looked at again"),
+    (functionalize_control_flow, "nothing that no fetch needs is looked at again"),
     (fold_constants, "shapes become known, so that decompositions see them"),
     (simplify, "fewer nodes for what follows"),
     (decompose, "fusion sees through composed ops"),
