@@ -33,7 +33,20 @@ def negative(b: Any, x: Any) -> Any:
     return b.neg(x)
 
 
+def product(b: Any, x: Any) -> Any:
+    return b.mat_mul(x, b.const(np.ones((8, 64), np.float32)))
+
+
+def dear_epilogue(b: Any, x: Any) -> Any:
+    return b.sigmoid(product(b, x))
+
+
+def cheap_epilogue(b: Any, x: Any) -> Any:
+    return b.neg(product(b, x))
+
+
 def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
+    """The program, and its kernel that loops over elements."""
     b = Builder()
     x = b.parameter("x", tensor_type(dtypes.f32, dims))
     report = Report()
@@ -41,7 +54,8 @@ def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
         b.build([emit(b, x)]), Options(), (["x"], ["y"]), report=report,
         kernels=KernelCache(DiskCache(None)),
     )  # fmt: skip
-    (kernel,) = report.stages.kernels.values()
+    kernels = report.stages.kernels.values()
+    kernel = next(k for k in kernels if k.source.startswith("def kernel("))
     return Executable(program, 1), kernel
 
 
@@ -53,6 +67,8 @@ def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
         (sigmoid, (symbol("n"),), True),
         (sigmoid, (100,), False),
         (negative, (1000,), False),
+        (dear_epilogue, (5, 8), True),
+        (cheap_epilogue, (5, 8), False),
     ],
 )
 def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: bool) -> None:

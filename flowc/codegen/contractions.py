@@ -21,6 +21,7 @@ from flowc.codegen.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.convolution import ConvSpec, conv_source, depthwise_source
 from flowc.codegen.gemm import GemmSpec, gemm_source, pack_source
+from flowc.codegen.interleaving import end_dear_loop
 from flowc.codegen.kernel import (
     EPILOGUE,
     EPILOGUE_BUFFERS,
@@ -31,6 +32,7 @@ from flowc.codegen.kernel import (
     Launch,
     Operand,
 )
+from flowc.codegen.loop_cost import is_dear
 from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.scalars import LOCAL, Scalar
 from flowc.codegen.target import Target
@@ -107,6 +109,8 @@ def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
         c.rows[inner.output] = (index, Scalar(w.local(raw), inner.output.type.dtype))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
+        if any(is_dear(n) for n in body.nodes):
+            end_dear_loop(c, dims[-1])
     made = c.launch(node.outputs, 1, 1, 0, node, tail=("begin", "end", "first", "last"))
     return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
 

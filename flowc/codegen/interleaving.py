@@ -14,8 +14,21 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from flowc.codegen.cluster import ClusterLowering
+from flowc.ir.dims import Dim
+
 COUNT = 4  # vectors; 8 gain nothing more, with 16 registers or 32
+SHORT = 512  # elements of a loop whose rest matters, unless they are a multiple of WHOLE
+WHOLE = 64
 MARK = "flowc.interleave"
+
+
+def end_dear_loop(c: ClusterLowering, count: Dim) -> None:
+    """Asks, at the end of a dear innermost loop over `count` elements, for several vectors at a
+    time, unless it is so short that its rest, which goes by smaller vectors, matters."""
+    if not isinstance(count, int) or count >= SHORT or count % WHOLE == 0:
+        c.writer.line("interleave()")
+        c.globals["interleave"] = interleave
 
 
 @intrinsic

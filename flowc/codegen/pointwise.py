@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from flowc.codegen.cluster import ClusterLowering, unravel
-from flowc.codegen.interleaving import interleave
+from flowc.codegen.interleaving import end_dear_loop
 from flowc.codegen.kernel import Launch
 from flowc.codegen.loop_cost import cost_of, grain, is_dear
 from flowc.codegen.scalars import LOCAL, Condition, has_local
@@ -30,8 +30,6 @@ MOST_PARTS = 32  # stretches that one loop is split into
 MOST_BODIES = 48  # copies of the body that splits make
 MOST_NODES = 400  # nodes in all copies of the body
 FEW = SIDE // 2  # rows or columns that are not worth tiles
-SHORT = 512  # elements of a loop whose rest matters, unless they are a multiple of WHOLE
-WHOLE = 64
 
 
 def pointwise_launch(node: Node, body: Computation) -> Launch:
@@ -242,7 +240,8 @@ class _Pointwise:
                 last = w.local(f"(end if end < {b} else {b}) - {a}", "s")
             with w.block(f"for i0 in range({first}, {last}):"):
                 self._store([symbol(f"{LOCAL}i0", stop - start) + start])
-                self._interleave(stop - start)
+                if self.dear:
+                    end_dear_loop(self.c, stop - start)
 
     def _nest(self, number: int, chosen: list[Dim]) -> None:
         """The loops or branches of group `number` and those inside it."""
@@ -270,15 +269,8 @@ class _Pointwise:
             return
         with w.block(f"for i{self.last} in range({w.size(count)}):"):
             self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])
-            self._interleave(count)
-
-    def _interleave(self, count: Dim) -> None:
-        """Several vectors at a time where steps wait for each other, unless the loop is so short
-        that its rest, which goes by smaller vectors, matters."""
-        short = isinstance(count, int) and count < SHORT and count % WHOLE
-        if self.dear and not short:
-            self.c.writer.line("interleave()")
-            self.c.globals["interleave"] = interleave
+            if self.dear:
+                end_dear_loop(self.c, count)
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before."""
