@@ -67,6 +67,15 @@ class Layout:
         self.scalars = any(o is not None and o[0] == () for o in outputs)
         self.spare: list[_Tables] = []
 
+    def outputs_ending_in(self, buffers: Sequence[np.ndarray | None]) -> list[Any]:
+        """Arrays for the outputs: the last ones are the buffers that fit, others are new."""
+        made = len(self.outputs) - len(buffers)
+        found: list[Any] = []
+        for output, buffer in zip(self.outputs, [*[None] * made, *buffers]):
+            fits = buffer is not None and output == (buffer.shape, buffer.dtype)
+            found.append(buffer if fits else None if output is None else empty(*output))
+        return found
+
 
 class Executable:
     """`run(arrays)` gives the outputs for inputs in the program's order.
@@ -100,9 +109,13 @@ class Executable:
         found = self._layouts.get(tuple([a.shape for a in arrays]))
         return found if found is not None else self._layout_for(arrays)
 
-    def run_laid_out(self, layout: Layout, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
-        """Runs contiguous arrays of the shapes of `layout`."""
-        outputs: list[Any] = [None if o is None else empty(*o) for o in layout.outputs]
+    def run_laid_out(
+        self, layout: Layout, arrays: Iterable[np.ndarray], outputs: list[Any] | None = None
+    ) -> list[np.ndarray]:
+        """Runs contiguous arrays of the shapes of `layout`. `outputs`: where results go, new arrays
+        if they are not given."""
+        if outputs is None:
+            outputs = [None if o is None else empty(*o) for o in layout.outputs]
         try:
             tables = layout.spare.pop()
         except IndexError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from flowc import dtypes
 from flowc.errors import NotFoundError, did_you_mean
 from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.untouched import UntouchedGraph
+from flowc.held_variables import HeldVariables
 from flowc.ir.options import Options
 from flowc.ir.types import TensorType
 
@@ -97,15 +99,21 @@ def _only(values: Sequence[Any]) -> Any:
     return values[0]
 
 
+@dataclass(slots=True)
 class _Program:
-    """A compiled fetch set: which feeds go where, and the executable."""
+    """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
+    do). `reads` and `writes` are the variables whose values follow the feeds and the fetches.
+    `expects`: the types that the variables in it had when it was compiled, None for those that the
+    session did not hold."""
 
-    __slots__ = ("executable", "feeds", "rebuild")
+    executable: Executable | None
+    feeds: list[Tensor]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    expects: dict[str, TensorType | None]
 
-    def __init__(self, executable: Executable | None, feeds: list[Any], rebuild: _Rebuild) -> None:
-        self.executable = executable
-        self.feeds = feeds
-        self.rebuild = rebuild
+    def suits(self, types: Mapping[str, TensorType]) -> bool:
+        return all(types.get(name) == expected for name, expected in self.expects.items())
 
 
 class _Call:
@@ -130,7 +138,53 @@ class _Call:
         return self.rebuild(results)
 
 
+class _VariablesChanged(Exception):
+    """Another run gave a variable another type: the program has to be looked up again."""
+
+
+class _StatefulCall:
+    """A `_Call` of a program that reads or writes variables, whose types have a version."""
+
+    __slots__ = ("_call", "_program", "_variables", "_version")
+
+    def __init__(
+        self, call: _Call, program: _Program, variables: HeldVariables, version: int
+    ) -> None:
+        self._call = call
+        self._program = program
+        self._variables = variables
+        self._version = version
+
+    def __call__(self, arrays: Iterable[np.ndarray]) -> Any:
+        call, program = self._call, self._program
+        given = list(arrays) if call.contiguous else [np.ascontiguousarray(a) for a in arrays]
+
+        def run(values: Sequence[np.ndarray], buffers: Sequence[Any]) -> list[np.ndarray]:
+            outputs = call.layout.outputs_ending_in(buffers)
+            return call.executable.run_laid_out(call.layout, [*given, *values], outputs)
+
+        results = self._variables.run(self._version, program.reads, program.writes, run)
+        if results is None:
+            raise _VariablesChanged
+        return call.rebuild([r if r.ndim else r[()] for r in results])
+
+
 _form = attrgetter("__class__", "shape", "strides", "dtype")
+
+
+def _outline(type_: TensorType | None) -> np.ndarray:
+    """Something with the dtype and shape of a variable's value."""
+    assert type_ is not None
+    return np.broadcast_to(np.zeros((), type_.dtype.numpy), type_.static_dims)
+
+
+def _is_plain(
+    feeds: Mapping[Any, Any], fed: Mapping[Tensor, np.ndarray], program: _Program
+) -> bool:
+    """Whether what the caller gave is what the program takes, in its order."""
+    given = [(type(fed[t]), fed[t].dtype) for t in program.feeds]
+    found = [(type(v), getattr(v, "dtype", None)) for v in feeds.values()]
+    return given == found and list(fed) == program.feeds
 
 
 def _is_flat(fetches: Any) -> bool:
@@ -169,7 +223,9 @@ class Session:
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
         self._programs: dict[Any, _Program] = {}
-        self._calls: dict[Any, _Call] = {}
+        self._calls: dict[Any, _Call | _StatefulCall] = {}
+        self._calls_version = 0
+        self._variables = HeldVariables(lambda: self._graph.variable_values)
         self._compiling = threading.Lock()
         self._closed = False
         self._contexts: list[Any] = []
@@ -199,13 +255,17 @@ class Session:
         feeds = feed_dict or {}
         try:
             asked = tuple(fetches) if type(fetches) is list else fetches
-            key = (asked, type(fetches), *feeds, *map(_form, feeds.values()))
+            version = self._variables.version
+            key = (version, asked, type(fetches), *feeds, *map(_form, feeds.values()))
             call = self._calls.get(key)
         except (AttributeError, TypeError):
             call, key = None, None
         if call is None or self._closed:
             return self._run_slowly(fetches, feeds, key)
-        return call(feeds.values())
+        try:
+            return call(feeds.values())
+        except _VariablesChanged:
+            return self._run_slowly(fetches, feeds, None)
 
     def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any) -> Any:
         """Checks everything, compiles if need be, and remembers the call for `run`."""
@@ -224,25 +284,49 @@ class Session:
             )
         wanted = _Fetches(self._graph, fetches)
         fed = self._feeds(feeds)
-        program = self._program(wanted, fed)
+        while True:
+            version, program = self._program(wanted, fed)
+            if program.executable is None:
+                return wanted.rebuild([])
+            call = self._call(program, version, fed, wanted.rebuild)
+            if _is_plain(feeds, fed, program) and key is not None and _is_flat(fetches):
+                self._remember(key, version, call)
+                if request is not None and isinstance(call, _Call):
+                    request.remember(list(wanted.tensors), program.feeds, program.executable)
+            try:
+                return call([fed[t] for t in program.feeds])
+            except _VariablesChanged:
+                continue
+
+    def _call(
+        self,
+        program: _Program,
+        version: int,
+        fed: Mapping[Tensor, np.ndarray],
+        rebuild: _Rebuild,
+    ) -> _Call | _StatefulCall:
+        assert program.executable is not None
         given = [fed[t] for t in program.feeds]
-        if program.executable is None:
-            return program.rebuild([])
-        call = _Call(program.executable, given, program.rebuild)
-        arrays = list(feeds.values())
-        plain = [(type(a), a.dtype) for a in given] == [
-            (type(v), getattr(v, "dtype", None)) for v in arrays
-        ]
-        if plain and key is not None and list(fed) == program.feeds and _is_flat(fetches):
-            self._calls[key] = call
-            if request is not None:
-                request.remember(list(wanted.tensors), program.feeds, program.executable)
-        return call(given)
+        held = [_outline(program.expects[name]) for name in program.reads]
+        call = _Call(program.executable, [*given, *held], rebuild)
+        if not program.reads and not program.writes:
+            return call
+        call.contiguous = all(a.flags.c_contiguous for a in given)
+        return _StatefulCall(call, program, self._variables, version)
+
+    def _remember(self, key: Any, version: int, call: _Call | _StatefulCall) -> None:
+        """Keeps a call for as long as the variables have the types that they have now."""
+        if key[0] != version:
+            return
+        if self._calls_version != version:
+            self._calls.clear()
+            self._calls_version = version
+        self._calls[key] = call
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
         """What is asked of a loaded graph that nobody has looked at: it may be known from before,
         and the graph need not be read then."""
-        if not isinstance(self._graph, UntouchedGraph):
+        if not isinstance(self._graph, UntouchedGraph) or self._variables.version:
             return None
         from flowc.remembered import request_of
 
@@ -270,37 +354,48 @@ class Session:
             raise ValueError(f"Tensor {tensor} may not be fed.")
         return tensor
 
-    def _program(self, wanted: _Fetches, fed: Mapping[Tensor, np.ndarray]) -> _Program:
+    def _program(self, wanted: _Fetches, fed: Mapping[Tensor, np.ndarray]) -> tuple[int, _Program]:
+        """The program of a fetch set, and the version of the variables that it suits."""
         types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
         key = (
-            "checked",
             tuple(wanted.tensors),
             tuple(wanted.operations),
             tuple(types.items()),
             self._options,
         )
         with self._compiling:
-            found = self._programs.get(key)
-            if found is None:
-                found = self._compile(wanted, types)
-                self._programs[key] = found
-        return _Program(found.executable, found.feeds, wanted.rebuild)
+            while True:
+                version, held = self._variables.types()
+                found = self._programs.get(key)
+                if found is not None and found.suits(held):
+                    return version, found
+                self._programs[key] = self._compile(wanted, types, held)
 
-    def _compile(self, wanted: _Fetches, types: Mapping[Tensor, TensorType]) -> _Program:
+    def _compile(
+        self,
+        wanted: _Fetches,
+        types: Mapping[Tensor, TensorType],
+        held: Mapping[str, TensorType],
+    ) -> _Program:
         from flowc.cache import load_executable
-        from flowc.graph.extract import extract
+        from flowc.graph.extract import extract_program
 
         tensors = list(wanted.tensors)
-        computation = extract(self._graph, tensors, types, list(wanted.operations))
-        if not tensors and all(n.op.name == "parameter" for n in computation.nodes):
-            return _Program(None, [], wanted.rebuild)
-        names = ([t.name for t in types], [t.name for t in tensors])
-        executable = load_executable(computation, self._options, names, self._threads)
-        return _Program(executable, list(types), wanted.rebuild)
+        found = extract_program(self._graph, tensors, types, list(wanted.operations), held)
+        reads, writes, c = found.reads, found.writes, found.computation
+        self._variables.adopt(reads)
+        read_types = {n: p.output.type for n, p in zip(reads, c.parameters[len(types) :])}
+        expects = {name: held.get(name) for name in found.variables}
+        if not tensors and not writes and all(n.op.name == "parameter" for n in c.nodes):
+            return _Program(None, [], (), (), expects)
+        names = ([*(t.name for t in types), *reads], [*(t.name for t in tensors), *writes])
+        executable = load_executable(c, self._options, names, self._threads)
+        return _Program(executable, list(types), reads, writes, expects | read_types)
 
     def close(self) -> None:
-        """Frees the programs; the session cannot run after it."""
+        """Frees the programs and the variables; the session cannot run after it."""
         self._closed = True
+        self._variables.forget()
         self._programs.clear()
         self._calls.clear()
 

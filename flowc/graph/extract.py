@@ -49,11 +49,13 @@ class ExtractedProgram:
 
     `computation`: its parameters are the feeds, then one for each variable in `reads` (the value at
     the start of the run); its results are the fetches, then one for each variable in `writes`.
+    `variables`: all that it depends on, constants and those that it only asks about too.
     """
 
     computation: Computation
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 class Extraction:
@@ -118,7 +120,8 @@ class Extraction:
             assert isinstance(contents, Value)
             results.append(contents)
         names = tuple(r.name for r in writes)
-        return ExtractedProgram(self.top.b.build(results), tuple(self.reads), names)
+        c = self.top.b.build(results)
+        return ExtractedProgram(c, tuple(self.reads), names, tuple(self.variables))
 
     # -- state
 
