@@ -115,18 +115,6 @@ list_resize = define(
     )
 )
 
-list_prefix = define(
-    Op(
-        "list_prefix",
-        "_ListPrefix(buffer: T, size: Tsize; T: type, Tsize: {i32, i64}) -> output: T",
-        infer=_infer_resize,
-        reference=lambda buffer, size: buffer[: int(size.reshape(-1)[0])].copy(),
-        lowering=View(lambda k, index: k.load(0, index)),
-        examples=("T[4,3] i32[1]=[2]", "f32[4] i64[]=0", "f32[3,2] i32[]=3"),
-    )
-)
-
-
 # -- elements put in
 
 # What a list held before, `held` numbers an element, need not be as wide as what it holds now: no
@@ -376,10 +364,10 @@ list_write = define(
             updates=0,
         ),
         examples=(
-            'T[3,2] u8[3]=[1,0,1] i32[]=1 T[2]; array="a"',
-            'f32[4] u8[4]=[0,0,0,1] i64[]=3 f32[]; array="a", add=True',
-            'f32[5,2] u8[5]=[0,1,0,1,0] i32[3]=[4,0,2] f32[3,2]; array="a"',
-            'i32[3,2] u8[3]=[0,1,0] i32[3]=[0,1,0] i32[3,2]; array="a", add=True',
+            'T[3,2] u8[3]=[1,0,1] i32[]=1 T[2]; array="ta"',
+            'f32[4] u8[4]=[0,0,0,1] i64[]=3 f32[]; array="ta", add=True',
+            'f32[5,2] u8[5]=[0,1,0,1,0] i32[3]=[4,0,2] f32[3,2]; array="ta"',
+            'i32[3,2] u8[3]=[0,1,0] i32[3]=[0,1,0] i32[3,2]; array="ta", add=True',
         ),
     )
 )
@@ -427,9 +415,9 @@ list_mark = define(
             updates=0,
         ),
         examples=(
-            'u8[4]=[0,0,1,0] i32[]=1; array="a"',
-            'u8[4]=[0,0,1,0] i64[2]=[3,0]; array="a"',
-            'u8[4]=[0,0,1,0] i32[3]=[3,3,2]; array="a", add=True',
+            'u8[4]=[0,0,1,0] i32[]=1; array="ta"',
+            'u8[4]=[0,0,1,0] i64[2]=[3,0]; array="ta"',
+            'u8[4]=[0,0,1,0] i32[3]=[3,3,2]; array="ta", add=True',
         ),
     )
 )
@@ -584,8 +572,8 @@ list_take = define(
         ),
         lowering=_reading(list_take_kernel, 0),
         examples=(
-            'u8[4]=[1,1,2,0] i32[]=1; array="a", shape="[2]", zeros=False',
-            'u8[4]=[1,1,2,0] i64[2]=[3,0]; array="a", shape="[2]", zeros=True',
+            'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
+            'u8[4]=[1,1,2,0] i64[2]=[3,0]; array="ta", shape="[2]", zeros=True',
         ),
     )
 )
@@ -603,8 +591,8 @@ list_check = define(
         )[1],
         lowering=_reading(list_check_kernel, None),
         examples=(
-            'u8[4]=[1,1,2,0] i32[]=1; array="a", shape="[2]", zeros=False',
-            'u8[4]=[1,1,2,0] i64[3]=[3,0,0]; array="a", shape="[2]", zeros=True',
+            'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
+            'u8[4]=[1,1,2,0] i64[3]=[3,0,0]; array="ta", shape="[2]", zeros=True',
         ),
     )
 )
@@ -645,9 +633,9 @@ list_whole = define(
             updates=0,
         ),
         examples=(
-            'T[3,2] u8[3]=[1,1,1]; array="a", shape="[2]", zeros=False',
-            'f32[3] u8[3]=[1,0,1]; array="a", shape="[]", zeros=True',
-            'f32[0,2] u8[0]=[]; array="a", shape="[2]", zeros=False',
+            'T[3,2] u8[3]=[1,1,1]; array="ta", shape="[2]", zeros=False',
+            'f32[3] u8[3]=[1,0,1]; array="ta", shape="[]", zeros=True',
+            'f32[0,2] u8[0]=[]; array="ta", shape="[2]", zeros=False',
         ),
     )
 )

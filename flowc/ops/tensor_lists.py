@@ -253,7 +253,7 @@ def popped(x: Extractor, contents: ListValue, message: str) -> tuple[ListValue, 
     """A list without its last element, and that element."""
     last = x.b.sub(size_value(x.b, contents.rows), 1)
     item = x.b.list_get(contents.buffer, last, message=message)
-    rest = x.b.list_prefix(contents.buffer, x.b.sizes((maximum(contents.rows - 1, 0),)))
+    rest = x.b.list_resize(contents.buffer, x.b.sizes((maximum(contents.rows - 1, 0),)))
     return with_buffer(contents, rest), item
 
 
