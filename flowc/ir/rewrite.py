@@ -61,6 +61,7 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     counts = _use_counts(c)
     values: dict[Value, Value] = {}
     nodes: dict[Node, Node | None] = {}
+    parameters: dict[Node, Node] = {}
     changed = False
     for old in c.nodes:
         inputs = tuple(values[v] for v in old.inputs)
@@ -79,7 +80,7 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
                 b.nodes.pop()  # what the rule tried; sizes that it read stand further up
             b.append(node)
             if old.op.name == "parameter":
-                b.parameters.append(node)
+                parameters[old] = node
             new = node.outputs
             nodes[old] = node
         else:
@@ -93,6 +94,8 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
             b.use_counts[now] = b.use_counts.get(now, 0) + counts[before]
     if not changed:
         return c
+    # Their order is that of the inputs of the node whose body this is, not that of the nodes.
+    b.parameters = [parameters[p] for p in c.parameters if p in parameters]
     env = b.known_sizes
     b.constraints = [(substitute(x, env), substitute(y, env)) for x, y in b.constraints]
     return b.build([values[v] for v in c.results])

@@ -398,6 +398,7 @@ class _Assembly:
                     key = self.owner.get(node, node)
                     if key is not item and key not in done:
                         stack.append((key, False))
+        self.b.parameters = [self.nodes[p] for p in self.c.parameters]
         return self.b.build([self.values[v] for v in self.c.results])
 
     def _members(self, item: object) -> list[Node]:
@@ -430,8 +431,6 @@ class _Assembly:
         after = tuple(self.nodes[n] for n in item.after)
         node = Node(item.op, inputs, item.attrs, item.types, after, item.origin, item.sizes)
         self.b.append(node)
-        if item.op.name == "parameter":
-            self.b.parameters.append(node)
         self.values.update(zip(item.outputs, node.outputs))
         self.nodes[item] = node
 
