@@ -30,7 +30,14 @@ from flowc.graph.loops import build_loop
 from flowc.graph.operation import Operation
 from flowc.graph.region import Region
 from flowc.graph.scope import Scope
-from flowc.graph.sources import ARGUMENT, CallSource, GraphSource, Ref, node_attrs
+from flowc.graph.sources import (
+    ARGUMENT,
+    CallSource,
+    GraphSource,
+    Ref,
+    node_attrs,
+    with_defaults,
+)
 from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
@@ -191,6 +198,7 @@ class Extraction:
         else:
             attrs = node_attrs(record, node.attrs, region.source.attrs)
             if isinstance(record.lowering, Extracted):
+                attrs = with_defaults(record, attrs)
                 x = NodeExtractor(self, scope, name, region.depth)
                 given = [self._given(bound, name, node.type, i) for i, bound in enumerate(inputs)]
                 outputs = record.lowering.emit(x, given, attrs)

@@ -18,7 +18,7 @@ from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op, tf_op
-from flowc.ir.signature import Signature
+from flowc.ir.signature import REQUIRED, Signature
 
 Ref = tuple[Any, int]  # (node key, output index)
 ARGUMENT = "@arg"  # the key of a call's arguments
@@ -168,3 +168,9 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
     # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
     inferred = record.signature.inferred_attrs
     return {n: v for n, v in found.items() if n not in inferred}
+
+
+def with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's attrs and, for those that it leaves out, the defaults of the record."""
+    stated = {n: d.default for n, d in record.signature.attrs.items() if d.default is not REQUIRED}
+    return {**stated, **attrs}
