@@ -21,7 +21,7 @@ from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import parse_computation
 from flowc.ir.verifier import verify
-from flowc.passes.pipeline import NAMES, PIPELINE, run_pass
+from flowc.passes.pipeline import PIPELINE, run_pass
 from flowc.passes.simplify import RULES, apply_rules
 
 FOLDER = Path(__file__).parent / "golden"
@@ -82,4 +82,4 @@ def rewrite(path: Path, number: int, given: Computation, found: str) -> None:
 
 def test_every_pass_and_rule_has_a_file() -> None:
     assert {p.stem for p in (FOLDER / "rules").glob("*.ir")} == {r.__name__ for r in RULES}
-    assert {p.name for p in FOLDER.iterdir()} == {*NAMES, "rules"}
+    assert {p.name for p in FOLDER.iterdir()} == {*PASSES, "rules"}

@@ -19,32 +19,36 @@ from flowc.passes.prune import prune
 
 GROWING = """\
 computation(%x: f32[n], %limit: i32[]) {
-  %0 = const {dtype=i32, value=dense<0, i32, ()>} : i32[]
-  %1, %2 = while(%0, %x, %limit) {Tout=[i32, f32], body=computation(%i: i32[], %v: f32[m], %l: i32[]) {
-      %3 = const {dtype=i32, value=dense<1, i32, ()>} : i32[]
-      %4 = add(%i, %3) : i32[]
-      %5 = const {dtype=i32, value=dense<0, i32, ()>} : i32[]
-      %6 = concat(%v, %v, %5) : f32[2*m]
-      return %4, %6
-    }, carried=2, condition=computation(%i: i32[], %v: f32[m], %l: i32[]) {
-      %7 = less(%i, %l) : bool[]
-      return %7
-    }, varying=['m']} sizes(m <= None) : i32[], f32[m]
-  %8 = neg(%2) : f32[m]
-  return %1, %8
-}"""  # noqa: E501
+  %0 = const {value=dense<0>} : i32[]
+  %i, %v = while(%0, %x, %limit) {carried=2, varying=['m']} sizes(m <= None) : i32[], f32[m]
+    condition(%i: i32[], %v: f32[m], %l: i32[]) {
+      %1 = less(%i, %l) : bool[]
+      return %1
+    }
+    body(%i: i32[], %v: f32[m], %l: i32[]) {
+      %2 = const {value=dense<1>} : i32[]
+      %i.next = add(%i, %2) : i32[]
+      %3 = const {value=dense<0>} : i32[]
+      %v.next = concat(%v, %v, %3) : f32[2*m]
+      return %i.next, %v.next
+    }
+  %4 = neg(%v) : f32[m]
+  return %i, %4
+}"""
 
 CHOICE = """\
 computation(%p: bool[], %x: f32[n], %dims: i32[1]) {
-  %0 = if(%p, %x, %dims) {Tout=[f32], otherwise=computation(%x: f32[n], %dims: i32[1]) {
+  %0 = if(%p, %x, %dims) sizes(n_1 <= None) : f32[n_1]
+    then(%x: f32[n], %dims: i32[1]) {
+      %1 = relu(%x) : f32[n]
+      return %1
+    }
+    otherwise(%x: f32[n], %dims: i32[1]) {
       read_sizes(%dims) sizes(k <= None)
-      %1 = const {dtype=f32, value=dense<2.0, f32, ()>} : f32[]
-      %2 = fill(%dims, %1) : f32[k]
-      return %2
-    }, then=computation(%x: f32[n], %dims: i32[1]) {
-      %3 = relu(%x) : f32[n]
+      %2 = const {value=dense<2.0>} : f32[]
+      %3 = fill(%dims, %2) : f32[k]
       return %3
-    }} sizes(n_1 <= None) : f32[n_1]
+    }
   return %0
 }"""
 
@@ -75,18 +79,18 @@ def test_loops_and_branches_are_right() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("%v: f32[m], %l: i32[]) {\n      %7", "%v: f32[n], %l: i32[]) {\n      %7", "different"),
+        ("condition(%i: i32[], %v: f32[m]", "condition(%i: i32[], %v: f32[n]", "different"),
         ("f32[m]", "f32[q]", "uses the size q, which nothing defines"),
-        ("return %4, %6", "return %4, %3", "Tout is not"),
-        ("return %4, %6", "return %4", "its body has 1 results"),
-        ("return %7", "return %i", "its condition gives i32[]"),
+        ("return %i.next, %v.next", "return %i.next, %2", "Tout is not"),
+        ("return %i.next, %v.next", "return %i.next", "its body has 1 results"),
+        ("return %1", "return %i", "its condition gives i32[]"),
         ("carried=2", "carried=4", "carries 4 of 3 inputs"),
-        ("Tout=[i32, f32]", "Tout=[i32, i32]", "Tout is not"),
+        ("{carried=2", "{Tout=[i32, i32], carried=2", "Tout is not"),
         ("varying=['m']", "varying=['m', 'k']", "no carried parameter has the varying size k"),
         ("while(%0, %x, %limit)", "while(%0, %x)", "has 2 inputs, its bodies 3 parameters"),
         ("while(%0, %x, %limit)", "while(%x, %x, %limit)", "an initial value does not fit"),
         ("while(%0, %x, %limit)", "while(%0, %x, %x)", "is the parameter i32[] of its bodies"),
-        ("add(%i, %3) : i32[]", "add(%i, %3) : i32[1]", "in the body of while: <add"),
+        ("add(%i, %2) : i32[]", "add(%i, %2) : i32[1]", "in the body of while: <add"),
         ("less(%i, %l)", "less(%i, %v)", "in the condition of while"),
         ("sizes(m <= None) : i32[], f32[m]", ": i32[], f32[n]", "has types"),
     ],
@@ -100,8 +104,8 @@ def test_loops_that_do_not_fit(old: str, new: str, message: str) -> None:
     [
         ("%p: bool[]", "%p: bool[1]", "condition is no bool[]"),
         ("if(%p, %x, %dims)", "if(%p, %dims, %x)", "parameters of then do not match"),
-        ("return %3", "return %dims", "Tout is not the dtypes of the results of then"),
-        ("%2 = fill(%dims, %1) : f32[k]", "%2 = fill(%dims, %1) : f32[j]", "size j, which nothing"),
+        ("return %1", "return %dims", "Tout is not the dtypes of the results of then"),
+        ("%3 = fill(%dims, %2) : f32[k]", "%3 = fill(%dims, %2) : f32[j]", "size j, which nothing"),
         ("sizes(n_1 <= None) : f32[n_1]", ": f32[n]", "has types"),
     ],
 )
@@ -113,26 +117,29 @@ def test_a_result_keeps_the_dims_that_do_not_vary() -> None:
     text = changed(GROWING, "f32[m]", "f32[m,4]")
     text = changed(text, "f32[2*m]", "f32[2*m,4]").replace("%x: f32[n]", "%x: f32[n,4]")
     verify(parse_computation(text), "test")
-    reduced = "%9 = const {dtype=i32, value=dense<1, i32, ()>} : i32[]\n"
-    reduced += "      %6 = sum(%v, %9) {keep_dims=True} : f32[m,1]"
-    text = changed(text, "%6 = concat(%v, %v, %5) : f32[2*m,4]", reduced)
+    reduced = "%9 = const {value=dense<1>} : i32[]\n"
+    reduced += "      %v.next = sum(%v, %9) {keep_dims=True} : f32[m,1]"
+    text = changed(text, "%v.next = concat(%v, %v, %3) : f32[2*m,4]", reduced)
     assert "a result does not fit: f32[m,1] does not fit the carried f32[m,4]" in fault(text)
 
 
 def test_a_size_of_a_body_is_local() -> None:
-    outside = "  %9 = sizes {dims=[size<k>], dtype=i32} : i32[1]\n  return %0, %9\n"
+    outside = "  %9 = sizes {dims=[size<k>]} : i32[1]\n  return %0, %9\n"
     text = changed(CHOICE, "  return %0\n", outside)
     assert "uses the size k, which nothing defines" in fault(text)
 
 
 def test_a_body_may_define_a_name_again_that_it_does_not_use() -> None:
-    verify(parse_computation(changed(CHOICE, "%dims: i32[1]", "%dims: i32[1]")), "test")
     shadowed = changed(changed(CHOICE, "sizes(k ", "sizes(n "), "f32[k]", "f32[n]")
     assert "defines the size n again" in fault(shadowed)  # it takes x: f32[n] from outside
-    alone = changed(
-        changed(shadowed, ", %x, %dims)", ", %dims)"), "(%x: f32[n], %dims", "(%dims"
-    ).replace("relu(%x) : f32[n]", "cast(%dims) {DstT=f32, Truncate=False} : f32[1]")
-    verify(parse_computation(alone), "test")
+    alone = changed(changed(shadowed, ", %x, %dims)", ", %dims)"), "(%x: f32[n], %dims: i32[1]) {",
+                    "(%dims: i32[1]) {")  # fmt: skip
+    verify(
+        parse_computation(
+            changed(alone, "relu(%x) : f32[n]", "cast(%dims) {Truncate=False} : f32[1]")
+        ),
+        "test",
+    )
 
 
 def test_sizes_that_bodies_use() -> None:
@@ -164,17 +171,25 @@ def test_fresh_sizes_are_apart_from_all_in_the_bodies() -> None:
 
 
 def test_an_effect_in_a_body_is_an_effect() -> None:
-    check = "      check(%p) {message='no'}\n      %3 ="
-    text = changed(changed(CHOICE, "%x, %dims)", "%x, %dims, %p)"), "%dims: i32[1]) {\n      %3 =",
-                   "%dims: i32[1], %p: bool[]) {\n" + check)  # fmt: skip
-    text = changed(text, "%dims: i32[1]) {\n      read", "%dims: i32[1], %p: bool[]) {\n      read")
-    unused = changed(text, "return %0", "return %x")
-    verify(parse_computation(unused), "test")
-    kept = run_pass(prune, parse_computation(unused), Options())
-    assert [n.has_effects for n in kept.nodes] == [False, False, False, True]
-    dropped = run_pass(
-        prune, parse_computation(changed(CHOICE, "return %0", "return %x")), Options()
-    )
+    unused = changed(CHOICE, "return %0", "return %x")
+    kept = changed(unused, "%x, %dims)", "%x, %dims, %p)")
+    kept = changed(kept, "%dims: i32[1]) {\n      ", "%dims: i32[1], %p: bool[]) {\n      ")
+    kept = changed(kept, "%1 = relu", "check(%p) {message='no'}\n      %1 = relu")
+    verify(parse_computation(kept), "test")
+    found = run_pass(prune, parse_computation(kept), Options())
+    assert str(found).split("\n")[1:10] == [
+        "  if(%p, %p)",
+        "    then(%p: bool[]) {",
+        "      check(%p) {message='no'}",
+        "      return",
+        "    }",
+        "    otherwise(%p: bool[]) {",
+        "      return",
+        "    }",
+        "  return %x",
+    ]
+    assert found.nodes[-1].has_effects
+    dropped = run_pass(prune, parse_computation(unused), Options())
     assert [n.op.name for n in dropped.nodes] == ["parameter"] * 3
 
 
@@ -182,13 +197,15 @@ def test_sizes_that_only_bodies_use_stay_defined() -> None:
     text = """\
 computation(%p: bool[], %dims: i32[1]) {
   read_sizes(%dims) sizes(k <= None)
-  %0 = if(%p) {Tout=[i32], otherwise=computation() {
-      %1 = const {dtype=i32, value=dense<[3], i32, (1,)>} : i32[1]
+  %0 = if(%p) : i32[1]
+    then() {
+      %1 = sizes {dims=[size<k>]} : i32[1]
       return %1
-    }, then=computation() {
-      %2 = sizes {dims=[size<k>], dtype=i32} : i32[1]
+    }
+    otherwise() {
+      %2 = const {value=dense<[3]>} : i32[1]
       return %2
-    }} : i32[1]
+    }
   return %0
 }"""
     c = parse_computation(text)

@@ -23,8 +23,8 @@ def bodies_of(node: Node) -> dict[str, Computation]:
     found = {n: v for n, v in node.attrs.items() if isinstance(v, Computation)}
     if len(found) < 2:
         return found
-    order = list(node.op.signature.attrs)
-    return {n: found[n] for n in sorted(found, key=order.index)}
+    ordered = [n for n in node.op.signature.attrs if n in found]
+    return {n: found[n] for n in (*ordered, *(n for n in found if n not in ordered))}
 
 
 def nodes_within(node: Node) -> Iterator[Node]:

@@ -1,15 +1,30 @@
 """The text form of a Computation: printed by `str`, read back by `parse_computation`.
 
     computation(%x: f32[batch,4]) {
-      %w = const {value=weights<0>, dtype=f32} : f32[4,2]
+      %w = const {value=weights<0>} : f32[4,2]
       %0 = mat_mul(%x, %w) {transpose_a=False} : f32[batch,2]  # dense/MatMul
       return %0
     }
 
+Bodies stand below their node, each with the name of its attr:
+
+      %i, %v = while(%0, %x, %limit) {carried=2, varying=[]} : i32[], f32[4]
+        condition(%i: i32[], %v: f32[4], %limit: i32[]) {
+          %1 = less(%i, %limit) : bool[]
+          return %1
+        }
+        body(%i: i32[], %v: f32[4], %limit: i32[]) {
+          ...
+          return %i.next, %v.next
+        }
+
+What a loop gives has the names of what it carries, and in its body what the next iteration takes is
+called so. A body has names of its own; `@i` names a node without outputs that others are ordered
+after. Attrs leave out what the types of the outputs say: their dtypes, the type of a constant.
+
 Constants of more than 16 elements, and those whose decimals do not give the same bits back, stand
 as `weights<i>`; the parser takes them from a list. Equal text and equal weights mean equal
-Computations: the cache relies on it. A body has names of its own; `@i` names a node without outputs
-that others are ordered after.
+Computations: the cache relies on it.
 """
 
 from __future__ import annotations
@@ -24,14 +39,15 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, parse_dim
-from flowc.ir.op import op_named
-from flowc.ir.types import parse_type, split_dims
+from flowc.ir.op import Op, op_named
+from flowc.ir.types import TensorType, parse_type, split_dims
 
 INLINE_LIMIT = 16
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
-_BODY = "computation("
+_HEADER = re.compile(r"(?P<name>[a-z_]\w*)\((?P<parameters>.*)\) \{")
 
 
 class _Printer:
@@ -42,18 +58,26 @@ class _Printer:
         self.weight_name = weight_name or self._numbered
         self.origins = origins
         self.counter = 0
+        self.taken: set[str] = set()  # names in the Computation that is printed
+        self.hints: dict[Value, str] = {}
 
     def _numbered(self, array: np.ndarray) -> str:
         self.weights += 1
         return str(self.weights - 1)
 
-    def computation(self, c: Computation, indent: str) -> list[str]:
+    def computation(
+        self, c: Computation, indent: str, header: str, hints: Sequence[str] = ()
+    ) -> list[str]:
+        """`hints`: names for the results, where they are computed here."""
+        outer, self.taken = self.taken, set()
         parameters: list[str] = []
-        taken: set[str] = set()
         for node in c.parameters:
-            self.names[node.output] = f"%{_name_apart(node.attrs['name'], taken)}"
+            self.names[node.output] = f"%{_name_apart(node.attrs['name'], self.taken)}"
             parameters.append(f"{self.names[node.output]}: {node.output.type}")
-        lines = [f"computation({', '.join(parameters)}) {{"]
+        for value, hint in zip(c.results, hints):
+            if value.node.op.name != "parameter":
+                self.hints.setdefault(value, hint)
+        lines = [f"{indent}{header}({', '.join(parameters)}) {{"]
         for a, b in c.constraints:
             lines.append(f"{indent}  require {a} == {b}")
         for node in (a for n in c.nodes for a in n.after if not a.outputs):
@@ -63,17 +87,25 @@ class _Printer:
                 lines += self.node(node, indent + "  ")
         lines.append(f"{indent}  return {', '.join(self.name_of(v) for v in c.results)}".rstrip())
         lines.append(f"{indent}}}")
+        self.taken = outer
         return lines
 
     def node(self, node: Node, indent: str) -> list[str]:
+        bodies = bodies_of(node)
+        carried = _carried_names(node)
+        self.hints.update(zip(node.outputs, carried))
         for value in node.outputs:
-            self.names[value] = f"%{self.counter}"
-            self.counter += 1
+            self.names[value] = f"%{self.new_name(value)}"
         targets = ", ".join(self.names[v] for v in node.outputs) or self.node_names.get(node)
         text = f"{targets} = {node.op.name}" if targets else node.op.name
         if node.inputs:
             text += f"({', '.join(self.name_of(v) for v in node.inputs)})"
-        attrs = [f"{name}={self.attr(value, indent)}" for name, value in sorted(node.attrs.items())]
+        told = _told_by_types(node.op, node.types)
+        attrs = [
+            f"{name}={_like(value, node.types) or self.attr(value)}"
+            for name, value in sorted(node.attrs.items())
+            if name not in bodies and not (name in told and value == told[name])
+        ]
         if attrs:
             text += f" {{{', '.join(attrs)}}}"
         if node.sizes:
@@ -84,7 +116,18 @@ class _Printer:
             text += f" : {', '.join(str(t) for t in node.types)}"
         if node.origin and self.origins:
             text += f"  # {' '.join(node.origin[:3])}"
-        return (indent + text).split("\n")
+        lines = [indent + text]
+        for name, body in bodies.items():
+            hints = [f"{n}.next" for n in carried] if name == "body" else ()
+            lines += self.computation(body, indent + "  ", name, hints)
+        return lines
+
+    def new_name(self, value: Value) -> str:
+        hint = self.hints.get(value)
+        if hint is not None:
+            return _name_apart(hint, self.taken)
+        self.counter += 1
+        return str(self.counter - 1)
 
     def name_of(self, value: Value) -> str:
         """A value's name; a broken Computation, which may lack it, prints too."""
@@ -93,17 +136,15 @@ class _Printer:
     def node_name_of(self, node: Node) -> str:
         return self.name_of(node.outputs[0]) if node.outputs else self.node_names[node]
 
-    def attr(self, value: Any, indent: str) -> str:
+    def attr(self, value: Any) -> str:
         match value:
-            case Computation():
-                return "\n".join(self.computation(value, indent + "  "))
             case np.ndarray():
                 array = cast(np.ndarray, value)
                 return _inline(array) or f"weights<{self.weight_name(array)}>"
             case DType():
                 return str(value)
             case tuple() | list():
-                inner = ", ".join(self.attr(v, indent) for v in cast(Sequence[Any], value))
+                inner = ", ".join(self.attr(v) for v in cast(Sequence[Any], value))
                 return f"[{inner}]"
             case Expr():
                 return f"size<{value}>"
@@ -115,8 +156,43 @@ class _Printer:
                 return f"<{value}>"
 
 
+def _carried_names(node: Node) -> list[str]:
+    """What a loop's body calls the values that it carries."""
+    body, carried = node.attrs.get("body"), node.attrs.get("carried")
+    if body is None or carried is None:
+        return []
+    taken: set[str] = set()
+    return [_name_apart(p.attrs["name"], taken) for p in body.parameters][:carried]
+
+
+def _told_by_types(op: Op, types: Sequence[TensorType]) -> dict[str, Any]:
+    """The attr that gives the dtype of an op's outputs, or lists them, and no inputs'."""
+    outputs = op.signature.outputs
+    name = outputs[0].type_attr if len(outputs) == 1 else None
+    if name is None or name in op.signature.inferred_attrs or outputs[0].number_attr is not None:
+        return {}
+    if outputs[0].is_list:
+        return {name: tuple(t.dtype for t in types)}
+    return {name: types[0].dtype} if types else {}
+
+
+def _like(value: Any, types: Sequence[TensorType]) -> str | None:
+    """An array of the type of the node's output as text that leaves that type out."""
+    if not isinstance(value, np.ndarray) or len(types) != 1 or not types[0].is_static:
+        return None
+    array = cast(np.ndarray, value)
+    text = _values(array)
+    same = text and dtypes.as_dtype(array.dtype) is types[0].dtype
+    return f"dense<{text}>" if same and array.shape == types[0].static_dims else None
+
+
 def _inline(array: np.ndarray) -> str | None:
     """A small constant as text, when reading it back gives the same bits."""
+    values = _values(array)
+    return values and f"dense<{values}, {dtypes.as_dtype(array.dtype)}, {array.shape}>"
+
+
+def _values(array: np.ndarray) -> str | None:
     if array.size > INLINE_LIMIT or array.dtype.kind not in "biufc":
         return None
     if array.dtype.kind == "c" and not np.isfinite(array).all():
@@ -124,7 +200,7 @@ def _inline(array: np.ndarray) -> str | None:
     values = str(array.tolist())
     if np.array(eval_literal(values), array.dtype).tobytes() != array.tobytes():
         return None
-    return f"dense<{values}, {dtypes.as_dtype(array.dtype)}, {array.shape}>"
+    return values
 
 
 def _name_apart(name: str, taken: set[str]) -> str:
@@ -144,7 +220,7 @@ def print_computation(
     origins: bool = True,
 ) -> str:
     """The text of a Computation. `weight_name` names large constants (default: numbered)."""
-    return "\n".join(_Printer(weight_name, origins).computation(c, ""))
+    return "\n".join(_Printer(weight_name, origins).computation(c, "", "computation"))
 
 
 def weights_of(c: Computation) -> list[np.ndarray]:
@@ -154,9 +230,12 @@ def weights_of(c: Computation) -> list[np.ndarray]:
     while stack:
         item = stack.pop()
         if isinstance(item, Computation):
-            stack += [
-                n.attrs[a] for n in reversed(item.nodes) for a in sorted(n.attrs, reverse=True)
-            ]
+            for node in reversed(item.nodes):
+                bodies = bodies_of(node)
+                stack += reversed(bodies.values())
+                stack += [
+                    node.attrs[a] for a in sorted(node.attrs, reverse=True) if a not in bodies
+                ]
         elif isinstance(item, (tuple, list)):
             stack += reversed(cast(Sequence[Any], item))
         elif isinstance(item, np.ndarray):
@@ -212,7 +291,11 @@ class _TextParser:
         try:
             while not self.next_line():
                 pass
-            found = self.computation(self.lines[self.at - 1].strip())
+            header = self.lines[self.at - 1].strip()
+            match = _HEADER.fullmatch(header)
+            if match is None or match["name"] != "computation":
+                raise ValueError(f"expected 'computation(...) {{', found {header!r}")
+            found = self.computation(match["parameters"])
             if self.at != len(self.lines) or self.lines[-1].strip() != "}":
                 raise ValueError("expected '}' and nothing after it")
         except (ValueError, SyntaxError, TypeError) as error:
@@ -225,11 +308,10 @@ class _TextParser:
         self.at += 1
         return self.lines[self.at - 1].strip()
 
-    def computation(self, header: str) -> Computation:
-        """Reads from the line after `header` to the closing brace, which is left as the last line
-        read: text may stand behind it."""
+    def computation(self, text: str) -> Computation:
+        """Reads parameters from a header, and the lines after it up to the closing brace."""
         outer, self.scope = self.scope, _Scope()
-        parameters = self.parameters(header)
+        parameters = self.parameters(text)
         nodes = list(parameters)
         constraints: list[tuple[Dim, Dim]] = []
         while True:
@@ -243,17 +325,14 @@ class _TextParser:
                 break
             else:
                 nodes.append(self.node(line))
-        if not self.next_line().startswith("}"):
+        if self.next_line() != "}":
             raise ValueError("expected '}' after the results")
         self.scope = outer
         return Computation(tuple(parameters), tuple(nodes), results, tuple(constraints))
 
-    def parameters(self, header: str) -> list[Node]:
-        match = re.fullmatch(r"computation\((.*)\) \{", header)
-        if match is None:
-            raise ValueError(f"expected 'computation(...) {{', found {header!r}")
+    def parameters(self, text: str) -> list[Node]:
         found: list[Node] = []
-        for item in _split_outside(match[1]):
+        for item in _split_outside(text):
             name, colon, type_text = item.partition(": ")
             if not colon or name in self.scope.values:
                 raise ValueError(f"expected a new '%name: type', found {item!r}")
@@ -275,30 +354,37 @@ class _TextParser:
         return self.scope.nodes[name]
 
     def node(self, line: str) -> Node:
-        bodies: list[Computation] = []
-        while (start := _masked(line).find(_BODY)) >= 0:
-            bodies.append(self.computation(line[start:]))
-            rest = self.lines[self.at - 1].strip()
-            line = f"{line[:start]}body<{len(bodies) - 1}>{rest[1:]}"
         at = _masked(line).find("  # ")
         text, origin = (line, "") if at < 0 else (line[:at], line[at + 4 :])
         match = _LINE.fullmatch(_masked(text))
         if match is None:
             raise ValueError(f"cannot read {text!r}")
-        return self.make(_Fields(text, match), bodies, tuple(origin.split()))
+        return self.make(_Fields(text, match), tuple(origin.split()))
 
-    def make(self, fields: _Fields, bodies: list[Computation], origin: tuple[str, ...]) -> Node:
+    def bodies(self) -> dict[str, Computation]:
+        """Reads the bodies that stand below a node."""
+        found: dict[str, Computation] = {}
+        while self.at < len(self.lines):
+            match = _HEADER.fullmatch(self.lines[self.at].strip())
+            if match is None:
+                break
+            self.at += 1
+            found[match["name"]] = self.computation(match["parameters"])
+        return found
+
+    def make(self, fields: _Fields, origin: tuple[str, ...]) -> Node:
         try:
             op = op_named(fields["op"])
         except KeyError:
             raise ValueError(f"no op is named {fields['op']!r}") from None
         inputs = tuple(self.value(n) for n in fields.names("inputs"))
+        types = tuple(parse_type(t) for t in _split_outside(fields["types"]))
         attrs: dict[str, Any] = {}
         for item in _split_outside(fields["attrs"]):
             name, equals, value = item.partition("=")
             if not equals:
                 raise ValueError(f"expected attr=value, found {item!r}")
-            attrs[name] = self.attr(value, bodies)
+            attrs[name] = self.attr(value, types)
         sizes: list[tuple[str, Dim | None]] = []
         for item in split_dims(fields["sizes"]):
             name, _, bound = item.partition(" <= ")
@@ -306,7 +392,7 @@ class _TextParser:
         after = tuple(
             self.value(n).node if n[0] == "%" else self.effect(n) for n in fields.names("after")
         )
-        types = tuple(parse_type(t) for t in _split_outside(fields["types"]))
+        attrs = {**_told_by_types(op, types), **attrs, **self.bodies()}
         node = Node(op, inputs, MappingProxyType(attrs), types, after, origin, tuple(sizes))
         self.define(node, fields.names("targets"))
         return node
@@ -321,19 +407,20 @@ class _TextParser:
                 raise ValueError(f"{name} is defined twice")
             self.scope.values[name] = value
 
-    def attr(self, text: str, bodies: list[Computation]) -> Any:
-        if text.startswith("body<"):
-            return bodies[int(text[5:-1])]
+    def attr(self, text: str, types: Sequence[TensorType]) -> Any:
         if text.startswith("weights<"):
             return self.weight(text[8:-1])
         if text.startswith("dense<"):
-            values, dtype, shape = _split_outside(text[6:-1])
-            array = eval_literal(values)
-            return np.array(array, dtypes.as_dtype(dtype).numpy).reshape(ast.literal_eval(shape))
+            values, *type_ = _split_outside(text[6:-1])
+            if not type_ and not types:
+                raise ValueError(f"{text} has no type")
+            dtype = dtypes.as_dtype(type_[0]) if type_ else types[0].dtype
+            shape = ast.literal_eval(type_[1]) if type_ else types[0].static_dims
+            return np.array(eval_literal(values), dtype.numpy).reshape(shape)
         if text.startswith("size<"):
             return parse_dim(text[5:-1])
         if text.startswith("["):
-            return tuple(self.attr(t, bodies) for t in _split_outside(text[1:-1]))
+            return tuple(self.attr(t, types) for t in _split_outside(text[1:-1]))
         if re.fullmatch(r"[a-z]\w*", text) and text not in ("inf", "nan"):
             return dtypes.as_dtype(text)
         return eval_literal(text)
