@@ -197,11 +197,12 @@ class Extraction:
             outputs = self._call_by_type(region, node.type, name, node.attrs, inputs)
         else:
             attrs = node_attrs(record, node.attrs, region.source.attrs)
-            if isinstance(record.lowering, Extracted):
+            emit = self._emitter(record, inputs)
+            if emit is not None:
                 attrs = with_defaults(record, attrs)
                 x = NodeExtractor(self, scope, name, region.depth)
                 given = [self._given(bound, name, node.type, i) for i, bound in enumerate(inputs)]
-                outputs = record.lowering.emit(x, given, attrs)
+                outputs = emit(x, given, attrs)
             elif "identity" in record.traits and self._passes(region, key, inputs[0]):
                 outputs = [self._given(inputs[0], name, node.type, 0)]
             else:
@@ -209,6 +210,13 @@ class Extraction:
         for i, bound in enumerate(outputs):
             if (key, i) not in region.flow.fed:
                 region.values[(key, i)] = bound
+
+    def _emitter(self, record: Op, inputs: Sequence[Bound | None]) -> Callable[..., Any] | None:
+        """What writes a node in terms of values, where it is not one itself."""
+        if isinstance(record.lowering, Extracted):
+            return record.lowering.emit
+        on_lists = any(isinstance(bound, ListValue) for bound in inputs)
+        return record.on_lists if on_lists else None
 
     def _given(self, bound: Bound | None, name: str, op_type: str, position: int) -> Bound:
         if bound is None:

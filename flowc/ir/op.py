@@ -44,7 +44,8 @@ class Op:
     types and attrs such as `"f32[2,3] i32[]=1; axis=0"`, from which tests are generated
     (ops/examples.py). `content`: True if `reference` also works on object arrays of sizes, so that
     shape arithmetic passes through; or a function to use in its place. `aliases`: other TF op names
-    with the same signature and meaning.
+    with the same signature and meaning. `on_lists`: emits the op, as `Extracted` does, where inputs
+    are TensorLists.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Op:
     examples: tuple[str, ...] = ()
     content: bool | Callable[..., Any] = False
     aliases: tuple[str, ...] = ()
+    on_lists: Callable[..., Any] | None = None
 
     @cached_property
     def signature(self) -> Signature:

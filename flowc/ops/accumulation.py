@@ -12,6 +12,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, define
 from flowc.ops.elementwise import Array, equal_dims
+from flowc.ops.list_values import sum_of_lists
 
 
 def _sum(k: Any, *elements: Any) -> Any:
@@ -48,6 +49,7 @@ add_n = define(
         gradient=_copies,
         content=lambda inputs: np.asarray(_sum_of_arrays(*inputs)),
         examples=("T[7] T[7]", "T[2,3] T[2,3] T[2,3]", "T[]", "T[0,2] T[0,2]"),
+        on_lists=sum_of_lists,
     )
 )
 

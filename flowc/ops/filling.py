@@ -18,6 +18,7 @@ from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, maximum
 from flowc.ir.lowering import Decompose, Lowering, Native, View
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, TensorType
+from flowc.ops.list_values import zeros_like_list
 
 # -- fill
 
@@ -245,6 +246,7 @@ zeros_like = define(
         gradient=lambda b, node, dy: (None,),
         examples=("T[2,3]", "f32[0]", "f32[]"),
         content=_zeros_content,
+        on_lists=zeros_like_list,
     )
 )
 

@@ -6,8 +6,9 @@ that have it, and what is known of indices and sizes. Invariant: nothing here ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, as_dim, maximum
-from flowc.ir.extraction import Extractor, ListValue
+from flowc.ir.extraction import Bound, Extractor, ListValue
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 
@@ -158,3 +159,32 @@ def shape_input(x: Extractor, shape: Value) -> Partial:
         return (None,) * count if isinstance(count, int) else None
     found = [as_dim(d) for d in known.reshape(-1)]
     return tuple(None if isinstance(d, int) and d < 0 else d for d in found)
+
+
+# -- what plain ops make of lists
+
+
+def zeros_like_list(
+    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
+) -> Sequence[Bound]:
+    """ZerosLike of a TensorList: as many elements, all zeros."""
+    (contents,) = inputs
+    assert isinstance(contents, ListValue)
+    if contents.buffer is None:
+        return [contents]
+    return [with_buffer(contents, zeros(x.b, contents.buffer.dims, contents.dtype))]
+
+
+def sum_of_lists(
+    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
+) -> Sequence[Bound]:
+    """AddN of TensorLists, element by element; one that was never written to adds nothing."""
+    lists = [bound for bound in inputs if isinstance(bound, ListValue)]
+    if len(lists) != len(inputs):
+        raise InvalidArgumentError(f"'{x.name}' adds lists to tensors", node=x.name)
+    buffers = [c.buffer for c in lists if c.buffer is not None and not is_new(c.buffer, 0)]
+    typed = next((c for c in lists if c.buffer is not None), lists[0])
+    if not buffers:
+        return [typed]
+    total = buffers[0] if len(buffers) == 1 else x.b.add_n(*buffers)
+    return [with_buffer(typed, total)]
