@@ -221,7 +221,7 @@ def test_bodies_that_change_types_change_their_node() -> None:
             b.known_sizes["k"] = symbol("n")
             return []
         if node.op.name == "fill":  # type: ignore[attr-defined]
-            return b.relu(b.parameters[0].output)
+            return b.relu(b.nodes[0].output)
         return None
 
     def change(c: Computation, options: Options) -> Computation:

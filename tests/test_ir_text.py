@@ -296,7 +296,7 @@ def test_a_body_sees_nothing_from_outside() -> None:
     }
   return %0
 }"""
-    with pytest.raises(ValueError, match=r"^line 3: %x is not defined"):
+    with pytest.raises(ValueError, match=r"^line 4: %x is not defined"):
         parse_computation(text)
 
 
