@@ -56,8 +56,8 @@ def _region(region: Region, indent: str) -> list[str]:
             case Loop():
                 lines += [f"{inner}while", *_body(step.condition, inner)]
                 lines += [f"{inner}do", *_body(step.body, inner)]
-                moves = [f"{_place(to)} <-> {_place(source)}" for to, source in step.exchanged]
-                moves += [f"{_place(to)} = {_value(step.body, v)}" for to, v in step.assigned]
+                moves = [f"{_place(to)} <- {_place(source)}" for to, source in step.exchanged]
+                moves += [f"{_place(to)} <- {_value(step.body, v)}" for to, v in step.assigned]
                 lines += [f"{inner}next {', '.join(moves)}"] if moves else []
             case Branch():
                 lines += [f"{inner}then", *_body(step.then, inner)]
@@ -88,7 +88,7 @@ def _step(region: Region, step: Step) -> str:
         case Copy(value, target):
             return f"copy {_value(region, value)} -> {_place(target)}"
         case Loop(node):
-            return f"loop {_node(region, node)}"
+            return f"repeat {_node(region, node)}"
         case Branch(node):
             return f"if {_node(region, node)}"
 

@@ -1,0 +1,573 @@
+"""Loops and branches in the plan and the driver: what they compute is what the references compute,
+what is updated stays where it is, and a steady loop copies and acquires nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from ir_reference import reference_results
+
+import flowc.ops  # noqa: F401  (defines the op records)
+from flowc.codegen.program import Stages
+from flowc.compiler import Report, compile_computation
+from flowc.errors import InvalidArgumentError
+from flowc.executable import Executable
+from flowc.ir.computation import Computation
+from flowc.ir.options import Options
+from flowc.ir.text import parse_computation
+from flowc.plan.plan import Branch, Cell, Copy, Heap, Loop, Plan, Region, Run, Step, updated_input
+from flowc.plan.reuse import is_scalar
+from flowc.plan.text import plan_text
+
+
+def names_of(c: Computation) -> tuple[list[str], list[str]]:
+    return [p.attrs["name"] for p in c.parameters], [f"out{i}" for i in range(len(c.results))]
+
+
+class Compiled:
+    """A Computation in text, compiled; `plan` is how."""
+
+    def __init__(self, text: str) -> None:
+        self.c = parse_computation(text)
+        report = Report(stages=Stages())
+        program = compile_computation(self.c, Options(), names_of(self.c), report=report)
+        assert report.stages.plan is not None and report.stages.driver is not None
+        self.plan: Plan = report.stages.plan
+        self.driver = report.stages.driver.text
+        self.run = Executable(program, threads=2).run
+
+    def check(self, *inputs: Any) -> list[np.ndarray]:
+        """Runs twice; results are the references', inputs stay as they are."""
+        arrays = self.arrays(inputs)
+        wanted = reference_results(self.c, [a.copy() for a in arrays])
+        copies = [a.copy() for a in arrays]
+        for _ in range(2):
+            found = self.run(arrays)
+            for x, y in zip(found, wanted, strict=True):
+                assert x.dtype == y.dtype and x.shape == y.shape
+                np.testing.assert_allclose(x, y, rtol=1e-6)
+        for array, copy in zip(arrays, copies):
+            np.testing.assert_array_equal(array, copy)
+        return found
+
+    def arrays(self, inputs: Sequence[Any]) -> list[np.ndarray]:
+        dtypes = [p.output.type.dtype.numpy for p in self.c.parameters]
+        return [np.asarray(x, t) for x, t in zip(inputs, dtypes, strict=True)]
+
+
+def regions_in_loops(region: Region, inside: bool = False) -> Iterator[Region]:
+    """Every region that iterations repeat."""
+    if inside:
+        yield region
+    for step in region.steps:
+        match step:
+            case Loop():
+                yield from regions_in_loops(step.condition, True)
+                yield from regions_in_loops(step.body, True)
+            case Branch():
+                yield from regions_in_loops(step.then, inside)
+                yield from regions_in_loops(step.otherwise, inside)
+            case _:
+                pass
+
+
+def repeated(plan: Plan) -> list[tuple[Region, Step]]:
+    return [(r, s) for r in regions_in_loops(plan.top) for s in r.steps]
+
+
+def copies(plan: Plan) -> int:
+    """How often an iteration of any loop copies a value that is no scalar."""
+    found = sum(isinstance(s, Copy) and not is_scalar(s.value) for _, s in repeated(plan))
+    for region, step in repeated(plan):
+        if isinstance(step, Run):
+            changed = updated_input(step.node)
+            if changed is not None:
+                found += region.place_of(changed) != region.places[step.node.outputs[0]]
+    return found
+
+
+# -- loops
+
+COUNTER = """\
+computation(%n: i32[]) {
+  %0 = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %i, %s = while(%0, %0, %n) {carried=2, varying=[], Tout=[i32, i32]} : i32[], i32[]
+    condition(%i: i32[], %s: i32[], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %s: i32[], %n: i32[]) {
+      %2 = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %3 = add(%i, %2) : i32[]
+      %4 = add(%s, %i) : i32[]
+      return %3, %4
+    }
+  return %i, %s
+}"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, -3])
+def test_a_counter(n: int) -> None:
+    found = Compiled(COUNTER).check(n)
+    assert found[0] == max(n, 0)
+
+
+def vectors(body: str, results: str, carried: str = "f32[5]", count: int = 2) -> str:
+    """A loop of n iterations over `count` vectors %a, %b, ..."""
+    letters = "abcdef"[:count]
+    parameters = ", ".join(f"%{x}: {carried}" for x in letters)
+    values = ", ".join(f"%{x}" for x in letters)
+    outs = ", ".join(f"%{x}_" for x in letters)
+    types = ", ".join([carried] * count)
+    lines = "".join(f"      {line}\n" for line in body.splitlines())
+    return f"""\
+computation(%n: i32[], {parameters}) {{
+  %zero = const {{value=dense<0, i32, ()>, dtype=i32}} : i32[]
+  %i_, {outs} = while(%zero, {values}, %n) {{carried={count + 1}, varying=[]}} : i32[], {types}
+    condition(%i: i32[], {parameters}, %n: i32[]) {{
+      %less = less(%i, %n) : bool[]
+      return %less
+    }}
+    body(%i: i32[], {parameters}, %n: i32[]) {{
+      %one = const {{value=dense<1, i32, ()>, dtype=i32}} : i32[]
+      %next = add(%i, %one) : i32[]
+{lines}\
+      return %next, {results}
+    }}
+  return {outs}
+}}"""
+
+
+A, B = np.arange(5, dtype=np.float32), np.float32([1, 1, 2, 3, 5])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_fibonacci_of_vectors_exchanges_cells(n: int) -> None:
+    compiled = Compiled(vectors("%s = add(%a, %b) : f32[5]", "%b, %s"))
+    compiled.check(n, A, B)
+    assert copies(compiled.plan) == 0
+    assert len(compiled.plan.cells) == 3
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_carried_values_change_places(n: int) -> None:
+    compiled = Compiled(vectors("", "%b, %a"))
+    compiled.check(n, A, B)
+    assert copies(compiled.plan) == 0 and len(compiled.plan.cells) == 2
+    three = Compiled(vectors("", "%c, %a, %b", count=3))
+    three.check(n, A, B, A + B)
+    assert copies(three.plan) == 0
+
+
+def test_carried_values_that_stay_or_become_equal() -> None:
+    stays = Compiled(vectors("%d = neg(%b) : f32[5]", "%a, %d"))
+    stays.check(3, A, B)
+    assert copies(stays.plan) == 0
+    same = Compiled(vectors("%d = neg(%b) : f32[5]", "%d, %d"))
+    same.check(3, A, B)
+    assert copies(same.plan) == 1
+    both = Compiled(vectors("", "%b, %b"))
+    both.check(2, A, B)
+    constant = "%k = const {value=dense<[9.0, 8.0, 7.0, 6.0, 5.0], f32, (5,)>, dtype=f32} : f32[5]"
+    for results in ("%k, %a", "%k, %k", "%b, %k"):
+        compiled = Compiled(vectors(constant, results))
+        for n in (0, 1, 2):
+            compiled.check(n, A, B)
+
+
+def test_results_through_reshapes() -> None:
+    body = """\
+%dims = const {value=dense<[3, 3], i32, (2,)>, dtype=i32} : i32[2]
+%flat = const {value=dense<[9], i32, (1,)>, dtype=i32} : i32[1]
+%square = reshape(%a, %dims) : f32[3,3]
+%p = mat_mul(%square, %square) {transpose_a=False, transpose_b=False} : f32[3,3]
+%r = reshape(%p, %flat) : f32[9]
+%q = reshape(%square, %flat) : f32[9]"""
+    compiled = Compiled(vectors(body, "%r, %q", "f32[9]"))
+    for n in range(4):
+        compiled.check(n, np.arange(9) / 9, np.ones(9))
+    assert copies(compiled.plan) == 0
+
+
+def test_symbolic_sizes() -> None:
+    text = vectors("%s = add(%a, %b) : f32[batch,3]", "%b, %s", "f32[batch,3]")
+    compiled = Compiled(text)
+    assert copies(compiled.plan) == 0 and not compiled.plan.blocks
+    for batch in (0, 1, 5, 300):
+        a = np.random.default_rng(0).normal(size=(batch, 3))
+        compiled.check(4, a, a + 1)
+
+
+NESTED = """\
+computation(%n: i32[], %x: f32[n0,5]) {
+  %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %i_, %y = while(%zero, %x, %n) {carried=2, varying=[]} : i32[], f32[n0,5]
+    condition(%i: i32[], %v: f32[n0,5], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %v: f32[n0,5], %n: i32[]) {
+      %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = add(%i, %one) : i32[]
+      %j_, %w_ = while(%zero, %v, %i) {carried=2, varying=[]} : i32[], f32[n0,5]
+        condition(%j: i32[], %w: f32[n0,5], %i: i32[]) {
+          %2 = less(%j, %i) : bool[]
+          return %2
+        }
+        body(%j: i32[], %w: f32[n0,5], %i: i32[]) {
+          %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+          %3 = add(%j, %one) : i32[]
+          %4 = tanh(%w) : f32[n0,5]
+          %5 = add(%w, %4) : f32[n0,5]
+          return %3, %5
+        }
+      return %next, %w_
+    }
+  return %y
+}"""
+
+
+def test_a_buffer_through_an_inner_loop_is_not_copied() -> None:
+    compiled = Compiled(NESTED)
+    for n in (0, 1, 2, 4):
+        compiled.check(n, np.linspace(-1, 1, 15).reshape(3, 5))
+    assert copies(compiled.plan) == 0
+    assert len(compiled.plan.cells) == 2
+    lines = plan_text(compiled.plan).splitlines()
+    loops = [len(x) - len(x.lstrip()) for x in lines if " repeat " in x]
+    assert len(loops) == 2 and loops[0] < loops[1]
+
+
+# -- sizes that change
+
+GROWING = """\
+computation(%n: i32[], %x: f32[m,2]) {
+  %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %i_, %y = while(%zero, %x, %x, %n) {carried=2, varying=['k']} sizes(k_1 <= None) : i32[], f32[k_1,2]
+    condition(%i: i32[], %v: f32[k,2], %x: f32[m,2], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %v: f32[k,2], %x: f32[m,2], %n: i32[]) {
+      %axis = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = add(%i, %one) : i32[]
+      %c = concat(%v, %x, %axis) : f32[k + m,2]
+      return %next, %c
+    }
+  %z = neg(%y) : f32[k_1,2]
+  return %y, %z
+}"""  # noqa: E501
+
+
+def test_a_growing_loop() -> None:
+    compiled = Compiled(GROWING)
+    x = np.arange(6).reshape(3, 2)
+    for n in (0, 1, 2, 300, 3):
+        compiled.check(n, x)
+    compiled.check(5, np.zeros((0, 2)))
+    assert copies(compiled.plan) == 0
+
+
+APPENDING = """\
+computation(%n: i32[], %x: f32[3]) {
+  %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %empty = const {value=dense<[], f32, (0, 3)>, dtype=f32} : f32[0,3]
+  %i_, %y, %s_ = while(%zero, %empty, %x, %n) {carried=3, varying=['k']} sizes(k_1 <= None) : i32[], f32[k_1,3], f32[3]
+    condition(%i: i32[], %v: f32[k,3], %s: f32[3], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %v: f32[k,3], %s: f32[3], %n: i32[]) {
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = add(%i, %one) : i32[]
+      %half = const {value=dense<0.5, f32, ()>, dtype=f32} : f32[]
+      %t = mul(%s, %half) : f32[3]
+      %c = list_append(%v, %t) : f32[k + 1,3]
+      return %next, %c, %t
+    }
+  return %y
+}"""  # noqa: E501
+
+
+def test_a_list_grows_in_place() -> None:
+    compiled = Compiled(APPENDING)
+    for n in (0, 1, 2, 1000, 5):
+        compiled.check(n, [1, 2, 3])
+    assert copies(compiled.plan) == 0
+    (loop,) = (s for s in compiled.plan.steps if isinstance(s, Loop))
+    assert not any(isinstance(p, Heap) for move in loop.exchanged for p in move)
+
+
+SIZES_INSIDE = """\
+computation(%n: i32[], %x: i32[m]) {
+  %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %i_, %s_ = while(%zero, %zero, %x, %n) {carried=2, varying=[]} : i32[], i32[]
+    condition(%i: i32[], %s: i32[], %x: i32[m], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %s: i32[], %x: i32[m], %n: i32[]) {
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = add(%i, %one) : i32[]
+      %axes = const {value=dense<[0], i32, (1,)>, dtype=i32} : i32[1]
+      %div = floor_div(%x, %next) : i32[m]
+      %u, %p = unique(%div) {out_idx=i32} sizes(w <= m) : i32[w], i32[m]
+      %dims = reshape(%next, %axes2) : i32[1]
+      %t = sum(%u, %axes) {keep_dims=False} : i32[]
+      %sum = add(%s, %t) : i32[]
+      return %next, %sum
+    }
+  return %s_
+}"""
+
+
+def test_sizes_found_inside_bodies() -> None:
+    text = SIZES_INSIDE.replace("      %dims = reshape(%next, %axes2) : i32[1]\n", "")
+    compiled = Compiled(text)
+    for n in (0, 1, 4):
+        compiled.check(n, [5, 3, 3, 8, 1, 0])
+    compiled.check(3, np.zeros(0))
+
+
+FILLING = """\
+computation(%n: i32[]) {
+  %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %f = const {value=dense<0.0, f32, ()>, dtype=f32} : f32[]
+  %i_, %s_ = while(%zero, %f, %n) {carried=2, varying=[]} : i32[], f32[]
+    condition(%i: i32[], %s: f32[], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %s: f32[], %n: i32[]) {
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = add(%i, %one) : i32[]
+      %axes = const {value=dense<[0], i32, (1,)>, dtype=i32} : i32[1]
+      %dims = reshape(%next, %axes) : i32[1]
+      read_sizes(%dims) sizes(q <= None)
+      %value = const {value=dense<2.0, f32, ()>, dtype=f32} : f32[]
+      %w = fill(%dims, %value) : f32[q]
+      %cum = cumsum(%w, %zero_) {exclusive=False, reverse=False} : f32[q]
+      %t = sum(%cum, %axes) {keep_dims=False} : f32[]
+      %sum = add(%s, %t) : f32[]
+      return %next, %sum
+    }
+  return %s_
+}"""
+
+
+def test_blocks_of_sizes_read_inside_bodies_are_kept() -> None:
+    text = FILLING.replace("%zero_", "%axis").replace(
+        "      %dims = reshape(%next, %axes)",
+        "      %axis = const {value=dense<0, i32, ()>, dtype=i32} : i32[]\n"
+        "      %reshaped = const {value=dense<[1], i32, (1,)>, dtype=i32} : i32[1]\n"
+        "      %dims = reshape(%next, %reshaped)",
+    )
+    compiled = Compiled(text)
+    assert compiled.plan.blocks
+    for n in (0, 1, 50):
+        (found,) = compiled.check(n)
+        assert found == sum(q * (q + 1) for q in range(1, n + 1))
+
+
+# -- branches
+
+CHOICE = """\
+computation(%p: bool[], %x: f32[n], %y: f32[n]) {
+  %a, %b, %c = if(%p, %x, %y) sizes(n_1 <= None) : f32[n], f32[n], f32[n_1]
+    then(%x: f32[n], %y: f32[n]) {
+      %1 = tanh(%x) : f32[n]
+      %axis = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+      %2 = concat(%y, %1, %axis) : f32[2*n]
+      return %1, %x, %2
+    }
+    otherwise(%x: f32[n], %y: f32[n]) {
+      %1 = neg(%y) : f32[n]
+      return %y, %1, %x
+    }
+  %4 = neg(%c) : f32[n_1]
+  return %a, %b, %c, %4
+}"""
+
+
+@pytest.mark.parametrize("bound", ["None", "2*n"])
+def test_branches_of_differing_sizes(bound: str) -> None:
+    text = CHOICE if bound == "None" else CHOICE.replace("n_1 <= None", "n_1 <= max(2*n, n)")
+    if bound != "None":
+        text = text.replace("max(2*n, n)", "2*n")
+    compiled = Compiled(text)
+    for p in (True, False):
+        for n in (0, 1, 5):
+            x = np.linspace(-2, 2, n)
+            compiled.check(p, x, x + 1)
+
+
+def test_a_branch_writes_into_the_callers_buffer() -> None:
+    text = """\
+computation(%p: bool[], %x: f32[8]) {
+  %a = if(%p, %x) : f32[8]
+    then(%x: f32[8]) {
+      %1 = tanh(%x) : f32[8]
+      return %1
+    }
+    otherwise(%x: f32[8]) {
+      %1 = neg(%x) : f32[8]
+      return %1
+    }
+  return %a
+}"""
+    compiled = Compiled(text)
+    for p in (True, False):
+        compiled.check(p, np.arange(8))
+    assert not compiled.plan.slots and not any(isinstance(s, Copy) for s in compiled.plan.steps)
+    (branch,) = (s for s in compiled.plan.steps if isinstance(s, Branch))
+    assert not any(isinstance(s, Copy) for s in (*branch.then.steps, *branch.otherwise.steps))
+
+
+# -- updates in place
+
+SETTING = """\
+computation(%n: i32[], %v: f32[6]) {
+  %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+  %dims = const {value=dense<[10, 6], i32, (2,)>, dtype=i32} : i32[2]
+  %list = list_new(%dims) {value=0} : f32[10,6]
+  %i_, %l_, %v_ = while(%zero, %list, %v, %n) {carried=3, varying=[]} : i32[], f32[10,6], f32[6]
+    condition(%i: i32[], %l: f32[10,6], %v: f32[6], %n: i32[]) {
+      %1 = less(%i, %n) : bool[]
+      return %1
+    }
+    body(%i: i32[], %l: f32[10,6], %v: f32[6], %n: i32[]) {
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = add(%i, %one) : i32[]
+      %w = add(%v, %v) : f32[6]
+      BODY
+    }
+  return %l_
+}"""
+
+SET = "list_set({}, %i, {}) {{message='index {{value}} of {{extent}}'}} : f32[10,6]"
+PLAIN_BODY = "%m = " + SET.format("%l", "%w") + "\nreturn %next, %m, %w"
+BRANCH_BODY = f"""\
+%two = const {{value=dense<2, i32, ()>, dtype=i32}} : i32[]
+%rest = floor_mod(%i, %two) : i32[]
+%odd = equal(%rest, %one) {{incompatible_shape_error=True}} : bool[]
+%m = if(%odd, %l, %i, %w) : f32[10,6]
+  then(%l: f32[10,6], %i: i32[], %w: f32[6]) {{
+    %m = {SET.format("%l", "%w")}
+    return %m
+  }}
+  otherwise(%l: f32[10,6], %i: i32[], %w: f32[6]) {{
+    return %l
+  }}
+return %next, %m, %w"""
+NESTED_BODY = f"""\
+%m, %i2 = while(%l, %i, %w, %next) {{carried=2, varying=[]}} : f32[10,6], i32[]
+  condition(%l: f32[10,6], %i: i32[], %w: f32[6], %next: i32[]) {{
+    %1 = less(%i, %next) : bool[]
+    return %1
+  }}
+  body(%l: f32[10,6], %i: i32[], %w: f32[6], %next: i32[]) {{
+    %one = const {{value=dense<1, i32, ()>, dtype=i32}} : i32[]
+    %m = {SET.format("%l", "%w")}
+    %n = add(%i, %one) : i32[]
+    return %m, %n
+  }}
+return %next, %m, %w"""
+READ_BODY = (
+    "%m = " + SET.format("%l", "%w") + "\n%o = maximum(%m, %l) : f32[10,6]\nreturn %next, %o, %w"
+)  # noqa: E501
+
+
+def setting(body: str) -> Compiled:
+    return Compiled(SETTING.replace("BODY", body.replace("\n", "\n      ")))
+
+
+@pytest.mark.parametrize("body", [PLAIN_BODY, BRANCH_BODY, NESTED_BODY], ids=["plain", "if", "while"])  # fmt: skip
+def test_lists_are_updated_in_place(body: str) -> None:
+    compiled = setting(body)
+    for n in (0, 1, 4, 10):
+        compiled.check(n, np.arange(6))
+    assert copies(compiled.plan) == 0
+    # The list has one place: the caller's buffer.
+    assert not any(isinstance(s, Copy) and isinstance(s.target, Cell) and s.value.dims == (10, 6)
+                   for s in compiled.plan.steps)  # fmt: skip
+    assert not compiled.plan.slots
+
+
+def test_a_list_that_is_read_later_is_copied() -> None:
+    compiled = setting(READ_BODY)
+    for n in (0, 1, 4):
+        compiled.check(n, np.arange(6))
+    assert copies(compiled.plan) == 1
+
+
+def test_an_error_inside_a_loop_ends_the_run() -> None:
+    compiled = setting(PLAIN_BODY)
+    for _ in range(3):
+        with pytest.raises(InvalidArgumentError):
+            compiled.run(compiled.arrays([11, np.arange(6)]))
+        compiled.check(3, np.arange(6))
+
+
+def test_parameters_and_constants_are_never_overwritten() -> None:
+    text = """\
+computation(%l: f32[10,6], %i: i32[], %w: f32[6]) {
+  %k = const {value=weights<0>, dtype=f32} : f32[10,6]
+  %a = SET(%l)
+  %b = SET(%k)
+  %c = SET(%a)
+  return %b, %c
+}"""
+    for name in "lka":
+        text = text.replace(f"SET(%{name})", SET.format(f"%{name}", "%w"))
+    c = parse_computation(text, [np.ones((10, 6), np.float32)])
+    report = Report(stages=Stages())
+    program = compile_computation(c, Options(), names_of(c), report=report)
+    arrays = [np.zeros((10, 6), np.float32), np.array(3, np.int32), np.arange(6, dtype=np.float32)]
+    wanted = np.ones((10, 6), np.float32)
+    wanted[3] = np.arange(6)
+    for _ in range(2):
+        b, found = Executable(program).run(arrays)
+        np.testing.assert_array_equal(b, wanted)
+        np.testing.assert_array_equal(found, np.where(np.arange(10)[:, None] == 3, np.arange(6), 0))
+    assert not arrays[0].any()
+
+
+# -- in all
+
+
+def test_no_stack_is_taken_inside_of_loops() -> None:
+    for text in (NESTED, GROWING, SETTING.replace("BODY", NESTED_BODY)):
+        run = Compiled(text).driver.split('@"flowc_program_run"')[1].split("\ndefine")[0]
+        entry, _, rest = run.partition("\nsteps:")
+        assert "alloca" in entry and "alloca" not in rest
+
+
+def test_deep_nests() -> None:
+    lines = ["computation(%n: i32[], %x: f32[3]) {"]
+    depth = 40
+    for d in range(depth):
+        pad = "  " * (2 * d + 1)
+        lines += [
+            f"{pad}%zero = const {{value=dense<0, i32, ()>, dtype=i32}} : i32[]",
+            f"{pad}%i_, %y = while(%zero, %x, %n) {{carried=2, varying=[]}} : i32[], f32[3]",
+            f"{pad}  condition(%i: i32[], %x: f32[3], %n: i32[]) {{",
+            f"{pad}    %less = less(%i, %n) : bool[]",
+            f"{pad}    return %less",
+            f"{pad}  }}",
+            f"{pad}  body(%i: i32[], %x: f32[3], %n: i32[]) {{",
+            f"{pad}    %one = const {{value=dense<1, i32, ()>, dtype=i32}} : i32[]",
+            f"{pad}    %next = add(%i, %one) : i32[]",
+        ]
+    lines.append("  " * (2 * depth + 1) + "%y = add(%x, %x) : f32[3]")
+    for d in reversed(range(depth)):
+        lines += ["  " * (2 * d + 3) + "return %next, %y", "  " * (2 * d + 2) + "}"]
+    lines += ["  return %y", "}"]
+    compiled = Compiled("\n".join(lines))
+    found = compiled.run(compiled.arrays([1, [1, 2, 3]]))
+    np.testing.assert_array_equal(found[0], [2, 4, 6])
+    assert copies(compiled.plan) == 0
