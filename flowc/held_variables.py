@@ -62,7 +62,7 @@ class HeldVariables:
         for name in names:
             if name in self._held:
                 continue
-            value = np.ascontiguousarray(self._initial()[name])
+            value = np.asarray(self._initial()[name], order="C")
             with self._lock:
                 if name not in self._held:
                     self._held[name] = _Held(value, is_own=False)
