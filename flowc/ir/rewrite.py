@@ -8,9 +8,18 @@ replaced node defined become what stands in the types of what replaces it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from flowc.ir.bodies import all_sizes, bodies_of, name_alone, replace_sizes, sizes_used, with_bodies
+from flowc.ir.bodies import (
+    all_sizes,
+    bodies_of,
+    name_alone,
+    replace_sizes,
+    replace_sizes_in,
+    sizes_used,
+    with_bodies,
+)
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, substitute, symbols_of
@@ -60,14 +69,14 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     b = Rewriter(c)
     counts = _use_counts(c)
     values: dict[Value, Value] = {}
-    nodes: dict[Node, Node | None] = {}
+    nodes: dict[Node, tuple[Node, ...]] = {}
     parameters: dict[Node, Node] = {}
     changed = False
     for old in c.nodes:
         inputs = tuple(values[v] for v in old.inputs)
         node = old
-        if inputs != old.inputs or any(nodes[n] is not n for n in old.after):
-            after = tuple(n for n in (nodes[a] for a in old.after) if n is not None)
+        after = tuple(n for a in old.after for n in nodes[a])
+        if inputs != old.inputs or after != old.after:
             node = Node(old.op, inputs, old.attrs, old.types, after, old.origin, old.sizes)
         node = replace_sizes(node, b.known_sizes)
         b.origin = old.origin
@@ -76,18 +85,19 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
         mark = b.nodes[-1] if b.nodes else None
         replacement = rule(b, node)
         if replacement is None:
-            while b.nodes and b.nodes[-1] is not mark:
-                b.nodes.pop()  # what the rule tried; sizes that it read stand further up
+            _drop_tried(b, mark)
+            if _may_differ(old, node):
+                replacement = refined(b, node)
+        if replacement is None:
             b.append(node)
             if old.op.name == "parameter":
                 parameters[old] = node
             new = node.outputs
-            nodes[old] = node
+            nodes[old] = (node,)
         else:
             changed = True
             new = (replacement,) if isinstance(replacement, Value) else tuple(replacement)
-            last = b.nodes[-1] if len(b.nodes) > start else None
-            nodes[old] = last if last is not None or not new else new[0].node
+            nodes[old] = _in_place_of(old, b.nodes[start:], new)
             _note_sizes(b.known_sizes, node, new)
         for before, now in zip(old.outputs, new, strict=True):
             values[before] = now
@@ -99,6 +109,57 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
     env = b.known_sizes
     b.constraints = [(substitute(x, env), substitute(y, env)) for x, y in b.constraints]
     return b.build([values[v] for v in c.results])
+
+
+def _drop_tried(b: Rewriter, mark: Node | None) -> None:
+    """Drops what a rule built that then did not fire; sizes that it read stand further up."""
+    while b.nodes and b.nodes[-1] is not mark:
+        b.nodes.pop()
+
+
+def _in_place_of(old: Node, made: Sequence[Node], new: Sequence[Value]) -> tuple[Node, ...]:
+    """What is ordered after a replaced node is ordered after these."""
+    effects = tuple(n for n in made if n.has_effects) if old.has_effects else ()
+    return effects or tuple(made[-1:]) or tuple(v.node for v in new[:1])
+
+
+def _may_differ(old: Node, node: Node) -> bool:
+    """Whether other types of inputs, or other bodies, may give a node other types."""
+    if old.op.name in ("parameter", "cluster"):
+        return False
+    bodies = (bodies_of(n) for n in (old, node))
+    return next(bodies) != next(bodies) or any(
+        v.type != w.type for v, w in zip(old.inputs, node.inputs)
+    )
+
+
+def refined(b: Rewriter, node: Node) -> Sequence[Value] | None:
+    """The outputs of a node emitted anew where inference knows more of its types now."""
+    mark = b.nodes[-1] if b.nodes else None
+    attrs = fitted_attrs(node)
+    made = b.emit(node.op, node.inputs, attrs, after=node.after)
+    if made.types != node.types or attrs is not node.attrs:
+        return made.outputs
+    _drop_tried(b, mark)
+    return None
+
+
+def fitted_attrs(node: Node) -> Mapping[str, Any]:
+    """The attrs of a node with its bodies' sizes replaced by those that its inputs have now."""
+    bodies = bodies_of(node)
+    if not bodies:
+        return node.attrs
+    first = next(iter(bodies.values()))
+    env: dict[str, Dim] = {}
+    given = node.inputs[len(node.inputs) - len(first.parameters) :]
+    for parameter, value in zip(first.parameters, given):
+        for mine, dim in zip(parameter.output.dims, value.dims):
+            name = name_alone(mine)
+            if name is not None and mine != dim and name not in node.attrs.get("varying", ()):
+                env.setdefault(name, dim)
+    if not env:
+        return node.attrs
+    return with_bodies(node, {n: replace_sizes_in(body, env) for n, body in bodies.items()})
 
 
 def _note_sizes(known: dict[str, Dim], node: Node, new: Sequence[Value]) -> None:

@@ -7,27 +7,56 @@ Results that would be much larger than what they are made from stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Expr, as_dim, symbol
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.options import Options
-from flowc.ir.rewrite import rewrite_nodes
+from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
 
 GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
 NEVER = frozenset({"stateful", "random", "no_fold"})
 
 
 def fold_constants(c: Computation, options: Options) -> Computation:
-    return rewrite_nodes(c, _fold)
+    return fold_from(c, {})
 
 
-def _fold(b: Builder, node: Node) -> Value | Sequence[Value] | None:
+def fold_from(c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]]) -> Computation:
+    """Folds what is known, where `given` says how some parameters are made now.
+
+    What follows from elements that became known (sizes above all) is inferred again.
+    """
+    known: set[Value] = set()
+    order = iter(c.nodes)
+
+    def rule(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
+        make = given.get(next(order))
+        if make is not None:
+            new = make(b)
+            known.add(new)
+            return new
+        new = _fold(b, node)
+        if new is not None:
+            known.update((new,) if isinstance(new, Value) else new)
+        elif not known.isdisjoint(node.inputs):
+            # The outputs may be known in part: sizes in a shape, say.
+            new = refined(b, node)
+            known.update(v for v in new or node.outputs if b.content(v) is not None)
+        return new
+
+    return rewrite_nodes(c, rule)
+
+
+def _fold(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
+    if node.op.name == "read_sizes":
+        return _sizes_known(b, node)
     if isinstance(node.lowering, Structural) or node.op.traits & NEVER or not node.outputs:
         return None
     known = _known_sizes(b, node)
@@ -53,6 +82,18 @@ def _fold(b: Builder, node: Node) -> Value | Sequence[Value] | None:
     ]
 
 
+def _sizes_known(b: Rewriter, node: Node) -> Sequence[Value] | None:
+    """Sizes that the run need not read: the elements that they are read from are known."""
+    content = b.content(node.inputs[0])
+    if content is None:
+        return None
+    found = [as_dim(x) for x in content.reshape(-1)]
+    if [symbol(name) for name, _ in node.sizes] == found:
+        return None
+    b.known_sizes.update((name, x) for (name, _), x in zip(node.sizes, found))
+    return ()
+
+
 def _known_sizes(b: Builder, node: Node) -> Value | None:
     """The value from the sizes that it holds, when shape arithmetic has found them all."""
     if len(node.outputs) != 1 or node.output.type.rank > 1:
@@ -60,5 +101,8 @@ def _known_sizes(b: Builder, node: Node) -> Value | None:
     elements = b.content(node.output)
     if elements is None:
         return None
+    if not any(isinstance(x, Expr) for x in elements.reshape(-1)):
+        array = elements.astype(node.output.type.dtype.numpy)
+        return b.const(array.reshape(node.output.type.static_dims), node.output.type.dtype)
     sizes = b.sizes(tuple(elements.reshape(-1)), node.output.type.dtype)
     return sizes if node.output.type.rank == 1 else b.reshape(sizes, ())
