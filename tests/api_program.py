@@ -38,11 +38,19 @@ def outcome(tf: Any, snippet: Snippet) -> Outcome:
             if "out" not in program:
                 return Outcome([], None, graph)
             with tf.Session() as session:
+                for fetch, feed in steps_before(program):
+                    session.run(fetch, feed)
                 result = session.run(program["out"], program.get("feed"))
         except Exception as error:
             names = [c.__name__ for c in type(error).__mro__ if c is not object]
             return Outcome([], [names, _message(str(error))], graph)
     return Outcome([plain(v) for v in flat_fetches(result)], None, graph)
+
+
+def steps_before(program: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """(fetch, feed) of each run that a program makes before the one for `out`."""
+    steps = program.get("before", ())
+    return [step if isinstance(step, tuple) else (step, None) for step in steps]
 
 
 def _message(text: str) -> str:

@@ -426,4 +426,183 @@ out = tf.while_loop(lambda i, x: i < 3, body, [0, 1.0])
 # 3_print =
 x = tf.constant([1.0, 2.0], name="x")
 out = tf.Print(x, [x, tf.constant(3)], "x is ", first_n=2, summarize=5)
+# 16_variable =
+v = tf.Variable([1.0, 2.0], name="v"); w = tf.Variable(tf.zeros([2]))
+total = v + w * 2.0
+init = tf.global_variables_initializer()
+before = [init]
+out = [total, v, v.value(), v.read_value(), 1.0 - v, v[0], tf.reduce_sum(v), -v]
+# 16_variable_from_function =
+v = tf.Variable(lambda: tf.ones([2]) * 3.0, name="v", trainable=False)
+before = [tf.variables_initializer([v], name="start")]
+out = v + 1.0
+# 16_variable_dtype =
+v = tf.Variable(3, dtype=tf.int64, name="v")
+before = [tf.global_variables_initializer()]
+out = v + 1
+# 16_initialized_value
+v = tf.Variable([1.0, 2.0], name="v"); w = tf.Variable(v.initialized_value() * 2.0, name="w")
+before = [v.initializer, w.initializer]
+out = w.value()
+# 17_assign =
+v = tf.Variable([1.0, 2.0], name="v")
+a = v.assign([3.0, 4.0]); b = tf.assign_add(v, [1.0, 1.0]); c = v.assign_sub([0.5, 0.5], use_locking=True); d = tf.assign(v, [9.0, 9.0], name="last")
+before = [tf.global_variables_initializer(), a, b, c]
+out = v
+# 17_assign_returns_the_new_value
+v = tf.Variable([1.0, 2.0], name="v")
+before = [tf.global_variables_initializer()]
+out = [v.assign_add([3.0, 4.0]), v.assign_sub([1.0, 1.0], read_value=False)][0]
+# 17_assign_another_shape
+v = tf.Variable([1.0, 2.0], name="v")
+v.assign([1.0])
+# 17_assign_without_validation
+v = tf.Variable([1.0, 2.0], name="v", validate_shape=False)
+before = [tf.global_variables_initializer(), tf.assign(v, [1.0], validate_shape=False)]
+out = v + 1.0
+# 17_uninitialized
+v = tf.Variable([1.0, 2.0], name="v")
+out = v + 1.0
+# 17_no_initial_value
+tf.Variable()
+# 17_collections_no_list
+tf.Variable(1.0, collections=3)
+# 17_initial_value_from_a_loop
+def body(i):
+    tf.Variable(tf.constant(1.0))
+    return i + 1
+tf.while_loop(lambda i: i < 2, body, [0])
+# 17_variable_made_in_a_loop =
+kept = []
+def body(i, x):
+    kept.append(tf.Variable(lambda: tf.constant(2.0), name="v"))
+    return i + 1, x * kept[0]
+loop = tf.while_loop(lambda i, x: i < 3, body, [0, 1.0])
+before = [tf.global_variables_initializer()]
+out = loop
+# 29_get_variable =
+with tf.variable_scope("outer"):
+    with tf.variable_scope("inner"):
+        v = tf.get_variable("v", [2, 3], initializer=tf.zeros_initializer())
+        w = tf.get_variable("w", [2], tf.int32)
+    u = tf.get_variable("u", initializer=tf.constant([1.0, 2.0]))
+    t = tf.get_variable("t", [2], initializer=tf.constant_initializer(3.0))
+with tf.variable_scope("outer", reuse=True):
+    again = tf.get_variable("inner/v", [2, 3])
+assert again is v
+before = [tf.global_variables_initializer()]
+out = [v + 1.0, w, u * t]
+# 29_get_variable_twice
+tf.get_variable("v", [1], initializer=tf.zeros_initializer())
+tf.get_variable("v", [1], initializer=tf.zeros_initializer())
+# 29_get_variable_that_does_not_exist
+with tf.variable_scope("s", reuse=True):
+    tf.get_variable("v", [1])
+# 29_get_variable_of_another_shape
+tf.get_variable("v", [1], initializer=tf.zeros_initializer())
+with tf.variable_scope("", reuse=True):
+    tf.get_variable("v", [2])
+# 29_get_variable_without_shape
+tf.get_variable("v")
+# 29_bad_reuse
+with tf.variable_scope("s", reuse=3):
+    pass
+# 29_bad_scope
+with tf.variable_scope(3):
+    pass
+# 29_scopes_reopened =
+with tf.variable_scope("s") as s:
+    a = tf.get_variable("a", [], initializer=tf.ones_initializer()) + 1.0
+with tf.variable_scope("s", reuse=tf.AUTO_REUSE):
+    b = tf.get_variable("b", [], initializer=tf.ones_initializer()) + 1.0
+with tf.variable_scope(s):
+    c = tf.get_variable("c", [], initializer=tf.ones_initializer()) + 1.0
+with tf.variable_scope(None, "s"):
+    d = tf.get_variable("d", [], initializer=tf.ones_initializer()) + 1.0
+before = [tf.global_variables_initializer()]
+out = [a, b, c, d]
+# 32_resource_variable =
+v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
+before = [tf.global_variables_initializer()]
+out = [v + 1.0, v.read_value(), v.value(), v]
+# 32_resource_assign =
+v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
+init = tf.global_variables_initializer()
+before = [init, v.assign([3.0, 4.0]), v.assign_add([1.0, 2.0]), v.assign_sub([0.5, 0.5], read_value=False)]
+out = v * 1.0
+# 32_resource_get_variable =
+with tf.variable_scope("s", use_resource=True):
+    v = tf.get_variable("v", [2], initializer=tf.ones_initializer())
+before = [tf.global_variables_initializer()]
+out = v + 1.0
+# 32_resource_assign_another_shape
+v = tf.Variable([1.0, 2.0], use_resource=True)
+v.assign([1.0])
+# 33_scatter =
+v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="v")
+before = [tf.global_variables_initializer(), tf.scatter_update(v, [0, 2], [[9.0, 9.0], [8.0, 8.0]]), tf.scatter_add(v, [1, 1], [[1.0, 1.0], [2.0, 2.0]]), tf.scatter_sub(v, 0, [0.5, 0.5])]
+out = v
+# 33_scatter_resource =
+v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], name="v", use_resource=True)
+before = [tf.global_variables_initializer(), tf.scatter_update(v, [0, 2], [[9.0, 9.0], [8.0, 8.0]]), tf.scatter_add(v, [1, 1], [[1.0, 1.0], [2.0, 2.0]])]
+out = v.value()
+# 33_scatter_another_shape
+v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="v")
+tf.scatter_add(v, [0], [[1.0]])
+# 33_scatter_another_dtype
+v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="v")
+tf.scatter_add(v, [0], tf.constant([[1, 2]]))
+# 33_scatter_out_of_range
+v = tf.Variable([1.0, 2.0, 3.0, 4.0], name="v")
+before = [tf.global_variables_initializer()]
+out = tf.scatter_update(v, [4], [1.0])
+# 79_only_the_branch_taken_assigns =
+v = tf.Variable(1.0, name="v"); p = tf.placeholder(tf.bool, [], name="p")
+init = tf.global_variables_initializer()
+changed = tf.cond(p, lambda: v.assign_add(1.0), lambda: v.assign_add(10.0))
+before = [init, (changed, {p: True})]
+out = v
+# 79_a_branch_of_effects =
+v = tf.Variable(1.0, name="v"); p = tf.placeholder(tf.bool, [], name="p")
+init = tf.global_variables_initializer()
+changed = tf.cond(p, lambda: tf.group(v.assign_add(1.0)), lambda: tf.no_op())
+before = [init, (changed, {p: True}), (changed, {p: False})]
+out = v
+# 79_resource_variable_in_a_branch =
+v = tf.Variable([1.0, 2.0], name="v", use_resource=True); p = tf.placeholder(tf.bool, [], name="p")
+init = tf.global_variables_initializer()
+def taken():
+    with tf.control_dependencies([v.assign([5.0, 6.0])]):
+        return v.read_value() * 2.0
+chosen = tf.cond(p, taken, lambda: v + 1.0)
+before = [init, (chosen, {p: True})]
+out = chosen
+feed = {p: False}
+# 71_assign_in_a_loop =
+v = tf.Variable(1.0, name="v")
+init = tf.global_variables_initializer()
+def body(i):
+    with tf.control_dependencies([v.assign_add(tf.cast(i, tf.float32))]):
+        return i + 1
+loop = tf.while_loop(lambda i: i < 5, body, [0])
+before = [init, loop]
+out = v
+# 71_resource_variable_in_a_loop =
+v = tf.Variable(1.0, name="v", use_resource=True)
+init = tf.global_variables_initializer()
+def body(i, x):
+    with tf.control_dependencies([v.assign_add(1.0).op]):
+        return i + 1, x + v.read_value()
+loop = tf.while_loop(lambda i, x: i < 3, body, [0, 0.0], parallel_iterations=1)
+before = [init]
+out = loop
+# 71_scatter_in_a_loop =
+v = tf.Variable(tf.zeros([4]), name="v")
+init = tf.global_variables_initializer()
+def body(i):
+    with tf.control_dependencies([tf.scatter_add(v, i, tf.cast(i, tf.float32) + 1.0)]):
+        return i + 1
+loop = tf.while_loop(lambda i: i < 4, body, [0])
+before = [init, loop]
+out = v
 """)

@@ -39,8 +39,11 @@ def as_tensor(
     tensor of another dtype and for values that are no tensors, `TypeError` for a value that the
     dtype does not hold.
     """
-    if hasattr(value, "_as_graph_element") and not isinstance(value, Tensor | Operation):
-        value = value._as_graph_element()
+    if not isinstance(value, Tensor | Operation):
+        if hasattr(value, "_as_tensor"):  # a variable
+            value = value._as_tensor()
+        elif hasattr(value, "_as_graph_element"):
+            value = value._as_graph_element()
     if isinstance(value, Tensor):
         if dtype is not None and value.dtype is not dtype:
             raise ValueError(
@@ -52,6 +55,8 @@ def as_tensor(
         return value
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor (it has no value)")
+    if isinstance(value, list | tuple):
+        value = _with_variables_read(value)
     if isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in _leaves(value)):
         return _packed(value, dtype, name or "packed")
     if isinstance(value, TensorShape):
@@ -62,6 +67,17 @@ def as_tensor(
         except (TypeError, ValueError):
             pass
     return constant_tensor(constant_array(value, dtype), name or "Const")
+
+
+def _with_variables_read(values: Any) -> Any:
+    if any(hasattr(v, "_as_tensor") for v in _leaves(values)):
+        return [
+            _with_variables_read(v)
+            if isinstance(v, list | tuple)
+            else (v._as_tensor() if hasattr(v, "_as_tensor") else v)
+            for v in values
+        ]
+    return values
 
 
 def _leaves(values: Any) -> Iterator[Any]:

@@ -49,14 +49,17 @@ def create(
         shapes = _shapes(record, op_type, node_name, found.tensors, full)
         types = static_shapes.check_types(record, found.tensors, full)
         refs = [k for k, arg in enumerate(record.signature.outputs) if arg.is_ref]
-        return graph.create_op(
-            op_type,
-            found.tensors,
-            full,
-            scope,
-            output_types=[(t, None if shapes is None else shapes[k]) for k, t in enumerate(types)],
-            ref_outputs=refs,
-        )
+        with graph.colocate_with_all(found.references):
+            return graph.create_op(
+                op_type,
+                found.tensors,
+                full,
+                scope,
+                output_types=[
+                    (t, None if shapes is None else shapes[k]) for k, t in enumerate(types)
+                ],
+                ref_outputs=refs,
+            )
 
 
 def record_of(op_type: str) -> Op:
@@ -75,6 +78,7 @@ class _Inputs:
         self.record = record
         self.op_type = op_type
         self.tensors: list[Tensor] = []
+        self.references: list[Tensor] = []  # what the op changes: it stands beside them
         self.attrs: dict[str, Any] = dict(attrs)
         self.origins: dict[str, str] = {}  # type attr -> the input that fixed it
         for attr in record.signature.attrs.values():
@@ -90,12 +94,17 @@ class _Inputs:
             )
         hints = self._dtype_hints(inputs)
         for arg, value in zip(args, inputs):
+            if arg.is_ref and hasattr(value, "_ref"):  # a variable
+                value = value._ref()
+            at = len(self.tensors)
             if arg.is_list:
                 self._take_typed_list(arg, value)
             elif arg.number_attr is not None:
                 self._take_list(arg, value, hints)
             else:
                 self._take_one(arg, value, hints)
+            if arg.is_ref:
+                self.references += self.tensors[at:]
 
     def _dtype_hints(self, inputs: Sequence[Any]) -> dict[str, DType]:
         """For each type attr, the dtype of the first tensor that it is about."""

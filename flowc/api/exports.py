@@ -52,6 +52,14 @@ add_to_collection add_to_collections colocate_with container control_dependencie
 disable_eager_execution disable_v2_behavior executing_eagerly get_collection get_collection_ref
 group name_scope no_op op_scope set_random_seed tuple=tuple_
 """
+_VARIABLES = """
+Variable all_variables=global_variables assign assign_add assign_sub count_up_to global_variables
+global_variables_initializer initialize_all_variables=global_variables_initializer
+initialize_local_variables=local_variables_initializer initialize_variables=variables_initializer
+is_variable_initialized local_variables local_variables_initializer scatter_add scatter_div
+scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub
+scatter_update trainable_variables variables_initializer
+"""
 _DTYPES = """
 float16=f16 half=f16 bfloat16=bf16 float32=f32 float64=f64 double=f64 int8=i8 int16=i16 int32=i32
 int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=c64
@@ -102,6 +110,11 @@ _TOP = {
     "flowc.api.control_flow": "case cond switch_case while_loop",
     "flowc.api.functional": "foldl foldr map_fn scan",
     "flowc.api.tensor_array": "TensorArray",
+    "flowc.api.variables": _VARIABLES,
+    "flowc.api.variable_scope": "AUTO_REUSE VariableScope get_variable get_variable_scope "
+    "variable_scope",
+    "flowc.api.initializers": """constant_initializer glorot_uniform_initializer ones_initializer
+        zeros_initializer""",
     "flowc.dtypes": _DTYPES,
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
@@ -143,6 +156,13 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as"
     },
     "debugging": {"flowc.api.checks": "Assert"},
+    "initializers": {
+        "flowc.api.variables": """global_variables=global_variables_initializer
+            local_variables=local_variables_initializer variables=variables_initializer""",
+        "flowc.api.initializers": """constant=constant_initializer
+            glorot_uniform=glorot_uniform_initializer ones=ones_initializer
+            zeros=zeros_initializer""",
+    },
     "train": {"flowc.api.models": "write_graph"},
     "compat": {
         "flowc.api.text": "as_bytes as_str as_str_any as_text bytes_or_text_types complex_types "
@@ -151,12 +171,9 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 # What programs may look for here and will not find yet.
 _LATER = """
-FIFOQueue IndexedSlices RandomShuffleQueue SparseTensor Variable
-all_variables assign assign_add assign_sub contrib data estimator
-get_variable get_variable_scope global_variables global_variables_initializer gradients
-initialize_all_variables keras layers local_variables local_variables_initializer losses
-py_func random_normal random_shuffle random_uniform saved_model summary trainable_variables
-truncated_normal variable_scope variables_initializer
+FIFOQueue IndexedSlices RandomShuffleQueue SparseTensor contrib data estimator gradients keras
+layers losses py_func random_normal random_shuffle random_uniform saved_model summary
+truncated_normal
 """
 _NOT_YET = frozenset(_LATER.split())
 

@@ -39,9 +39,9 @@ def _make(
     if op_type == "Merge":
         types.append((dtypes.i32, ()))
     graph = inputs[0].graph
-    with graph.name_scope(
-        name or full_type
-    ) as scope:  # what brings its inputs in is named after it
+    beside = [t for t in inputs if t.is_ref and is_ref]
+    # The scope also names what brings the inputs in.
+    with graph.name_scope(name or full_type) as scope, graph.colocate_with_all(beside):
         return graph.create_op(
             full_type,
             inputs,
@@ -72,7 +72,7 @@ def merge(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
     shape = inputs[0].shape
     for other in inputs[1:]:
         shape = shape.most_specific_compatible_shape(other.shape)
-    return _make("Merge", inputs, [shape], name, {"N": len(inputs)}).outputs[0]
+    return _make("Merge", inputs, [shape], name or "Merge", {"N": len(inputs)}).outputs[0]
 
 
 def enter(

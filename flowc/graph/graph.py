@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -263,7 +263,8 @@ class Graph:
             finally:
                 self.control_flow_context = context
             return
-        elements = [self.as_graph_element(c) for c in control_inputs]
+        given = (getattr(c, "_control_input", c) for c in control_inputs)
+        elements = [self.as_graph_element(c) for c in given]
         waited = {op for scope in self.scopes.controls for op in scope.inputs}
         ops = dict.fromkeys(e.op if isinstance(e, Tensor) else e for e in elements)
         with self.scopes.controlled([op for op in ops if op not in waited]) as scope:
@@ -278,6 +279,13 @@ class Graph:
         element = None if op is None else self.as_graph_element(op)
         target = element.op if isinstance(element, Tensor) else element
         return self.scopes.colocated(target, ignore_existing)
+
+    @contextmanager
+    def colocate_with_all(self, elements: Iterable[Operation | Tensor]) -> Iterator[None]:
+        with ExitStack() as stack:
+            for element in elements:
+                stack.enter_context(self.colocate_with(element))
+            yield
 
     def attr_scope(self, attrs: Mapping[str, Any]) -> AbstractContextManager[None]:
         return self.scopes.with_attrs(attrs)

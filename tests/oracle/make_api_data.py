@@ -20,7 +20,16 @@ import tensorflow.compat.v1 as tf
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS.parent / "runtime")]
 
-from api_program import Outcome, digest, flat_fetches, nodes_of, outcome, plain, run_snippet  # noqa: E402
+from api_program import (  # noqa: E402
+    Outcome,
+    digest,
+    flat_fetches,
+    nodes_of,
+    outcome,
+    plain,
+    run_snippet,
+    steps_before,
+)
 from api_snippets import SNIPPETS  # noqa: E402
 from raw_op_graphs import first_cases, graph_of  # noqa: E402
 
@@ -33,10 +42,18 @@ def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name:
     message = tf.GraphDef.FromString(exported)
     with tf.Graph().as_default() as imported, tf.Session() as session:
         tf.import_graph_def(message, name="")
-        fetches = [f if isinstance(f, str) else f.name for f in flat_fetches(program["out"])]
-        feed = {k if isinstance(k, str) else k.name: v for k, v in program.get("feed", {}).items()}
-        elements = [imported.as_graph_element(f) for f in fetches]
-        values = [plain(v) for v in session.run(elements, feed)]
+
+        def same_element(item: Any) -> Any:
+            name = item if isinstance(item, str) else graph.as_graph_element(item).name
+            return imported.as_graph_element(name)
+
+        def same_feed(feed: dict[Any, Any] | None) -> dict[Any, Any]:
+            return {same_element(k): v for k, v in (feed or {}).items()}
+
+        for fetch, feed in steps_before(program):
+            session.run([same_element(f) for f in flat_fetches(fetch)], same_feed(feed))
+        elements = [same_element(f) for f in flat_fetches(program["out"])]
+        values = [plain(v) for v in session.run(elements, same_feed(program.get("feed")))]
     for found, wanted in zip(values, expected, strict=True):
         same = found == wanted or (
             found is not None

@@ -1,0 +1,96 @@
+"""What variables are initialised with: functions of a shape and a dtype that make a tensor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.basics import constant
+from flowc.api.filling import ones, zeros
+from flowc.api.scopes import name_scope
+from flowc.api.typed_nodes import add_node
+from flowc.dtypes import DType
+from flowc.graph import Tensor, TensorShape, get_default_graph
+
+
+class Zeros:
+    """All zeros."""
+
+    def __init__(self, dtype: Any = dtypes.f32) -> None:
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        return zeros(shape, self.dtype if dtype is None else dtype)
+
+
+class Ones(Zeros):
+    """All ones."""
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        return ones(shape, self.dtype if dtype is None else dtype)
+
+
+class Constant:
+    """`value`: a number, or as many elements as the shape has."""
+
+    def __init__(self, value: Any = 0, dtype: Any = dtypes.f32, verify_shape: bool = False) -> None:
+        self.value = value
+        self.dtype = dtypes.as_dtype(dtype)
+        self.verify_shape = verify_shape
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        kind = self.dtype if dtype is None else dtype
+        return constant(self.value, kind, shape, verify_shape=self.verify_shape)
+
+
+class GlorotUniform:
+    """Uniform in ±sqrt(6 / (fan in + fan out)), by Glorot and Bengio, 2010."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = dtypes.f32) -> None:
+        self.seed = seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        fan_in, fan_out = _fans(shape)
+        limit = math.sqrt(3.0 / max(1.0, (fan_in + fan_out) / 2.0))
+        kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
+        return _random_uniform(shape, -limit, limit, kind, self.seed)
+
+
+def _fans(shape: Any) -> tuple[float, float]:
+    """The inputs and outputs of one element of a layer with weights of this shape."""
+    sizes = [int(s or 0) for s in TensorShape(shape).as_list()]
+    if not sizes:
+        return 1.0, 1.0
+    if len(sizes) == 1:
+        return float(sizes[0]), float(sizes[0])
+    field = math.prod(sizes[:-2])
+    return float(sizes[-2] * field), float(sizes[-1] * field)
+
+
+def _random_uniform(shape: Any, low: float, high: float, dtype: DType, seed: int | None) -> Tensor:
+    graph = get_default_graph()
+    if graph.seed is None and seed is None:
+        seeds = (0, 0)
+    else:  # TensorFlow's choice where only one of the two is given
+        given = 87654321 if graph.seed is None else graph.seed
+        seeds = (given, graph.version if seed is None else seed)
+    sizes = TensorShape(shape)
+    with name_scope(None, "random_uniform") as scope:
+        dims = constant(sizes.as_list(), dtypes.i32, name="shape")
+        lowest = constant(low, dtype, name="min")
+        highest = constant(high, dtype, name="max")
+        attrs = {"T": dtypes.i32, "dtype": dtype, "seed": seeds[0], "seed2": seeds[1]}
+        drawn = add_node("RandomUniform", [("shape", dims, None)], attrs, [(dtype, sizes)]).outputs[
+            0
+        ]
+        from flowc.api.elementwise import add
+
+        return add(drawn * (highest - lowest), lowest, name=scope)
+
+
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant_initializer = Constant
+glorot_uniform_initializer = GlorotUniform
