@@ -7,12 +7,19 @@ results are bound to outside. Resources that either branch changed are results t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.graph.scope import Scope
 from flowc.ir.computation import Value
-from flowc.ir.extraction import Bound, ListValue, Resource, values_of, with_values
+from flowc.ir.extraction import (
+    Bound,
+    ListValue,
+    Resource,
+    joined_known,
+    values_of,
+    with_values,
+)
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 
@@ -91,7 +98,12 @@ def _make_alike(branches: list[_Branch], i: int, name: str) -> None:
         for branch, mine, other in ((branches[0], a, b), (branches[1], b, a)):
             if mine.element is None and other.element is not None:
                 element = _visible(branch.scope, other.element, name)
-                branch.results[i] = branch.scope.with_element(mine, element)
+                branch.results[i] = branch.scope.with_element(mine, element, other.dtype)
+        known = joined_known(a.known, b.known)
+        for branch in branches:
+            result = branch.results[i]
+            assert isinstance(result, ListValue)
+            branch.results[i] = replace(result, known=known)
     elif isinstance(a, Resource) or isinstance(b, Resource):
         if a is not b:
             raise UnsupportedError(

@@ -41,6 +41,7 @@ from flowc.graph.sources import (
 from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, ListValue, Resource
 from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Op, op_named, tf_names, tf_op
@@ -400,6 +401,9 @@ class NodeExtractor:
         made = beside.create(resource.kind, make(beside), info)
         self.extraction.related[(resource, role)] = made
         return made
+
+    def is_lasting(self, dim: Dim) -> bool:
+        return self.extraction.top.knows(dim)
 
     def effect(self, node: Node) -> None:
         self.scope.note_effect(node)

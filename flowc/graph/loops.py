@@ -11,7 +11,7 @@ for each iteration. Each finding is followed by another trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
@@ -43,7 +43,8 @@ class _Found:
     varying: dict[tuple[Slot, int, int], Dim] = field(
         default_factory=dict[tuple[Slot, int, int], Dim]
     )
-    elements: dict[Slot, Dims] = field(default_factory=dict[Slot, Dims])
+    elements: dict[Slot, ListValue] = field(default_factory=dict[Slot, ListValue])
+    differing: set[Slot] = field(default_factory=set[Slot])  # lists of unlike elements
 
 
 @dataclass(slots=True)
@@ -118,8 +119,13 @@ class _LoopBuilder:
 
     def typed(self, slot: Slot, bound: Bound) -> Bound:
         """What a variable starts as; lists have the element dims that the body gave them."""
-        if slot in self.found.elements and isinstance(bound, ListValue) and bound.buffer is None:
-            return self.scope.with_element(bound, self.found.elements[slot])
+        if not isinstance(bound, ListValue):
+            return bound
+        if slot in self.found.differing:
+            bound = replace(bound, known=None)
+        first = self.found.elements.get(slot)
+        if first is not None and first.element is not None and bound.buffer is None:
+            return self.scope.with_element(bound, first.element, first.dtype)
         return bound
 
     def bind(self, scope: Scope, starts: dict[Slot, Bound], made: list[Value]) -> list[Bound]:
@@ -158,7 +164,7 @@ class _LoopBuilder:
             self.found.resources.update(dict.fromkeys(resources))
             self.found.invariant = set(self.always)
             return True
-        before = len(self.found.varying) + len(self.found.elements)
+        before = self.count()
         position = 0
         still: set[int] = set()
         for slot, start in traced.starts.items():
@@ -170,17 +176,23 @@ class _LoopBuilder:
                 still.add(slot)
                 continue
             self.compare(slot, start, parameters, end)
-        if len(self.found.varying) + len(self.found.elements) != before:
+        if self.count() != before:
             self.found.invariant = set(self.always)
             return True
         self.found.invariant |= still
         return bool(still)
 
+    def count(self) -> int:
+        return len(self.found.varying) + len(self.found.elements) + len(self.found.differing)
+
     def compare(self, slot: Slot, start: Bound, parameters: list[Value], end: Bound) -> None:
         """Notes how the value after an iteration differs in type from the one before it."""
         if isinstance(start, ListValue) and isinstance(end, ListValue):
+            if start.known != end.known and (start.known != () or end.known is None):
+                self.found.differing.add(slot)
             if start.element is None and end.element is not None:
-                self.found.elements[slot] = self.first_element(slot, end.element)
+                element = self.first_element(slot, end.element)
+                self.found.elements[slot] = replace(end, element=element)
                 return
         elif type(start) is not type(end):
             raise InvalidArgumentError(

@@ -7,6 +7,7 @@ latter. Invariant: every Value that `capture` gives belongs to this scope's buil
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -92,12 +93,11 @@ class Scope:
     def zeros(self, dtype: DType, dims: Dims) -> Value:
         return self.b.broadcast_to(self.b.const(np.zeros((), dtype.numpy), dtype), dims)
 
-    def with_element(self, contents: ListValue, element: Dims) -> ListValue:
-        """A list whose elements have been without dims so far, as zeros of the dims given."""
-        buffer = self.zeros(contents.dtype, (contents.rows, *element))
-        return ListValue(
-            contents.dtype, contents.rows, element, buffer, contents.marks, contents.partial
-        )
+    def with_element(self, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
+        """A list whose elements have been without dims so far, as zeros of the dims given. `dtype`:
+        theirs; for lists of lists, of what the inner ones hold."""
+        buffer = self.zeros(dtype, (contents.rows, *element))
+        return replace(contents, dtype=dtype, element=element, buffer=buffer)
 
     def knows(self, dim: Dim) -> bool:
         """Whether a size is defined in this scope or outside it."""

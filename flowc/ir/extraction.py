@@ -38,6 +38,8 @@ class ListValue:
     `buffer` has the type `dtype[rows, *element]`; it is None as long as `element` is (no element
     was written yet, and no shape given). `marks` (TensorArrays: u8[rows]): 1 written, 2 read and
     cleared. `partial`: what is known of the dims of elements (None: nothing, or one of them).
+    `known`: the numbers that every element holds, where they are known when compiling (shapes that
+    loops keep for their gradients): empty before the first element, None where they are not.
     """
 
     dtype: DType
@@ -46,6 +48,16 @@ class ListValue:
     buffer: Value | None = None
     marks: Value | None = None
     partial: tuple[Dim | None, ...] | None = None
+    known: tuple[Dim, ...] | None = None
+
+
+def joined_known(
+    one: tuple[Dim, ...] | None, other: tuple[Dim, ...] | None
+) -> tuple[Dim, ...] | None:
+    """What every element holds of a list that has elements of two kinds."""
+    if one == () or other == ():
+        return other if one == () else one
+    return one if one == other else None
 
 
 Bound = Value | Resource | ListValue
@@ -130,6 +142,10 @@ class Extractor(Protocol):
     ) -> Resource:
         """A resource that lives where another one does, which may be outside of the loop or branch
         where this node stands; `make` gives its contents, built there."""
+        ...
+
+    def is_lasting(self, dim: Dim) -> bool:
+        """Whether a size is the same all through the run, whatever loop this node stands in."""
         ...
 
     def effect(self, node: Node) -> None:

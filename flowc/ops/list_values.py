@@ -18,7 +18,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, as_dim, maximum
-from flowc.ir.extraction import Bound, Extractor, ListValue
+from flowc.ir.extraction import Bound, Extractor, ListValue, joined_known
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 
@@ -105,8 +105,43 @@ def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -
 def with_buffer(contents: ListValue, buffer: Value, marks: Value | None = None) -> ListValue:
     """A list with another buffer, and other marks where it has any."""
     return replace(
-        contents, rows=buffer.dims[0], element=buffer.dims[1:], buffer=buffer, marks=marks
+        contents,
+        rows=buffer.dims[0],
+        element=buffer.dims[1:],
+        buffer=buffer,
+        marks=marks,
+        known=None,
     )
+
+
+def pushed(x: Extractor, contents: ListValue, value: Value) -> ListValue:
+    """A list with one more element at its end."""
+    known = joined_known(contents.known, _known(x, value))
+    return replace(with_buffer(contents, x.b.list_append(contents.buffer, value)), known=known)
+
+
+def _known(x: Extractor, value: Value) -> tuple[Dim, ...] | None:
+    """The numbers in an element, where they are known and the same all through the run."""
+    if value.type.dtype not in (dtypes.i32, dtypes.i64):
+        return None
+    content = x.b.content(value)
+    if content is None:
+        return None
+    found = tuple(as_dim(d) for d in content.reshape(-1))
+    return found if all(isinstance(d, int) or x.is_lasting(d) for d in found) else None
+
+
+def popped(x: Extractor, contents: ListValue, message: str) -> tuple[ListValue, Value]:
+    """A list without its last element, and that element."""
+    buffer = contents.buffer
+    assert buffer is not None
+    if contents.known:
+        item = x.b.reshape(x.b.sizes(contents.known, contents.dtype), buffer.dims[1:])
+    else:
+        last = x.b.sub(size_value(x.b, contents.rows), 1)
+        item = x.b.list_get(buffer, last, message=message)
+    rest = x.b.list_resize(buffer, x.b.sizes((maximum(contents.rows - 1, 0),)))
+    return replace(with_buffer(contents, rest), known=contents.known), item
 
 
 def is_new(buffer: Value, value: int) -> bool:

@@ -14,9 +14,8 @@ from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.list_values import dtype_shown, fits, shape_shown, with_buffer, with_element
+from flowc.ops.list_values import dtype_shown, fits, popped, pushed, shape_shown, with_element
 from flowc.ops.state import value_of
-from flowc.ops.tensor_lists import popped
 
 KIND = "stack"
 STATE = frozenset({"stateful"})
@@ -31,7 +30,7 @@ def _stack_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
 
 
 def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    return [x.create(KIND, ListValue(attrs["elem_type"], 0))]
+    return [x.create(KIND, ListValue(attrs["elem_type"], 0, known=()))]
 
 
 def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -56,7 +55,7 @@ def _pushed(x: Extractor, stack: Resource, contents: ListValue, value: Value) ->
             "one stack in one shape",
             node=x.name,
         )
-    return with_buffer(contents, x.b.list_append(contents.buffer, value))
+    return pushed(x, contents, value)
 
 
 def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

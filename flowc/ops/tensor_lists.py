@@ -17,7 +17,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim, maximum
+from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, ListValue
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
@@ -30,6 +30,8 @@ from flowc.ops.list_values import (
     fits,
     is_new,
     merged,
+    popped,
+    pushed,
     rows_for,
     settled,
     shape_input,
@@ -54,7 +56,7 @@ def _new(x: Extractor, rows: Dim, partial: Partial, dtype: DType) -> ListValue:
     """A list of elements that were not set yet."""
     if dtype is dtypes.variant:
         return ListValue(dtype, rows)
-    contents = ListValue(dtype, rows, partial=partial)
+    contents = ListValue(dtype, rows, partial=partial, known=() if rows == 0 else None)
     element = complete(partial)
     return contents if element is None else with_element(x.b, contents, element, dtype)
 
@@ -235,7 +237,7 @@ def _emit_get(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
 def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     contents, item = _list_of(x, inputs[0]), _element_of(x, inputs[1])
     contents = _typed_for(x, contents, item.type.dtype, item.dims, "append")
-    return [with_buffer(contents, x.b.list_append(contents.buffer, item))]
+    return [pushed(x, contents, item)]
 
 
 def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -247,14 +249,6 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     contents = _readable(x, contents, shape, UNSET)
     rest, item = popped(x, contents, "Trying to pop from an empty list.")
     return [rest, _as_element(item, dtype)]
-
-
-def popped(x: Extractor, contents: ListValue, message: str) -> tuple[ListValue, Value]:
-    """A list without its last element, and that element."""
-    last = x.b.sub(size_value(x.b, contents.rows), 1)
-    item = x.b.list_get(contents.buffer, last, message=message)
-    rest = x.b.list_resize(contents.buffer, x.b.sizes((maximum(contents.rows - 1, 0),)))
-    return with_buffer(contents, rest), item
 
 
 def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -326,7 +320,7 @@ def _emit_concat_lists(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> S
     if a.element is not None:
         b = _typed_for(x, b, a.dtype, a.element, "append")
     if a.buffer is None or b.buffer is None:
-        return [replace(a, rows=a.rows + b.rows)]
+        return [replace(a, rows=a.rows + b.rows, known=None)]
     return [with_buffer(a, x.b.concat([a.buffer, b.buffer], np.int32(0)))]
 
 
@@ -343,7 +337,7 @@ def _resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
     if rows == contents.rows:
         return contents
     if contents.buffer is None:
-        return replace(contents, rows=rows)
+        return replace(contents, rows=rows, known=None)
     if is_new(contents.buffer, 0):
         return with_buffer(contents, zeros(x.b, (rows, *contents.buffer.dims[1:]), contents.dtype))
     return with_buffer(contents, x.b.list_resize(contents.buffer, x.b.sizes((rows,))))
