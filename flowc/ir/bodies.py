@@ -147,6 +147,15 @@ def replace_sizes_in(c: Computation, env: Sizes) -> Computation:
     return renamed_copy(c, outer | renamed)
 
 
+def sizes_apart(c: Computation, names: Iterable[str]) -> Computation:
+    """The Computation with other names for those sizes that it defines and calls so."""
+    clash = sorted(local_sizes(c).intersection(names))
+    if not clash:
+        return c
+    taken = all_sizes(c).union(names)
+    return renamed_copy(c, {n: symbol(fresh_size(n, taken)) for n in clash})
+
+
 def renamed_copy(c: Computation, env: Sizes) -> Computation:
     """A copy with sizes replaced wherever they stand, those that it defines too."""
     values: dict[Value, Value] = {}

@@ -14,6 +14,7 @@ from typing import Any
 from flowc.ir.bodies import (
     all_sizes,
     bodies_of,
+    local_sizes,
     name_alone,
     replace_sizes,
     replace_sizes_in,
@@ -22,7 +23,7 @@ from flowc.ir.bodies import (
 )
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, substitute, symbols_of
+from flowc.ir.dims import Dim, substitute, symbol, symbols_of
 
 Rule = Callable[["Rewriter", Node], Value | Sequence[Value] | None]
 
@@ -192,6 +193,25 @@ def rewrite_bodies(c: Computation, rewrite: Callable[[Computation], Computation]
         return b.emit(node.op, node.inputs, with_bodies(node, changed), after=node.after).outputs
 
     return rewrite_nodes(c, rule)
+
+
+def inline(
+    b: Rewriter, body: Computation, inputs: Sequence[Value], after: Sequence[Node] = ()
+) -> list[Value]:
+    """The results of a body whose nodes are appended here; its effects come after `after`."""
+    env: dict[str, Dim] = {n: symbol(b.fresh_size(n)) for n in sorted(local_sizes(body))}
+    values = dict(zip((p.output for p in body.parameters), inputs, strict=True))
+    nodes: dict[Node, Node] = {}
+    for old in body.nodes:
+        if old.op.name == "parameter":
+            continue
+        order = (*(nodes[n] for n in old.after), *(after if old.has_effects else ()))
+        taken = tuple(values[v] for v in old.inputs)
+        copy = Node(old.op, taken, old.attrs, old.types, order, old.origin, old.sizes)
+        nodes[old] = b.append(replace_sizes(copy, env))
+        values.update(zip(old.outputs, nodes[old].outputs))
+    b.constraints += [(substitute(x, env), substitute(y, env)) for x, y in body.constraints]
+    return [values[v] for v in body.results]
 
 
 def _use_counts(c: Computation) -> dict[Value, int]:

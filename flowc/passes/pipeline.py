@@ -22,6 +22,7 @@ from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.prune import prune
 from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
+from flowc.passes.simplify_control_flow import simplify_control_flow
 
 Pass = Callable[[Computation, Options], Computation]
 Watcher = Callable[[str, Computation], None]
@@ -29,12 +30,15 @@ Watcher = Callable[[str, Computation], None]
 PIPELINE: tuple[tuple[Pass, str], ...] = (
     (functionalize_control_flow, "nothing that no fetch needs is looked at again"),
     (fold_constants, "shapes become known, so that decompositions see them"),
+    (simplify_control_flow, "bodies know the constants and sizes that they are given"),
+    (prune, "what branches not taken read, and what loops carried for nothing"),
     (simplify, "fewer nodes for what follows"),
     (decompose, "fusion sees through composed ops"),
     (fold_constants, "what decompositions made of constants"),
     (merge_duplicates, "decompositions repeat shape arithmetic and masks"),
     (simplify, "factors into weights, transposes together, now that all ops are plain"),
     (fold_constants, "what simplifying made of constants"),
+    (simplify_control_flow, "what is carried no more may be constant; conditions may be known"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
     (scalar_loops, "a loop over scalars is one kernel"),
