@@ -93,7 +93,7 @@ class ControlFlow:
         """The predicate behind Identity nodes, so that equal predicates are one."""
         while ref not in self.fed and ref[0] != ARGUMENT:
             node = self.source.node(ref[0])
-            if node.type not in PASSING or node.controls:
+            if node.type not in PASSING:
                 break
             ref = node.inputs[0]
         return ref
