@@ -77,10 +77,10 @@ class _Shapes(Builder):
         self._content[value] = known
         return known
 
-    def _read_sizes(self, value: Value) -> Content:
+    def _read_sizes(self, value: Value, below: int = 0) -> Content:
         tensor = self._tensors.get(value)
         emitted = None if tensor is None else self._emit_chain(tensor)
-        known = super()._read_sizes(value if emitted is None else emitted)
+        known = super()._read_sizes(value if emitted is None else emitted, below)
         self._content[value] = known
         return known
 

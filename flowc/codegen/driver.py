@@ -187,9 +187,12 @@ class _Emitter:
             wide = raw
             if dtype.size < 8:
                 wide = b.sext(raw, I64) if dtype.kind == "int" else b.zext(raw, I64)
+            found = wide
+            if node.attrs["below"]:
+                wide = b.add(wide, number(node.attrs["below"]))
             message = f"a size must not be negative, found {{a}} at position {i}"
             bad = b.icmp_signed("<", wide, number(0))
-            self.frame.leave_if(bad, STATUS_INVALID, error_row(message, node.name), [wide])
+            self.frame.leave_if(bad, STATUS_INVALID, error_row(message, node.name), [found])
             self._bind(name, wide)
         self._check_constraints()
 

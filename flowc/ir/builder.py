@@ -84,7 +84,7 @@ class Builder:
             lambda i: self.content(inputs[i]),
             fresh,
             lambda a, b: self.constraints.append((a, b)),
-            lambda i: self._read_sizes(inputs[i]),
+            lambda i, below: self._read_sizes(inputs[i], below),
             origin[0] if origin else None,
         )
         try:
@@ -102,7 +102,7 @@ class Builder:
             )
         return tuple(TensorType(t, tuple(d)) for t, d in zip(dtype_list, many)), tuple(sizes)
 
-    def _read_sizes(self, value: Value) -> Content:
+    def _read_sizes(self, value: Value, below: int = 0) -> Content:
         """Sizes that the run reads from the elements of a small integer value."""
         if not (value.type.dtype.is_integer and value.type.is_static and value.type.rank <= 1):
             return None
@@ -112,11 +112,11 @@ class Builder:
             # Sizes and constants among its elements stay what they are (the -1 of a reshape too).
             for operand in value.node.inputs:
                 if self.content(operand) is None:
-                    self._read_sizes(operand)
+                    self._read_sizes(operand, below)
             self._content[value] = content_of(value, self.content)
             if self._content[value] is not None:
                 return self._content[value]
-        read = self.emit(op_named("read_sizes"), (value,))
+        read = self.emit(op_named("read_sizes"), (value,), {"below": below})
         self.note_sizes(read)
         if value.node in self.nodes:
             # Right after its operand, so that whoever goes through the nodes in order meets the
@@ -127,7 +127,8 @@ class Builder:
     def note_sizes(self, node: Node) -> None:
         """Remembers that a read_sizes node knows the elements of its input as sizes."""
         (value,) = node.inputs
-        symbols = np.array([symbol(name) for name, _ in node.sizes], dtype=object)
+        below = node.attrs["below"]
+        symbols = np.array([symbol(name) - below for name, _ in node.sizes], dtype=object)
         self._content[value] = symbols.reshape(value.type.static_dims)
 
     def _full_attrs(

@@ -146,7 +146,7 @@ class Inference:
         content: Callable[[int], np.ndarray | None] = lambda _: None,
         fresh: Callable[[str, Dim | None], Dim] | None = None,
         require: Callable[[Dim, Dim], None] | None = None,
-        read: Callable[[int], np.ndarray | None] | None = None,
+        read: Callable[[int, int], np.ndarray | None] | None = None,
         node_name: str | None = None,
     ) -> None:
         self.op = op
@@ -168,12 +168,13 @@ class Inference:
         """The elements of input i: an int array, or an object array of ints and sizes; or None."""
         return self._content(i)
 
-    def need(self, i: int) -> np.ndarray:
+    def need(self, i: int, below: int = 0) -> np.ndarray:
         """The elements of input i as ints and sizes; those that the run computes become sizes that
-        it reads. Raises `NeedsContent` where that cannot be."""
+        it reads, which may be as far below 0 as `below` says. Raises `NeedsContent` where that
+        cannot be."""
         found = self._content(i)
         if found is None and self._read is not None:
-            found = self._read(i)
+            found = self._read(i, below)
         if found is None:
             raise NeedsContent(
                 f"{self.op.tf_name} needs the elements of its input {i} "

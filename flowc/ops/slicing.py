@@ -26,6 +26,7 @@ from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.shapes import constant_ints, known_dims, size_scalar
+from flowc.ops.structure import may_be_rest
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node, Value
@@ -39,8 +40,8 @@ def _infer_slice(c: Inference) -> Dims:
         if c.dims(i) != (len(dims),):
             raise c.fail(f"{name} must be a vector of {len(dims)} elements, one a dimension")
     begins = c.content(1)
-    sizes = [as_dim(d) for d in c.need(2).reshape(-1)]
-    if begins is None and any(s == -1 for s in sizes):
+    sizes = [as_dim(d) for d in c.need(2, below=1).reshape(-1)]
+    if begins is None and any(s == -1 or may_be_rest(s) for s in sizes):
         begins = c.need(1)
     result: list[Dim] = []
     for axis, (dim, size) in enumerate(zip(dims, sizes)):
@@ -55,6 +56,9 @@ def _slice_size(c: Inference, axis: int, dim: Dim, begin: Dim | None, size: Dim)
     if size == -1:
         assert begin is not None
         return maximum(dim - begin, 0) if begin != 0 else dim
+    if may_be_rest(size):
+        assert begin is not None
+        return maximum(size, 0) + maximum(-size, 0) * maximum(dim - begin, 0)
     room = dim if begin is None else dim - begin
     if isinstance(size, int) and (size < 0 or (isinstance(room, int) and size > room)):
         raise c.fail(f"Expected size[{axis}] in [0, {room}], but got {size}")

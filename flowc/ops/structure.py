@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from flowc.ir.dims import Dim, symbols_of
 from flowc.ir.lowering import Structural
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 
 
+REST = "rest"  # begins the names of sizes that may stand for "the rest"
+
+
+def may_be_rest(dim: Dim) -> bool:
+    """Whether a size that the run reads may turn out to be -1, which stands for the rest."""
+    return any(name.startswith(REST) for name in symbols_of(dim))
+
+
 def _infer_read_sizes(c: Inference) -> list[Dims]:
     count = int(c.inputs[0].size)  # type: ignore[arg-type]
     for _ in range(count):
-        c.fresh("n")
+        c.fresh(REST if c.attrs["below"] else "n")
     return []
 
 
@@ -49,10 +58,11 @@ sizes = define(
 )
 
 # Defines sizes (node.sizes), one for each element of a small integer vector that the run computes.
+# Sizes are not negative: where elements may be (-1 as "the rest"), each is its element plus `below`.
 read_sizes = define(
     Op(
         "read_sizes",
-        "_ReadSizes(input: T; T: INT)",
+        "_ReadSizes(input: T; T: INT, below: int = 0)",
         infer=_infer_read_sizes,
         lowering=Structural(),
         traits=frozenset({"no_fold"}),
