@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,8 @@ def steps_before(program: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _message(text: str) -> str:
-    """An error's message without the stack traces that TensorFlow adds."""
+    """An error's message without the stack traces that TensorFlow adds, and without addresses."""
+    text = re.sub(r" at 0x[0-9a-f]+>", ">", text)
     lines = text.splitlines()
     at = next((i for i, line in enumerate(lines) if "[[{{node" in line), None)
     if not text.startswith("Graph execution error") or at is None:

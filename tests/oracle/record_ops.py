@@ -28,7 +28,7 @@ from tensorflow.python.framework import op_def_registry
 
 import flowc.ops  # noqa: F401
 from flowc.ir.examples import Case, cases_of
-from flowc.ir.op import Op, all_ops, bind_types, input_spans, tf_names
+from flowc.ir.op import Op, all_ops, bind_types, input_spans
 
 ROUNDING = Closeness(4, of_largest=True)
 
@@ -106,7 +106,7 @@ def attr_value(value: Any, kind: str) -> attr_value_pb2.AttrValue:
 
 def is_recorded(op: Op) -> bool:
     """Whether TensorFlow has the op and takes values for it (references need a variable)."""
-    definition = op_def_registry.get(op.tf_name)
+    definition = None if op.is_internal else op_def_registry.get(op.tf_name)
     return definition is not None and not any(a.is_ref for a in op.signature.inputs)
 
 
@@ -136,7 +136,10 @@ def record_answers(only: set[str]) -> None:
 
 def record_definitions() -> None:
     found: dict[str, Any] = {}
-    for name in sorted(tf_names()):
+    # What flowc calls `_While` is another op than TensorFlow's of that name.
+    for name in sorted(
+        {n for o in all_ops() if not o.is_internal for n in (o.tf_name, *o.aliases)}
+    ):
         definition = op_def_registry.get(name)
         if definition is not None:
             definition.ClearField("summary")
