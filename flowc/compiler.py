@@ -6,16 +6,23 @@ In: a Computation as extracted from a Graph. Out: a CompiledProgram. Session and
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from flowc.cache import KernelCache, kernel_cache
-from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.compiled import CompiledProgram, StateVariable
 from flowc.codegen.program import Stages, compile_program
 from flowc.codegen.target import Target, target_named
+from flowc.errors import UnsupportedError
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.passes.pipeline import Watcher, run_passes
+
+if TYPE_CHECKING:
+    from flowc.graph.extract import ExtractedProgram
 
 
 @dataclass(slots=True)
@@ -40,8 +47,10 @@ def compile_computation(
     report: Report | None = None,
     watch: Watcher | None = None,
     kernels: KernelCache | None = None,
+    variables: Sequence[StateVariable] = (),
 ) -> CompiledProgram:
-    """Machine code for a Computation. `names`: of the inputs and outputs, for messages and headers.
+    """Machine code for a Computation. `names`: of the inputs and outputs, for messages and headers;
+    `variables`: those among them that a library keeps.
 
     Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault.
     """
@@ -55,5 +64,49 @@ def compile_computation(
     report.clusters = sum(n.op.name == "cluster" for n in fused.nodes)
     report.seconds["passes"] = time.perf_counter() - clock
     return compile_program(
-        fused, target, lambda k: store.object_of(k, target), names, report.stages
+        fused, target, lambda k: store.object_of(k, target), names, report.stages, variables
     )
+
+
+def compile_for_library(
+    extracted: ExtractedProgram,
+    initial: Mapping[str, np.ndarray],
+    options: Options,
+    names: tuple[Sequence[str], Sequence[str]],
+    **more: Any,
+) -> CompiledProgram:
+    """Machine code for a program whose variables live in instances. `initial`: their first values;
+    `names`: of feeds and fetches; `more`: as for `compile_computation`.
+
+    Raises `UnsupportedError` for a variable whose shape differs from run to run.
+    """
+    reads, writes = extracted.reads, extracted.writes
+    every = ([*names[0], *reads], [*names[1], *writes])
+    variables = state_variables(extracted, initial)
+    return compile_computation(extracted.computation, options, every, variables=variables, **more)
+
+
+def state_variables(
+    extracted: ExtractedProgram, initial: Mapping[str, np.ndarray]
+) -> tuple[StateVariable, ...]:
+    """The variables that a program reads or writes."""
+    c, reads, writes = extracted.computation, extracted.reads, extracted.writes
+    first_read, first_write = len(c.parameters) - len(reads), len(c.results) - len(writes)
+    found = []
+    for name in dict.fromkeys((*reads, *writes)):
+        read = first_read + reads.index(name) if name in reads else None
+        write = first_write + writes.index(name) if name in writes else None
+        types = [c.parameters[read].output.type] if read is not None else []
+        types += [c.results[write].type] if write is not None else []
+        if not types[0].is_static or types[0] != types[-1]:
+            raise UnsupportedError(
+                f"variable '{name}' changes its shape ({' -> '.join(map(str, types))}), and a "
+                "library's variables keep theirs",
+                node=name,
+                hint="give the feeds fixed sizes, or run the model in a Session",
+            )
+        value = initial.get(name)
+        if value is not None and value.shape != types[0].static_dims:
+            value = None  # what was saved does not fit what is assigned: there is nothing to read
+        found.append(StateVariable(name, read, write, value))
+    return tuple(found)

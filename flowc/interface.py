@@ -56,12 +56,13 @@ class Fetch:
 @dataclass(frozen=True, slots=True)
 class Interface:
     """Feeds and fetches, and how they were chosen, to be shown: `given`, `signature NAME`,
-    `placeholders` and `sinks`."""
+    `placeholders` and `sinks`. `targets`: operations that run and give nothing."""
 
     feeds: tuple[Feed, ...]
     fetches: tuple[Fetch, ...]
     feeds_from: str
     fetches_from: str
+    targets: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,19 +287,40 @@ def choose_interface(
         text = f"signature {name}"
         return Interface(tuple(ins), tuple(outs), text, text)
     given_feeds = None if feeds is None else choose_feeds(graph, feeds)
+    targets: list[Operation] = []
     if fetches is not None:
-        out_list, outs_from = choose_fetches(graph, fetches), "given"
+        names, targets = split_targets(graph, fetches)
+        out_list = choose_fetches(graph, names) if names or not targets else []
+        outs_from = "given"
     else:
         out_list, outs_from = default_fetches(graph, given_feeds or ())
+    ends = tuple(targets)
     if given_feeds is not None:
-        return Interface(tuple(given_feeds), tuple(out_list), "given", outs_from)
-    in_list, ins_from = _needed_feeds(graph, out_list)
-    return Interface(tuple(in_list), tuple(out_list), ins_from, outs_from)
+        return Interface(tuple(given_feeds), tuple(out_list), "given", outs_from, ends)
+    in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
+    return Interface(tuple(in_list), tuple(out_list), ins_from, outs_from, ends)
 
 
-def _needed_feeds(graph: Graph, fetches: Sequence[Fetch]) -> tuple[list[Feed], str]:
-    """The signature's inputs or the placeholders, without those that the fetches do not need."""
-    needed = _ancestors([f.tensor.op for f in fetches])
+def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation]]:
+    """What is asked for, as tensors and as operations: those that have no output."""
+    items = [fetches] if isinstance(fetches, str | Tensor | Operation) else list(fetches)
+    outputs = _signature_outputs(graph)
+    names: list[Any] = []
+    targets: list[Operation] = []
+    for item in items:
+        found = item if isinstance(item, Operation) else None
+        if isinstance(item, str) and item in graph and item not in outputs:
+            found = graph.get_operation_by_name(item)
+        if found is None or found.outputs:
+            names.append(item)
+        else:
+            targets.append(found)
+    return names, targets
+
+
+def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], str]:
+    """The signature's inputs or the placeholders, without those that `ends` do not need."""
+    needed = _ancestors(ends)
     chosen = _signature(graph, None)
     if chosen is not None:
         name, found = chosen

@@ -16,6 +16,7 @@ from flowc.graph import Graph
 
 if TYPE_CHECKING:
     from flowc.executable import Executable
+    from flowc.held_variables import HeldVariables
     from flowc.interface import Interface
 
 PathLike = str | os.PathLike[str]
@@ -65,12 +66,22 @@ def load(path: PathLike) -> Any:
 class Program:
     """A compiled part of a graph: call it with arrays by position or by name.
 
-    `inputs` and `outputs` are the tensors' names; `threads` may differ between programs.
+    `inputs` and `outputs` are the tensors' names; `threads` may differ between programs. Variables
+    that it assigns begin with the graph's values and live as long as it does.
     """
 
-    def __init__(self, executable: Executable, interface: Interface) -> None:
+    def __init__(
+        self,
+        executable: Executable,
+        interface: Interface,
+        variables: HeldVariables,
+        places: tuple[Sequence[str], Sequence[str]],
+    ) -> None:
         self._executable = executable
         self._interface = interface
+        self._variables = variables
+        self._reads, self._writes = places
+        variables.adopt(self._reads)
         self.inputs: tuple[str, ...] = tuple(f.name for f in interface.feeds)
         self.outputs: tuple[str, ...] = tuple(f.name for f in interface.fetches)
 
@@ -95,7 +106,22 @@ class Program:
             )
         feeds_of = zip(self._interface.feeds, self.inputs)
         arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
-        return self._executable.run(arrays)
+        if not self._reads and not self._writes:
+            return self._executable.run(arrays)
+        return self._run_with_variables(arrays)
+
+    def _run_with_variables(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        def run(values: Sequence[np.ndarray], buffers: Sequence[Any]) -> list[np.ndarray]:
+            every = [np.asarray(a, order="C") for a in (*arrays, *values)]
+            layout = self._executable.layout_of(every)
+            outputs = layout.outputs_ending_in(buffers)
+            return self._executable.run_laid_out(layout, every, outputs)
+
+        while True:
+            version = self._variables.version
+            results = self._variables.run(version, self._reads, self._writes, run)
+            if results is not None:
+                return list(results)
 
     def _short(self, name: str) -> str:
         for feed in self._interface.feeds:
@@ -127,7 +153,7 @@ def compile(
     With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
     returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
-    from flowc.graph.extract import extract
+    from flowc.graph.extract import extract_program
     from flowc.interface import choose_interface
     from flowc.ir.options import Options
 
@@ -137,18 +163,25 @@ def compile(
         graph = load_graph(graph_or_path, checkpoint, tags, signature)
     interface = choose_interface(graph, feeds, fetches, signature)
     types = {f.tensor: f.type for f in interface.feeds}
-    computation = extract(graph, [f.tensor for f in interface.fetches], types)
+    extracted = extract_program(
+        graph, [f.tensor for f in interface.fetches], types, interface.targets
+    )
+    reads, writes = extracted.reads, extracted.writes
     names = ([f.name for f in interface.feeds], [f.name for f in interface.fetches])
     options = Options(target=target)
+    initial = graph.variable_values
     if out is None:
         from flowc.cache import load_executable
+        from flowc.held_variables import HeldVariables
 
-        return Program(load_executable(computation, options, names, threads), interface)
+        every = ([*names[0], *reads], [*names[1], *writes])
+        executable = load_executable(extracted.computation, options, every, threads)
+        return Program(executable, interface, HeldVariables(lambda: initial), (reads, writes))
     from flowc.aot import write_library
-    from flowc.compiler import compile_computation
+    from flowc.compiler import compile_for_library
 
     path = Path(out)
-    program = compile_computation(computation, options, names)
+    program = compile_for_library(extracted, initial, options, names)
     write_library(
         program, path, weights=weights, header=path.with_suffix(".h"), threads=threads or 0
     )

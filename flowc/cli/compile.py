@@ -154,8 +154,8 @@ def _compile(
 ) -> None:
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.codegen.target import target_named
-    from flowc.compiler import Report, compile_computation
-    from flowc.graph.extract import extract
+    from flowc.compiler import Report, compile_for_library
+    from flowc.graph.extract import extract_program
     from flowc.interface import choose_interface, parse_feed
     from flowc.ir.options import Options
 
@@ -169,10 +169,12 @@ def _compile(
     for line in what_was_chosen(chosen):
         shown.say(line)
     types = {f.tensor: f.type for f in chosen.feeds}
-    c = extract(graph, [f.tensor for f in chosen.fetches], types)
+    fetched = [f.tensor for f in chosen.fetches]
+    extracted = extract_program(graph, fetched, types, chosen.targets)
     report.seconds["reading"] = time.perf_counter() - clock
-    program = compile_computation(
-        c,
+    program = compile_for_library(
+        extracted,
+        graph.variable_values,
         Options(target=wish.target),
         ([f.name for f in chosen.feeds], [f.name for f in chosen.fetches]),
         report=report,
@@ -247,9 +249,12 @@ def _summary(
         rows.append(("wrote", f"{written.library} ({written.library_bytes:,} bytes)"))
         rows += [("", p) for p in (written.weights_file, written.header) if p is not None]
     plan = report.stages.plan
+    variables = ", ".join(_port(p) for p in program.metadata["variables"])
+    if variables:
+        rows.append(("variables", variables))
     rows += [
         ("inputs", ", ".join(_port(p) for p in program.metadata["inputs"]) or "none"),
-        ("outputs", ", ".join(_port(p) for p in program.metadata["outputs"])),
+        ("outputs", ", ".join(_port(p) for p in program.metadata["outputs"]) or "none"),
         ("nodes in", f"{report.nodes_in:,} of {_nodes_held(graph):,}"),
         ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
         ("arena", _bytes(plan.arena_bytes) if plan is not None else "none"),

@@ -14,7 +14,7 @@ from flowc.cli.parameters import debug_option, model_options, threads_option
 if TYPE_CHECKING:
     import numpy as np
 
-    from flowc.graph import Tensor
+    from flowc.graph import Operation, Tensor
 
 ELF = b"\x7fELF"
 
@@ -114,7 +114,7 @@ def _run_library(
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
     check_all_given(wishes, seed)
     values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
-    results = model.run(values)
+    results = (model.new_instance() if model.variables else model).run(values)
     return {name: results[inner] for name, inner in wanted.items()}
 
 
@@ -152,13 +152,13 @@ def _run_model(
         dims = ports[tensor][1] if tensor in ports else _dims_of(tensor)
         if dims is not None:
             check_dims(name, values[tensor], dims)
-    needed = needed_placeholders([f.tensor for f in chosen.fetches], values)
+    needed = needed_placeholders([f.tensor for f in chosen.fetches], values, chosen.targets)
     wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
     check_all_given(wishes, seed)
     known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
     with Session(graph=graph, threads=threads or None) as session:
-        found = session.run([f.tensor for f in chosen.fetches], values)
+        found = session.run([*(f.tensor for f in chosen.fetches), *chosen.targets], values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}
 
 
@@ -167,12 +167,14 @@ def _dims_of(tensor: Tensor) -> list[int | str] | None:
     return None if sizes is None else ["?" if s is None else s for s in sizes]
 
 
-def needed_placeholders(fetches: Iterable[Tensor], fed: Container[Tensor]) -> set[Tensor]:
-    """The placeholders that the fetches depend on where what is fed cuts the graph."""
+def needed_placeholders(
+    fetches: Iterable[Tensor], fed: Container[Tensor], targets: Iterable[Operation] = ()
+) -> set[Tensor]:
+    """The placeholders that the fetches and targets depend on where what is fed cuts the graph."""
     from flowc.interface import PLACEHOLDERS
 
     found: set[Tensor] = set()
-    stack = [t.op for t in fetches if t not in fed]
+    stack = [*(t.op for t in fetches if t not in fed), *targets]
     seen = set(stack)
     while stack:
         op = stack.pop()

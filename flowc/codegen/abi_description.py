@@ -14,7 +14,7 @@ from llvmlite import ir
 from flowc.codegen.abi_module import BAD_ARGUMENT, OK, AbiModule
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, i32
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 
 class DescriptionEmitter:
@@ -24,8 +24,10 @@ class DescriptionEmitter:
 
     def emit(self) -> None:
         self._constants()
-        for kind in ("input", "output"):
+        for kind in ("input", "output", "variable"):
             self._describe(kind)
+        for kind in ("input", "output"):
+            self._name_dims(kind)
 
     def _constants(self) -> None:
         w = self.abi.export("flowc_abi_version")
@@ -61,13 +63,14 @@ class DescriptionEmitter:
             w.store(w.load(source, axis), dims, axis)
         w.give(i32(OK))
 
+    def _name_dims(self, kind: str) -> None:
+        w = self.abi.export(f"flowc_{kind}_dim_name")
         names = [
             self.abi.table(
-                PTR, [NULL if isinstance(d, int) else text(str(d)) for d in p.dims], "names"
+                PTR, [NULL if isinstance(d, int) else w.text(str(d)) for d in p.dims], "names"
             )
-            for p in ports
+            for p in self.abi.model.ports(kind)
         ]
-        w = self.abi.export(f"flowc_{kind}_dim_name")
         port, axis = w.args
         rank = w.call(f"flowc_{kind}_rank", port)
         with w.when(w.b.not_(w.b.icmp_unsigned("<", axis, w.maximum(rank, i32(0))))):

@@ -1,11 +1,14 @@
 """What the C ABI has to know of a compiled program, checked and in typed form.
 
-In: the metadata of a compiled program (plain data). Out: a `Model` of tensors, sizes and errors.
+In: the metadata of a compiled program (plain data). Out: a `Model` of tensors, variables, sizes and
+errors. The program's own inputs are the model's, then the variables that it reads; its outputs the
+model's, then the variables that it writes.
 Invariant: every size symbol that an input's dims mention is bound by a plain dim of some input.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +39,21 @@ class TensorPort:
 
 
 @dataclass(frozen=True, slots=True)
+class VariablePort:
+    """A variable. `input` and `output`: its places among the program's own inputs and outputs, None
+    where it is not read or not written; `initial`: where its value stands among the weights."""
+
+    port: TensorPort
+    input: int | None
+    output: int | None
+    initial: int | None
+
+    @property
+    def bytes(self) -> int:
+        return self.port.dtype.size * math.prod(d for d in self.port.dims if isinstance(d, int))
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorRow:
     """A message that a run can end with: printf template, which of values a, b, c fill it."""
 
@@ -53,9 +71,21 @@ class Model:
     sizes: tuple[str, ...]
     errors: tuple[ErrorRow, ...]
     weights_bytes: int
+    variables: tuple[VariablePort, ...] = ()
 
     def ports(self, kind: str) -> tuple[TensorPort, ...]:
+        if kind == "variable":
+            return tuple(v.port for v in self.variables)
         return self.inputs if kind == "input" else self.outputs
+
+    @property
+    def reads(self) -> list[tuple[int, VariablePort]]:
+        """The variables behind the program's last inputs, with their numbers."""
+        return [(i, v) for i, v in enumerate(self.variables) if v.input is not None]
+
+    @property
+    def writes(self) -> list[tuple[int, VariablePort]]:
+        return [(i, v) for i, v in enumerate(self.variables) if v.output is not None]
 
 
 def read_model(metadata: Mapping[str, Any]) -> Model:
@@ -70,6 +100,7 @@ def read_model(metadata: Mapping[str, Any]) -> Model:
         sizes=tuple(metadata["sizes"]),
         errors=tuple(map(_error, metadata["errors"])),
         weights_bytes=int(metadata["weights_bytes"]),
+        variables=tuple(map(_variable, metadata.get("variables", ()))),
     )
     _check_sizes(model)
     return model
@@ -78,6 +109,13 @@ def read_model(metadata: Mapping[str, Any]) -> Model:
 def _port(row: Mapping[str, Any]) -> TensorPort:
     dims = tuple(d if isinstance(d, int) else sizes_of.parse_dim(d) for d in row["dims"])
     return TensorPort(row["name"], dtypes.as_dtype(row["dtype"]), dims)
+
+
+def _variable(row: Mapping[str, Any]) -> VariablePort:
+    found = VariablePort(_port(row), row["input"], row["output"], row["initial"])
+    if not found.port.is_static:
+        raise InternalError(f"variable {row['name']!r} has no fixed shape: {row['dims']}")
+    return found
 
 
 def _error(row: Mapping[str, Any]) -> ErrorRow:

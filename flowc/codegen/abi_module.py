@@ -43,6 +43,14 @@ def _port_exports(kind: str) -> dict[str, tuple[ir.Type, dict[str, ir.Type]]]:
     }
 
 
+def _instance(**more: ir.Type) -> tuple[ir.Type, dict[str, ir.Type]]:
+    return I32, {"instance": PTR, **more}
+
+
+RUN_ARGS: dict[str, ir.Type] = {
+    "inputs": PTR, "input_dims": PTR, "outputs": PTR, "output_dims": PTR,
+}  # fmt: skip
+
 EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
     "flowc_abi_version": (I32, {}),
     "flowc_version": (PTR, {}),
@@ -51,7 +59,14 @@ EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
     **_port_exports("input"),
     **_port_exports("output"),
     "flowc_output_dims_for": (I32, {"input_dims": PTR, "output": I32, "dims": PTR}),
-    "flowc_run": (I32, {"inputs": PTR, "input_dims": PTR, "outputs": PTR, "output_dims": PTR}),
+    "flowc_run": (I32, RUN_ARGS),
+    **{n: d for n, d in _port_exports("variable").items() if not n.endswith("_dim_name")},
+    "flowc_instance_create": _instance(),
+    "flowc_instance_destroy": (VOID, {"instance": PTR}),
+    "flowc_instance_reset": _instance(),
+    "flowc_instance_run": _instance(**RUN_ARGS),
+    "flowc_instance_read": _instance(variable=I32, value=PTR),
+    "flowc_instance_write": _instance(variable=I32, value=PTR),
     "flowc_set_threads": (I32, {"threads": I32}),
     "flowc_get_threads": (I32, {}),
     "flowc_free": (VOID, {"memory": PTR}),
@@ -62,8 +77,9 @@ EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
 class AbiModule:
     """The LLVM module of one model's C ABI."""
 
-    def __init__(self, model: Model, triple: str) -> None:
+    def __init__(self, model: Model, triple: str, has_weights_file: bool = False) -> None:
         self.model = model
+        self.has_weights_file = has_weights_file
         self.module = ir.Module("flowc_c_abi")
         self.module.triple = triple
         self.module.data_layout = data_layout(triple)
@@ -86,6 +102,26 @@ class AbiModule:
     def static_dims(self, port: TensorPort) -> Any:
         """The dims as numbers, -1 where they are not."""
         return self.table(I64, [i64(d if isinstance(d, int) else -1) for d in port.dims], "dims")
+
+    def weights_address(self, w: FunctionWriter) -> Any:
+        """The address of the weights; returns from the function when they cannot be had."""
+        if not self.model.weights_bytes:
+            return NULL
+        if not self.has_weights_file:
+            blob: Any = self.module.globals.get("flowc_weights")
+            if blob is None:
+                blob = ir.GlobalVariable(self.module, ir.ArrayType(I64, 0), "flowc_weights")
+            blob.linkage = "external"
+            blob.storage_class = "hidden"
+            blob.global_constant = True
+            blob.align = 64
+            return as_pointer(blob)
+        address = w.b.load(as_pointer(self.module.globals["flowc_weights_address"]), typ=PTR)
+        with w.when(w.compare("==", address, NULL)):
+            path = as_pointer(self.module.globals["flowc_weights_path"])
+            reason = w.b.load(as_pointer(self.module.globals["flowc_weights_reason"]), typ=PTR)
+            self.fail(w, BAD_FILE, "the weights file %s %s", path, reason)
+        return address
 
     # -- messages ----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ arguments (NULL, wrong dims, misaligned) give an error code and a message, and n
 program.
 
 The module keeps three things between calls: the thread count, the key of the per-thread message
-and, where weights come from a file, their mapping.
+and, where weights come from a file, their mapping. Variables are kept in instances.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Any
 from llvmlite import ir
 
 from flowc.codegen.abi_description import DescriptionEmitter
+from flowc.codegen.abi_instance import InstanceEmitter, RunTables
 from flowc.codegen.abi_model import read_model
 from flowc.codegen.abi_module import (
     BAD_ARGUMENT,
-    BAD_FILE,
     EXPORTS,
     INVALID,
     NO_MEMORY,
     OK,
+    RUN_ARGS,
     AbiModule,
 )
 from flowc.codegen.abi_sizes import UNBOUNDED, SizesEmitter
@@ -67,7 +68,7 @@ def c_abi_text(
     `weights`: the side file, None when weights are linked in. `threads`: the thread count until
     `flowc_set_threads` is called; 0 means as many as the process has cores.
     """
-    abi = AbiModule(read_model(metadata), triple)
+    abi = AbiModule(read_model(metadata), triple, weights is not None)
     started, ended = [abi.emit_message()], [abi.emit_close_messages()]
     if weights is not None:
         mapping = emit_weights_mapping(abi.module, weights)
@@ -76,7 +77,8 @@ def c_abi_text(
     text = json.dumps(metadata, ensure_ascii=True, separators=(",", ":"))
     DescriptionEmitter(abi, text).emit()
     SizesEmitter(abi).emit()
-    _CallEmitter(abi, weights, threads).emit()
+    _CallEmitter(abi, threads).emit()
+    InstanceEmitter(abi).emit()
     call_at_load(abi.module, started)
     call_at_unload(abi.module, ended)
     for function in abi.module.functions:
@@ -89,9 +91,8 @@ def c_abi_text(
 class _CallEmitter:
     """The functions that run the program, and those about how it runs."""
 
-    def __init__(self, abi: AbiModule, weights: WeightsFile | None, threads: int) -> None:
+    def __init__(self, abi: AbiModule, threads: int) -> None:
         self.abi = abi
-        self.weights = weights
         self.threads = as_pointer(new_global(abi.module, "flowc_abi_threads", i32(threads)))
 
     def emit(self) -> None:
@@ -126,7 +127,10 @@ class _CallEmitter:
         w.give(i32(OK))
 
     def _dim_words(self, kind: str) -> int:
-        return max(1, sum(len(p.dims) for p in self.abi.model.ports(kind)))
+        ports = self.abi.model.ports(kind)
+        if kind == "output":  # the program's table goes on with the variables that it writes
+            ports += tuple(v.port for _, v in self.abi.model.writes)
+        return max(1, sum(len(p.dims) for p in ports))
 
     def _output_sizes(self, w: FunctionWriter, which: str, sizes: Any, dims: Any) -> None:
         w.b.call(declare(self.abi.module, f"flowc_program_output_{which}", _SIZES), [sizes, dims])
@@ -223,9 +227,10 @@ class _CallEmitter:
         w.b.unreachable()
 
     def _run(self) -> None:
-        w = self.abi.export("flowc_run")
-        inputs, input_dims, outputs, output_dims = w.args
-        weights = self._weights(w)
+        """The run of `flowc_run` (without an instance) and of `flowc_instance_run`."""
+        w = self.abi.function("flowc_abi_run", I32, {"instance": PTR, **RUN_ARGS})
+        instance, inputs, input_dims, outputs, output_dims = w.args
+        weights = self.abi.weights_address(w)
         for kind, pointers in (("input", inputs), ("output", outputs)):
             if self.abi.model.ports(kind):
                 with w.when(w.compare("==", pointers, NULL)):
@@ -252,7 +257,15 @@ class _CallEmitter:
             w.store(i64(0), status, i64(index))
         threads = w.b.sext(w.call("flowc_get_threads"), I64)
         program = declare(self.abi.module, "flowc_program_run", _RUN)
-        code = w.b.call(program, [inputs, outputs, sizes, weights, threads, status])
+        if self.abi.model.variables:
+            tables = RunTables(self.abi, w, instance)
+            every_input, every_output = tables.inputs(inputs), tables.outputs(outputs)
+            code = w.b.call(program, [every_input, every_output, sizes, weights, threads, status])
+            tables.give_back(every_output, outputs)
+            with w.when(w.compare("==", code, i32(OK))):
+                tables.keep()
+        else:
+            code = w.b.call(program, [inputs, outputs, sizes, weights, threads, status])
         with w.when(w.compare("!=", code, i32(OK))):
             for index, port in enumerate(self.abi.model.outputs):
                 if not port.is_static:
@@ -268,21 +281,3 @@ class _CallEmitter:
             with w.when(w.compare("!=", target, NULL)):
                 self._copy_dims(w, i32(index), dims, target)
         w.give(i32(OK))
-
-    def _weights(self, w: FunctionWriter) -> Any:
-        """The address of the weights; returns from the function when they cannot be had."""
-        if not self.abi.model.weights_bytes:
-            return NULL
-        if self.weights is None:
-            blob: Any = ir.GlobalVariable(self.abi.module, ir.ArrayType(I64, 0), "flowc_weights")
-            blob.linkage = "external"
-            blob.storage_class = "hidden"
-            blob.global_constant = True
-            blob.align = 64
-            return as_pointer(blob)
-        address = w.b.load(as_pointer(self.abi.module.globals["flowc_weights_address"]), typ=PTR)
-        with w.when(w.compare("==", address, NULL)):
-            path = as_pointer(self.abi.module.globals["flowc_weights_path"])
-            reason = w.b.load(as_pointer(self.abi.module.globals["flowc_weights_reason"]), typ=PTR)
-            self.abi.fail(w, BAD_FILE, "the weights file %s %s", path, reason)
-        return address

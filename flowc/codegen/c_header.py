@@ -25,7 +25,7 @@ _C_TYPES = {
 
 DECLARATIONS = """\
 #ifndef FLOWC_ABI_VERSION
-#define FLOWC_ABI_VERSION 1
+#define FLOWC_ABI_VERSION 2
 
 #include <stdint.h>
 
@@ -90,6 +90,30 @@ int32_t flowc_run(const void *const *inputs, const int64_t *const *input_dims,
                   void **outputs, int64_t *const *output_dims);
 void flowc_free(void *memory);
 
+/* Variables: what the model keeps from run to run (a counter, weights that it trains). They live in
+ * instances, which share nothing; a model that has variables runs in an instance only, and
+ * flowc_run is an error. Names and shapes, counted from 0 as above: */
+int32_t flowc_variable_count(void);
+const char *flowc_variable_name(int32_t variable);
+int32_t flowc_variable_dtype(int32_t variable);
+int32_t flowc_variable_rank(int32_t variable);
+int32_t flowc_variable_dims(int32_t variable, int64_t *dims);
+
+/* Makes an instance, whose variables have the values that the model was compiled with, if it was
+ * with any; flowc_instance_destroy ends it (NULL is nothing to end), when no call is inside it. */
+typedef struct flowc_instance flowc_instance;
+int32_t flowc_instance_create(flowc_instance **instance);
+void flowc_instance_destroy(flowc_instance *instance);
+/* As it was made. */
+int32_t flowc_instance_reset(flowc_instance *instance);
+/* As flowc_run. Calls with one instance wait for one another. A run that fails changes nothing. */
+int32_t flowc_instance_run(flowc_instance *instance, const void *const *inputs,
+                           const int64_t *const *input_dims, void **outputs,
+                           int64_t *const *output_dims);
+/* Copies the value of a variable to or from `value`, dense and row-major. */
+int32_t flowc_instance_read(flowc_instance *instance, int32_t variable, void *value);
+int32_t flowc_instance_write(flowc_instance *instance, int32_t variable, const void *value);
+
 /* How many threads a run may use, 1 to 1024; 0: one per core the process may use. Results do not
  * depend on it. */
 int32_t flowc_set_threads(int32_t threads);
@@ -114,13 +138,16 @@ def header_text(metadata: Mapping[str, Any], stem: str) -> str:
         " *",
         *_port_lines("input", model.inputs),
         *_port_lines("output", model.outputs),
+        *_port_lines("variable", model.ports("variable")),
     ]
     late = sorted(_late_sizes(model))
     if late:
         lines += [" *", f" * Known only after a run: {', '.join(late)}."]
     lines += [" */", f"#ifndef {prefix}_H", f"#define {prefix}_H", "", DECLARATIONS]
-    for kind in ("input", "output"):
+    for kind in ("input", "output", "variable"):
         ports = model.ports(kind)
+        if kind == "variable" and not ports:
+            continue
         lines.append(f"#define {prefix}_{kind.upper()}S {len(ports)}")
         for index, name in enumerate(constant_names(ports)):
             lines.append(f"#define {prefix}_{kind.upper()}_{name} {index}")

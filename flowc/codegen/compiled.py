@@ -13,6 +13,17 @@ import numpy as np
 WEIGHT_ALIGNMENT = 64
 
 
+@dataclass(frozen=True, slots=True)
+class StateVariable:
+    """A variable that a library keeps in its instances: which of the program's inputs it is (None:
+    it is not read), which of its outputs (None: not written), and its first value, if any."""
+
+    name: str
+    input: int | None
+    output: int | None
+    initial: np.ndarray | None = None
+
+
 @dataclass(slots=True)
 class CompiledProgram:
     """`objects`: relocatable ELF files (kernels, driver). `weights`: (offset, array) pieces of the

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.compiled import CompiledProgram, StateVariable
 from flowc.codegen.contractions import contraction_launches
 from flowc.codegen.driver import Driver, Interface, emit_driver, size_symbols
 from flowc.codegen.kernel import Kernel, Launch
@@ -96,11 +96,13 @@ def compile_program(
     compile_kernel: KernelCompiler,
     names: tuple[Sequence[str], Sequence[str]],
     stages: Stages | None = None,
+    variables: Sequence[StateVariable] = (),
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
     `compile_kernel` gives the object of one kernel (from a cache or new); `names` are those of the
-    inputs and outputs, as the user knows them.
+    inputs and outputs, as the user knows them; `variables` says which of them, at the end, stand
+    for variables that the program's library keeps.
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
@@ -118,7 +120,7 @@ def compile_program(
     clock = time.perf_counter()
     objects.append(driver_object(driver.text, target))
     stages.seconds["driver"] = time.perf_counter() - clock
-    metadata = _metadata(plan, driver, weights, sizes, input_sizes, names)
+    metadata = _metadata(plan, driver, weights, sizes, input_sizes, names, variables)
     return CompiledProgram(tuple(objects), weights.pieces, metadata, native_object(target))
 
 
@@ -173,6 +175,7 @@ def _metadata(
     sizes: Sequence[str],
     input_sizes: int,
     names: tuple[Sequence[str], Sequence[str]],
+    variables: Sequence[StateVariable],
 ) -> dict[str, Any]:
     from flowc.version import VERSION
 
@@ -185,11 +188,20 @@ def _metadata(
         ]
         for given, side in zip(names, values)
     ]
+    kept = []
+    for x in variables:
+        row = shown[0][x.input] if x.input is not None else shown[1][x.output or 0]
+        initial = None if x.initial is None else weights.offset(x.initial)
+        place = {"input": x.input, "output": x.output, "initial": initial}
+        kept.append({**row, "name": x.name, **place})
+    reads = sum(x.input is not None for x in variables)
+    writes = sum(x.output is not None for x in variables)
     return {
         "format": FORMAT,
         "flowc": VERSION,
-        "inputs": shown[0],
-        "outputs": shown[1],
+        "inputs": shown[0][: len(shown[0]) - reads],
+        "outputs": shown[1][: len(shown[1]) - writes],
+        "variables": kept,
         "sizes": list(sizes),
         "input_sizes": input_sizes,
         "constraints": [[str(a), str(b)] for a, b in c.constraints],

@@ -8,9 +8,10 @@ from flowc_runtime.errors import (
     ModelError,
     ResourceExhaustedError,
 )
-from flowc_runtime.loader import Model, Port, load
+from flowc_runtime.loader import Instance, Model, Port, load
 
 __all__ = [
+    "Instance",
     "InvalidArgumentError",
     "LoadError",
     "Model",

@@ -13,7 +13,7 @@ from typing import Any
 
 from flowc_runtime.errors import LoadError
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 _opened: dict[str, list[tuple[int, int, int]]] = {}
 
@@ -48,6 +48,12 @@ def open_library(path: str) -> Any:
         "flowc_output_dims_for": (number, [pointer, number, pointer]),
         "flowc_run": (number, [pointer] * 4),
         "flowc_free": (None, [pointer]),
+        "flowc_instance_create": (number, [pointer]),
+        "flowc_instance_destroy": (None, [pointer]),
+        "flowc_instance_reset": (number, [pointer]),
+        "flowc_instance_run": (number, [pointer] * 5),
+        "flowc_instance_read": (number, [pointer, number, pointer]),
+        "flowc_instance_write": (number, [pointer, number, pointer]),
     }
     for name, (result, args) in signatures.items():
         function = getattr(library, name)

@@ -2,7 +2,8 @@
 
 In: the path of a library that flowc wrote, then arrays. Out: fresh arrays. Invariant: a `Model` has
 no state that one call leaves to another, so any number of threads may call it at once; what a call
-needs (pointer and dim tables) is taken from a free list and given back after.
+needs (pointer and dim tables) is taken from a free list and given back after. The variables of a
+model are those of its `Instance`s.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ _ERRORS: dict[int, type[ModelError]] = {
 Array = np.ndarray[Any, Any]
 Shapes = tuple[tuple[int, ...], ...]
 Bounds = tuple[tuple[int, ...] | None, ...]
+_Run = Callable[[int, int, int, "int | None"], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ class Model:
     """A compiled model. Call it with arrays in the order of `inputs`, or by name.
 
     `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may be left out
-    of a name. `threads`: how many threads a run may use.
+    of a name. `threads`: how many threads a run may use. A model that has `variables` runs in an
+    instance: `model.new_instance()`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -88,6 +92,7 @@ class Model:
         self.metadata: dict[str, Any] = described
         self.inputs = tuple(map(_port, described["inputs"]))
         self.outputs = tuple(map(_port, described["outputs"]))
+        self.variables = tuple(map(_port, described.get("variables", ())))
         self._run = self._library.flowc_run
         self._wanted = [(p.dtype, len(p.dims), p) for p in self.inputs]
         self._input_places = _places(self.inputs)
@@ -111,16 +116,26 @@ class Model:
         if self._library.flowc_set_threads(count):
             raise InvalidArgumentError(self._last_error())
 
+    def new_instance(self) -> Instance:
+        """Variables of their own, with the values that the model was compiled with."""
+        return Instance(self)
+
     def __call__(self, *arrays: Any, **by_name: Any) -> Any:
         """Raises `InvalidArgumentError` for inputs that do not fit, and for failing values."""
-        if by_name or len(arrays) != len(self.inputs):
-            arrays = self._in_order(arrays, by_name)
-        results = self._call(arrays)
-        return results[0] if len(results) == 1 else tuple(results)
+        return self._answer(arrays, by_name, self._run)
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Array]:
         """Outputs by name, for inputs by name."""
-        results = self._call(self._in_order((), feeds))
+        return self._named_answer(feeds, self._run)
+
+    def _answer(self, arrays: tuple[Any, ...], by_name: Mapping[str, Any], run: _Run) -> Any:
+        if by_name or len(arrays) != len(self.inputs):
+            arrays = self._in_order(arrays, by_name)
+        results = self._call(arrays, run)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _named_answer(self, feeds: Mapping[str, Any], run: _Run) -> dict[str, Array]:
+        results = self._call(self._in_order((), feeds), run)
         return {port.name: result for port, result in zip(self.outputs, results)}
 
     def _in_order(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -139,7 +154,7 @@ class Model:
             raise InvalidArgumentError(f"the model takes {len(self.inputs)} inputs; {found}")
         return tuple(given[i] for i in range(len(self.inputs)))
 
-    def _call(self, values: Sequence[Any]) -> list[Array]:
+    def _call(self, values: Sequence[Any], run: _Run) -> list[Array]:
         arrays = []
         for value, (dtype, rank, port) in zip(values, self._wanted):
             if (
@@ -169,9 +184,7 @@ class Model:
         for index, array in enumerate(results):
             frame.outputs[index] = None if array is None else data_address(array)
         late = frame.at_output_dims if self._has_late_sizes else None
-        code = self._run(frame.at_inputs, frame.at_input_dims, frame.at_outputs, late)
-        if code:
-            raise _ERRORS.get(code, ModelError)(self._last_error())
+        self._check(run(frame.at_inputs, frame.at_input_dims, frame.at_outputs, late))
         if late is not None:
             for index, array in enumerate(results):
                 shape = tuple(frame.result_dims[index])
@@ -194,17 +207,98 @@ class Model:
         output without bound."""
         found: list[tuple[int, ...] | None] = []
         for index, dims in enumerate(frame.result_dims):
-            code = self._library.flowc_output_dims_for(frame.at_input_dims, index, dims)
-            if code:
-                raise _ERRORS.get(code, ModelError)(self._last_error())
+            self._check(self._library.flowc_output_dims_for(frame.at_input_dims, index, dims))
             found.append(None if -1 in dims else tuple(dims))
         if len(self._output_shapes) >= KNOWN_SHAPES:
             self._output_shapes.clear()
         self._output_shapes[shapes] = tuple(found)
         return tuple(found)
 
+    def _check(self, code: int) -> None:
+        if code:
+            raise _ERRORS.get(code, ModelError)(self._last_error())
+
     def _last_error(self) -> str:
         return self._library.flowc_last_error().decode("utf-8", "replace")
+
+
+class Instance:
+    """One set of a model's variables. Call it as the model is called.
+
+    Calls from several threads wait for one another; a run that fails changes nothing. Closed by
+    `close`, at the end of a `with`, or when it is no longer used.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._library = model._library
+        self._handle: int | None = None
+        made = ctypes.c_void_p()
+        model._check(self._library.flowc_instance_create(ctypes.byref(made)))
+        self._handle = made.value
+        self._run = partial(self._library.flowc_instance_run, self._handle)
+
+    def __repr__(self) -> str:
+        return f"<Instance of {self.model!r}>"
+
+    def __call__(self, *arrays: Any, **by_name: Any) -> Any:
+        """As the call of a model."""
+        self._open()
+        return self.model._answer(arrays, by_name, self._run)
+
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Array]:
+        """Outputs by name, for inputs by name."""
+        self._open()
+        return self.model._named_answer(feeds, self._run)
+
+    def read(self, name: str) -> Array:
+        """A copy of a variable's value. Raises `InvalidArgumentError` for one without."""
+        number, port = self._variable(name)
+        value = np.empty(tuple(int(d) for d in port.dims), port.dtype)
+        handle = self._open()
+        self.model._check(self._library.flowc_instance_read(handle, number, data_address(value)))
+        return value
+
+    def write(self, name: str, value: Any) -> None:
+        """Gives a variable a value of its shape."""
+        number, port = self._variable(name)
+        array = _convert(value, port, "variable")
+        if array.shape != port.dims:
+            raise InvalidArgumentError(
+                f"variable {port.name!r} has dims {list(port.dims)}, found {list(array.shape)}"
+            )
+        handle = self._open()
+        self.model._check(self._library.flowc_instance_write(handle, number, data_address(array)))
+
+    def reset(self) -> None:
+        """All variables as they were at first."""
+        self.model._check(self._library.flowc_instance_reset(self._open()))
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._library.flowc_instance_destroy(handle)
+
+    def __enter__(self) -> Instance:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _open(self) -> int:
+        if self._handle is None:
+            raise InvalidArgumentError("the instance is closed")
+        return self._handle
+
+    def _variable(self, name: str) -> tuple[int, Port]:
+        for number, port in enumerate(self.model.variables):
+            if name in (port.name, f"{port.name}:0"):
+                return number, port
+        names = ", ".join(p.name for p in self.model.variables) or "none"
+        raise InvalidArgumentError(f"the model has no variable {name!r}; it has {names}")
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -215,15 +309,15 @@ def load(path: str | os.PathLike[str]) -> Model:
     return Model(path)
 
 
-def _convert(value: Any, port: Port) -> Array:
+def _convert(value: Any, port: Port, role: str = "input") -> Array:
     try:
         array = as_dense(value, port.dtype)
     except (TypeError, ValueError, BufferError) as error:
-        raise InvalidArgumentError(f"input {port.name!r}: {error}") from error
+        raise InvalidArgumentError(f"{role} {port.name!r}: {error}") from error
     if array.ndim != len(port.dims):
         expected = ", ".join(map(str, port.dims))
         raise InvalidArgumentError(
-            f"input {port.name!r} has dims {list(array.shape)}, expected [{expected}]"
+            f"{role} {port.name!r} has dims {list(array.shape)}, expected [{expected}]"
         )
     return array
 
