@@ -3,7 +3,9 @@ what is updated stays where it is, and a steady loop copies and acquires nothing
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,11 @@ from ir_reference import reference_results
 from random_control_flow import inputs_of, random_control_flow
 
 import flowc.ops  # noqa: F401  (defines the op records)
-from flowc.codegen.program import Stages
+import flowc_runtime
+from flowc.aot import write_library
+from flowc.codegen.driver import Interface, emit_driver
+from flowc.codegen.program import Stages, driver_object
+from flowc.codegen.target import target_named
 from flowc.compiler import Report, compile_computation
 from flowc.errors import InvalidArgumentError
 from flowc.executable import Executable
@@ -20,6 +26,7 @@ from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import parse_computation
 from flowc.plan.plan import Branch, Cell, Copy, Heap, Loop, Plan, Region, Run, Step, updated_input
+from flowc.plan.planner import make_plan
 from flowc.plan.reuse import is_scalar
 from flowc.plan.text import plan_text
 
@@ -38,6 +45,7 @@ class Compiled:
         assert report.stages.plan is not None and report.stages.driver is not None
         self.plan: Plan = report.stages.plan
         self.driver = report.stages.driver.text
+        self.program = program
         self.run = Executable(program, threads=2).run
 
     def check(self, *inputs: Any) -> list[np.ndarray]:
@@ -538,7 +546,59 @@ computation(%l: f32[10,6], %i: i32[], %w: f32[6]) {
     assert not arrays[0].any()
 
 
+POPPING = """\
+computation(%n: i32[], %x: f32[m,3]) {
+  %t = tanh(%x) : f32[m,3]
+  %zeros = const {value=dense<[0.0, 0.0, 0.0], f32, (3,)>, dtype=f32} : f32[3]
+  %i_, %s_, %y = while(%n, %zeros, %t) {carried=3, varying=['k']} sizes(k_1 <= None) : i32[], f32[3], f32[k_1,3]
+    condition(%i: i32[], %s: f32[3], %v: f32[k,3]) {
+      %zero = const {value=dense<0, i32, ()>, dtype=i32} : i32[]
+      %1 = greater(%i, %zero) : bool[]
+      return %1
+    }
+    body(%i: i32[], %s: f32[3], %v: f32[k,3]) {
+      %one = const {value=dense<1, i32, ()>, dtype=i32} : i32[]
+      %next = sub(%i, %one) : i32[]
+      %row = list_get(%v, %next) {message='{value} of {extent}'} : f32[3]
+      %sum = add(%row, %s) : f32[3]
+      %rows = sizes {dims=[size<k - 1>], dtype=i32} : i32[1]
+      %popped = list_resize(%v, %rows) : f32[k - 1,3]
+      return %next, %sum, %popped
+    }
+  return %s_, %y
+}"""  # noqa: E501
+
+
+def test_the_end_of_a_list_is_dropped_in_place() -> None:
+    compiled = Compiled(POPPING)
+    x = np.arange(24).reshape(8, 3)
+    for n in (0, 1, 5, 8):
+        compiled.check(n, x)
+    assert copies(compiled.plan) == 0
+
+
 # -- in all
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_libraries_have_loops_and_branches(tmp_path: Path) -> None:
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    cases = [
+        (GROWING, [200, rows]),
+        (SETTING.replace("BODY", BRANCH_BODY), [6, np.arange(6)]),
+    ]
+    for i, (text, inputs) in enumerate(cases):
+        compiled = Compiled(text)
+        path = tmp_path / f"case{i}.so"
+        write_library(compiled.program, path)
+        arrays = compiled.arrays(inputs)
+        names = names_of(compiled.c)
+        model = flowc_runtime.load(path)
+        wanted = compiled.check(*inputs)
+        for _ in range(2):
+            found = model.run(dict(zip(names[0], arrays)))
+            for name, array in zip(names[1], wanted):
+                np.testing.assert_array_equal(found[name], array)
 
 
 @pytest.mark.parametrize("seed", [1000, 1002, 1005, 1008, 1013, 1017, 1021, 1030])
@@ -556,26 +616,27 @@ def test_no_stack_is_taken_inside_of_loops() -> None:
 
 
 def test_deep_nests() -> None:
-    lines = ["computation(%n: i32[], %x: f32[3]) {"]
-    depth = 40
+    """As deep as graphs get: the plan and the driver alone."""
+    depth = 100
+    head = "(%p: bool[], %x: f32[5], %y: f32[5])"
+    lines = [f"computation{head} {{"]
     for d in range(depth):
         pad = "  " * (2 * d + 1)
         lines += [
-            f"{pad}%zero = const {{value=dense<0, i32, ()>, dtype=i32}} : i32[]",
-            f"{pad}%i_, %y = while(%zero, %x, %n) {{carried=2, varying=[]}} : i32[], f32[3]",
-            f"{pad}  condition(%i: i32[], %x: f32[3], %n: i32[]) {{",
-            f"{pad}    %less = less(%i, %n) : bool[]",
-            f"{pad}    return %less",
+            f"{pad}%p_, %x_, %y_ = while(%p, %x, %y) {{carried=3, varying=[]}}"
+            " : bool[], f32[5], f32[5]",
+            f"{pad}  condition{head} {{",
+            f"{pad}    return %p",
             f"{pad}  }}",
-            f"{pad}  body(%i: i32[], %x: f32[3], %n: i32[]) {{",
-            f"{pad}    %one = const {{value=dense<1, i32, ()>, dtype=i32}} : i32[]",
-            f"{pad}    %next = add(%i, %one) : i32[]",
+            f"{pad}  body{head} {{",
         ]
-    lines.append("  " * (2 * depth + 1) + "%y = add(%x, %x) : f32[3]")
+    lines.append("  " * (2 * depth + 1) + "return %p, %y, %x")
     for d in reversed(range(depth)):
-        lines += ["  " * (2 * d + 3) + "return %next, %y", "  " * (2 * d + 2) + "}"]
-    lines += ["  return %y", "}"]
-    compiled = Compiled("\n".join(lines))
-    found = compiled.run(compiled.arrays([1, [1, 2, 3]]))
-    np.testing.assert_array_equal(found[0], [2, 4, 6])
-    assert copies(compiled.plan) == 0
+        lines.append("  " * (2 * d + 2) + "}")
+        lines.append("  " * (2 * d + 1) + "return %p_, %y_, %x_")
+    c = parse_computation("\n".join([*lines, "}"]))
+    plan = make_plan(c, {})
+    assert copies(plan) == 0 and len(plan.cells) == 2
+    driver = emit_driver(plan, {}, Interface((), 0, lambda array: 0))
+    assert driver.text.count("\nloop") == depth
+    assert driver_object(driver.text, target_named("native"))
