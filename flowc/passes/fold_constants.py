@@ -87,7 +87,8 @@ def _sizes_known(b: Rewriter, node: Node) -> Sequence[Value] | None:
     content = b.content(node.inputs[0])
     if content is None:
         return None
-    found = [as_dim(x) for x in content.reshape(-1)]
+    below = node.attrs["below"]
+    found = [as_dim(x) + below for x in content.reshape(-1)]
     if [symbol(name) for name, _ in node.sizes] == found:
         return None
     b.known_sizes.update((name, x) for (name, _), x in zip(node.sizes, found))
