@@ -65,7 +65,15 @@ class _Fetches:
                 "string or Tensor. (Can not convert a "
                 f"{type(item).__name__} into a Tensor or Operation.)"
             )
-        return as_element(self.graph, item, "Fetch")
+        found = as_element(self.graph, item, "Fetch")
+        op = found.op if isinstance(found, Tensor) else found
+        if not self.graph.is_fetchable(op):
+            raise ValueError(
+                f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a "
+                "branch, where it has a value in each iteration or none. Fetch what the loop or "
+                "the conditional returns."
+            )
+        return found
 
 
 def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:

@@ -98,6 +98,24 @@ def body(i):
     return i + 1
 tf.while_loop(lambda i: i < 3, body, [0])
 tf.identity(kept[0])
+# 72_inside_fetched
+kept = []
+def body(i):
+    kept.append(i + 1)
+    return i + 1
+tf.while_loop(lambda i: i < 3, body, [0])
+out = kept[0]
+# 72_inside_fed
+loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+out = loop
+feed = {"while/Enter:0": 3}
+# 79_inside_fetched
+kept = []
+def taken():
+    kept.append(tf.constant(1.0))
+    return kept[0]
+tf.cond(tf.constant(True), taken, lambda: 2.0)
+out = kept[0]
 # 72_inside_used_in_another_loop
 kept = []
 def body(i):
