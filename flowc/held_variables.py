@@ -57,6 +57,11 @@ class HeldVariables:
         with self._lock:
             return self.version, {name: v.type for name, v in self._held.items()}
 
+    def values(self) -> dict[str, Array]:
+        """Copies of what is held."""
+        with self._writing:
+            return {name: held.value.copy() for name, held in self._held.items()}
+
     def adopt(self, names: Iterable[str]) -> None:
         """Holds the initial values of variables that nothing has assigned yet."""
         for name in names:

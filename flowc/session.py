@@ -400,6 +400,10 @@ class Session:
         executable = load_executable(c, self._options, names, self._threads)
         return _Program(executable, list(types), reads, writes, expects | read_types)
 
+    def variable_values(self) -> dict[str, np.ndarray]:
+        """Copies of the variables that runs have assigned, by name."""
+        return self._variables.values()
+
     def close(self) -> None:
         """Frees the programs and the variables; the session cannot run after it."""
         self._closed = True

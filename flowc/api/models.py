@@ -6,6 +6,7 @@ In: files, GraphDefs and Graphs. Out: Graphs, callable programs, libraries, file
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -54,6 +55,17 @@ def import_graph_def(
     from flowc.importer import import_graph_def as import_nodes
 
     return import_nodes(graph_def, input_map, return_elements, name)
+
+
+def initialize(graph: Graph, operations: Any) -> None:
+    """Runs operations that assign variables (names, or as `Session.run` takes them): their values
+    become the graph's, as those of a checkpoint are."""
+    from flowc.session import Session
+
+    with Session(graph=graph) as session:
+        session.run(operations)
+        found = session.variable_values()
+    graph.variable_values = ChainMap(found, graph.variable_values)  # type: ignore[arg-type]
 
 
 def load(path: PathLike) -> Any:
@@ -143,13 +155,15 @@ def compile(
     checkpoint: PathLike | None = None,
     tags: Any = None,
     signature: str | None = None,
+    init: Any = None,
     threads: int | None = None,
     weights: Literal["embed", "file"] = "embed",
 ) -> Any:
     """Compiles a graph or a model file.
 
     `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
-    `fetches`: names or tensors. Both default to the signature, else to the placeholders and sinks.
+    `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
+    and sinks. `init`: operations to run first; what they assign are the first values of variables.
     With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
     returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
@@ -161,6 +175,8 @@ def compile(
         graph = graph_or_path
     else:
         graph = load_graph(graph_or_path, checkpoint, tags, signature)
+    if init is not None:
+        initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
     types = {f.tensor: f.type for f in interface.feeds}
     extracted = extract_program(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from flowc.cli.parameters import debug_option, model_options, threads_option
+from flowc.cli.parameters import debug_option, init_option, model_options, threads_option
 
 if TYPE_CHECKING:
     from flowc.aot import AotReport
@@ -54,7 +54,14 @@ class _Wish:
     metavar="NAME[=DTYPE[DIMS]]",
     help="An input: x=f32[batch,784]. Named sizes stay dynamic.",
 )
-@click.option("--fetch", "fetches", multiple=True, metavar="NAME", help="An output: scope/op:0.")
+@click.option(
+    "--fetch",
+    "fetches",
+    multiple=True,
+    metavar="NAME",
+    help="An output: scope/op:0; or an operation that every run does.",
+)
+@init_option
 @click.option(
     "--target",
     default="native",
@@ -88,6 +95,7 @@ def compile_command(
     signature: str | None,
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
+    inits: tuple[str, ...],
     target: str,
     emit: tuple[str, ...],
     print_after: tuple[str, ...],
@@ -105,7 +113,7 @@ def compile_command(
     wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
     _check_out(wish)
     with progress() as shown:
-        _compile(model, (checkpoint, tags, signature), (feeds, fetches), wish, shown)
+        _compile(model, (checkpoint, tags, signature), (feeds, fetches, inits), wish, shown)
 
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
@@ -148,10 +156,11 @@ def _check_out(wish: _Wish) -> None:
 def _compile(
     model: str,
     place: tuple[str | None, str | None, str | None],
-    named: tuple[tuple[str, ...], tuple[str, ...]],
+    named: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
     wish: _Wish,
     shown: Progress,
 ) -> None:
+    from flowc.api.models import initialize
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.codegen.target import target_named
     from flowc.compiler import Report, compile_for_library
@@ -165,6 +174,9 @@ def _compile(
     clock = time.perf_counter()
     shown.stage("reading")
     graph = load_model(model, place)
+    if named[2]:
+        shown.stage("initialising")
+        initialize(graph, list(named[2]))
     chosen = choose_interface(graph, feeds or None, named[1] or None)
     for line in what_was_chosen(chosen):
         shown.say(line)

@@ -29,6 +29,15 @@ threads_option = click.option(
 )
 
 
+init_option = click.option(
+    "--init",
+    "inits",
+    multiple=True,
+    metavar="OP",
+    help="An operation to run first; what it assigns are the variables' first values.",
+)
+
+
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What says which graph of a model is meant, and with which weights."""
     options: tuple[Decorator, ...] = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flowc.cli.parameters import debug_option, model_options, threads_option
+from flowc.cli.parameters import debug_option, init_option, model_options, threads_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +38,7 @@ ELF = b"\x7fELF"
     metavar="N",
     help="Random values from this seed for the inputs that are not given.",
 )
+@init_option
 @model_options
 @threads_option
 @debug_option
@@ -47,6 +48,7 @@ def run_command(
     out: str | None,
     fetches: tuple[str, ...],
     random_seed: int | None,
+    inits: tuple[str, ...],
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
@@ -61,14 +63,15 @@ def run_command(
     if out is not None:
         check_place(Path(out))
     if is_library(model):
-        if (checkpoint, tags, signature) != (None, None, None):
+        if (checkpoint, tags, signature, inits) != (None, None, None, ()):
             raise UsageError(
-                "--checkpoint, --tag and --signature choose within a model, and this is a library"
+                "--checkpoint, --tag, --signature and --init choose within a model, and this is a "
+                "library"
             )
         results = _run_library(model, given, fetches, random_seed, threads)
     else:
         place = (checkpoint, tags, signature)
-        results = _run_model(model, place, given, fetches, random_seed, threads)
+        results = _run_model(model, place, given, (fetches, inits), random_seed, threads)
     if out is None:
         print_results(results, sys.stdout)
     else:
@@ -126,7 +129,7 @@ def _run_model(
     path: str,
     place: tuple[str | None, str | None, str | None],
     given: Mapping[str, Any],
-    fetches: Sequence[str],
+    named: tuple[Sequence[str], Sequence[str]],
     seed: int | None,
     threads: int,
 ) -> dict[str, np.ndarray]:
@@ -137,6 +140,7 @@ def _run_model(
     from flowc.session import Session
 
     graph = load_model(path, place)
+    fetches, inits = named
     chosen = choose_interface(graph, None, fetches or None)
     for line in what_was_chosen(chosen):
         print(line, file=sys.stderr)
@@ -158,6 +162,8 @@ def _run_model(
     known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
     with Session(graph=graph, threads=threads or None) as session:
+        if inits:
+            session.run(list(inits))
         found = session.run([*(f.tensor for f in chosen.fetches), *chosen.targets], values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}
 
