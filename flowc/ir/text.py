@@ -2,7 +2,7 @@
 
     computation(%x: f32[batch,4]) {
       %w = const {value=weights<0>} : f32[4,2]
-      %0 = mat_mul(%x, %w) {transpose_a=False} : f32[batch,2]  # dense/MatMul
+      %0 = mat_mul(%x, %w) : f32[batch,2]  # dense/MatMul
       return %0
     }
 
@@ -20,7 +20,8 @@ Bodies stand below their node, each with the name of its attr:
 
 What a loop gives has the names of what it carries, and in its body what the next iteration takes is
 called so. A body has names of its own; `@i` names a node without outputs that others are ordered
-after. Attrs leave out what the types of the outputs say: their dtypes, the type of a constant.
+after. Attrs leave out defaults and what the types of the outputs say: their dtypes, the type of a
+constant.
 
 Constants of more than 16 elements, and those whose decimals do not give the same bits back, stand
 as `weights<i>`; the parser takes them from a list. Equal text and equal weights mean equal
@@ -43,6 +44,7 @@ from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, parse_dim
 from flowc.ir.op import Op, op_named
+from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType, parse_type, split_dims
 
 INLINE_LIMIT = 16
@@ -100,11 +102,11 @@ class _Printer:
         text = f"{targets} = {node.op.name}" if targets else node.op.name
         if node.inputs:
             text += f"({', '.join(self.name_of(v) for v in node.inputs)})"
-        told = _told_by_types(node.op, node.types)
+        told = _defaults(node.op) | _told_by_types(node.op, node.types)
         attrs = [
             f"{name}={_like(value, node.types) or self.attr(value)}"
             for name, value in sorted(node.attrs.items())
-            if name not in bodies and not (name in told and value == told[name])
+            if name not in bodies and not (name in told and _equal(value, told[name]))
         ]
         if attrs:
             text += f" {{{', '.join(attrs)}}}"
@@ -174,6 +176,20 @@ def _told_by_types(op: Op, types: Sequence[TensorType]) -> dict[str, Any]:
     if outputs[0].is_list:
         return {name: tuple(t.dtype for t in types)}
     return {name: types[0].dtype} if types else {}
+
+
+def _defaults(op: Op) -> dict[str, Any]:
+    """The attrs that a node has where it does not say other values."""
+    signature = op.signature
+    return {
+        name: attr.default
+        for name, attr in signature.attrs.items()
+        if attr.default is not REQUIRED and name not in signature.inferred_attrs
+    }
+
+
+def _equal(x: Any, y: Any) -> bool:
+    return type(x) is type(y) and not isinstance(x, np.ndarray) and bool(x == y)
 
 
 def _like(value: Any, types: Sequence[TensorType]) -> str | None:
@@ -392,7 +408,7 @@ class _TextParser:
         after = tuple(
             self.value(n).node if n[0] == "%" else self.effect(n) for n in fields.names("after")
         )
-        attrs = {**_told_by_types(op, types), **attrs, **self.bodies()}
+        attrs = {**_defaults(op), **_told_by_types(op, types), **attrs, **self.bodies()}
         node = Node(op, inputs, MappingProxyType(attrs), types, after, origin, tuple(sizes))
         self.define(node, fields.names("targets"))
         return node

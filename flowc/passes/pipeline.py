@@ -18,6 +18,7 @@ from flowc.passes.decompose import decompose
 from flowc.passes.fold_constants import fold_constants
 from flowc.passes.functionalize_control_flow import functionalize_control_flow
 from flowc.passes.fuse import fuse
+from flowc.passes.hoist_invariants import hoist_invariants
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.prune import prune
 from flowc.passes.scalar_loops import scalar_loops
@@ -39,6 +40,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (simplify, "factors into weights, transposes together, now that all ops are plain"),
     (fold_constants, "what simplifying made of constants"),
     (simplify_control_flow, "what is carried no more may be constant; conditions may be known"),
+    (hoist_invariants, "iterations repeat nothing"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
     (scalar_loops, "a loop over scalars is one kernel"),

@@ -1,0 +1,141 @@
+"""What every iteration of a loop would compute again is computed once before it.
+
+In: a Computation of lowered nodes. Out: one whose loops read, as inputs, what depends only on what
+no iteration changes. Inner loops first, so that what leaves one may leave the next.
+
+A loop may run no iteration, so only what cannot fail moves; it then was computed in vain, once.
+Constants and sizes stay, as they cost nothing in a body. So does what makes more elements than it
+is made from (broadcasts, ranges), which a kernel computes where it reads it, while memory would
+have to hold it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from flowc.ir.bodies import bodies_of, local_sizes, sizes_used, with_bodies
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, is_nonnegative
+from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
+from flowc.ir.op import op_named
+from flowc.ir.options import Options
+from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
+from flowc.passes.failures import may_fail
+
+FREE = frozenset({"const", "sizes"})
+NEVER = frozenset({"stateful", "random"})
+
+
+def hoist_invariants(c: Computation, options: Options) -> Computation:
+    if not any(n.op.name == "while" for n in c.nodes):
+        return c
+    return rewrite_nodes(c, _hoist)
+
+
+def _hoist(b: Rewriter, node: Node) -> Sequence[Value] | None:
+    if node.op.name != "while":
+        return None
+    moved = {name: _Invariants(node, body) for name, body in bodies_of(node).items()}
+    new: list[Value] = []  # becomes a parameter of both bodies
+    inputs = list(node.inputs)
+    for found in moved.values():
+        outside = found.emit(b, node)
+        for value in found.leaving():
+            new.append(value)
+            inputs.append(outside[value])
+    if not new:
+        return None
+    bodies = {name: _without(found.body, new) for name, found in moved.items()}
+    return b.emit(node.op, inputs, with_bodies(node, bodies), after=node.after).outputs
+
+
+class _Invariants:
+    """The nodes of one body that may leave it."""
+
+    def __init__(self, node: Node, body: Computation) -> None:
+        self.body = body
+        self.moved: list[Node] = []
+        self.free: list[Node] = []
+        local = local_sizes(body).union(node.attrs["varying"])
+        fixed = {p.output for p in body.parameters[node.attrs["carried"] :]}
+        for n in body.nodes:
+            if n.op.name == "parameter" or not fixed.issuperset(n.inputs):
+                continue
+            if not sizes_used(n).isdisjoint(local):
+                continue
+            if n.op.name in FREE:
+                self.free.append(n)
+            elif _may_move(n):
+                self.moved.append(n)
+            else:
+                continue
+            fixed.update(n.outputs)
+
+    def leaving(self) -> list[Value]:
+        """The values that the body goes on reading."""
+        inside = set(self.moved)
+        read = {v for n in self.body.nodes if n not in inside for v in n.inputs}
+        read.update(self.body.results)
+        return [v for n in self.moved for v in n.outputs if v in read]
+
+    def emit(self, b: Rewriter, node: Node) -> dict[Value, Value]:
+        """Appends what leaves, and what it reads; the values outside for those in the body."""
+        values = {p.output: v for p, v in zip(self.body.parameters, node.inputs)}
+        inside = set(self.moved)
+        read = {v for n in self.moved for v in n.inputs}
+        for n in self.body.nodes:
+            if n in inside or (n in self.free and n.output in read):
+                copy = Node(
+                    n.op,
+                    tuple(values[v] for v in n.inputs),
+                    n.attrs,
+                    n.types,
+                    (),
+                    n.origin,
+                )
+                values.update(zip(n.outputs, b.append(copy).outputs))
+        return values
+
+
+def _may_move(node: Node) -> bool:
+    if node.sizes or node.after or not node.outputs or node.op.traits & NEVER:
+        return False
+    match node.lowering:
+        case MatMul() | Convolution() | Native() | Reduction():
+            return not may_fail(node)
+        case Elementwise() | View():
+            return _grows_no_data(node) and not may_fail(node)
+        case _:
+            return False
+
+
+def _grows_no_data(node: Node) -> bool:
+    read: Dim = 0
+    for value in node.inputs:
+        read = read + value.type.size
+    return is_nonnegative(read - node.output.type.size)
+
+
+def _parameter(value: Value) -> Node:
+    name = value.node.origin[0].rpartition("/")[2] if value.node.origin else value.node.op.name
+    attrs = {"name": name, "dtype": value.type.dtype, "dims": value.type.dims}
+    return Node(op_named("parameter"), (), MappingProxyType(attrs), (value.type,))
+
+
+def _without(body: Computation, new: Sequence[Value]) -> Computation:
+    """The body with more parameters, which stand for what left it or the loop's other body."""
+    own = {v: _parameter(v) for v in new}
+    left = {v.node for v in new}
+    nodes = (*body.parameters, *own.values())
+    nodes += tuple(n for n in body.nodes if n.op.name != "parameter")
+    wider = Computation((*body.parameters, *own.values()), nodes, body.results, body.constraints)
+    order = iter(nodes)
+
+    def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
+        old = next(order)
+        if old not in left:
+            return None
+        return [own[v].output if v in own else v for v in old.outputs]
+
+    return prune_nodes(rewrite_nodes(wider, rule))
