@@ -126,6 +126,9 @@ class Executable:
             words[at] = 0 if array is None else data_address(array)
         code = self._native(*tables.arguments)
         if code:
+            for at, array in enumerate(outputs, tables.outputs):
+                if array is None:
+                    _free(words[at])
             raise self._error(code, words[tables.status : tables.status + 5])
         if self._late:
             outputs = self._trimmed(outputs, tables)

@@ -150,7 +150,7 @@ computation(%n: i32[], {parameters}) {{
 }}"""
 
 
-A, B = np.arange(5, dtype=np.float32), np.float32([1, 1, 2, 3, 5])
+A, B = np.arange(5, dtype=np.float32), np.array([1, 1, 2, 3, 5], np.float32)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])

@@ -71,6 +71,7 @@ class _Emitter:
         self.places_of_sizes = {name: i for i, name in enumerate(interface.sizes)}
         self.region = plan.top
         self.pending: list[tuple[Dim, Dim]] = []
+        self.where = ""  # the loop or branch whose steps are emitted
 
     def emit(self) -> Driver:
         frame = self.frame = Frame(self.module)
@@ -111,7 +112,8 @@ class _Emitter:
                 left.append((x, y))
                 continue
             a, c = self.frame.dim(x), self.frame.dim(y)
-            row = error_row(f"sizes {x} and {y} must be equal, found {{a}} and {{b}}")
+            message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
+            row = error_row(message, self.where)
             self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
         self.pending = left
 
@@ -133,15 +135,16 @@ class _Emitter:
                 case Branch():
                     self._branch(step)
 
-    def _nested(self, region: Region, then: Callable[[], None]) -> None:
+    def _nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
         """A region of a loop or branch, and what follows it where its sizes are known."""
-        outer, pending = self.region, self.pending
+        outer = self.region, self.pending, self.where
         self.region, self.pending = region, list(region.computation.constraints)
+        self.where = node.name
         with self.frame.scope():
             self._check_constraints()
             self._steps()
             then()
-        self.region, self.pending = outer, pending
+        self.region, self.pending, self.where = outer
 
     def _run(self, step: Run) -> None:
         node, region, memory = step.node, self.region, self.memory
@@ -230,7 +233,9 @@ class _Emitter:
                 frame.bind(name, b.load(variable))
             (tested,) = loop.condition.computation.results
             self._nested(
-                loop.condition, lambda: b.cbranch(self._holds(loop.condition, tested), body, end)
+                node,
+                loop.condition,
+                lambda: b.cbranch(self._holds(loop.condition, tested), body, end),
             )
             b.position_at_end(body)
             results = loop.body.computation.results
@@ -242,7 +247,7 @@ class _Emitter:
                     b.store(size, variable)
                 b.branch(head)
 
-            self._nested(loop.body, advance)
+            self._nested(node, loop.body, advance)
         frame.loops -= 1
         b.position_at_end(end)
         for (name, _), variable in zip(node.sizes, variables):
@@ -275,7 +280,7 @@ class _Emitter:
                     b.store(frame.dim(results[k].dims[axis]), variable)
                 b.branch(end)
 
-            self._nested(region, leave)
+            self._nested(node, region, leave)
         b.position_at_end(end)
         for (name, _), variable in zip(node.sizes, variables):
             self._bind(name, b.load(variable))

@@ -295,18 +295,16 @@ class _RegionPlanner:
         given = [*current, *(self.region.place_of(v) for v in node.inputs[count:])]
         tested = self._nested(condition, given, [None])
         repeated = self._nested(body, given, wanted)
-        ending = {
-            i: following[i] if i in following else current[source]
-            for i, source in enumerate(sources)
-            if not is_scalar(own[i]) and (i in following or source is not None)
-        }
+        ending: dict[Place, Place] = {}
+        for i, source in enumerate(sources):
+            if not is_scalar(own[i]):
+                ending[current[i]] = following[i] if source is None else current[source]
         assigned = [
             (place, value)
             for i, (place, value) in enumerate(zip(current, body.c.results))
             if is_scalar(own[i]) and repeated.place_of(value) != place
         ]
-        exchanged = self._exchange({current[i]: place for i, place in ending.items()})
-        return Loop(node, tested, repeated, exchanged, tuple(assigned))
+        return Loop(node, tested, repeated, self._exchange(ending), tuple(assigned))
 
     def _carried_place(self, own: Value, output: Value, number: int) -> Place:
         """Where a loop carries a value: always on the stack if it is a scalar."""

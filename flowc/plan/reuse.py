@@ -152,9 +152,9 @@ class Reuse:
         dying = [j for j, v in enumerate(operands) if self._dies(v, number, node)]
         bodies: list[Reuse] = []
         for name in ("then", "otherwise"):
-            body: Computation = node.attrs[name]
-            own = [body.parameters[j].output for j in dying]
-            bodies.append(Reuse(body, own, self.bounds))
+            branch: Computation = node.attrs[name]
+            own = [branch.parameters[j].output for j in dying]
+            bodies.append(Reuse(branch, own, self.bounds))
         self.bodies[node] = (bodies[0], bodies[1])
         returned: dict[int, set[int]] = {}  # by operand: the results that stand in its place
         for body in bodies:
