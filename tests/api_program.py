@@ -57,6 +57,7 @@ def steps_before(program: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 def _message(text: str) -> str:
     """An error's message without the stack traces that TensorFlow adds, and without addresses."""
     text = re.sub(r" at 0x[0-9a-f]+>", ">", text)
+    text = re.sub(r'^ *File ".*\n?', "", text, flags=re.MULTILINE)
     lines = text.splitlines()
     at = next((i for i, line in enumerate(lines) if "[[{{node" in line), None)
     if not text.startswith("Graph execution error") or at is None:
