@@ -59,7 +59,8 @@ class _Checks:
         result = PRIMITIVES[primitive].result
 
         def call(*operands: Any) -> _Element:
-            dtype = next(x.dtype for x in operands if isinstance(x, _Element))
+            known = (x.dtype for x in operands if isinstance(x, _Element))
+            dtype = next(known, dtypes.bool_)  # numbers alone: what `in_range` could prove
             if result == "bool":
                 return _Element(dtypes.bool_)
             return _Element(dtype.real_dtype if result == "real" else dtype)
