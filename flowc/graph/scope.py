@@ -96,7 +96,7 @@ class Scope:
     def with_element(self, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
         """A list whose elements have been without dims so far, as zeros of the dims given. `dtype`:
         theirs; for lists of lists, of what the inner ones hold."""
-        buffer = self.zeros(dtype, (contents.rows, *element))
+        buffer = self.b.list_new(self.b.sizes((contents.rows, *element)), T=dtype)
         return replace(contents, dtype=dtype, element=element, buffer=buffer)
 
     def knows(self, dim: Dim) -> bool:

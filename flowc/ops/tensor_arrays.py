@@ -18,11 +18,12 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnimplementedError, UnsupportedError
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim, maximum
+from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define, op_named
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.list_marks import CLEARED, UNWRITTEN, WRITTEN, read_fault
 from flowc.ops.list_values import (
     Partial,
     complete,
@@ -40,7 +41,6 @@ from flowc.ops.list_values import (
     with_element,
     zeros,
 )
-from flowc.ops.lists import CLEARED, UNWRITTEN, WRITTEN, read_fault
 from flowc.ops.state import value_of
 
 KIND = "tensor_array"
@@ -250,44 +250,30 @@ def _check_count(x: Extractor, handle: Bound, count: Dim, what: str) -> None:
 def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     value, lengths = value_of(x, inputs[1]), value_of(x, inputs[2])
     _check_count(x, inputs[0], lengths.dims[0], "size of lengths")
-    _write_all(x, inputs[0], split_alike(x, value, lengths))
+    unused = (
+        "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {value} and "
+        "value's shape is: [{extent}" + "".join(f",{d}" for d in value.dims[1:]) + "]"
+    )
+    _write_all(x, inputs[0], split_alike(x, value, lengths, unused))
     return [_flow(x)]
 
 
-def split_alike(x: Extractor, value: Value, lengths: Value) -> Value:
-    """The pieces of a value in new rows: `lengths` must be equal, which the run checks where it is
-    not known."""
-    b, count = x.b, lengths.dims[0]
-    if value.type.rank < 1:
-        raise InvalidArgumentError(
-            "Expected value to be at least a vector, but received shape: []", node=x.name
-        )
-    total, rest = value.dims[0], value.dims[1:]
-    known = b.content(lengths)
-    if known is None:
-        # Rows are equal when each is the part of the whole that equal rows have.
-        piece = total // maximum(count, 1)
-        wanted = b.fill(b.sizes((count,)), size_value(b, piece, dtypes.i64))
-        same = b.all(b.equal(lengths, wanted), np.int32(0))
-        message = f"flowc splits into pieces of one length; those of '{x.name}' differ"
-        x.effect(b.emit(op_named("check"), (same,), {"message": message}))
-    else:
-        pieces = dict.fromkeys(known.reshape(-1))
-        if len(pieces) > 1:
-            raise UnsupportedError(
-                f"'{x.name}' splits into pieces of lengths {list(known.reshape(-1))}: flowc keeps "
-                "the elements of one list in one shape",
-                node=x.name,
-            )
-        piece = next(iter(pieces), 0)
-        piece = piece if not isinstance(piece, np.integer) else int(piece)
-    if all(isinstance(d, int) for d in (piece, count, total)) and piece * count != total:
-        raise InvalidArgumentError(
-            "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
-            f"{piece * count} and value's shape is: {shape_shown(value.dims)}",
+def split_alike(x: Extractor, value: Value, lengths: Value, unused: str) -> Value:
+    """The pieces of a value as rows. `unused`: the message where the lengths, which must be equal,
+    do not add up to what there is."""
+    known = x.b.content(lengths)
+    pieces = set() if known is None else set(known.reshape(-1))
+    if len(pieces) > 1:
+        raise UnsupportedError(
+            f"'{x.name}' splits into pieces of lengths {list(known.reshape(-1))}: flowc keeps the "
+            "elements of one list in one shape",
             node=x.name,
         )
-    return b.reshape(value, (count, piece, *rest))
+    if pieces and value.type.rank:
+        (piece,), count = pieces, lengths.dims[0]
+        if count * piece == value.dims[0]:
+            return x.b.reshape(value, (count, piece, *value.dims[1:]))
+    return x.b.list_pieces(value, lengths, message=unused)
 
 
 # -- reading

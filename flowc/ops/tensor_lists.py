@@ -100,11 +100,14 @@ def _readable(x: Extractor, contents: ListValue, shape: Partial, fault: str) -> 
         return contents
     element = complete(partial)
     if element is None or contents.dtype is dtypes.variant:
-        raise InvalidArgumentError(fault + shape_shown(partial), node=x.name)
+        raise InvalidArgumentError(fault.format(shape_shown(partial)), node=x.name)
     return with_element(x.b, contents, element, contents.dtype)
 
 
-UNSET = "Trying to read an uninitialized tensor but element_shape is not fully defined: "
+UNSET = (
+    "Trying to read an uninitialized tensor but element_shape is not fully defined: {} and no list"
+    " element is set."
+)
 
 
 def _element_of(x: Extractor, bound: Bound) -> Value:
@@ -206,7 +209,8 @@ def _emit_scatter_into(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> S
 
 def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     tensor, shape, lengths = (value_of(x, bound) for bound in inputs)
-    return [_whole(x, split_alike(x, tensor, lengths), shape_input(x, shape))]
+    unused = "Unused values in tensor. Length of tensor: {extent} Values used: {value}"
+    return [_whole(x, split_alike(x, tensor, lengths, unused), shape_input(x, shape))]
 
 
 # -- elements
@@ -246,7 +250,8 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     if contents.rows == 0:
         raise InvalidArgumentError("Trying to pop from an empty list.", node=x.name)
     shape = None if dtype is dtypes.variant else shape_input(x, value_of(x, inputs[1]))
-    contents = _readable(x, contents, shape, UNSET)
+    fault = "Trying to read an uninitialized tensor but element_shape is not fully defined.{}"
+    contents = _readable(x, contents, shape, fault)
     rest, item = popped(x, contents, "Trying to pop from an empty list.")
     return [rest, _as_element(item, dtype)]
 
@@ -256,7 +261,7 @@ def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
     _check_dtype(x, contents.dtype, attrs["element_dtype"])
     fault = UNSET
     if indices.type.size == 0:
-        fault = "Tried to gather 0-elements from a list with non-fully-defined shape: "
+        fault = "Tried to gather 0-elements from a list with non-fully-defined shape: {}"
     contents = _readable(x, contents, shape_input(x, value_of(x, inputs[2])), fault)
     buffer = contents.buffer
     assert buffer is not None
@@ -280,7 +285,7 @@ def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         )
     fault = UNSET
     if contents.rows == 0:
-        fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: "
+        fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: {}"
     contents = _readable(x, contents, shape_input(x, value_of(x, inputs[1])), fault)
     buffer = contents.buffer
     assert buffer is not None
@@ -296,11 +301,13 @@ def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
         partial = shape_input(x, value_of(x, inputs[1]))
     contents = _list_of(x, inputs[0])
     _check_dtype(x, contents.dtype, attrs["element_dtype"])
+    if contents.element == ():
+        partial = None
     if contents.element is None and contents.rows == 0 and partial and partial[0] is None:
         partial = (0, *partial[1:])
     fault = (
         "All except the first dimension must be fully defined when concating an empty tensor "
-        "list. element_shape: "
+        "list. element_shape: {}"
     )
     if contents.rows != 0:
         fault = UNSET
@@ -321,7 +328,7 @@ def _emit_concat_lists(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> S
         b = _typed_for(x, b, a.dtype, a.element, "append")
     if a.buffer is None or b.buffer is None:
         return [replace(a, rows=a.rows + b.rows, known=None)]
-    return [with_buffer(a, x.b.concat([a.buffer, b.buffer], np.int32(0)))]
+    return [with_buffer(a, x.b.concat(a.buffer, b.buffer, np.int32(0)))]
 
 
 def _emit_resize(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
