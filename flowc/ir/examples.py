@@ -97,7 +97,7 @@ def allowed_dtypes(attr: AttrDef) -> tuple[DType, ...]:
 
 def parse_example(op: Op, text: str) -> tuple[tuple[Operand, ...], dict[str, Any]]:
     """The inputs and attrs of one example. Raises `ValueError`."""
-    head, *tail = _split(text, ";")
+    head, *tail = _split(text, ";") or [""]
     operands = tuple(_operand(op, text, word) for word in _split(head, " \t\n"))
     attrs: dict[str, Any] = {}
     for word in (w for part in tail for w in _split(part, ",")):

@@ -1,0 +1,225 @@
+"""Native kernels of random numbers: Philox4x32-10, and what is made of its bits in loops.
+
+In: keys, counters and bits. Out: bits, normal numbers, integers of a range, permutations.
+Invariant: an element depends on the key, the counter and its place alone, so results do not depend
+on how the range is shared out. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
+(2011); the order in which words become numbers is TensorFlow's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Globals that the compiler gives to kernels: casts, bit casts and functions by dtype.
+    u32: Any = None
+    u64: Any = None
+    i64: Any = None
+    f32: Any = None
+    f64: Any = None
+    bits_f32: Any = None
+    bits_f64: Any = None
+    abs_f32: Any = None
+    abs_f64: Any = None
+    normal_radius_f32: Any = None
+    normal_radius_f64: Any = None
+    normal_sin_f32: Any = None
+    normal_sin_f64: Any = None
+    normal_cos_f32: Any = None
+    normal_cos_f64: Any = None
+
+# Each worker takes this many elements at a time (`Native.constants`).
+UNIT = 1024
+# Counters from one group of truncated normal numbers to the next.
+STRIDE_F32 = 256
+STRIDE_F64 = 128
+
+
+def philox(
+    key: Any, counter: Any, _blocks: Any, bits: Any, blocks: int, stride: int, begin: int, end: int
+) -> None:
+    """Four words for each of `blocks` counters, `stride` apart."""
+    last = end * UNIT if end * UNIT < blocks else blocks
+    for i in range(begin * UNIT, last):
+        low = u64(counter[0] + u64(i) * u64(stride))
+        high = u64(counter[1] + (u64(1) if low < counter[0] else u64(0)))
+        k0 = u32(key[0])
+        k1 = u32(key[0] >> u64(32))
+        x0 = u32(low)
+        x1 = u32(low >> u64(32))
+        x2 = u32(high)
+        x3 = u32(high >> u64(32))
+        for _ in range(10):
+            a = u64(x0) * u64(0xD2511F53)
+            b = u64(x2) * u64(0xCD9E8D57)
+            x0 = u32(u32(b >> u64(32)) ^ x1 ^ k0)
+            x2 = u32(u32(a >> u64(32)) ^ x3 ^ k1)
+            x1 = u32(b)
+            x3 = u32(a)
+            k0 = u32(k0 + u32(0x9E3779B9))
+            k1 = u32(k1 + u32(0xBB67AE85))
+        bits[4 * i] = x0
+        bits[4 * i + 1] = x1
+        bits[4 * i + 2] = x2
+        bits[4 * i + 3] = x3
+
+
+def normals_f32(bits: Any, normals: Any, pairs: int, begin: int, end: int) -> None:
+    """Two normal numbers of two words."""
+    last = end * UNIT if end * UNIT < pairs else pairs
+    for i in range(begin * UNIT, last):
+        u = bits_f32(u32((bits[2 * i] & u32(0x7FFFFF)) | u32(0x3F800000))) - f32(1)
+        v = bits_f32(u32((bits[2 * i + 1] & u32(0x7FFFFF)) | u32(0x3F800000))) - f32(1)
+        r = normal_radius_f32(u)
+        normals[2 * i] = normal_sin_f32(v) * r
+        normals[2 * i + 1] = normal_cos_f32(v) * r
+
+
+def normals_f64(bits: Any, normals: Any, pairs: int, begin: int, end: int) -> None:
+    """Two normal numbers of four words."""
+    last = end * UNIT if end * UNIT < pairs else pairs
+    for i in range(begin * UNIT, last):
+        a = (u64(bits[4 * i] & u32(0xFFFFF)) << u64(32)) | u64(bits[4 * i + 1])
+        b = (u64(bits[4 * i + 2] & u32(0xFFFFF)) << u64(32)) | u64(bits[4 * i + 3])
+        u = bits_f64(u64(a | u64(0x3FF0000000000000))) - f64(1)
+        v = bits_f64(u64(b | u64(0x3FF0000000000000))) - f64(1)
+        r = normal_radius_f64(u)
+        normals[2 * i] = normal_sin_f64(v) * r
+        normals[2 * i + 1] = normal_cos_f64(v) * r
+
+
+def truncate_f32(
+    key: Any, counter: Any, _first: Any, normals: Any, groups: int, begin: int, end: int
+) -> None:
+    """In each group of four the numbers nearer to 0 than 2, then such ones of later counters."""
+    last = end * UNIT if end * UNIT < groups else groups
+    for group in range(begin * UNIT, last):
+        at = 4 * group
+        kept = 0
+        for j in range(4):
+            x = normals[at + j]
+            if abs_f32(x) < f32(2):
+                normals[at + kept] = x
+                kept += 1
+        step = 1
+        while kept < 4:
+            low = u64(counter[0] + u64(group * STRIDE_F32 + step))
+            high = u64(counter[1] + (u64(1) if low < counter[0] else u64(0)))
+            step += 1
+            k0 = u32(key[0])
+            k1 = u32(key[0] >> u64(32))
+            x0 = u32(low)
+            x1 = u32(low >> u64(32))
+            x2 = u32(high)
+            x3 = u32(high >> u64(32))
+            for _ in range(10):
+                a = u64(x0) * u64(0xD2511F53)
+                b = u64(x2) * u64(0xCD9E8D57)
+                x0 = u32(u32(b >> u64(32)) ^ x1 ^ k0)
+                x2 = u32(u32(a >> u64(32)) ^ x3 ^ k1)
+                x1 = u32(b)
+                x3 = u32(a)
+                k0 = u32(k0 + u32(0x9E3779B9))
+                k1 = u32(k1 + u32(0xBB67AE85))
+            for pair in range(2):
+                w = u32(x2 if pair else x0)
+                u = bits_f32(u32((w & u32(0x7FFFFF)) | u32(0x3F800000))) - f32(1)
+                w = u32(x3 if pair else x1)
+                v = bits_f32(u32((w & u32(0x7FFFFF)) | u32(0x3F800000))) - f32(1)
+                r = normal_radius_f32(u)
+                for half in range(2):
+                    x = (normal_cos_f32(v) if half else normal_sin_f32(v)) * r
+                    if abs_f32(x) < f32(2) and kept < 4:
+                        normals[at + kept] = x
+                        kept += 1
+
+
+def truncate_f64(
+    key: Any, counter: Any, _first: Any, normals: Any, groups: int, begin: int, end: int
+) -> None:
+    """As `truncate_f32`, in groups of two."""
+    last = end * UNIT if end * UNIT < groups else groups
+    for group in range(begin * UNIT, last):
+        at = 2 * group
+        kept = 0
+        for j in range(2):
+            x = normals[at + j]
+            if abs_f64(x) < f64(2):
+                normals[at + kept] = x
+                kept += 1
+        step = 1
+        while kept < 2:
+            low = u64(counter[0] + u64(group * STRIDE_F64 + step))
+            high = u64(counter[1] + (u64(1) if low < counter[0] else u64(0)))
+            step += 1
+            k0 = u32(key[0])
+            k1 = u32(key[0] >> u64(32))
+            x0 = u32(low)
+            x1 = u32(low >> u64(32))
+            x2 = u32(high)
+            x3 = u32(high >> u64(32))
+            for _ in range(10):
+                a = u64(x0) * u64(0xD2511F53)
+                b = u64(x2) * u64(0xCD9E8D57)
+                x0 = u32(u32(b >> u64(32)) ^ x1 ^ k0)
+                x2 = u32(u32(a >> u64(32)) ^ x3 ^ k1)
+                x1 = u32(b)
+                x3 = u32(a)
+                k0 = u32(k0 + u32(0x9E3779B9))
+                k1 = u32(k1 + u32(0xBB67AE85))
+            a = (u64(x0 & u32(0xFFFFF)) << u64(32)) | u64(x1)
+            b = (u64(x2 & u32(0xFFFFF)) << u64(32)) | u64(x3)
+            u = bits_f64(u64(a | u64(0x3FF0000000000000))) - f64(1)
+            v = bits_f64(u64(b | u64(0x3FF0000000000000))) - f64(1)
+            r = normal_radius_f64(u)
+            for half in range(2):
+                x = (normal_cos_f64(v) if half else normal_sin_f64(v)) * r
+                if abs_f64(x) < f64(2) and kept < 2:
+                    normals[at + kept] = x
+                    kept += 1
+
+
+def range_32(
+    bits: Any, low: Any, high: Any, _count: Any, out: Any, status: Any,
+    count: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """low + bits % (high - low) of one word each, all of them modulo 2**32."""
+    if low[0] >= high[0]:
+        if count > 0:
+            status[0] = 1
+            status[1] = i64(low[0])
+            status[2] = i64(high[0])
+        return
+    size = u32(u32(high[0]) - u32(low[0]))
+    last = end * UNIT if end * UNIT < count else count
+    for i in range(begin * UNIT, last):
+        out[i] = u32(u32(low[0]) + u32(bits[i] % size))
+
+
+def range_64(
+    bits: Any, low: Any, high: Any, _count: Any, out: Any, status: Any,
+    count: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """low + bits % (high - low) of two words each, the lower one first, modulo 2**64."""
+    if low[0] >= high[0]:
+        if count > 0:
+            status[0] = 1
+            status[1] = i64(low[0])
+            status[2] = i64(high[0])
+        return
+    size = u64(u64(high[0]) - u64(low[0]))
+    last = end * UNIT if end * UNIT < count else count
+    for i in range(begin * UNIT, last):
+        word = u64(bits[2 * i]) | (u64(bits[2 * i + 1]) << u64(32))
+        out[i] = u64(u64(low[0]) + u64(word % size))
+
+
+def permutation(bits: Any, _count: Any, order: Any, count: int, begin: int, end: int) -> None:
+    """Every place in turn is exchanged with one that is not before it."""
+    for i in range(count):
+        order[i] = i
+    for i in range(count - 1):
+        j = i + i64(bits[i] % u32(count - i))
+        first = order[i]
+        order[i] = order[j]
+        order[j] = first
