@@ -108,7 +108,7 @@ def _is_reshape(node: Node) -> bool:
 
 
 def drop_neutral(b: Builder, node: Node) -> Value | None:
-    """x * 1, x / 1, x - 0, x + -0.0 (and + 0 for integers) -> x"""
+    """x * 1, x / 1, x - 0, x + -0.0 (and + 0 for integers), x and True, x or False -> x"""
     neutral = _NEUTRAL.get(node.op.name)
     if neutral is None:
         return None
@@ -124,7 +124,7 @@ def drop_neutral(b: Builder, node: Node) -> Value | None:
     return None
 
 
-_NEUTRAL = {"mul": 1, "real_div": 1, "sub": 0, "add": 0}
+_NEUTRAL = {"mul": 1, "real_div": 1, "sub": 0, "add": 0, "logical_and": True, "logical_or": False}
 
 
 def _is_wrong_zero(node: Node, value: np.generic) -> bool:
