@@ -151,7 +151,12 @@ class ClusterLowering:
             local = self.writer.local(f"{text} if {condition} else {otherwise.text}")
             return Scalar(local, value.type.dtype)
         safe = tuple(self._clamped(i, size, condition) for i, size in zip(index, value.dims))
+        outer = self.k.guard
+        if safe != index:  # else it is the element that others ask for without a condition
+            both = f"{outer} & {condition}"
+            self.k.guard = condition if outer is None else self.writer.local(both)
         inner = self.element(value, safe)
+        self.k.guard = outer
         return Scalar(
             self.writer.local(f"{inner.text} if {condition} else {otherwise.text}"), inner.dtype
         )

@@ -178,12 +178,14 @@ def _atom_local(atom: Symbol | FloorDiv | Extremum) -> bool:
 class KernelScalars:
     """The ScalarBuilder that writes Python source. `loader(operand, index)` gives elements of the
     current node's inputs; cluster.py sets it for the node that is being lowered. `conditions` are
-    the ranges that lines ask for."""
+    the ranges that lines ask for. `guard`: under which condition what is computed will be used, and
+    may fail the run."""
 
     def __init__(self, writer: SourceWriter) -> None:
         self.writer = writer
         self.operand_types: tuple[DType, ...] = ()
         self.conditions: list[Condition] = []
+        self.guard: str | None = None
         self.loader: Callable[[int, tuple[Dim, ...]], Scalar] | None = None
         self.guarded_loader: Callable[[str, int, tuple[Dim, ...], Scalar], Scalar] | None = None
 
@@ -460,9 +462,8 @@ class KernelScalars:
         return symbol(LOCAL + name, extent)
 
     def checked_index(self, x: Scalar, extent: Dim, message: str) -> Dim:
-        name = self.writer.remember(
-            ("checked", x, extent, message), lambda: self._checked(x, extent, message)
-        )
+        key = ("checked", x, extent, message, self.guard)
+        name = self.writer.remember(key, lambda: self._checked(x, extent, message))
         return symbol(LOCAL + name, extent)
 
     def _checked(self, x: Scalar, extent: Dim, message: str) -> str:
@@ -472,7 +473,8 @@ class KernelScalars:
         limit = w.index(extent)
         bad = w.local(f"({raw} < 0) | ({raw} >= {limit})")
         number = self._message(message.replace("{value}", "{a}").replace("{extent}", "{b}"))
-        with w.block(f"if {bad}:"):
+        fails = bad if self.guard is None else f"{self.guard} & {bad}"
+        with w.block(f"if {fails}:"):
             w.line(f"status[1] = {raw}")
             w.line(f"status[2] = {limit}")
             w.line(f"status[0] = {number}")
@@ -480,7 +482,10 @@ class KernelScalars:
 
     def check(self, condition: Scalar, message: str) -> None:
         number = self._message(message)
-        with self.writer.block(f"if {condition.text} == False:"):
+        fails = f"{condition.text} == False"
+        if self.guard is not None:
+            fails = f"{self.guard} & ({fails})"
+        with self.writer.block(f"if {fails}:"):
             self.writer.line(f"status[0] = {number}")
 
     def _message(self, message: str) -> int:

@@ -79,6 +79,7 @@ class Extraction:
         self.related: dict[tuple[Resource, str], Resource] = {}
         self.reads: dict[str, Value] = {}
         self.constants: set[str] = set()
+        self.shared: dict[Value, Resource] = {}  # reads that share a reference variable's memory
 
     def run(
         self,
@@ -191,7 +192,7 @@ class Extraction:
         scope = region.scope
         scope.b.origin = (name,)
         record = tf_op(node.type)
-        inputs = [region.bound(ref) for ref in node.inputs]
+        inputs = [self._current(scope, region.bound(ref)) for ref in node.inputs]
         if node.type == "LoopCond":
             outputs: Sequence[Bound] = [self.read(scope, inputs[0], name)]
         elif record is None:
@@ -211,6 +212,14 @@ class Extraction:
         for i, bound in enumerate(outputs):
             if (key, i) not in region.flow.fed:
                 region.values[(key, i)] = bound
+
+    def _current(self, scope: Scope, bound: Bound | None) -> Bound | None:
+        """What a node finds in an input when it runs. In TensorFlow the `v/read` of a reference
+        variable is its memory, not a copy: who waits for an assignment finds the new value."""
+        if not isinstance(bound, Value) or bound not in self.shared:
+            return bound
+        found = scope.find(self.shared[bound])
+        return found if isinstance(found, Value) and found.type == bound.type else bound
 
     def _emitter(self, record: Op, inputs: Sequence[Bound | None]) -> Callable[..., Any] | None:
         """What writes a node in terms of values, where it is not one itself."""
@@ -257,6 +266,9 @@ class Extraction:
         node = scope.b.emit(record, values, attrs)
         if "stateful" in record.traits:
             scope.note_effect(node)
+        if "identity" in record.traits and isinstance(inputs[0], Resource):
+            if inputs[0].info.get("is_ref"):
+                self.shared[node.output] = inputs[0]
         return node.outputs
 
     def _read_input(
