@@ -623,4 +623,67 @@ def body(i):
 loop = tf.while_loop(lambda i: i < 4, body, [0])
 before = [init, loop]
 out = v
+# 3_rnn_lstm
+def weights(shape, dtype=None, partition_info=None):
+    n = int(np.prod(shape))
+    return tf.constant(np.sin(np.arange(n) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = tf.placeholder(tf.float32, [None, None, 3], name="x")
+with tf.variable_scope("m", initializer=weights):
+    outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicLSTMCell(4), x, dtype=tf.float32)
+assert [v.name for v in tf.global_variables()] == ["m/rnn/basic_lstm_cell/kernel:0", "m/rnn/basic_lstm_cell/bias:0"]
+before = [tf.global_variables_initializer()]
+out = [outputs, state.c, state.h]
+feed = {x: np.cos(np.arange(30, dtype=np.float32)).reshape(2, 5, 3)}
+# 3_rnn_gru_with_lengths
+def weights(shape, dtype=None, partition_info=None):
+    n = int(np.prod(shape))
+    return tf.constant(np.sin(np.arange(n) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = tf.placeholder(tf.float32, [None, 5, 3], name="x"); n = tf.placeholder(tf.int32, [None], name="n")
+with tf.variable_scope("m", initializer=weights):
+    outputs, state = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(4), x, sequence_length=n, dtype=tf.float32)
+assert [v.name for v in tf.global_variables()] == ["m/rnn/gru_cell/gates/kernel:0", "m/rnn/gru_cell/gates/bias:0", "m/rnn/gru_cell/candidate/kernel:0", "m/rnn/gru_cell/candidate/bias:0"]
+before = [tf.global_variables_initializer()]
+out = [outputs, state]
+feed = {x: np.cos(np.arange(30, dtype=np.float32)).reshape(2, 5, 3), n: [2, 4]}
+# 3_rnn_stacked
+def weights(shape, dtype=None, partition_info=None):
+    n = int(np.prod(shape))
+    return tf.constant(np.sin(np.arange(n) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = tf.placeholder(tf.float32, [6, 2, 3], name="x")
+cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicRNNCell(4), tf.nn.rnn_cell.BasicLSTMCell(2, forget_bias=0.5)])
+with tf.variable_scope("m", initializer=weights):
+    outputs, state = tf.nn.dynamic_rnn(cell, x, initial_state=cell.zero_state(2, tf.float32), time_major=True)
+assert [v.name for v in tf.global_variables()][0] == "m/rnn/multi_rnn_cell/cell_0/basic_rnn_cell/kernel:0"
+before = [tf.global_variables_initializer()]
+out = [outputs, state[0], state[1].c]
+feed = {x: np.cos(np.arange(36, dtype=np.float32)).reshape(6, 2, 3)}
+# 3_rnn_both_ways
+def weights(shape, dtype=None, partition_info=None):
+    n = int(np.prod(shape))
+    return tf.constant(np.sin(np.arange(n) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = tf.placeholder(tf.float32, [2, 4, 3], name="x")
+with tf.variable_scope("m", initializer=weights):
+    outputs, states = tf.nn.bidirectional_dynamic_rnn(tf.nn.rnn_cell.GRUCell(2), tf.nn.rnn_cell.BasicRNNCell(3), x, sequence_length=[4, 2], dtype=tf.float32)
+before = [tf.global_variables_initializer()]
+out = [outputs[0], outputs[1], states[0], states[1]]
+feed = {x: np.cos(np.arange(24, dtype=np.float32)).reshape(2, 4, 3)}
+# 3_rnn_static
+def weights(shape, dtype=None, partition_info=None):
+    n = int(np.prod(shape))
+    return tf.constant(np.sin(np.arange(n) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = tf.placeholder(tf.float32, [2, 3], name="x")
+cell = tf.nn.rnn_cell.BasicLSTMCell(2)
+with tf.variable_scope("m", initializer=weights):
+    outputs, state = tf.nn.static_rnn(cell, [x, x * 2.0], dtype=tf.float32)
+before = [tf.global_variables_initializer()]
+out = [outputs[1], state.c]
+feed = {x: np.cos(np.arange(6, dtype=np.float32)).reshape(2, 3)}
+# 3_rnn_no_state_and_no_dtype
+tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), tf.zeros([2, 3, 4]))
+# 3_rnn_unknown_depth
+tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), tf.placeholder(tf.float32, [2, 3, None]), dtype=tf.float32)
+# 3_rnn_no_cell
+tf.nn.dynamic_rnn(3, tf.zeros([2, 3, 4]), dtype=tf.float32)
+# 3_rnn_lengths_of_another_rank
+tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), tf.zeros([2, 3, 4]), sequence_length=[[2, 3]], dtype=tf.float32)
 """)

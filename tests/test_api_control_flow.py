@@ -44,7 +44,7 @@ NOT_COMPILED = (
 # The programs that every test run compiles and runs; `make oracle` does so with all of them.
 RUN_ALWAYS = """
 16_initialized_value 17_assign 17_uninitialized 33_scatter_out_of_range 3_assert_fails
-3_assert_in_a_loop 3_foldr 3_map_fn_structures 3_scan_reverse 71_assign_in_a_loop
+3_assert_in_a_loop 3_foldr 3_map_fn_structures 3_rnn_lstm 3_scan_reverse 71_assign_in_a_loop
 71_body_returns_what_is_outside 71_captures 71_control_dependencies_inside 71_counter
 71_never_runs 71_resource_variable_in_a_loop 71_scatter_in_a_loop 71_swapped_variables 73_nested
 73_pair 74_concat 75_tensor_array 75_tensor_array_grad 75_tensor_array_methods
@@ -98,7 +98,7 @@ def test_runs_as_in_tensorflow(snippet: Snippet) -> None:
         if ours is not None:
             assert ours[0] == theirs[0]
             assert np.shape(ours[1]) == np.shape(theirs[1])
-            np.testing.assert_allclose(ours[1], theirs[1], rtol=2e-6)
+            np.testing.assert_allclose(ours[1], theirs[1], rtol=2e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", REFUSED_IN_SESSIONS)

@@ -91,6 +91,9 @@ _NN = {
     "flowc.api.blocks": """
         depth_to_space space_to_depth
     """,
+    "flowc.api.rnn": """
+        bidirectional_dynamic_rnn dynamic_rnn rnn_cell static_rnn
+    """,
 }
 _IMAGE = """
 ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down

@@ -7,8 +7,10 @@ the digests of `exported` are also those of TensorFlow's own GraphDefs where a p
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import tensorflow.compat.v1 as tf
 from make_api_data import TESTS, check_export
 
