@@ -24,6 +24,7 @@ COMPILED = (
     "feeding_a_read",
     "read_then_update",
     "update_then_read",
+    "counter",
     "temporary",
     "scatters_nd",
     "boxes",

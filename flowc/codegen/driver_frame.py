@@ -19,8 +19,8 @@ STATUS_MEMORY = 5
 ErrorRow = dict[str, str]
 
 
-def error_row(message: str, node: str = "") -> ErrorRow:
-    return {"message": message, "node": node, "class": "InvalidArgumentError"}
+def error_row(message: str, node: str = "", kind: str = "InvalidArgumentError") -> ErrorRow:
+    return {"message": message, "node": node, "class": kind}
 
 
 class Frame(SizeFunction):

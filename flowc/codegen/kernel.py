@@ -87,7 +87,8 @@ class Launch:
     `operands`, one a buffer: values of the Computation, constant arrays (weights in the layout that
     the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES. `sizes` names the data-dependent sizes
     that it writes; `scratch` is in bytes per worker, `workspace` in bytes for the whole cluster.
-    `errors`: messages of the faults it may report, in the order of their numbers.
+    `errors`: messages of the faults it may report, in the order of their numbers; `fault`: their
+    class.
     """
 
     kernel: Kernel
@@ -99,6 +100,7 @@ class Launch:
     scratch: Dim = 0
     workspace: Dim = 0
     errors: tuple[str, ...] = ()
+    fault: str = "InvalidArgumentError"
     nodes: tuple[str, ...] = ()
     epilogue: Epilogue | None = None
 

@@ -53,5 +53,6 @@ def native_launch(node: Node) -> Launch:
         sizes=tuple(name for name, _ in inner.sizes),
         scratch=lowering.scratch,
         errors=lowering.errors,
+        fault=lowering.fault,
         nodes=node.origin,
     )

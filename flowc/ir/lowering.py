@@ -98,9 +98,10 @@ class Native:
     `sizes` (int64*, present if the op has data-dependent sizes) receives them, in the order that
     `infer` made them in; `scratch` (uint8*, if `scratch` is not 0) is private to the worker;
     `status` (int64*, if there are `errors`) takes [1 + number of the message, a, b, c] to make the
-    run fail; messages may use {a} {b} {c}. f16 and bf16 inputs are widened to f32 around the
-    kernel. A kernel that returns early on error must leave memory safe. Math functions of the
-    scalar table may be called as globals named `exp_f32` and the like when listed in `functions`.
+    run fail; messages may use {a} {b} {c}; `fault` names the error's class. f16 and bf16 inputs are
+    widened to f32 around the kernel. A kernel that returns early on error must leave memory safe.
+    Math functions of the scalar table may be called as globals named `exp_f32` and the like when
+    listed in `functions`.
 
     `updates`: the input that output 0 is a changed copy of. The kernel finds the bytes of that
     input (as many as both hold) in output 0 already, and writes only what changes: where the plan
@@ -112,6 +113,7 @@ class Native:
     parallel: Dim = 1
     scratch: Dim = 0
     errors: tuple[str, ...] = ()
+    fault: str = "InvalidArgumentError"
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
     functions: tuple[str, ...] = ()
     updates: int | None = None

@@ -27,10 +27,12 @@ def _check_kernel(condition: Any, status: Any, begin: int, end: int) -> None:
 check = define(
     Op(
         "check",
-        "_Check(condition: bool; message: string)",
+        '_Check(condition: bool; message: string, fault: string = "InvalidArgumentError")',
         infer=_infer_check,
         lowering=lambda node: Native(
-            _check_kernel, errors=(_braces_doubled(node.attrs["message"]),)
+            _check_kernel,
+            errors=(_braces_doubled(node.attrs["message"]),),
+            fault=node.attrs["fault"],
         ),
         traits=frozenset({"stateful"}),
     )

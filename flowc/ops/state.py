@@ -243,8 +243,8 @@ def _emit_count_up_to(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Se
     variable = variable_of(x, inputs[0])
     held = value_of(x, variable)
     limit = int(attrs["limit"])
-    message = {"message": f"Reached limit of {limit}"}
-    x.effect(x.b.emit(op_named("check"), (x.b.less(held, limit),), message))
+    fault = {"message": f"Reached limit of {limit}", "fault": "OutOfRangeError"}
+    x.effect(x.b.emit(op_named("check"), (x.b.less(held, limit),), fault))
     x.replace(variable, x.b.add(held, 1))
     return [held]
 
