@@ -608,11 +608,13 @@ def test_random_nests(seed: int) -> None:
         compiled.check(*inputs_of(seed, n))
 
 
-def test_no_stack_is_taken_inside_of_loops() -> None:
+def test_loops_take_no_memory() -> None:
     for text in (NESTED, GROWING, SETTING.replace("BODY", NESTED_BODY)):
         run = Compiled(text).driver.split('@"flowc_program_run"')[1].split("\ndefine")[0]
         entry, _, rest = run.partition("\nsteps:")
         assert "alloca" in entry and "alloca" not in rest
+        # Only what grows asks for blocks after the arena is there.
+        assert ('call i8* @"flowc_arena_acquire"' in rest) == (text is GROWING)
 
 
 def test_deep_nests() -> None:

@@ -145,8 +145,8 @@ class Memory:
                 pass
 
     def _make_block(self, variable: ir.Value, size: ir.Value, kept: ir.Value | None) -> None:
-        """The block stays while it is large enough. A new one is twice as large at least, so that
-        what grows step by step is replaced rarely. Size 0 needs a block too: NULL is none."""
+        """The block stays while it is large enough. In loops a new one is twice as large at least,
+        so that what grows step by step is replaced rarely. Size 0 needs a block too."""
         frame, b = self.frame, self.frame.b
         old = b.load(variable)
         with b.if_else(b.icmp_unsigned("==", old, NULL)) as (new, present):
@@ -160,7 +160,9 @@ class Memory:
         capacity.add_incoming(none, none_block)
         capacity.add_incoming(room, room_block)
         with b.if_then(b.icmp_signed("<", capacity, size), likely=False):
-            wanted = frame.larger(size, b.shl(capacity, number(1)))
+            wanted = size
+            if frame.loops or kept is not None:
+                wanted = frame.larger(size, b.shl(capacity, number(1)))
             made = b.call(self.acquire_block, [wanted])
             frame.leave_if(b.icmp_unsigned("==", made, NULL), STATUS_MEMORY, None, [wanted])
             if kept is not None:
