@@ -19,6 +19,7 @@ from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.options import Options
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
+from flowc.ir.types import TensorType
 
 GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
 NEVER = frozenset({"stateful", "random", "no_fold"})
@@ -57,7 +58,7 @@ def fold_from(c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]])
 def _fold(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
     if node.op.name == "read_sizes":
         return _sizes_known(b, node)
-    if isinstance(node.lowering, Structural) or node.op.traits & NEVER or not node.outputs:
+    if isinstance(node.op.lowering, Structural) or node.op.traits & NEVER or not node.outputs:
         return None
     known = _known_sizes(b, node)
     if known is not None:
@@ -95,15 +96,20 @@ def _sizes_known(b: Rewriter, node: Node) -> Sequence[Value] | None:
     return ()
 
 
-def _known_sizes(b: Builder, node: Node) -> Value | None:
-    """The value from the sizes that it holds, when shape arithmetic has found them all."""
-    if len(node.outputs) != 1 or node.output.type.rank > 1:
+def _known_sizes(b: Builder, node: Node) -> list[Value] | None:
+    """The outputs from the sizes that they hold, when shape arithmetic has found them all."""
+    if any(v.type.rank > 1 for v in node.outputs):
         return None
-    elements = b.content(node.output)
-    if elements is None:
+    contents = [b.content(v) for v in node.outputs]
+    known = [c for c in contents if c is not None]
+    if len(known) != len(contents):
         return None
+    return [_holding(b, v.type, elements) for v, elements in zip(node.outputs, known)]
+
+
+def _holding(b: Builder, type_: TensorType, elements: np.ndarray) -> Value:
     if not any(isinstance(x, Expr) for x in elements.reshape(-1)):
-        array = elements.astype(node.output.type.dtype.numpy)
-        return b.const(array.reshape(node.output.type.static_dims), node.output.type.dtype)
-    sizes = b.sizes(tuple(elements.reshape(-1)), node.output.type.dtype)
-    return sizes if node.output.type.rank == 1 else b.reshape(sizes, ())
+        array = elements.astype(type_.dtype.numpy)
+        return b.const(array.reshape(type_.static_dims), type_.dtype)
+    sizes = b.sizes(tuple(elements.reshape(-1)), type_.dtype)
+    return sizes if type_.rank == 1 else b.reshape(sizes, ())
