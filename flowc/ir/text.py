@@ -222,7 +222,7 @@ def _values(array: np.ndarray) -> str | None:
 def _name_apart(name: str, taken: set[str]) -> str:
     """A parameter's name with what the text cannot hold replaced, apart from the others' and from
     the numbers of values."""
-    clean = re.sub(r"[^A-Za-z0-9_./]", "_", name)
+    clean = re.sub(r"[^A-Za-z0-9_./]", "_", name.removesuffix(":0"))
     chosen, number = clean, 1
     while chosen in taken or chosen.isdigit() or not chosen:
         chosen, number = f"{clean}_{number}", number + 1
