@@ -485,6 +485,70 @@ PROGRAMS: dict[str, Build] = {
 }  # fmt: skip
 
 
+# -- TensorArrays of the versions before, which TensorFlow takes in graphs of their time
+
+
+def old_node(name: str, op: str, inputs: Sequence[str], **attrs: Any) -> Any:
+    node = v1.NodeDef(name=name, op=op, input=inputs)
+    for key, value in attrs.items():
+        if isinstance(value, str):
+            node.attr[key].s = value.encode()
+        elif isinstance(value, np.ndarray):
+            node.attr[key].tensor.CopyFrom(tf.make_tensor_proto(value))
+        else:
+            node.attr[key].type = value.as_datatype_enum
+    return node
+
+
+def old_const(name: str, value: Any) -> Any:
+    array = np.asarray(value)
+    return old_node(name, "Const", [], dtype=tf.as_dtype(array.dtype), value=array)
+
+
+def old_graph(version: str, producer: int, put: Any, take: Any) -> Any:
+    """All rows put in and taken out, a gradient written and read, and the size."""
+    nodes = [
+        old_node("x", "Placeholder", [], dtype=f32),
+        old_const("n", np.int32(5)),
+        old_const("i", np.int32(1)),
+        old_const("places", np.arange(5, dtype=np.int32)),
+        old_const("row", np.ones(3, np.float32)),
+        old_const("flow", np.float32(0)),
+        old_node("ta", f"TensorArray{version}", ["n"], dtype=f32),
+        put,
+        take,
+        old_node("g", f"TensorArrayGrad{version}", ["ta", "put"], source="s"),
+        old_node("gw", f"TensorArrayWrite{version}", ["g", "i", "row", "put"], T=f32),
+        old_node("y1", f"TensorArrayRead{version}", ["g", "i", "gw"], dtype=f32),
+        old_node("y2", f"TensorArraySize{version}", ["ta", "put"]),
+    ]
+    definition = v1.GraphDef(node=nodes)
+    definition.versions.producer = producer
+    return definition
+
+
+OLD = {
+    "v1": old_graph(
+        "", 8,
+        old_node("put", "TensorArrayUnpack", ["ta", "x", "flow"], T=f32),
+        old_node("y0", "TensorArrayPack", ["ta", "put"], dtype=f32),
+    ),
+    "v2": old_graph(
+        "V2", 20,
+        old_node("put", "TensorArrayScatterV2", ["ta", "places", "x", "flow"], T=f32),
+        old_node("y0", "TensorArrayGatherV2", ["ta", "places", "put"], dtype=f32),
+    ),
+}  # fmt: skip
+
+
+def recorded_old(definition: Any) -> tuple[bytes, list[np.ndarray]]:
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(definition, name="")
+        with v1.Session(graph=graph) as session:
+            found = session.run(["y0:0", "y1:0", "y2:0"], {"x:0": X})
+    return definition.SerializeToString(deterministic=True), found
+
+
 def recorded(build: Build) -> tuple[bytes, list[np.ndarray] | str]:
     """A graph, and the arrays or the message that a run of it ends in."""
     config = v1.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
@@ -507,7 +571,8 @@ def main() -> None:
     cases = {**{f"array/{n}": f for n, f in ARRAYS.items()},
              **{f"list/{n}": f for n, f in LISTS.items()},
              **{f"stack/{n}": f for n, f in STACKS.items()}}  # fmt: skip
-    found = {name: recorded(build) for name, build in cases.items()}
+    found: dict[str, Any] = {name: recorded(build) for name, build in cases.items()}
+    found |= {f"old/{version}": recorded_old(graph) for version, graph in OLD.items()}
     for version, switch in (
         ("v1", v1.disable_control_flow_v2),
         ("v2", v1.enable_control_flow_v2),
