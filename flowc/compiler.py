@@ -105,8 +105,8 @@ def state_variables(
                 node=name,
                 hint="give the feeds fixed sizes, or run the model in a Session",
             )
-        value = initial.get(name)
+        value = extracted.starts[name] if name in extracted.starts else initial.get(name)
         if value is not None and value.shape != types[0].static_dims:
             value = None  # what was saved does not fit what is assigned: there is nothing to read
-        found.append(StateVariable(name, read, write, value))
+        found.append(StateVariable(name, read, write, value, name in extracted.starts))
     return tuple(found)

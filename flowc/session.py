@@ -7,6 +7,7 @@ of the fetches. A program is looked up by fetches, fed tensors, and the shapes a
 from __future__ import annotations
 
 import threading
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from flowc.graph.untouched import UntouchedGraph
 from flowc.held_variables import HeldVariables
 from flowc.ir.options import Options
 from flowc.ir.types import TensorType
+from flowc.random_states import first_states
 
 if TYPE_CHECKING:
     from flowc.executable import Executable
@@ -51,6 +53,10 @@ class _Fetches:
                 return lambda values: named(*[f(values) for f in parts])
             sequence: Any = type(item)
             return lambda values: sequence([f(values) for f in parts])
+        if hasattr(item, "components"):  # made of several tensors, as a SparseTensor
+            pieces = [self._map(c) for c in item.components()]
+            value_type: Any = item.value_type
+            return lambda values: value_type(*[f(values) for f in pieces])
         element = self._element(item)
         if isinstance(element, Operation):
             self.operations[element] = None
@@ -205,8 +211,9 @@ def _is_flat(fetches: Any) -> bool:
 class Session:
     """Runs parts of a Graph (the default graph, if none is given).
 
-    `threads`: workers of one run (default: one a core). `options`: how programs are compiled. Any
-    thread may call `run`. Raises `NotFoundError` for a target other than `""`.
+    `threads`: workers of one run (default: one a core). `options`: how programs are compiled.
+    `random_seed`: what random nodes without seeds start from (default: other numbers in every
+    Session). Any thread may call `run`. Raises `NotFoundError` for a target other than `""`.
     """
 
     def __init__(
@@ -217,6 +224,7 @@ class Session:
         *,
         threads: int | None = None,
         options: Options | None = None,
+        random_seed: int | None = None,
     ) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
@@ -233,7 +241,9 @@ class Session:
         self._programs: dict[Any, _Program] = {}
         self._calls: dict[Any, _Call | _StatefulCall] = {}
         self._calls_version = 0
-        self._variables = HeldVariables(lambda: self._graph.variable_values)
+        self._random_seed = random_seed
+        self._states: dict[str, np.ndarray] = {}
+        self._variables = HeldVariables(lambda: ChainMap(self._states, self._graph.variable_values))
         self._compiling = threading.Lock()
         self._closed = False
         self._contexts: list[Any] = []
@@ -345,6 +355,9 @@ class Session:
         if not isinstance(feeds, Mapping):
             raise TypeError(f"feed_dict must be a dict, found {type(feeds).__name__}")
         for key, value in feeds.items():
+            if hasattr(key, "components"):
+                found |= self._feeds(dict(zip(key.components(), value, strict=True)))
+                continue
             tensor = self._feed_key(key)
             found[tensor] = feed_array(tensor, value)
         return found
@@ -391,6 +404,8 @@ class Session:
         tensors = list(wanted.tensors)
         found = extract_program(self._graph, tensors, types, list(wanted.operations), held)
         reads, writes, c = found.reads, found.writes, found.computation
+        new = {name: start for name, start in found.starts.items() if name not in self._states}
+        self._states |= first_states(new, self._random_seed)
         self._variables.adopt(reads)
         read_types = {n: p.output.type for n, p in zip(reads, c.parameters[len(types) :])}
         expects = {name: held.get(name) for name in found.variables}

@@ -40,7 +40,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "flowc.executable",
         "flowc.remembered",
     ),
-    ("flowc", "flowc.session", "flowc.held_variables", "flowc.aot", "flowc.api", "flowc.interface"),
+    (
+        "flowc",
+        "flowc.session",
+        "flowc.held_variables",
+        "flowc.random_states",
+        "flowc.aot",
+        "flowc.api",
+        "flowc.interface",
+    ),
     ("flowc.cli", "flowc.__main__"),
 )
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}

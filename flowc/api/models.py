@@ -189,10 +189,12 @@ def compile(
     if out is None:
         from flowc.cache import load_executable
         from flowc.held_variables import HeldVariables
+        from flowc.random_states import first_states
 
         every = ([*names[0], *reads], [*names[1], *writes])
         executable = load_executable(extracted.computation, options, every, threads)
-        return Program(executable, interface, HeldVariables(lambda: initial), (reads, writes))
+        first = ChainMap(first_states(extracted.starts), initial)  # type: ignore[arg-type]
+        return Program(executable, interface, HeldVariables(lambda: first), (reads, writes))
     from flowc.aot import write_library
     from flowc.compiler import compile_for_library
 

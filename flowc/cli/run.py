@@ -36,7 +36,8 @@ ELF = b"\x7fELF"
     "--random-seed",
     type=click.IntRange(0),
     metavar="N",
-    help="Random values from this seed for the inputs that are not given.",
+    help="Random values from this seed for the inputs that are not given, and the start of random "
+    "nodes without seeds.",
 )
 @init_option
 @model_options
@@ -161,7 +162,7 @@ def _run_model(
     check_all_given(wishes, seed)
     known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
-    with Session(graph=graph, threads=threads or None) as session:
+    with Session(graph=graph, threads=threads or None, random_seed=seed) as session:
         if inits:
             session.run(list(inits))
         found = session.run([*(f.tensor for f in chosen.fetches), *chosen.targets], values)

@@ -38,9 +38,9 @@ class InstanceEmitter:
         self._destroy()
         self._create()
         self._access()
-        self._plain_run()
         self._guarded("flowc_instance_reset", "flowc_abi_reset", {})
         self._guarded("flowc_instance_run", "flowc_abi_run", RUN_ARGS)
+        self._plain_run()
         access: dict[str, ir.Type] = {"variable": I32, "value": PTR}
         self._guarded("flowc_instance_read", "flowc_abi_read", access)
         self._guarded("flowc_instance_write", "flowc_abi_write", access)
@@ -61,7 +61,9 @@ class InstanceEmitter:
 
     def _plain_run(self) -> None:
         w = self.abi.export("flowc_run")
-        if self.variables:
+        if self.variables and all(v.is_random for v in self.variables):
+            self._run_once(w)
+        elif self.variables:
             names = ", ".join(v.port.name for v in self.variables[:3])
             more = ", ..." if len(self.variables) > 3 else ""
             template = (
@@ -71,6 +73,17 @@ class InstanceEmitter:
             self.abi.fail(w, BAD_ARGUMENT, template, w.text(names), w.text(more))
         else:
             w.give(w.call("flowc_abi_run", NULL, *w.args))
+
+    def _run_once(self, w: FunctionWriter) -> None:
+        """A run in an instance of its own: what it keeps are only states of random nodes."""
+        made = w.block(8)
+        code = w.call("flowc_instance_create", made)
+        with w.when(w.compare("!=", code, i32(OK))):
+            w.give(code)
+        instance = w.load(made, i64(0), PTR)
+        code = w.call("flowc_instance_run", instance, *w.args)
+        w.call("flowc_instance_destroy", instance)
+        w.give(code)
 
     # -- making and ending
 
@@ -138,6 +151,11 @@ class InstanceEmitter:
             with w.when(has_value):
                 source = w.element(weights, place, ir.IntType(8))
                 w.call("memcpy", w.load(rows, row, PTR), source, self._bytes(w, index))
+        for number, variable in enumerate(self.variables):
+            if variable.is_random and variable.initial is None:
+                value = w.load(rows, i64(number * WORDS + VALUE), PTR)
+                w.call("getrandom", value, i64(variable.bytes), i32(0))
+                w.store(i64(1), rows, i64(number * WORDS + IS_SET))
         w.give(i32(OK))
 
     def _bytes(self, w: FunctionWriter, index: Any) -> Any:
@@ -190,7 +208,7 @@ class RunTables:
         table = w.block(8 * (len(model.inputs) + len(model.reads) or 1))
         self._copy(given, table, len(model.inputs))
         for number, variable in model.reads:
-            if variable.initial is None:
+            if variable.initial is None and not variable.is_random:
                 is_set = w.load(self.rows, i64(number * WORDS + IS_SET))
                 with w.when(w.compare("==", is_set, i64(0))):
                     template = "Attempting to use uninitialized value %s"

@@ -41,12 +41,14 @@ class TensorPort:
 @dataclass(frozen=True, slots=True)
 class VariablePort:
     """A variable. `input` and `output`: its places among the program's own inputs and outputs, None
-    where it is not read or not written; `initial`: where its value stands among the weights."""
+    where it is not read or not written; `initial`: where its value stands among the weights.
+    `is_random`: the state of a random node, chosen for each instance where it has no `initial`."""
 
     port: TensorPort
     input: int | None
     output: int | None
     initial: int | None
+    is_random: bool = False
 
     @property
     def bytes(self) -> int:
@@ -112,7 +114,8 @@ def _port(row: Mapping[str, Any]) -> TensorPort:
 
 
 def _variable(row: Mapping[str, Any]) -> VariablePort:
-    found = VariablePort(_port(row), row["input"], row["output"], row["initial"])
+    places = row["input"], row["output"], row["initial"]
+    found = VariablePort(_port(row), *places, row.get("random", False))
     if not found.port.is_static:
         raise InternalError(f"variable {row['name']!r} has no fixed shape: {row['dims']}")
     return found

@@ -16,12 +16,16 @@ WEIGHT_ALIGNMENT = 64
 @dataclass(frozen=True, slots=True)
 class StateVariable:
     """A variable that a library keeps in its instances: which of the program's inputs it is (None:
-    it is not read), which of its outputs (None: not written), and its first value, if any."""
+    it is not read), which of its outputs (None: not written), and its first value, if any.
+
+    `is_random`: the state of a random node, which flowc made: it always has a value, by which each
+    plain run starts; without `initial` every instance chooses one for itself."""
 
     name: str
     input: int | None
     output: int | None
     initial: np.ndarray | None = None
+    is_random: bool = False
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ import numpy as np
 from flowc.codegen.compiled import CompiledProgram, StateVariable
 from flowc.codegen.contractions import contraction_launches
 from flowc.codegen.driver import Driver, Interface, emit_driver, size_symbols
+from flowc.codegen.driver_scalars import is_direct
 from flowc.codegen.kernel import Kernel, Launch
 from flowc.codegen.loops import loop_launch
 from flowc.codegen.native_kernels import native_launch
@@ -59,12 +60,16 @@ class _Weights:
 
 
 def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]]:
-    """The kernels of every cluster, also of those in the bodies of loops and branches."""
+    """The kernels of every cluster, also of those in the bodies of loops and branches. Scalars in
+    bodies need none: the driver computes them."""
     found: dict[Node, tuple[Launch, ...]] = {}
     stack = [c]
     while stack:
-        for node in stack.pop().nodes:
+        region = stack.pop()
+        for node in region.nodes:
             match node.op.name:
+                case "cluster" if region is not c and is_direct(node):
+                    found[node] = ()
                 case "cluster":
                     found[node] = _cluster_launches(node, target)
                 case "while":
@@ -193,7 +198,7 @@ def _metadata(
         row = shown[0][x.input] if x.input is not None else shown[1][x.output or 0]
         initial = None if x.initial is None else weights.offset(x.initial)
         place = {"input": x.input, "output": x.output, "initial": initial}
-        kept.append({**row, "name": x.name, **place})
+        kept.append({**row, "name": x.name, **place, "random": x.is_random})
     reads = sum(x.input is not None for x in variables)
     writes = sum(x.output is not None for x in variables)
     return {

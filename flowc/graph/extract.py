@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 import flowc.ops  # noqa: F401  (defines the records)
 from flowc import dtypes
@@ -58,12 +60,15 @@ class ExtractedProgram:
     `computation`: its parameters are the feeds, then one for each variable in `reads` (the value at
     the start of the run); its results are the fetches, then one for each variable in `writes`.
     `variables`: all that it depends on, constants and those that it only asks about too.
+    `starts`: of those in `reads` that only flowc knows of (states of random nodes) the first values;
+    None for one that is chosen anew for every Session or instance.
     """
 
     computation: Computation
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    starts: Mapping[str, np.ndarray | None] = field(default_factory=dict[str, Any])
 
 
 class Extraction:
@@ -79,6 +84,7 @@ class Extraction:
         self.related: dict[tuple[Resource, str], Resource] = {}
         self.reads: dict[str, Value] = {}
         self.constants: set[str] = set()
+        self.starts: dict[str, np.ndarray | None] = {}
         self.shared: dict[Value, Resource] = {}  # reads that share a reference variable's memory
 
     def run(
@@ -130,7 +136,7 @@ class Extraction:
             results.append(contents)
         names = tuple(r.name for r in writes)
         c = self.top.b.build(results)
-        return ExtractedProgram(c, tuple(self.reads), names, tuple(self.variables))
+        return ExtractedProgram(c, tuple(self.reads), names, tuple(self.variables), self.starts)
 
     # -- state
 
@@ -150,6 +156,11 @@ class Extraction:
     def _initial(self, variable: Resource, reader: str) -> Value:
         """The value of a variable when the run starts."""
         name = variable.name
+        if "start" in variable.info:
+            self.starts[name] = variable.info["start"]
+            type_ = TensorType(variable.info["dtype"], variable.info["dims"])
+            self.reads[name] = self.top.b.parameter(f"variable {name}", type_)
+            return self.reads[name]
         array = self.graph.variable_values.get(name)
         type_ = self.held.get(name)
         if type_ is None and array is not None and name in self.assigned:
@@ -266,9 +277,9 @@ class Extraction:
         node = scope.b.emit(record, values, attrs)
         if "stateful" in record.traits:
             scope.note_effect(node)
-        if "identity" in record.traits and isinstance(inputs[0], Resource):
-            if inputs[0].info.get("is_ref"):
-                self.shared[node.output] = inputs[0]
+        first = inputs[0] if "identity" in record.traits else None
+        if isinstance(first, Resource) and first.info.get("is_ref"):
+            self.shared[node.output] = first
         return node.outputs
 
     def _read_input(

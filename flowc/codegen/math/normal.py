@@ -1,9 +1,9 @@
 """The parts of the Box-Muller transform, which makes normal numbers of pairs of uniform ones.
 
 In: uniform numbers in [0, 1). Out: `normal_radius` = sqrt(-2 log(max(u, 1e-7))) of the first, and
-`normal_sin`, `normal_cos` = sin and cos of 2 pi u of the second. f32: logarithm, sine and cosine are
-computed in f64 and rounded once, so they are the nearest f32, as a good libm gives them too; the
-angle is an f32 (TensorFlow's is).
+`normal_sin`, `normal_cos` = sin and cos of 2 pi u of the second. f32: logarithm, sine and cosine
+are computed in f64 and rounded once, so they are the nearest f32, as a good libm gives them too;
+the angle is an f32 (TensorFlow's is).
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ LIBC: dict[str, ir.FunctionType] = {
     "close": ir.FunctionType(I32, [I32]),
     "dladdr": ir.FunctionType(I32, [PTR, PTR]),
     "free": ir.FunctionType(VOID, [PTR]),
+    "getrandom": ir.FunctionType(I64, [PTR, I64, I32]),
     "getpid": ir.FunctionType(I32, []),
     "lseek": ir.FunctionType(I64, [I32, I64, I32]),
     "madvise": ir.FunctionType(I32, [PTR, I64, I32]),
