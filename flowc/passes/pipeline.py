@@ -20,6 +20,7 @@ from flowc.passes.functionalize_control_flow import functionalize_control_flow
 from flowc.passes.fuse import fuse
 from flowc.passes.hoist_invariants import hoist_invariants
 from flowc.passes.merge_duplicates import merge_duplicates
+from flowc.passes.order_updates import order_updates
 from flowc.passes.prune import prune
 from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
@@ -46,6 +47,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (check_dtypes, "what is left must fit in a kernel"),
     (scalar_loops, "a loop over scalars is one kernel"),
     (fuse, "one kernel for a group of nodes"),
+    (order_updates, "what is read no more may be changed in place"),
 )
 NAMES = tuple(dict.fromkeys(p.__name__ for p, _ in PIPELINE))
 
