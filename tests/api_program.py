@@ -70,6 +70,8 @@ def flat_fetches(item: Any) -> list[Any]:
         return [v for x in item.values() for v in flat_fetches(x)]
     if isinstance(item, list | tuple):
         return [v for x in item for v in flat_fetches(x)]
+    if hasattr(item, "components"):  # flowc's SparseTensor: TensorFlow's gives a named tuple
+        return list(item.components())
     return [item]
 
 

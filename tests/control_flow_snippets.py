@@ -686,4 +686,38 @@ tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), tf.placeholder(tf.float32, [2,
 tf.nn.dynamic_rnn(3, tf.zeros([2, 3, 4]), dtype=tf.float32)
 # 3_rnn_lengths_of_another_rank
 tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), tf.zeros([2, 3, 4]), sequence_length=[[2, 3]], dtype=tf.float32)
+# 75_sparse_tensor =
+s = tf.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [3, 4])
+out = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, tf.SparseTensor(s.indices, s.values * 2.0, s.dense_shape)), [0, s])
+# 75_sparse_tensor_that_grows =
+s = tf.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [3, 4])
+def body(i, s):
+    return i + 1, tf.SparseTensor(tf.concat([s.indices, s.indices], 0), tf.concat([s.values, s.values], 0), s.dense_shape)
+out = tf.while_loop(lambda i, s: i < 2, body, [0, s], shape_invariants=[tf.TensorShape([]), tf.TensorShape([2])])
+# 75_sparse_tensor_bad_invariant
+s = tf.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [3, 4])
+tf.while_loop(lambda i, s: i < 2, lambda i, s: (i + 1, s), [0, s], shape_invariants=[tf.TensorShape([]), tf.TensorShape([2, 2])])
+# 75_sparse_tensor_of_contradicting_shapes
+tf.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0, 3.0], [3, 4])
+# 75_indexed_slices =
+x = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([1]), tf.constant([3, 2]))
+out = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tf.IndexedSlices(x.values + 1.0, x.indices, x.dense_shape)), [0, x])
+# 75_indexed_slices_that_grow =
+x = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([1]))
+def body(i, x):
+    return i + 1, tf.IndexedSlices(tf.concat([x.values, x.values * 2.0], 0), tf.concat([x.indices, x.indices + 1], 0))
+_, last = tf.while_loop(lambda i, x: i < 2, body, [0, x], shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, 2])])
+out = [last.values, last.indices]
+# 34_indexed_slices_as_a_tensor
+x = tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([2, 2]), tf.constant([3, 2]))
+out = tf.convert_to_tensor(x)
+# 34_indexed_slices_without_dense_shape
+tf.convert_to_tensor(tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([1])))
+# 79_sparse_tensor =
+s = tf.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [3, 4])
+out = tf.cond(tf.constant(False), lambda: s, lambda: tf.SparseTensor(s.indices[:1], s.values[:1] * 3.0, s.dense_shape))
+# 7_sparse_placeholder =
+s = tf.sparse_placeholder(tf.float32, name="s")
+out = [s, s.values * 2.0]
+feed = {s: tf.SparseTensorValue(np.array([[0, 1]], np.int64), np.array([3.0], np.float32), np.array([2, 2], np.int64))}
 """)

@@ -107,10 +107,10 @@ class _Loop:
         self.leaves = nest.flatten(self.structure, expand=True)
         self.given = [_flow_or_tensor(leaf) for leaf in self.leaves]
         if shape_invariants is None:
-            self.invariants = [t.shape for t in self.given]
+            stated = nest.map_structure(lambda v: _invariant(v, None), self.structure)
         else:
             stated = nest.map_structure(_invariant, self.structure, shape_invariants)
-            self.invariants = [s for shapes in nest.flatten(stated) for s in shapes.shapes]
+        self.invariants = [s for shapes in nest.flatten(stated) for s in shapes.shapes]
 
     def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> tuple[Any, list[Tensor]]:
         """(what the body returned, the variables after the loop)"""
@@ -174,10 +174,7 @@ def _invariant(value: Any, shape: Any) -> _Shapes:
             f"'shape' must be one of TypeSpec, TensorShape or None. Received: {type(shape)}"
         )
     if isinstance(value, nest.Composite):
-        components = value.components()
-        if shape is None:
-            return _Shapes([c.shape for c in components])
-        return _Shapes(value.component_invariants(shape))  # type: ignore[attr-defined]
+        return _Shapes(value.component_invariants(shape))
     return _Shapes([_flow_or_tensor(value).shape if shape is None else shape])
 
 

@@ -114,6 +114,8 @@ _TOP = {
     "flowc.api.functional": "foldl foldr map_fn scan",
     "flowc.api.tensor_array": "TensorArray",
     "flowc.api.variables": _VARIABLES,
+    "flowc.api.composites": """IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue
+        sparse_placeholder""",
     "flowc.api.variable_scope": "AUTO_REUSE VariableScope get_variable get_variable_scope "
     "variable_scope",
     "flowc.api.initializers": """constant_initializer glorot_uniform_initializer ones_initializer
@@ -174,7 +176,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 # What programs may look for here and will not find yet.
 _LATER = """
-FIFOQueue IndexedSlices RandomShuffleQueue SparseTensor contrib data estimator gradients keras
+FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
 layers losses py_func random_normal random_shuffle random_uniform saved_model summary
 truncated_normal
 """

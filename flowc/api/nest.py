@@ -19,6 +19,8 @@ class Composite(Protocol):
 
     def with_components(self, components: Sequence[Any]) -> Any: ...
 
+    def component_invariants(self, shape: Any) -> list[Any]: ...
+
 
 def is_nested(structure: Any) -> bool:
     return isinstance(structure, list | tuple | Mapping)

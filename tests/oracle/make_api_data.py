@@ -48,7 +48,12 @@ def check_export(program: dict[str, Any], graph: Any, expected: list[Any], name:
             return imported.as_graph_element(name)
 
         def same_feed(feed: dict[Any, Any] | None) -> dict[Any, Any]:
-            return {same_element(k): v for k, v in (feed or {}).items()}
+            found: dict[Any, Any] = {}
+            for key, value in (feed or {}).items():
+                several = hasattr(key, "components")
+                pairs = zip(key.components(), value) if several else [(key, value)]
+                found |= {same_element(k): v for k, v in pairs}
+            return found
 
         for fetch, feed in steps_before(program):
             session.run([same_element(f) for f in flat_fetches(fetch)], same_feed(feed))
