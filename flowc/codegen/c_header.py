@@ -92,10 +92,10 @@ void flowc_free(void *memory);
 
 /* Variables: what the model keeps from run to run (a counter, weights that it trains). They live in
  * instances, which share nothing; a model that has variables runs in an instance only, and
- * flowc_run is an error. The exception are random nodes: their states (i64: counter, its upper half,
- * key) are variables too, but where there are no others, flowc_run starts from the seeds each time.
- * A node without seeds starts from other numbers in every instance. Names and shapes, counted from
- * 0 as above: */
+ * flowc_run is an error. Random nodes are the exception: their states (i64: counter, its upper
+ * half, key) are variables too, but where there are no others, flowc_run starts from the seeds each
+ * time. A node without seeds starts from other numbers in every instance. Names and shapes, counted
+ * from 0 as above: */
 int32_t flowc_variable_count(void);
 const char *flowc_variable_name(int32_t variable);
 int32_t flowc_variable_dtype(int32_t variable);

@@ -60,7 +60,7 @@ class ExtractedProgram:
     `computation`: its parameters are the feeds, then one for each variable in `reads` (the value at
     the start of the run); its results are the fetches, then one for each variable in `writes`.
     `variables`: all that it depends on, constants and those that it only asks about too.
-    `starts`: of those in `reads` that only flowc knows of (states of random nodes) the first values;
+    `starts`: first values of those in `reads` that flowc made itself (the states of random nodes);
     None for one that is chosen anew for every Session or instance.
     """
 
