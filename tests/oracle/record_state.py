@@ -28,6 +28,7 @@ OUT = Path(__file__).resolve().parents[1] / "recorded" / "state.npz"
 v1 = tf.compat.v1
 v1.disable_eager_execution()
 v1.disable_resource_variables()
+v1.disable_control_flow_v2()
 
 
 class Case:
@@ -246,6 +247,80 @@ def boxes(c: Case) -> None:
     row = c.uniform(5)
     c.run([], [arrays_ops.resource_strided_slice_assign(h, [2], [3], [1], row, shrink_axis_mask=1)])
     c.run([c.read(h)])
+
+
+@case
+def branches(c: Case) -> None:
+    """Assignments in branches, and a variable that is read only if it has a value."""
+    v, h = c.ref([1, 2]), c.handle([1, 2])
+    wanted = v1.placeholder(tf.bool, (), name="wanted")
+
+    def change() -> Any:
+        with tf.control_dependencies([handles.assign_add_variable_op(h, [1.0, 1.0])]):
+            return refs.assign_add(v, [10.0, 10.0]) + 0.0
+
+    result = v1.cond(wanted, change, lambda: tf.identity(v) * 2)
+    for value in (True, False, True):
+        c.run([result], feeds={wanted: np.array(value)})
+        c.run([v, c.read(h)])
+    new = refs.variable_v2((2,), tf.float32, name="new")
+    known = refs.is_variable_initialized(new)
+    either = v1.cond(known, lambda: tf.identity(new), lambda: tf.constant([5.0, 6.0]))
+    c.run([either])
+    c.run([], [refs.assign(new, [7.0, 8.0]).op])
+    c.run([either])
+
+
+@case
+def loop(c: Case) -> None:
+    """A loop that reads and assigns a variable of each kind."""
+    v, h = c.ref([1, 2]), c.handle(np.eye(3))
+    times = v1.placeholder(tf.int32, (), name="times")
+
+    def body(i: Any, total: Any) -> Any:
+        changed = refs.assign_add(v, [1.0, 2.0])
+        row = handles.resource_scatter_add(
+            h, [i % 3], tf.reduce_sum(changed)[None, None] * [[1.0] * 3]
+        )
+        with tf.control_dependencies([row]):
+            return i + 1, total + tf.reduce_sum(c.read(h))
+
+    found = v1.while_loop(
+        lambda i, _: i < times, body, [0, tf.constant(0.0)], parallel_iterations=1
+    )
+    for count in (4, 0):
+        c.run(list(found), feeds={times: np.int32(count)})
+        c.run([v, c.read(h)])
+
+
+@case
+def functions(c: Case) -> None:
+    """Assignments in functions: branches and loops as TensorFlow 2 writes them."""
+    h = c.handle([1, 2])
+    wanted = v1.placeholder(tf.bool, (), name="wanted")
+    times = v1.placeholder(tf.int32, (), name="times")
+
+    def change() -> Any:
+        with tf.control_dependencies([handles.assign_add_variable_op(h, [1.0, 1.0])]):
+            return c.read(h) * 10
+
+    def body(i: Any, total: Any) -> Any:
+        step = total * 0 + [0.5, 0.25]  # after the iteration before
+        with tf.control_dependencies([handles.assign_sub_variable_op(h, step)]):
+            return i + 1, total + c.read(h)
+
+    v1.enable_control_flow_v2()
+    try:
+        chosen = v1.cond(wanted, change, lambda: c.read(h) * 2)
+        looped = v1.while_loop(lambda i, _: i < times, body, [0, tf.zeros(2)])
+    finally:
+        v1.disable_control_flow_v2()
+    for value in (True, False):
+        c.run([chosen], feeds={wanted: np.array(value)})
+        c.run([c.read(h)])
+    for count in (3, 0):
+        c.run(list(looped), feeds={times: np.int32(count)})
+        c.run([c.read(h)])
 
 
 def _hyperparameter(name: str) -> Any:
