@@ -22,6 +22,7 @@ from llvmlite import ir
 from flowc.codegen.driver_frame import STATUS_INVALID, ErrorRow, Frame, error_row
 from flowc.codegen.driver_launch import Launcher
 from flowc.codegen.driver_memory import Memory
+from flowc.codegen.driver_scalars import emit_direct, memory_type
 from flowc.codegen.driver_sizes import I8, I64, SizeFunction, number
 from flowc.codegen.kernel import Launch
 from flowc.errors import InternalError
@@ -165,6 +166,19 @@ class _Emitter:
         for launch in self.launches[node]:
             self.launcher.emit(region, step, launch)
             self._check_constraints()
+        if not self.launches[node]:
+            self._compute(node)
+
+    def _compute(self, node: Node) -> None:
+        """A cluster of scalars without a kernel."""
+
+        def address(value: Value) -> Any:
+            kind = memory_type(value.type.dtype).as_pointer()
+            return self.b.bitcast(self.memory.pointer(self.region.place_of(value)), kind)
+
+        found = emit_direct(self.b, node, lambda v: self.b.load(address(v)))
+        for value, scalar in zip(node.outputs, found):
+            self.b.store(scalar, address(value))
 
     def _copy_common(self, changed: Value, value: Value) -> None:
         """What an updated value starts from: as much of the old one as both hold."""
