@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, substitute, symbol, symbols_of
+from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol, symbols_of
 from flowc.ir.types import TensorType
 
 Sizes = Mapping[str, Dim]
@@ -51,8 +51,14 @@ def local_sizes(c: Computation) -> set[str]:
     return {name for node in c.nodes for name, _ in node.sizes}
 
 
-def sizes_used(node: Node) -> set[str]:
+def sizes_used(node: Node) -> frozenset[str]:
     """The sizes that a node needs from the nodes before it, those for its bodies too."""
+    if node.used_sizes is None:
+        node.used_sizes = frozenset(_sizes_used(node))
+    return node.used_sizes
+
+
+def _sizes_used(node: Node) -> set[str]:
     found: set[str] = set()
     for type_ in node.types:
         _add_symbols(type_.dims, found)
@@ -211,11 +217,13 @@ def _name_of(dim: Dim) -> str:
 
 def name_alone(dim: Dim) -> str | None:
     """The name of a dim that is one size and nothing else."""
-    names = symbols_of(dim) if isinstance(dim, Expr) else {}
-    if len(names) != 1:
+    if isinstance(dim, int) or len(dim.terms) != 1:
         return None
-    (name,) = names
-    return name if dim == symbol(name) else None
+    ((monomial, coefficient),) = dim.terms
+    if coefficient != 1 or len(monomial) != 1:
+        return None
+    (atom,) = monomial
+    return atom.name if isinstance(atom, Symbol) and atom.extent is None else None
 
 
 def bind_varying(

@@ -24,7 +24,7 @@ class Node:
 
     `attrs` may hold Computations (bodies). `after` orders effects and control inputs. `origin`: the
     TensorFlow node names that it came from. `sizes`: the data-dependent sizes that it defines, each
-    a symbol with its upper bound (None: unbounded).
+    a symbol with its upper bound (None: unbounded). `used_sizes`: what `bodies.sizes_used` found.
     """
 
     __slots__ = (
@@ -37,6 +37,7 @@ class Node:
         "origin",
         "outputs",
         "sizes",
+        "used_sizes",
     )
 
     def __init__(
@@ -58,6 +59,7 @@ class Node:
         self.outputs = tuple(Value(self, i, t) for i, t in enumerate(types))
         self._lowering: Lowering | None = None
         self._has_effects: bool | None = None
+        self.used_sizes: frozenset[str] | None = None
 
     @property
     def has_effects(self) -> bool:

@@ -137,16 +137,12 @@ class Loop:
 
     def _binders(self, sizes: set[str], live: set[int]) -> set[int]:
         """Carried values that say what varying sizes are, where no live one does."""
-        found: set[int] = set()
-        for name in sorted(sizes):
-            having = [
-                k
-                for k, p in enumerate(self.body.parameters[: self.carried])
-                if any(name_alone(d) == name for d in p.output.dims)
-            ]
-            if live.isdisjoint(having):
-                found.add(having[0])
-        return found
+        having: dict[str | None, list[int]] = {}
+        if sizes:
+            for k, p in enumerate(self.body.parameters[: self.carried]):
+                for d in p.output.dims:
+                    having.setdefault(name_alone(d), []).append(k)
+        return {having[n][0] for n in sizes if live.isdisjoint(having[n])}
 
     def _choose(self, kept: Sequence[int], read: Sequence[int]) -> None:
         """Carries the values of `kept` and reads those of `read`, in this order."""
