@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
@@ -18,7 +18,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import NotFoundError, did_you_mean
-from flowc.graph import Graph, Operation, Tensor, get_default_graph
+from flowc.fetches import Fetches, Rebuild, feed_array, only, operation_names
+from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.untouched import UntouchedGraph
 from flowc.held_variables import HeldVariables
 from flowc.ir.options import Options
@@ -28,89 +29,6 @@ from flowc.random_states import first_states
 if TYPE_CHECKING:
     from flowc.executable import Executable
     from flowc.remembered import Request
-
-_Rebuild = Callable[[Sequence[Any]], Any]
-
-
-class _Fetches:
-    """A structure of fetches: its tensors and operations once each; `rebuild` puts results back."""
-
-    def __init__(self, graph: Graph, structure: Any) -> None:
-        self.graph = graph
-        self.tensors: dict[Tensor, int] = {}
-        self.operations: dict[Operation, None] = {}
-        self.rebuild = self._map(structure)
-
-    def _map(self, item: Any) -> _Rebuild:
-        if isinstance(item, Mapping):
-            inner = {k: self._map(v) for k, v in item.items()}
-            kind: Any = type(item)
-            return lambda values: kind((k, f(values)) for k, f in inner.items())
-        if isinstance(item, (list, tuple)):
-            parts = [self._map(v) for v in item]
-            if hasattr(item, "_fields"):
-                named: Any = type(item)
-                return lambda values: named(*[f(values) for f in parts])
-            sequence: Any = type(item)
-            return lambda values: sequence([f(values) for f in parts])
-        if hasattr(item, "components"):  # made of several tensors, as a SparseTensor
-            pieces = [self._map(c) for c in item.components()]
-            value_type: Any = item.value_type
-            return lambda values: value_type(*[f(values) for f in pieces])
-        element = self._element(item)
-        if isinstance(element, Operation):
-            self.operations[element] = None
-            return lambda values: None
-        position = self.tensors.setdefault(element, len(self.tensors))
-        return lambda values: values[position]
-
-    def _element(self, item: Any) -> Tensor | Operation:
-        if item is None or isinstance(item, (bool, int, float, np.ndarray)):
-            raise TypeError(
-                f"Fetch argument {item!r} has invalid type {type(item).__name__!r}, must be a "
-                "string or Tensor. (Can not convert a "
-                f"{type(item).__name__} into a Tensor or Operation.)"
-            )
-        found = as_element(self.graph, item, "Fetch")
-        op = found.op if isinstance(found, Tensor) else found
-        if not self.graph.is_fetchable(op):
-            raise ValueError(
-                f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a "
-                "branch, where it has a value in each iteration or none. Fetch what the loop or "
-                "the conditional returns."
-            )
-        return found
-
-
-def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
-    """The tensor or operation meant by a name or object. Raises as TensorFlow does: `ValueError`
-    for unknown names and other graphs, `TypeError` for other types."""
-    try:
-        found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
-    except KeyError as error:
-        near = did_you_mean(str(item), _names(graph))
-        hint = f" ({near})" if near else ""
-        raise ValueError(
-            f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error.args[0]}){hint}"
-        ) from None
-    except ValueError as error:
-        raise ValueError(
-            f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error})"
-        ) from None
-    except TypeError as error:
-        raise TypeError(
-            f"{role} argument {item!r} has invalid type {type(item).__name__!r}, must be a string "
-            f"or Tensor. ({error})"
-        ) from None
-    return found
-
-
-def _names(graph: Graph) -> list[str]:
-    return [op.name for op in graph.get_operations()]
-
-
-def _only(values: Sequence[Any]) -> Any:
-    return values[0]
 
 
 @dataclass(slots=True)
@@ -136,7 +54,7 @@ class _Call:
     __slots__ = ("contiguous", "executable", "layout", "rebuild")
 
     def __init__(
-        self, executable: Executable, arrays: Sequence[np.ndarray], rebuild: _Rebuild
+        self, executable: Executable, arrays: Sequence[np.ndarray], rebuild: Rebuild
     ) -> None:
         self.executable = executable
         self.layout = executable.layout_of(arrays)
@@ -293,14 +211,14 @@ class Session:
         if request is not None:
             found = request.executable(self._threads)
             if found is not None:
-                rebuild = _only if isinstance(fetches, str) else type(fetches)
+                rebuild = only if isinstance(fetches, str) else type(fetches)
                 call = self._calls[key] = _Call(found, list(feeds.values()), rebuild)
                 return call(feeds.values())
         if not self._graph.version:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
             )
-        wanted = _Fetches(self._graph, fetches)
+        wanted = Fetches(self._graph, fetches)
         fed = self._feeds(feeds)
         while True:
             version, program = self._program(wanted, fed)
@@ -321,7 +239,7 @@ class Session:
         program: _Program,
         version: int,
         fed: Mapping[Tensor, np.ndarray],
-        rebuild: _Rebuild,
+        rebuild: Rebuild,
     ) -> _Call | _StatefulCall:
         assert program.executable is not None
         given = [fed[t] for t in program.feeds]
@@ -366,7 +284,11 @@ class Session:
         try:
             tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
         except (KeyError, ValueError, TypeError) as error:
-            near = did_you_mean(str(key), _names(self._graph)) if isinstance(key, str) else None
+            near = (
+                did_you_mean(str(key), operation_names(self._graph))
+                if isinstance(key, str)
+                else None
+            )
             text = error.args[0] if error.args else str(error)
             raise TypeError(
                 f"Cannot interpret feed_dict key as Tensor: {text}" + (f" ({near})" if near else "")
@@ -375,7 +297,7 @@ class Session:
             raise ValueError(f"Tensor {tensor} may not be fed.")
         return tensor
 
-    def _program(self, wanted: _Fetches, fed: Mapping[Tensor, np.ndarray]) -> tuple[int, _Program]:
+    def _program(self, wanted: Fetches, fed: Mapping[Tensor, np.ndarray]) -> tuple[int, _Program]:
         """The program of a fetch set, and the version of the variables that it suits."""
         types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
         key = (
@@ -394,7 +316,7 @@ class Session:
 
     def _compile(
         self,
-        wanted: _Fetches,
+        wanted: Fetches,
         types: Mapping[Tensor, TensorType],
         held: Mapping[str, TensorType],
     ) -> _Program:
@@ -476,38 +398,3 @@ class InteractiveSession(Session):
         default, self._default = self._default, None
         if default is not None:
             default.__exit__(None, None, None)
-
-
-def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
-    """A value as an array of a tensor's dtype.
-
-    Raises `TypeError` for a Tensor or a value that does not convert, `ValueError` for a shape that
-    does not fit.
-    """
-    if isinstance(value, (Tensor, Operation)):
-        raise TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
-            "Python scalars, strings, lists, numpy ndarrays. For reference, the tensor object was "
-            f"{value} which was passed to the argument `feed_dict` with key {tensor}."
-        )
-    dtype = tensor.dtype
-    if isinstance(value, int) and dtype is not None and dtype.is_integer:
-        limits = np.iinfo(dtype.numpy)
-        if not limits.min <= value <= limits.max:
-            raise TypeError(
-                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
-                f"type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
-                "larger type (e.g. int64)."
-            )
-    array = np.asarray(value, dtype=None if dtype is None else dtype.numpy)
-    if not tensor.shape.is_compatible_with(array.shape):
-        raise ValueError(
-            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
-            f"which has shape {_shape_text(tensor)}"
-        )
-    return array
-
-
-def _shape_text(tensor: Tensor) -> str:
-    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
-    return "<unknown>" if sizes is None else str(tuple(sizes))

@@ -44,6 +44,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "flowc",
         "flowc.session",
         "flowc.held_variables",
+        "flowc.fetches",
         "flowc.random_states",
         "flowc.aot",
         "flowc.api",

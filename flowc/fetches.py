@@ -1,0 +1,134 @@
+"""What a caller of a Session names and gives: structures of fetches, arrays for feeds.
+
+In: tensors, operations and names, nested as TensorFlow takes them; values of any kind. Out: each
+tensor and operation once, a way to put results back in place; arrays of the tensors' dtypes. Raises
+what TensorFlow raises, with its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import did_you_mean
+from flowc.graph import Graph, Operation, Tensor
+
+Rebuild = Callable[[Sequence[Any]], Any]
+
+
+class Fetches:
+    """A structure of fetches: its tensors and operations once each; `rebuild` puts results back."""
+
+    def __init__(self, graph: Graph, structure: Any) -> None:
+        self.graph = graph
+        self.tensors: dict[Tensor, int] = {}
+        self.operations: dict[Operation, None] = {}
+        self.rebuild = self._map(structure)
+
+    def _map(self, item: Any) -> Rebuild:
+        if isinstance(item, Mapping):
+            inner = {k: self._map(v) for k, v in item.items()}
+            kind: Any = type(item)
+            return lambda values: kind((k, f(values)) for k, f in inner.items())
+        if isinstance(item, (list, tuple)):
+            parts = [self._map(v) for v in item]
+            if hasattr(item, "_fields"):
+                named: Any = type(item)
+                return lambda values: named(*[f(values) for f in parts])
+            sequence: Any = type(item)
+            return lambda values: sequence([f(values) for f in parts])
+        if hasattr(item, "components"):  # made of several tensors, as a SparseTensor
+            pieces = [self._map(c) for c in item.components()]
+            value_type: Any = item.value_type
+            return lambda values: value_type(*[f(values) for f in pieces])
+        element = self._element(item)
+        if isinstance(element, Operation):
+            self.operations[element] = None
+            return lambda values: None
+        position = self.tensors.setdefault(element, len(self.tensors))
+        return lambda values: values[position]
+
+    def _element(self, item: Any) -> Tensor | Operation:
+        if item is None or isinstance(item, (bool, int, float, np.ndarray)):
+            raise TypeError(
+                f"Fetch argument {item!r} has invalid type {type(item).__name__!r}, must be a "
+                "string or Tensor. (Can not convert a "
+                f"{type(item).__name__} into a Tensor or Operation.)"
+            )
+        found = as_element(self.graph, item, "Fetch")
+        op = found.op if isinstance(found, Tensor) else found
+        if not self.graph.is_fetchable(op):
+            raise ValueError(
+                f"Operation {op.name!r} has been marked as not fetchable: it is inside a loop or a "
+                "branch, where it has a value in each iteration or none. Fetch what the loop or "
+                "the conditional returns."
+            )
+        return found
+
+
+def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
+    """The tensor or operation meant by a name or object. Raises as TensorFlow does: `ValueError`
+    for unknown names and other graphs, `TypeError` for other types."""
+    try:
+        found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
+    except KeyError as error:
+        near = did_you_mean(str(item), operation_names(graph))
+        hint = f" ({near})" if near else ""
+        raise ValueError(
+            f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error.args[0]}){hint}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(
+            f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error})"
+        ) from None
+    except TypeError as error:
+        raise TypeError(
+            f"{role} argument {item!r} has invalid type {type(item).__name__!r}, must be a string "
+            f"or Tensor. ({error})"
+        ) from None
+    return found
+
+
+def operation_names(graph: Graph) -> list[str]:
+    return [op.name for op in graph.get_operations()]
+
+
+def only(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
+    """A value as an array of a tensor's dtype.
+
+    Raises `TypeError` for a Tensor or a value that does not convert, `ValueError` for a shape that
+    does not fit.
+    """
+    if isinstance(value, (Tensor, Operation)):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            "Python scalars, strings, lists, numpy ndarrays. For reference, the tensor object was "
+            f"{value} which was passed to the argument `feed_dict` with key {tensor}."
+        )
+    dtype = tensor.dtype
+    if isinstance(value, int) and dtype is not None and dtype.is_integer:
+        limits = np.iinfo(dtype.numpy)
+        if not limits.min <= value <= limits.max:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
+                f"type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
+                "larger type (e.g. int64)."
+            )
+    array = np.asarray(value, dtype=None if dtype is None else dtype.numpy)
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
+            f"which has shape {_shape_text(tensor)}"
+        )
+    return array
+
+
+def _shape_text(tensor: Tensor) -> str:
+    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
+    return "<unknown>" if sizes is None else str(tuple(sizes))
