@@ -15,7 +15,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
-from flowc.ir.dims import Dim, as_dim, maximum, product
+from flowc.ir.dims import Dim, as_dim, ceildiv, maximum, product
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -23,8 +23,14 @@ from flowc.ir.types import Dims
 # -- new lists, of other lengths
 
 
-def list_new_kernel(dims, out, value, begin, end):  # type: ignore[no-untyped-def]
-    for i in range(begin, end):
+CHUNK = 1 << 18  # numbers that one worker sets at a time
+
+
+def list_new_kernel(dims, out, value, total, begin, end):  # type: ignore[no-untyped-def]
+    last = end * CHUNK
+    if last > total:
+        last = total
+    for i in range(begin * CHUNK, last):
         out[i] = value
 
 
@@ -44,7 +50,12 @@ def _new(dims: np.ndarray, *, value: int, T: DType) -> np.ndarray:
 
 def _lower_new(node: Node) -> Lowering:
     total = node.output.type.size
-    return Native(list_new_kernel, arguments=(node.attrs["value"],), parallel=total)
+    return Native(
+        list_new_kernel,
+        arguments=(node.attrs["value"], total),
+        parallel=ceildiv(total, CHUNK),
+        constants={"CHUNK": CHUNK},
+    )
 
 
 list_new = define(
