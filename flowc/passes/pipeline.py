@@ -21,6 +21,7 @@ from flowc.passes.fuse import fuse
 from flowc.passes.hoist_invariants import hoist_invariants
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.order_updates import order_updates
+from flowc.passes.project_sequences import project_sequences
 from flowc.passes.prune import prune
 from flowc.passes.scalar_loops import scalar_loops
 from flowc.passes.simplify import simplify
@@ -42,6 +43,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (simplify, "factors into weights, transposes together, now that all ops are plain"),
     (fold_constants, "what simplifying made of constants"),
     (simplify_control_flow, "conditions that are known now"),
+    (project_sequences, "one product of a sequence reads the weights once"),
     (hoist_invariants, "iterations repeat nothing"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
