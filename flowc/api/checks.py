@@ -18,7 +18,7 @@ def Assert(
     """An operation that fails a run with `InvalidArgumentError` where `condition` does not hold.
 
     The error shows the `data`, `summarize` elements of each."""
-    from flowc.api.control_flow import cond
+    from flowc.api.conditionals import cond
 
     with name_scope(name, "Assert", [condition, *data]):
         tensors = [as_tensor(item) for item in data]

@@ -53,7 +53,7 @@ disable_eager_execution disable_v2_behavior executing_eagerly get_collection get
 group name_scope no_op op_scope set_random_seed tuple=tuple_
 """
 _VARIABLES = """
-Variable all_variables=global_variables assign assign_add assign_sub count_up_to global_variables
+all_variables=global_variables assign assign_add assign_sub count_up_to global_variables
 global_variables_initializer initialize_all_variables=global_variables_initializer
 initialize_local_variables=local_variables_initializer initialize_variables=variables_initializer
 is_variable_initialized local_variables local_variables_initializer scatter_add scatter_div
@@ -110,10 +110,12 @@ _TOP = {
     "flowc.api.basics": _BASICS,
     "flowc.api.scopes": _SCOPES,
     "flowc.api.checks": "Assert Print",
-    "flowc.api.control_flow": "case cond switch_case while_loop",
+    "flowc.api.conditionals": "case cond switch_case",
+    "flowc.api.loops": "while_loop",
     "flowc.api.functional": "foldl foldr map_fn scan",
     "flowc.api.tensor_array": "TensorArray",
-    "flowc.api.variables": _VARIABLES,
+    "flowc.api.variables": "Variable",
+    "flowc.api.variable_ops": _VARIABLES,
     "flowc.api.composites": """IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue
         sparse_placeholder""",
     "flowc.api.variable_scope": "AUTO_REUSE VariableScope get_variable get_variable_scope "
@@ -162,7 +164,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "debugging": {"flowc.api.checks": "Assert"},
     "initializers": {
-        "flowc.api.variables": """global_variables=global_variables_initializer
+        "flowc.api.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",
         "flowc.api.initializers": """constant=constant_initializer
             glorot_uniform=glorot_uniform_initializer ones=ones_initializer

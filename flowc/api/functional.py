@@ -14,8 +14,8 @@ from flowc import dtypes
 from flowc.api import nest
 from flowc.api.arrays import shape as shape_of
 from flowc.api.basics import constant
-from flowc.api.control_flow import while_loop
 from flowc.api.conversion import as_tensor
+from flowc.api.loops import while_loop
 from flowc.api.scopes import name_scope
 from flowc.api.tensor_array import TensorArray
 from flowc.graph import Dimension, Tensor, TensorShape

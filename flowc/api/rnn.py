@@ -16,11 +16,11 @@ from flowc.api.arrays import concat, rank, reverse, reverse_sequence, stack, tra
 from flowc.api.arrays import shape as shape_of
 from flowc.api.basics import cast, constant, identity
 from flowc.api.checks import Assert
-from flowc.api.control_flow import while_loop
 from flowc.api.conversion import as_tensor
 from flowc.api.elementwise import equal, maximum, minimum
 from flowc.api.filling import range as range_
 from flowc.api.filling import zeros
+from flowc.api.loops import while_loop
 from flowc.api.reductions import reduce_all, reduce_max
 from flowc.api.scopes import name_scope
 from flowc.api.tensor_array import TensorArray

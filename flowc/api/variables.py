@@ -1,8 +1,7 @@
-"""`tf.Variable`: state that lives in a session, as reference or as resource variables.
+"""`tf.Variable`: state that lives in a session.
 
 In: initial values. Out: objects that stand for a variable's value wherever a tensor is expected.
-Invariant: the nodes are TensorFlow 1's: a reference variable is `VariableV2`, its initial `Assign`
-and a `read`; a resource variable is `VarHandleOp` with its own reads and assignments.
+Invariant: the nodes are TensorFlow 1's: `VariableV2`, its initial `Assign` and a `read`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.conversion import as_tensor
-from flowc.api.raw_ops import call, output
+from flowc.api.raw_ops import output
 from flowc.api.scopes import name_scope
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
@@ -33,6 +32,8 @@ class Variable:
     """
 
     def __new__(cls, *args: Any, use_resource: bool | None = None, **kwargs: Any) -> Variable:
+        from flowc.api.resource_variables import ResourceVariable
+
         return object.__new__(ResourceVariable if use_resource else cls)
 
     def __init__(
@@ -127,10 +128,13 @@ class Variable:
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value where the variable has none yet."""
-        from flowc.api.control_flow import cond
+        from flowc.api.conditionals import cond
 
         with outside_control_flow(self.graph):
-            return cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
+            return cond(self._has_value(), self.read_value, lambda: self.initial_value)
+
+    def _has_value(self) -> Tensor:
+        return output("IsVariableInitialized", self._ref_tensor)
 
     @property
     def op(self) -> Operation:
@@ -236,192 +240,6 @@ class Variable:
     __array_priority__ = 100
 
 
-class ResourceVariable(Variable):
-    """A variable behind a handle: every read is an operation of its own."""
-
-    def _build(
-        self,
-        graph: Graph,
-        scope: str,
-        initial_value: Any,
-        dtype: DType | None,
-        validate_shape: bool,
-        shape: Any,
-    ) -> None:
-        with self._beside_itself(graph, scope):
-            with graph.name_scope("Initializer"), graph.device(None):
-                value = initial_value() if callable(initial_value) else initial_value
-                initial = as_tensor(value, dtype, "initial_value")
-            held = TensorShape(initial.shape if shape is None else shape)
-            initial.shape.assert_is_compatible_with(held)
-            self.handle = output(
-                "VarHandleOp",
-                name=scope,
-                shared_name=scope[:-1],
-                dtype=initial.dtype,
-                shape=held.sizes,
-                debug_name=scope,
-            )
-        check_outside(initial, scope)
-        self.initial_value = initial
-        self._shape = held
-        with graph.name_scope("IsInitialized"):
-            self.is_initialized = output("VarIsInitializedOp", self.handle)
-        with graph.name_scope("Assign") as name, graph.colocate_with(None, ignore_existing=True):
-            self.initializer = call("AssignVariableOp", self.handle, initial, name=name)
-        with graph.name_scope("Read"):
-            self._graph_element = self._read()
-
-    def _read(self) -> Tensor:
-        read = output("ReadVariableOp", self.handle, dtype=self.initial_value.dtype)
-        read.set_shape(self._shape)
-        return read
-
-    def _as_graph_element(self) -> Tensor:
-        return self._graph_element
-
-    def _ref(self) -> Tensor:
-        raise NotImplementedError(
-            f"{self.name} is a resource variable: it has a handle, and no reference"
-        )
-
-    def value(self) -> Tensor:
-        with self.graph.colocate_with(None, ignore_existing=True):
-            return self._read()
-
-    def read_value(self) -> Tensor:
-        with self.graph.name_scope("Read"):
-            value = self._read()
-        return output("Identity", value)
-
-    @property
-    def op(self) -> Operation:
-        return self.handle.op
-
-    @property
-    def name(self) -> str:
-        return self.handle.name
-
-    @property
-    def graph(self) -> Graph:
-        return self.handle.graph
-
-    @property
-    def device(self) -> str:
-        return self.handle.device
-
-    @property
-    def shape(self) -> TensorShape:
-        return self._shape
-
-    def set_shape(self, shape: Any) -> None:
-        self._shape = self._shape.merge_with(shape)
-
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        tensor = as_tensor(value, self.dtype)
-        if not self._shape.is_compatible_with(tensor.shape):
-            raise ValueError(
-                f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable "
-                f"shape {self._shape}, and the assigned value shape {tensor.shape} are "
-                "incompatible."
-            )
-        checked = self._shape.is_fully_defined()
-        with self._after_parent():
-            op = call("AssignVariableOp", self.handle, tensor, name=name, validate_shape=checked)
-        return _Assigned(self, op) if read_value else op
-
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        return self._step("AssignAddVariableOp", delta, name, read_value)
-
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        return self._step("AssignSubVariableOp", delta, name, read_value)
-
-    def _step(self, op_type: str, delta: Any, name: str | None, read_value: bool) -> Any:
-        with self._after_parent():
-            op = call(op_type, self.handle, as_tensor(delta, self.dtype), name=name)
-        return _Assigned(self, op) if read_value else op
-
-    def scatter(
-        self, kind: str, indices: Any, updates: Any, use_locking: bool, name: str | None
-    ) -> Any:
-        with self._after_parent():
-            rows = as_tensor(updates, self.dtype)
-            op = call(f"ResourceScatter{kind}", self.handle, indices, rows, name=name)
-            if not kind.startswith("Nd"):
-                check_rows(self.shape, *op.inputs[1:])
-        return _Assigned(self, op)
-
-    def count_up_to(self, limit: int) -> Tensor:
-        return output("ResourceCountUpTo", self.handle, limit=limit, T=self.dtype)
-
-    @property
-    def _control_input(self) -> Operation:
-        return self.op
-
-    def _after_parent(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def to_proto(self, export_scope: str | None = None) -> Any:
-        from flowc.proto.variable_pb2 import VariableDef
-
-        return VariableDef(
-            variable_name=self.handle.name,
-            initial_value_name=self.initial_value.name,
-            initializer_name=self.initializer.name,
-            snapshot_name=self._graph_element.name,
-            trainable=self.trainable,
-            is_resource=True,
-        )
-
-    def __repr__(self) -> str:
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-
-
-class _Assigned(ResourceVariable):
-    """A resource variable as it is after an operation that changed it."""
-
-    def __new__(cls, variable: ResourceVariable, parent: Operation) -> _Assigned:
-        return object.__new__(cls)
-
-    def __init__(self, variable: ResourceVariable, parent: Operation) -> None:
-        self.__dict__.update(variable.__dict__)
-        self._parent = parent
-        with self._after_parent():
-            self._graph_element = self._read()
-
-    @property
-    def op(self) -> Operation:
-        return self._parent
-
-    def value(self) -> Tensor:
-        with self._after_parent():
-            return self._read()
-
-    def read_value(self) -> Tensor:
-        return self.value()
-
-    def _after_parent(self) -> AbstractContextManager[Any]:
-        return self.graph.control_dependencies([self._parent])
-
-
 def check_outside(initial: Tensor, scope: str) -> None:
     """Raises `ValueError` for an initial value that a loop or a branch makes."""
     if initial.op.control_flow_context is not None:
@@ -440,9 +258,6 @@ def outside_control_flow(graph: Graph) -> Iterator[None]:
         yield
 
 
-# Functions of variables
-
-
 def assign_to(
     ref: Tensor,
     value: Any,
@@ -455,40 +270,6 @@ def assign_to(
     )
     if not validate_shape:
         found.set_shape(None)
-    return found
-
-
-def assign(
-    ref: Any,
-    value: Any,
-    validate_shape: bool = True,
-    use_locking: bool = True,
-    name: str | None = None,
-) -> Any:
-    """Gives a variable another value. Raises `ValueError` for a value of another shape, unless
-    `validate_shape` is False."""
-    if isinstance(ref, ResourceVariable):
-        return ref.assign(value, name=name)
-    return assign_to(reference_of(ref), value, use_locking, name, validate_shape)
-
-
-def assign_add(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    if isinstance(ref, ResourceVariable):
-        return ref.assign_add(value)
-    return output("AssignAdd", reference_of(ref), value, name=name, use_locking=use_locking)
-
-
-def assign_sub(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    if isinstance(ref, ResourceVariable):
-        return ref.assign_sub(value)
-    return output("AssignSub", reference_of(ref), value, name=name, use_locking=use_locking)
-
-
-def reference_of(ref: Any) -> Tensor:
-    """Raises `TypeError` for what is no variable."""
-    found = ref._ref() if isinstance(ref, Variable) else ref
-    if not isinstance(found, Tensor) or not found.is_ref:
-        raise TypeError(f"{ref!r} is no variable: only variables can be assigned to")
     return found
 
 
@@ -510,72 +291,6 @@ def check_rows(held: TensorShape, indices: Tensor, updates: Tensor) -> None:
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
             f"got updates.shape {updates.shape}, indices.shape {indices.shape}, params.shape {held}"
         )
-
-
-def _scatter(kind: str, locks: bool) -> Callable[..., Any]:
-    def function(
-        ref: Any, indices: Any, updates: Any, use_locking: bool = locks, name: str | None = None
-    ) -> Any:
-        if isinstance(ref, Variable):
-            return ref.scatter(kind, indices, updates, use_locking, name)
-        return scatter_to(reference_of(ref), kind, indices, updates, use_locking, name)
-
-    function.__name__ = function.__qualname__ = f"scatter_{kind.lower()}"
-    function.__doc__ = (
-        f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` by `updates`."
-    )
-    return function
-
-
-scatter_update = _scatter("Update", True)
-scatter_add = _scatter("Add", False)
-scatter_sub = _scatter("Sub", False)
-scatter_mul = _scatter("Mul", False)
-scatter_div = _scatter("Div", False)
-scatter_min = _scatter("Min", False)
-scatter_max = _scatter("Max", False)
-scatter_nd_update = _scatter("NdUpdate", True)
-scatter_nd_add = _scatter("NdAdd", False)
-scatter_nd_sub = _scatter("NdSub", False)
-
-
-def is_variable_initialized(ref: Any) -> Tensor:
-    if isinstance(ref, ResourceVariable):
-        return output("VarIsInitializedOp", ref.handle)
-    return output("IsVariableInitialized", reference_of(ref))
-
-
-def count_up_to(ref: Variable, limit: int) -> Tensor:
-    return ref.count_up_to(limit)
-
-
-def global_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(GLOBAL, scope)
-
-
-def local_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(LOCAL, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(TRAINABLE, scope)
-
-
-def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """An operation that gives the variables their initial values."""
-    from flowc.api.scopes import group, no_op
-
-    if not var_list:
-        return no_op(name)
-    return group(*[v.initializer for v in var_list], name=name)
-
-
-def global_variables_initializer() -> Operation:
-    return variables_initializer(global_variables())
-
-
-def local_variables_initializer() -> Operation:
-    return variables_initializer(local_variables())
 
 
 _OPERATORS = (
