@@ -12,7 +12,7 @@ they are in any blocked product.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def project_sequences(c: Computation, options: Options) -> Computation:
     return rewrite_nodes(c, _project_loop)
 
 
-def _project_loop(b: Rewriter, node: Node) -> Iterable[Value] | None:
+def _project_loop(b: Rewriter, node: Node) -> Sequence[Value] | None:
     if node.op.name != "while":
         return None
     body: Computation = bodies_of(node)["body"]
