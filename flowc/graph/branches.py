@@ -93,6 +93,7 @@ def _emit(
 
 def _make_alike(branches: list[_Branch], i: int, name: str) -> None:
     """Checks that both branches give the same kind of thing, and gives untyped lists a type."""
+    _read_references(branches, i)
     a, b = branches[0].results[i], branches[1].results[i]
     if isinstance(a, ListValue) and isinstance(b, ListValue):
         for branch, mine, other in ((branches[0], a, b), (branches[1], b, a)):
@@ -118,6 +119,18 @@ def _make_alike(branches: list[_Branch], i: int, name: str) -> None:
             )
     else:
         raise InvalidArgumentError(f"the branches of '{name}' give a list and a tensor", node=name)
+
+
+def _read_references(branches: list[_Branch], i: int) -> None:
+    """A reference to a variable reads as the value, unless both branches give the same one."""
+    if branches[0].results[i] is branches[1].results[i]:
+        return
+    for branch in branches:
+        result = branch.results[i]
+        if isinstance(result, Resource) and result.info.get("is_ref"):
+            contents = branch.scope.find(result)
+            if isinstance(contents, Value):
+                branch.results[i] = contents
 
 
 def _visible(scope: Scope, element: Dims, name: str) -> Dims:
