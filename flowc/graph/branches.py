@@ -50,7 +50,7 @@ def build_if(
     changed = dict.fromkeys(r for branch in branches for r in branch.scope.replaced)
     for branch in branches:
         for resource in changed:
-            contents = branch.scope.find(resource)
+            contents = branch.scope.held(resource)
             if contents is None:
                 raise UnsupportedError(
                     f"{resource.kind} '{resource.name}' gets its first contents in one branch of "

@@ -79,7 +79,7 @@ class Extraction:
         self.graph = graph
         self.held = held
         self.assigned = assigned
-        self.top = Scope()
+        self.top = Scope(first=self._before_the_run)
         self.variables: dict[str, Resource] = {}
         self.related: dict[tuple[Resource, str], Resource] = {}
         self.reads: dict[str, Value] = {}
@@ -152,6 +152,10 @@ class Extraction:
                 node=reader,
             )
         return found
+
+    def _before_the_run(self, variable: Resource) -> Value | None:
+        known = variable.name in self.held or variable.name in self.graph.variable_values
+        return self._initial(variable, variable.name) if known else None
 
     def _initial(self, variable: Resource, reader: str) -> Value:
         """The value of a variable when the run starts."""

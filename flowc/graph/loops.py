@@ -92,8 +92,13 @@ class _LoopBuilder:
             if i not in self.found.invariant:
                 starts[i] = self.typed(i, bound)
         for resource in self.found.resources:
-            contents = self.scope.find(resource)
-            assert contents is not None
+            contents = self.scope.held(resource)
+            if contents is None:
+                raise UnsupportedError(
+                    f"{resource.kind} '{resource.name}' gets its first contents in loop "
+                    f"'{self.name}'",
+                    node=self.name,
+                )
             starts[resource] = self.typed(resource, contents)
         scopes = (Scope(self.scope), Scope(self.scope))
         parameters: tuple[list[Value], list[Value]] = ([], [])

@@ -35,6 +35,7 @@ from flowc.ir.extraction import Bound
 if TYPE_CHECKING:
     from flowc.graph.extract import Extraction
 
+PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 Unit = Any  # the key of a node (of a Merge: that of its conditional), or a Frame: a whole loop
 
 
@@ -234,6 +235,8 @@ class Region:
                 ref = node.inputs[0]
         for key in waits:
             node = self.source.node(key)
+            if node.type in PLACEHOLDERS and (key, 0) in self.flow.fed:
+                continue
             if node.type in SWITCH:
                 found += self._keys(node.inputs, node.controls)
             else:

@@ -6,7 +6,7 @@ latter. Invariant: every Value that `capture` gives belongs to this scope's buil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,11 +20,15 @@ from flowc.ir.types import Dims
 
 
 class Scope:
-    """The top level, a branch, the condition or the body of a loop."""
+    """The top level, a branch, the condition or the body of a loop. `first`: at the top level, what
+    a variable holds when the run starts."""
 
-    def __init__(self, outer: Scope | None = None) -> None:
+    def __init__(
+        self, outer: Scope | None = None, first: Callable[[Resource], Bound | None] | None = None
+    ) -> None:
         self.b = Builder()
         self.outer = outer
+        self.first = first
         if outer is not None:
             self.b.avoid_names_of(outer.b)
         self.captured: dict[Value, Value] = {}  # of outside: the parameter for it
@@ -76,6 +80,21 @@ class Scope:
             return None
         self.contents[resource] = inside = self.capture(outside)
         return inside
+
+    def held(self, resource: Resource) -> Bound | None:
+        """What a resource holds here, taken from before the run where nothing has read it yet."""
+        found = self.find(resource)
+        if found is not None:
+            return found
+        top = self
+        while top.outer is not None:
+            top = top.outer
+        if top.first is None or resource.kind != "variable":
+            return None
+        start = top.first(resource)
+        if start is not None:
+            top.contents[resource] = start
+        return self.find(resource)
 
     def replace(self, resource: Resource, contents: Bound) -> None:
         self.contents[resource] = contents
