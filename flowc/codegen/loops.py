@@ -74,7 +74,9 @@ class _Reducing:
         k = self.c.k
         operands = []
         for v in node.inputs:
-            operands.append(self.c.element(v, broadcast_index(v.dims, self.full, index)))
+            # Of no higher rank than what is folded, but for the axes of a scalar: none, in a list.
+            if v.type.rank <= len(self.full):
+                operands.append(self.c.element(v, broadcast_index(v.dims, self.full, index)))
         x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
         if lowering.accumulator is not None:
             x = k.cast(x, lowering.accumulator)
