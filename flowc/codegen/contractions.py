@@ -32,13 +32,13 @@ from flowc.codegen.kernel import (
     Launch,
     Operand,
 )
-from flowc.codegen.loop_cost import is_dear
+from flowc.codegen.loop_cost import CHUNK_NANOSECONDS, is_dear
 from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.scalars import LOCAL, Scalar
 from flowc.codegen.target import Target
 from flowc.codegen.tiles import TileShape, tile_shape
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, parse_dim, product, symbol
+from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
 from flowc.ir.lowering import Convolution, MatMul
 
 ALIGNMENT = 64
@@ -61,6 +61,8 @@ class _Finish:
         return () if self.epilogue is None else _EPILOGUE_ARGUMENTS
 
 
+MULTIPLICATIONS = 25  # a core does about so many a nanosecond, each with its addition
+
 _EPILOGUE_ARGUMENTS = tuple(
     Argument(name, dtypes.u8) for name in (EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS)
 )
@@ -75,7 +77,7 @@ def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) ->
 def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
     """The kernels of a cluster of kind `matmul` or `convolution`."""
     body: Computation = node.attrs["body"]
-    inner = next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
+    inner = _product_in(body)
     outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
     shape = tile_shape(
         inner.output.type.dtype,
@@ -89,6 +91,10 @@ def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
         return _matmul(node, inner, lowering, outer, shape, finish)
     assert isinstance(lowering, Convolution)
     return _convolution(node, inner, lowering, outer, shape, finish)
+
+
+def _product_in(body: Computation) -> Node:
+    return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
 
 
 def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
@@ -126,18 +132,35 @@ def _launch(
     """A launch from operands and ints by argument name."""
     names = [a.name for a in source.arguments[:-2]]
     operands |= {a.name: a.name for a in _EPILOGUE_ARGUMENTS}
+    tasks = parse_dim(source.tasks, ints)
     return Launch(
         source.kernel,
         tuple(operands[a.name] for a in source.arguments if a.is_pointer),
         tuple(ints[n] for n, a in zip(names, source.arguments) if not a.is_pointer),
-        parse_dim(source.tasks, ints),
-        1,
+        tasks,
+        _tasks_worth_a_thread(node, tasks),
         scratch=source.scratch_bytes,
         workspace=workspace,
         errors=finish.errors if finish is not None else (),
         nodes=node.origin,
         epilogue=finish.epilogue if finish is not None else None,
     )
+
+
+def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
+    """How many of a launch's tasks make a chunk: a small product is not shared among threads."""
+    inner = _product_in(node.attrs["body"])
+    left, weights = inner.inputs
+    match inner.lowering:
+        case MatMul(transpose_a=transposed):
+            depth = left.dims[-2 if transposed else -1]
+        case Convolution(transposed=True):
+            depth = product(weights.dims[:-2]) * weights.dims[-1]
+        case _:
+            depth = product(weights.dims[:-1])
+    work = maximum(1, inner.output.type.size * depth)
+    enough = CHUNK_NANOSECONDS * MULTIPLICATIONS
+    return maximum(1, floordiv(tasks * enough, work))
 
 
 def _matmul(
