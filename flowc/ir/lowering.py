@@ -105,7 +105,8 @@ class Native:
 
     `updates`: the input that output 0 is a changed copy of. The kernel finds the bytes of that
     input (as many as both hold) in output 0 already, and writes only what changes: where the plan
-    can prove that nobody reads the input again, both are the same memory.
+    can prove that nobody reads the input again, both are the same memory. `moves`: the kernel only
+    moves elements, so that f16 and bf16 ones stay as they are.
     """
 
     kernel: Callable[..., None]
@@ -117,6 +118,7 @@ class Native:
     constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
     functions: tuple[str, ...] = ()
     updates: int | None = None
+    moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

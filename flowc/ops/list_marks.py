@@ -108,6 +108,7 @@ list_write = define(
             errors=(UNEQUAL, *_write_faults(_plain(node.attrs["array"]), node.inputs[2].type.rank)),
             constants={"ADD": int(node.attrs["add"])},
             updates=0,
+            moves=not node.attrs["add"],
         ),
         examples=(
             'T[3,2] u8[3]=[1,0,1] i32[]=1 T[2]; array="ta"',
@@ -337,6 +338,7 @@ list_whole = define(
             errors=_node_read_faults(node),
             constants={"ZEROS": int(node.attrs["zeros"])},
             updates=0,
+            moves=True,
         ),
         examples=(
             'T[3,2] u8[3]=[1,1,1]; array="ta", shape="[2]", zeros=False',

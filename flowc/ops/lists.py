@@ -55,6 +55,7 @@ def _lower_new(node: Node) -> Lowering:
         arguments=(node.attrs["value"], total),
         parallel=ceildiv(total, CHUNK),
         constants={"CHUNK": CHUNK},
+        moves=True,
     )
 
 
@@ -107,6 +108,7 @@ list_resize = define(
             list_resize_kernel,
             arguments=(node.inputs[0].type.size, node.output.type.size),
             updates=0,
+            moves=True,
         ),
         examples=(
             "T[2,3] i32[1]=[4]",
@@ -176,6 +178,7 @@ def _lower_append(node: Node) -> Lowering:
         arguments=(held[0], _width(held), _width(node.output.dims), product(value)),
         errors=(UNEQUAL,),
         updates=0,
+        moves=True,
     )
 
 
@@ -273,6 +276,7 @@ list_set = define(
             arguments=set_arguments(node, node.inputs[1].dims, node.inputs[2].dims),
             errors=(UNEQUAL, _numbered(node.attrs["message"])),
             updates=0,
+            moves=True,
         ),
         examples=(
             'T[3,2] i32[]=1 T[2]; message="{value} of {extent}"',
@@ -381,6 +385,7 @@ list_pieces = define(
             arguments=(*node.output.dims[:2], node.inputs[0].dims[0]),
             errors=(_numbered(node.attrs["message"]), DIFFER),
             updates=0,
+            moves=True,
         ),
         examples=(
             'T[6,2] i64[3]=[2,2,2]; message="{value} of {extent}"',

@@ -39,6 +39,8 @@ def _expand(b: Builder, node: Node) -> Value | Sequence[Value] | None:
     match node.lowering:
         case Decompose(build):
             return build(b, node)
+        case Native(moves=True):
+            return None
         case Native() | MatMul() | Convolution() if _is_narrow(node):
             return _widened(b, node)
         case Convolution(transposed=True, groups=groups) if (
