@@ -25,15 +25,22 @@ def merge_duplicates(c: Computation, options: Options) -> Computation:
     seen: dict[Any, Node] = {}
 
     def merge(b: Builder, node: Node) -> Any:
-        if node.op.name == "parameter" or node.sizes or node.after or not node.outputs:
+        work = work_of(node)
+        if work is None:
             return None
-        if any(n.op.traits & APART for n in nodes_within(node)):
-            return None
-        key = (node.op, node.inputs, _attrs_key(node))
-        first = seen.setdefault(key, node)
+        first = seen.setdefault((work, node.inputs), node)
         return None if first is node else list(first.outputs)
 
     return rewrite_nodes(c, merge)
+
+
+def work_of(node: Node) -> Any:
+    """A key that is equal for nodes that do the same with their inputs; None for those apart."""
+    if node.op.name == "parameter" or node.sizes or node.after or not node.outputs:
+        return None
+    if any(n.op.traits & APART for n in nodes_within(node)):
+        return None
+    return node.op, _attrs_key(node)
 
 
 def _attrs_key(node: Node) -> Any:

@@ -6,7 +6,7 @@ place of its outputs. An output that is not read is replaced by itself, as nobod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from flowc.ir.bodies import (
@@ -20,6 +20,7 @@ from flowc.ir.bodies import (
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol, symbols_of
 from flowc.ir.rewrite import Rewriter, needed_nodes, rewrite_nodes
+from flowc.passes.merge_duplicates import work_of
 
 PruneBody = Callable[[Computation], Computation]
 
@@ -43,7 +44,13 @@ class Loop:
         read = {self.varying[i] for i in sizes}
         changed = False
         while any(
-            [self._fix_sizes(), self._stop_carrying(), self._join_inputs(), self._drop(used, read)]
+            [
+                self._fix_sizes(),
+                self._stop_carrying(),
+                self._join_inputs(),
+                self._join_carried(),
+                self._drop(used, read),
+            ]
         ):
             changed = True
         if not changed:
@@ -104,6 +111,24 @@ class Loop:
         self.condition = _joined(self.condition, same)
         self.body = _joined(self.body, same)
         self.inputs = [v for i, v in enumerate(self.inputs) if i not in same]
+        return True
+
+    def _join_carried(self) -> bool:
+        """Carried values that start equal and stay so, such as several counters, become one."""
+        same = _equal_carried(self.body, self.inputs[: self.carried])
+        if not same:
+            return False
+        kept = [k for k in range(self.carried) if k not in same]
+        places = {k: i for i, k in enumerate(kept)}
+        self.outputs = [places[same.get(o, o)] if isinstance(o, int) else o for o in self.outputs]
+        self.condition = _joined(self.condition, same)
+        body = _joined(self.body, same)
+        results = tuple(body.results[k] for k in kept)
+        self.body = self.prune_body(
+            Computation(body.parameters, body.nodes, results, body.constraints)
+        )
+        self.inputs = [v for k, v in enumerate(self.inputs) if k not in same]
+        self.carried = len(kept)
         return True
 
     def _drop(self, used: set[int], sizes: set[str]) -> bool:
@@ -285,3 +310,48 @@ def _joined(body: Computation, same: dict[int, int]) -> Computation:
         return None
 
     return rewrite_nodes(Computation(body.parameters, nodes, body.results, body.constraints), rule)
+
+
+def _equal_carried(body: Computation, start: Sequence[Value]) -> dict[int, int]:
+    """Of the carried values those that always equal an earlier one.
+
+    Values that start equal are taken to stay equal until the body computes them otherwise.
+    """
+    first = _first_of([(_made(v), p.output.type) for v, p in zip(start, body.parameters)])
+    while any(k != i for i, k in enumerate(first)):
+        numbers = _numbered(body, first)
+        refined = _first_of([(first[k], numbers[r]) for k, r in enumerate(body.results)])
+        if refined == first:
+            return {k: i for k, i in enumerate(first) if k != i}
+        first = refined
+    return {}
+
+
+def _made(value: Value) -> Hashable:
+    """Equal for equal values: the same one, or constants that are the same."""
+    work = None if value.node.inputs else work_of(value.node)
+    return value if work is None else work
+
+
+def _first_of(keys: Sequence[Hashable]) -> list[int]:
+    """For each key the place where it stands first."""
+    seen: dict[Hashable, int] = {}
+    return [seen.setdefault(key, i) for i, key in enumerate(keys)]
+
+
+def _numbered(body: Computation, first: Sequence[int]) -> dict[Value, int]:
+    """A number for each value of a body, equal for those that are equal where the parameters are
+    that `first` says so of."""
+    known: dict[Hashable, int] = {}
+    numbers: dict[Value, int] = {}
+    for i, parameter in enumerate(body.parameters):
+        same = first[i] if i < len(first) else i
+        numbers[parameter.output] = known.setdefault(("parameter", same), len(known))
+    for node in body.nodes:
+        if node.op.name == "parameter":
+            continue
+        work = work_of(node)
+        key = id(node) if work is None else (work, tuple(numbers[v] for v in node.inputs))
+        for v in node.outputs:
+            numbers[v] = known.setdefault((key, v.index), len(known))
+    return numbers
