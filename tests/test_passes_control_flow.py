@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
+from random_control_flow import inputs_of, random_control_flow
 
 import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import dtypes
@@ -89,6 +90,18 @@ def test_every_pass_keeps_the_numbers() -> None:
         for x, y in zip(reference_results(after, arrays), expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5, err_msg=name)
         assert str(parse_computation(str(after), weights_of(after))) == str(after)
+
+    run_passes(c, Options(), check)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_pass_keeps_the_numbers_of_random_nests(seed: int) -> None:
+    c, arrays = random_control_flow(seed), inputs_of(seed, 3)
+    expected = reference_results(c, arrays)
+
+    def check(name: str, after: Computation) -> None:
+        for x, y in zip(reference_results(after, arrays), expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-4, err_msg=name)
 
     run_passes(c, Options(), check)
 
