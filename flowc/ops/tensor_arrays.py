@@ -262,11 +262,11 @@ def split_alike(x: Extractor, value: Value, lengths: Value, unused: str) -> Valu
     """The pieces of a value as rows. `unused`: the message where the lengths, which must be equal,
     do not add up to what there is."""
     known = x.b.content(lengths)
-    pieces = set() if known is None else set(known.reshape(-1))
+    pieces = list(dict.fromkeys(() if known is None else known.reshape(-1)))
     if len(pieces) > 1:
         raise UnsupportedError(
-            f"'{x.name}' splits into pieces of lengths {list(known.reshape(-1))}: flowc keeps the "
-            "elements of one list in one shape",
+            f"'{x.name}' splits into pieces of lengths {pieces[0]} and {pieces[1]}: flowc keeps "
+            "the elements of one list in one shape",
             node=x.name,
         )
     if pieces and value.type.rank:
@@ -385,7 +385,8 @@ def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
             node=x.name,
         )
     shape = None if rest is None else (None, *rest)
-    if contents.element is None and complete(contents.partial) is None and contents.rows == 0:
+    unknown = contents.element is None and complete(contents.partial) is None
+    if rest is not None and unknown and contents.rows == 0:
         shape = (0, *rest)
     found = _read_all(x, inputs[0], attrs["dtype"], shape)
     return join_rows(x, found, "Did you mean to call pack?")
