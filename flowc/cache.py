@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("flowc.cache")
 
 Names = tuple[Sequence[str], Sequence[str]]
+State = Sequence[tuple[int, int]]
 
 
 class KernelCache:
@@ -67,7 +68,7 @@ def _kernel_cache(folder: Path | None) -> KernelCache:
     return KernelCache(DiskCache(folder))
 
 
-def program_key(c: Computation, options: Options, names: Names) -> str:
+def program_key(c: Computation, options: Options, names: Names, state: State = ()) -> str:
     """A hash of all that the program of a Computation depends on."""
     digests = WeightDigests(cache_folder())
     pending = digests.of(weights_of(c))
@@ -79,29 +80,35 @@ def program_key(c: Computation, options: Options, names: Names) -> str:
     text = print_computation(c, lambda _: f"@{next(numbers)}")
     weights = "\n".join(result() for result in pending)
     digests.close()
-    parts = ("program", text, weights, options.key, target.key, toolchain(), repr(names))
+    asked = repr((names, list(state)))
+    parts = ("program", text, weights, options.key, target.key, toolchain(), asked)
     return digest("\n".join(parts).encode())
 
 
 def load_executable(
-    c: Computation, options: Options, names: Names, threads: int | None = None
+    c: Computation,
+    options: Options,
+    names: Names,
+    threads: int | None = None,
+    state: State = (),
 ) -> Executable:
     """The program of a Computation, ready to run: from disk where it is known, else compiled.
+    `state`: inputs that it may overwrite, and the outputs that replace them.
 
     Processes that want the same program at the same time compile it once.
     """
     disk = DiskCache(cache_folder())
-    key = program_key(c, options, names) if disk.folder is not None else ""
+    key = program_key(c, options, names, state) if disk.folder is not None else ""
     from flowc.executable import Executable
 
     if disk.folder is None:
-        return Executable(_compile(c, options, names), threads)
+        return Executable(_compile(c, options, names, state), threads)
     program = disk.load(key)
     if program is None:
         with _one_process_at_a_time(disk.folder, key):
             program = disk.load(key)
             if program is None:
-                program = _compile(c, options, names)
+                program = _compile(c, options, names, state)
                 disk.store(key, program)
     return Executable(program, threads, key)
 
@@ -125,7 +132,7 @@ def _one_process_at_a_time(folder: Path, key: str) -> Iterator[None]:
         lock.release()
 
 
-def _compile(c: Computation, options: Options, names: Names) -> CompiledProgram:
+def _compile(c: Computation, options: Options, names: Names, state: State) -> CompiledProgram:
     from flowc.compiler import compile_computation
 
-    return compile_computation(c, options, names)
+    return compile_computation(c, options, names, state=state)

@@ -48,9 +48,11 @@ def compile_computation(
     watch: Watcher | None = None,
     kernels: KernelCache | None = None,
     variables: Sequence[StateVariable] = (),
+    state: Sequence[tuple[int, int]] = (),
 ) -> CompiledProgram:
     """Machine code for a Computation. `names`: of the inputs and outputs, for messages and headers;
-    `variables`: those among them that a library keeps.
+    `variables`: those among them that a library keeps; `state`: inputs that may be overwritten, and
+    the outputs that replace them.
 
     Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault.
     """
@@ -64,7 +66,13 @@ def compile_computation(
     report.clusters = sum(n.op.name == "cluster" for n in fused.nodes)
     report.seconds["passes"] = time.perf_counter() - clock
     return compile_program(
-        fused, target, lambda k: store.object_of(k, target), names, report.stages, variables
+        fused,
+        target,
+        lambda k: store.object_of(k, target),
+        names,
+        report.stages,
+        variables,
+        state,
     )
 
 
@@ -83,7 +91,14 @@ def compile_for_library(
     reads, writes = extracted.reads, extracted.writes
     every = ([*names[0], *reads], [*names[1], *writes])
     variables = state_variables(extracted, initial)
-    return compile_computation(extracted.computation, options, every, variables=variables, **more)
+    return compile_computation(
+        extracted.computation,
+        options,
+        every,
+        variables=variables,
+        state=extracted.state,
+        **more,
+    )
 
 
 def state_variables(

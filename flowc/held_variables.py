@@ -3,13 +3,14 @@
 In: the arrays that runs read, the buffers that runs write. Out: the same, one run after another.
 Invariants: no array of a caller is ever a variable's, nor the other way round; a run sees the
 values of all variables at one moment, and what it writes appears at once, when it has ended well; a
-buffer is written only where no run can be reading it.
+buffer is written only where no run can be reading it. Rows of a variable may be changed in place: a
+run that does so and fails may leave them half changed, as in TensorFlow.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,9 @@ class HeldVariables:
         self._initial = initial
         self._held: dict[str, _Held] = {}
         self._readers = 0
+        self._is_changing = False  # a run changes values in place: nobody reads
         self._lock = threading.Lock()  # of all the above; never held while a run is under way
+        self._changed = threading.Condition(self._lock)
         self._writing = threading.Lock()  # held by the one run that writes
 
     def types(self) -> tuple[int, dict[str, TensorType]]:
@@ -79,27 +82,54 @@ class HeldVariables:
             self.version += 1
 
     def run(
-        self, version: int, reads: Sequence[str], writes: Sequence[str], run: Run
+        self,
+        version: int,
+        reads: Sequence[str],
+        writes: Sequence[str],
+        run: Run,
+        in_place: Collection[str] = (),
     ) -> Sequence[Array] | None:
         """What `run` gives, less the new values of `writes`, which come last and are kept. None
-        where types have changed since `version`: the program is another one now."""
+        where types have changed since `version`: the program is another one now. `in_place`: what
+        it changes where it is, while nobody reads."""
         if not writes:
             return self._run_reading(version, reads, run)
         with self._writing:
             with self._lock:
                 if version != self.version:
                     return None
+                if in_place:
+                    self._alone(in_place)
                 values = [self._held[name].value for name in reads]
-                spares = [self._spare(name) for name in writes]
-            results = run(values, spares)
+                buffers = [
+                    self._held[name].value if name in in_place else self._spare(name)
+                    for name in writes
+                ]
+            try:
+                results = run(values, buffers)
+            finally:
+                with self._lock:
+                    self._is_changing = False
+                    self._changed.notify_all()
             count = len(results) - len(writes)
             with self._lock:
                 for name, value in zip(writes, results[count:]):
                     self._keep(name, value)
             return results[:count]
 
+    def _alone(self, names: Collection[str]) -> None:
+        """Waits for the runs that read, keeps others waiting, and makes the values our own."""
+        while self._readers:
+            self._changed.wait()
+        self._is_changing = True
+        for held in map(self._held.__getitem__, names):
+            if not held.is_own:
+                held.value, held.is_own = held.value.copy(), True
+
     def _run_reading(self, version: int, reads: Sequence[str], run: Run) -> Sequence[Array] | None:
         with self._lock:
+            while self._is_changing:
+                self._changed.wait()
             if version != self.version:
                 return None
             values = [self._held[name].value for name in reads]
@@ -109,6 +139,7 @@ class HeldVariables:
         finally:
             with self._lock:
                 self._readers -= 1
+                self._changed.notify_all()
 
     def _spare(self, name: str) -> Array | None:
         """A buffer that nobody reads."""
@@ -120,6 +151,8 @@ class HeldVariables:
         if held is None:
             self._held[name] = _Held(value, is_own=True)
             self.version += 1
+            return
+        if held.value is value:
             return
         fits = held.value.dtype == value.dtype and held.value.shape == value.shape
         held.spare = held.value if held.is_own and fits else None

@@ -36,13 +36,14 @@ class _Program:
     """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
     do). `reads` and `writes` are the variables whose values follow the feeds and the fetches.
     `expects`: the types that the variables in it had when it was compiled, None for those that the
-    session did not hold."""
+    session did not hold. `in_place`: the variables whose values it changes where they are."""
 
     executable: Executable | None
     feeds: list[Tensor]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     expects: dict[str, TensorType | None]
+    in_place: frozenset[str] = frozenset()
 
     def suits(self, types: Mapping[str, TensorType]) -> bool:
         return all(types.get(name) == expected for name, expected in self.expects.items())
@@ -95,7 +96,9 @@ class _StatefulCall:
             outputs = call.layout.outputs_ending_in(buffers)
             return call.executable.run_laid_out(call.layout, [*given, *values], outputs)
 
-        results = self._variables.run(self._version, program.reads, program.writes, run)
+        results = self._variables.run(
+            self._version, program.reads, program.writes, run, program.in_place
+        )
         if results is None:
             raise _VariablesChanged
         return call.rebuild([r if r.ndim else r[()] for r in results])
@@ -334,8 +337,10 @@ class Session:
         if not tensors and not writes and all(n.op.name == "parameter" for n in c.nodes):
             return _Program(None, [], (), (), expects)
         names = ([*(t.name for t in types), *reads], [*(t.name for t in tensors), *writes])
-        executable = load_executable(c, self._options, names, self._threads)
-        return _Program(executable, list(types), reads, writes, expects | read_types)
+        executable = load_executable(c, self._options, names, self._threads, found.state)
+        changed = [i - len(types) for i, _ in executable.metadata["in_place"]]
+        in_place = frozenset(reads[i] for i in changed)
+        return _Program(executable, list(types), reads, writes, expects | read_types, in_place)
 
     def variable_values(self) -> dict[str, np.ndarray]:
         """Copies of the variables that runs have assigned, by name."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import state_recordings
 from google.protobuf import text_format
+from test_state import AT, TABLE, table_graph
 
 import flowc
 import flowc_runtime
@@ -130,6 +131,21 @@ def test_a_model_without_variables_may_run_in_instances_too(tmp_path: Path) -> N
     with plain.new_instance() as instance:
         np.testing.assert_array_equal(instance(X), [4, 6])
     np.testing.assert_array_equal(plain(X), [4, 6])
+
+
+def test_rows_are_changed_in_place(tmp_path: Path) -> None:
+    graph, expected = table_graph(), TABLE.copy()
+    model = flowc.compile(graph, fetches=["read", "step"], out=tmp_path / "table.so")
+    program = flowc.compile(graph, fetches=["read", "step"])
+    assert model.metadata["variables"][0]["in_place"] is True
+    with model.new_instance() as instance:
+        for _ in range(3):
+            np.testing.assert_array_equal(instance(AT), expected[AT])
+            np.testing.assert_array_equal(program(AT), expected[AT])
+            expected[AT] += 1
+        np.testing.assert_array_equal(instance.read("v"), expected)
+        instance.reset()
+        np.testing.assert_array_equal(instance.read("v"), TABLE)
 
 
 def test_programs_in_memory_keep_their_variables() -> None:

@@ -190,6 +190,93 @@ def test_steady_steps_allocate_nothing_for_variables() -> None:
         np.testing.assert_array_equal(session.run("v:0"), [9, 9])
 
 
+def table_graph() -> flowc.Graph:
+    """`v` of 6 rows of 4; `read` gathers the rows `at`, and then `add` adds 1 to them; `old` is the
+    whole of `v` before that."""
+    text = """
+      node { name: "at" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "shape" value { shape { dim { size: 2 } } } } }
+      node { name: "v" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "shape" value { shape { dim { size: 6 } dim { size: 4 } } } } }
+      node { name: "axis" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "value"
+                    value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+      node { name: "read" op: "GatherV2" input: "v" input: "at" input: "axis"
+             attr { key: "Tparams" value { type: DT_FLOAT } }
+             attr { key: "Tindices" value { type: DT_INT32 } }
+             attr { key: "Taxis" value { type: DT_INT32 } } }
+      node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "value"
+                    value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+      node { name: "old" op: "Identity" input: "v" attr { key: "T" value { type: DT_FLOAT } } }
+      node { name: "add" op: "ScatterAdd" input: "v" input: "at" input: "one" input: "^read"
+             attr { key: "T" value { type: DT_FLOAT } }
+             attr { key: "Tindices" value { type: DT_INT32 } } }
+      node { name: "after" op: "ScatterAdd" input: "v" input: "at" input: "one" input: "^old"
+             attr { key: "T" value { type: DT_FLOAT } }
+             attr { key: "Tindices" value { type: DT_INT32 } } }
+      node { name: "step" op: "NoOp" input: "^add" }
+    """
+    from google.protobuf import text_format
+
+    graph = flowc.Graph()
+    with graph.as_default():
+        flowc.import_graph_def(text_format.Parse(text, GraphDef()), name="")
+    graph.variable_values = {"v": TABLE}
+    return graph
+
+
+TABLE = np.arange(24, dtype=np.float32).reshape(6, 4)
+TABLE.flags.writeable = False
+AT = np.array([4, 1], np.int32)
+
+
+def test_rows_are_changed_where_they_are() -> None:
+    graph = table_graph()
+    with flowc.Session(graph=graph) as session:
+        expected = TABLE.copy()
+        places = set()
+        for _ in range(4):
+            rows, _ = session.run(["read:0", "step"], {"at:0": AT})
+            np.testing.assert_array_equal(rows, expected[AT])
+            expected[AT] += 1
+            places.add(session._variables._held["v"].value.ctypes.data)
+        assert len(places) == 1
+        np.testing.assert_array_equal(session.run("v:0"), expected)
+        (program,) = [p for p in session._programs.values() if p.writes]
+        assert program.in_place == {"v"}
+    np.testing.assert_array_equal(graph.variable_values["v"], TABLE)
+
+
+def test_a_value_that_is_still_wanted_is_not_overwritten() -> None:
+    with flowc.Session(graph=table_graph()) as session:
+        expected = TABLE.copy()
+        for _ in range(3):
+            old, new = session.run(["old:0", "after:0"], {"at:0": AT})
+            np.testing.assert_array_equal(old, expected)
+            expected[AT] += 1
+            np.testing.assert_array_equal(new, expected)
+
+
+def test_nobody_sees_half_of_a_change_in_place() -> None:
+    with flowc.Session(graph=table_graph()) as session:
+        session.run("step", {"at:0": AT})
+        seen: list[np.ndarray] = []
+
+        def work() -> None:
+            for _ in range(200):
+                session.run("step", {"at:0": AT})
+                seen.append(session.run("v:0") - TABLE)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(len(np.unique(found[AT])) == 1 for found in seen)
+        np.testing.assert_array_equal(session.run("v:0")[AT], TABLE[AT] + 801)
+
+
 def test_threads_lose_no_update() -> None:
     with flowc.Session(graph=counting_graph()) as session:
         session.run("fill", {"x:0": ONES * 0})

@@ -93,6 +93,8 @@ class Program:
         self._interface = interface
         self._variables = variables
         self._reads, self._writes = places
+        changed = [i - len(interface.feeds) for i, _ in executable.metadata["in_place"]]
+        self._in_place = frozenset(self._reads[i] for i in changed)
         variables.adopt(self._reads)
         self.inputs: tuple[str, ...] = tuple(f.name for f in interface.feeds)
         self.outputs: tuple[str, ...] = tuple(f.name for f in interface.fetches)
@@ -131,7 +133,7 @@ class Program:
 
         while True:
             version = self._variables.version
-            results = self._variables.run(version, self._reads, self._writes, run)
+            results = self._variables.run(version, self._reads, self._writes, run, self._in_place)
             if results is not None:
                 return list(results)
 
@@ -192,7 +194,9 @@ def compile(
         from flowc.random_states import first_states
 
         every = ([*names[0], *reads], [*names[1], *writes])
-        executable = load_executable(extracted.computation, options, every, threads)
+        executable = load_executable(
+            extracted.computation, options, every, threads, extracted.state
+        )
         first = ChainMap(first_states(extracted.starts), initial)  # type: ignore[arg-type]
         return Program(executable, interface, HeldVariables(lambda: first), (reads, writes))
     from flowc.aot import write_library

@@ -2,10 +2,12 @@
 
 In: an `AbiModule` that already holds `flowc_abi_run`. Out: `flowc_run` and the functions of
 instances. Invariants: instances share nothing; one call at a time is inside an instance; what a run
-writes becomes the variables' values when it has ended well, and not before.
+writes becomes the variables' values when it has ended well, and not before; only what runs change
+in place may be left half changed by one that fails.
 
 An instance is one block of memory: a mutex, then for each variable its value's address, the address
-that the next value is written to, and whether it has a value; then those buffers.
+that the next value is written to (the same one where runs change the value in place), and whether
+it has a value; then those buffers.
 """
 
 from __future__ import annotations
@@ -93,8 +95,9 @@ class InstanceEmitter:
         found = []
         for variable in self.variables:
             size = _aligned(variable.bytes)
-            found.append((at, at + size))
-            at += 2 * size
+            after = at if variable.in_place else at + size
+            found.append((at, after))
+            at = after + size
         return found, at
 
     def _create(self) -> None:

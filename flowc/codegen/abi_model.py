@@ -42,13 +42,15 @@ class TensorPort:
 class VariablePort:
     """A variable. `input` and `output`: its places among the program's own inputs and outputs, None
     where it is not read or not written; `initial`: where its value stands among the weights.
-    `is_random`: the state of a random node, chosen for each instance where it has no `initial`."""
+    `is_random`: the state of a random node, chosen for each instance where it has no `initial`.
+    `in_place`: a run changes the value where it is."""
 
     port: TensorPort
     input: int | None
     output: int | None
     initial: int | None
     is_random: bool = False
+    in_place: bool = False
 
     @property
     def bytes(self) -> int:
@@ -115,7 +117,8 @@ def _port(row: Mapping[str, Any]) -> TensorPort:
 
 def _variable(row: Mapping[str, Any]) -> VariablePort:
     places = row["input"], row["output"], row["initial"]
-    found = VariablePort(_port(row), *places, row.get("random", False))
+    flags = row.get("random", False), row.get("in_place", False)
+    found = VariablePort(_port(row), *places, *flags)
     if not found.port.is_static:
         raise InternalError(f"variable {row['name']!r} has no fixed shape: {row['dims']}")
     return found

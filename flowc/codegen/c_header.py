@@ -109,7 +109,8 @@ int32_t flowc_instance_create(flowc_instance **instance);
 void flowc_instance_destroy(flowc_instance *instance);
 /* As it was made. */
 int32_t flowc_instance_reset(flowc_instance *instance);
-/* As flowc_run. Calls with one instance wait for one another. A run that fails changes nothing. */
+/* As flowc_run. Calls with one instance wait for one another. A run that fails changes nothing, but
+ * for variables of which it changes rows: some may have been changed when it fails. */
 int32_t flowc_instance_run(flowc_instance *instance, const void *const *inputs,
                            const int64_t *const *input_dims, void **outputs,
                            int64_t *const *output_dims);

@@ -102,17 +102,19 @@ def compile_program(
     names: tuple[Sequence[str], Sequence[str]],
     stages: Stages | None = None,
     variables: Sequence[StateVariable] = (),
+    state: Sequence[tuple[int, int]] = (),
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
     `compile_kernel` gives the object of one kernel (from a cache or new); `names` are those of the
     inputs and outputs, as the user knows them; `variables` says which of them, at the end, stand
-    for variables that the program's library keeps.
+    for variables that the program's library keeps. `state`: inputs that the program may overwrite,
+    each with the output that replaces it.
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
     launches = launches_of(c, target)
-    plan = make_plan(c, {n: _needs(x) for n, x in launches.items()})
+    plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, state)
     weights = _Weights()
     sizes, input_sizes = size_symbols(plan)
     driver = emit_driver(plan, launches, Interface(sizes, input_sizes, weights.offset))
@@ -198,6 +200,7 @@ def _metadata(
         row = shown[0][x.input] if x.input is not None else shown[1][x.output or 0]
         initial = None if x.initial is None else weights.offset(x.initial)
         place = {"input": x.input, "output": x.output, "initial": initial}
+        place["in_place"] = (x.input, x.output) in plan.in_place
         kept.append({**row, "name": x.name, **place, "random": x.is_random})
     reads = sum(x.input is not None for x in variables)
     writes = sum(x.output is not None for x in variables)
@@ -207,6 +210,7 @@ def _metadata(
         "inputs": shown[0][: len(shown[0]) - reads],
         "outputs": shown[1][: len(shown[1]) - writes],
         "variables": kept,
+        "in_place": [list(pair) for pair in plan.in_place],
         "sizes": list(sizes),
         "input_sizes": input_sizes,
         "constraints": [[str(a), str(b)] for a, b in c.constraints],

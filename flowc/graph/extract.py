@@ -68,6 +68,18 @@ class ExtractedProgram:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> list[tuple[int, int]]:
+        """The parameters that results replace, and those results."""
+        first_read = len(self.computation.parameters) - len(self.reads)
+        first_write = len(self.computation.results) - len(self.writes)
+        return [
+            (first_read + i, first_write + self.writes.index(name))
+            for i, name in enumerate(self.reads)
+            if name in self.writes
+        ]
+
     starts: Mapping[str, np.ndarray | None] = field(default_factory=dict[str, Any])
 
 

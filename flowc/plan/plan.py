@@ -166,7 +166,8 @@ class Region:
 class Plan:
     """`top`: the steps of the whole run; the sizes in bytes of the arena's `slots`, of what its
     `cells` hold and of the `locals`; how many `blocks` there are; `scratch`: bytes that one worker
-    needs at most."""
+    needs at most; `in_place`: parameters whose memory is overwritten, each with its result, which
+    has no other."""
 
     top: Region
     slots: list[Dim] = field(default_factory=list[Dim])
@@ -174,6 +175,7 @@ class Plan:
     locals: list[int] = field(default_factory=list[int])
     blocks: int = 0
     scratch: Dim = 0
+    in_place: tuple[tuple[int, int], ...] = ()
 
     @property
     def computation(self) -> Computation:

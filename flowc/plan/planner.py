@@ -355,12 +355,40 @@ class _RegionPlanner:
         return tuple(moves.items())
 
 
-def make_plan(c: Computation, needs: Mapping[Node, Needs]) -> Plan:
+def make_plan(
+    c: Computation, needs: Mapping[Node, Needs], state: Sequence[tuple[int, int]] = ()
+) -> Plan:
     """The plan of a fused Computation. `needs`: for each cluster, also those in bodies, the memory
-    of its kernels."""
+    of its kernels. `state`: parameters and the results that replace them in the end; where the
+    computation only changes parts of one, the result stands in the parameter's memory
+    (`Plan.in_place`), and nothing is written to its output."""
     plan = Plan(Region(c))
+    plan.in_place = _changed_in_place(c, state)
+    owned = [c.parameters[i].output for i, _ in plan.in_place]
+    elsewhere = {k for _, k in plan.in_place}
     given = [Input(i) for i in range(len(c.parameters))]
-    wanted = [(Output(i), True) for i in range(len(c.results))]
-    reuse = Reuse(c, (), {})
+    wanted = [None if k in elsewhere else (Output(k), True) for k in range(len(c.results))]
+    reuse = Reuse(c, owned, {})
     plan.top = _RegionPlanner(_Pools(plan), needs, reuse, given, wanted, nested=False).run()
     return plan
+
+
+def _changed_in_place(
+    c: Computation, state: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """The parameters that are overwritten by nothing but what replaces them."""
+    found = tuple(state)
+    while found:
+        reuse = Reuse(c, [c.parameters[i].output for i, _ in found], {})
+        kept = tuple(pair for pair in found if _stands_in(reuse, *pair))
+        if kept == found:
+            break
+        found = kept
+    return found
+
+
+def _stands_in(reuse: Reuse, i: int, k: int) -> bool:
+    held, result = reuse.c.parameters[i].output, root_of(reuse.c.results[k])
+    if is_scalar(held) or result is held:
+        return False
+    return reuse.head_of(result) is held and reuse.demand[held] == PLAIN
