@@ -122,6 +122,7 @@ _TOP = {
     "variable_scope",
     "flowc.api.initializers": """constant_initializer glorot_uniform_initializer ones_initializer
         zeros_initializer""",
+    "flowc.api.random_ops": "get_seed random_normal random_shuffle random_uniform truncated_normal",
     "flowc.dtypes": _DTYPES,
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
@@ -158,6 +159,12 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             diag_part=matrix_diag_part tensor_diag=diag tensor_diag_part=diag_part""",
         "flowc.api.normalization": "l2_normalize",
     },
+    "random": {
+        "flowc.api.random_ops": """get_seed normal=random_normal shuffle=random_shuffle
+            stateless_normal=stateless_random_normal stateless_truncated_normal
+            stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
+        "flowc.api.scopes": "set_random_seed",
+    },
     "strings": {"flowc.api.strings": "join"},
     "nest": {
         "flowc.api.nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as"
@@ -179,8 +186,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
-layers losses py_func random_normal random_shuffle random_uniform saved_model summary
-truncated_normal
+layers losses py_func saved_model summary
 """
 _NOT_YET = frozenset(_LATER.split())
 

@@ -8,10 +8,8 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.basics import constant
 from flowc.api.filling import ones, zeros
-from flowc.api.scopes import name_scope
-from flowc.api.typed_nodes import add_node
-from flowc.dtypes import DType
-from flowc.graph import Tensor, TensorShape, get_default_graph
+from flowc.api.random_ops import random_uniform
+from flowc.graph import Tensor, TensorShape
 
 
 class Zeros:
@@ -55,7 +53,7 @@ class GlorotUniform:
         fan_in, fan_out = _fans(shape)
         limit = math.sqrt(3.0 / max(1.0, (fan_in + fan_out) / 2.0))
         kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-        return _random_uniform(shape, -limit, limit, kind, self.seed)
+        return random_uniform(TensorShape(shape), -limit, limit, kind, self.seed)
 
 
 def _fans(shape: Any) -> tuple[float, float]:
@@ -67,27 +65,6 @@ def _fans(shape: Any) -> tuple[float, float]:
         return float(sizes[0]), float(sizes[0])
     field = math.prod(sizes[:-2])
     return float(sizes[-2] * field), float(sizes[-1] * field)
-
-
-def _random_uniform(shape: Any, low: float, high: float, dtype: DType, seed: int | None) -> Tensor:
-    graph = get_default_graph()
-    if graph.seed is None and seed is None:
-        seeds = (0, 0)
-    else:  # TensorFlow's choice where only one of the two is given
-        given = 87654321 if graph.seed is None else graph.seed
-        seeds = (given, graph.version if seed is None else seed)
-    sizes = TensorShape(shape)
-    with name_scope(None, "random_uniform") as scope:
-        dims = constant(sizes.as_list(), dtypes.i32, name="shape")
-        lowest = constant(low, dtype, name="min")
-        highest = constant(high, dtype, name="max")
-        attrs = {"T": dtypes.i32, "dtype": dtype, "seed": seeds[0], "seed2": seeds[1]}
-        drawn = add_node("RandomUniform", [("shape", dims, None)], attrs, [(dtype, sizes)]).outputs[
-            0
-        ]
-        from flowc.api.elementwise import add
-
-        return add(drawn * (highest - lowest), lowest, name=scope)
 
 
 zeros_initializer = Zeros
