@@ -68,6 +68,7 @@ class ExtractedProgram:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    starts: Mapping[str, np.ndarray | None] = field(default_factory=dict[str, Any])
 
     @property
     def state(self) -> list[tuple[int, int]]:
@@ -79,8 +80,6 @@ class ExtractedProgram:
             for i, name in enumerate(self.reads)
             if name in self.writes
         ]
-
-    starts: Mapping[str, np.ndarray | None] = field(default_factory=dict[str, Any])
 
 
 class Extraction:
