@@ -458,9 +458,19 @@ out = v + 1.0
 v = tf.Variable(3, dtype=tf.int64, name="v")
 before = [tf.global_variables_initializer()]
 out = v + 1
-# 16_initialized_value
+# 16_initialized_value =
 v = tf.Variable([1.0, 2.0], name="v"); w = tf.Variable(v.initialized_value() * 2.0, name="w")
 before = [v.initializer, w.initializer]
+out = w.value()
+# 16_initial_value_of_another_variable =
+v = tf.Variable([1.0, 2.0], name="v")
+with tf.name_scope("s"):
+    w = tf.Variable(tf.tanh(v * 2.0) + v, name="w")
+before = [tf.global_variables_initializer()]
+out = [v.value(), w.value()]
+# 16_initial_value_from_a_loop
+w = tf.Variable(tf.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [tf.constant(0.0)]), name="w")
+before = [tf.global_variables_initializer()]
 out = w.value()
 # 17_assign =
 v = tf.Variable([1.0, 2.0], name="v")

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from flowc.api.conversion import as_tensor
+from flowc.api.initial_values import guarded
 from flowc.api.raw_ops import call, output
 from flowc.api.variables import Variable, check_outside, check_rows
 from flowc.dtypes import DType
@@ -48,7 +49,8 @@ class ResourceVariable(Variable):
         with graph.name_scope("IsInitialized"):
             self.is_initialized = output("VarIsInitializedOp", self.handle)
         with graph.name_scope("Assign") as name, graph.colocate_with(None, ignore_existing=True):
-            self.initializer = call("AssignVariableOp", self.handle, initial, name=name)
+            value = guarded(scope, initial)
+            self.initializer = call("AssignVariableOp", self.handle, value, name=name)
         with graph.name_scope("Read"):
             self._graph_element = self._read()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.conversion import as_tensor
+from flowc.api.initial_values import guarded
 from flowc.api.raw_ops import output
 from flowc.api.scopes import name_scope
 from flowc.dtypes import DType
@@ -96,7 +97,7 @@ class Variable:
         if validate_shape and not initial.shape.is_fully_defined():
             raise ValueError(f"initial_value must have a shape specified: {initial}")
         self.initializer: Operation = assign_to(
-            self._ref_tensor, initial, validate_shape=validate_shape
+            self._ref_tensor, guarded(scope, initial), validate_shape=validate_shape
         ).op
         with graph.colocate_with(self._ref_tensor.op):
             self._snapshot = output("Identity", self._ref_tensor, name="read")

@@ -300,7 +300,7 @@ class WhileContext(ControlFlowContext):
     def _brought_in(self, outside: Iterable[Operation]) -> list[Operation]:
         """Operations inside that wait for those outside: control edges do not enter a frame."""
         with self.graph.control_dependencies(None), self.entered():
-            return [control_nodes.identity(c.outputs[0]).op for c in outside if c.outputs]
+            return [control_nodes.value(c.outputs[0]).op for c in outside if c.outputs]
 
 
 def around(context: ControlFlowContext | None) -> Iterator[ControlFlowContext]:

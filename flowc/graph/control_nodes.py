@@ -104,6 +104,15 @@ def identity(data: Tensor, name: str | None = None) -> Tensor:
     return _make("Identity", [data], [data.shape], name).outputs[0]
 
 
+def value(data: Tensor) -> Tensor:
+    """`data` again; of a reference, what it refers to."""
+    graph = data.graph
+    with graph.name_scope("Identity") as scope:
+        types: list[tuple[Any, Any]] = [(data.dtype, data.shape)]
+        op = graph.create_op("Identity", [data], {"T": data.dtype}, scope, output_types=types)
+        return op.outputs[0]
+
+
 def loop_cond(pred: Tensor) -> Tensor:
     """Raises `TypeError` where `pred` is not bool, `ShapeError` where it is no scalar."""
     _check_predicate("LoopCond", "input", (pred,), "LoopCond")
