@@ -15,18 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import UnsupportedError
-from flowc.graph.branches import build_if
-from flowc.graph.frames import (
-    ALWAYS,
-    ENTER,
-    EXIT,
-    MERGE,
-    SWITCH,
-    ControlFlow,
-    Frame,
-    Guard,
-)
-from flowc.graph.loops import build_loop
+from flowc.graph.choices import ALWAYS, Decision, Guard, ends_of, predicates_of
+from flowc.graph.conditionals import emit_merges
+from flowc.graph.frame_loops import emit_loop
+from flowc.graph.frames import ENTER, EXIT, MERGE, SWITCH, ControlFlow, Frame
 from flowc.graph.scope import Scope
 from flowc.graph.sources import ARGUMENT, Ref, Source
 from flowc.ir.computation import Value
@@ -71,7 +63,7 @@ class Region:
     def bound(self, ref: Ref) -> Bound | None:
         """What an output is bound to here, captured from outside where it stands there; None for
         what has no value."""
-        ref = self._behind_switches(ref)
+        ref = self.behind_switches(ref)
         if ref in self.values:
             return self.values[ref]
         if ref in self.known:
@@ -82,7 +74,7 @@ class Region:
         if self.outer is not None:
             if self.outer.frame is self.frame:
                 found = self.outer.bound(ref)
-            elif key != ARGUMENT and self._is_enter(key):
+            elif key != ARGUMENT and self.is_enter(key):
                 found = self.outer.bound(self.source.node(key).inputs[0])
             if found is not None:
                 if self.scope is not self.outer.scope:
@@ -97,7 +89,23 @@ class Region:
             found = self.extraction.read(self.scope, found, self.source.name(ref[0]))
         return found
 
-    def _behind_switches(self, ref: Ref) -> Ref:
+    def required(self, ref: Ref, reader: Any) -> Bound:
+        """What an output is bound to, which the node `reader` cannot do without."""
+        found = self.bound(ref)
+        if found is None:
+            name, kind = self.source.name(reader), self.source.node(reader).type
+            raise UnsupportedError(
+                f"node '{name}' ({kind}) reads '{self.source.name(ref[0])}', which has no value "
+                "that flowc can compute",
+                node=name,
+            )
+        return found
+
+    def left_of(self, guard: Guard) -> list[tuple[Ref, int]]:
+        """The branches that a guard asks for beyond those in which this region stands."""
+        return [g for g in guard if g not in self.context]
+
+    def behind_switches(self, ref: Ref) -> Ref:
         """Within a branch a Switch passes its input on."""
         while not self.flow.is_plain and ref not in self.flow.fed and ref[0] != ARGUMENT:
             node = self.source.node(ref[0])
@@ -106,7 +114,7 @@ class Region:
             ref = node.inputs[0]
         return ref
 
-    def _is_enter(self, key: Any) -> bool:
+    def is_enter(self, key: Any) -> bool:
         return not self.flow.is_plain and self.source.node(key).type in ENTER
 
     # -- what there is to do
@@ -119,53 +127,76 @@ class Region:
         for unit, needs in before.items():
             for need in needs:
                 users[need].append(unit)
-        ready = [self._rank(u) for u, count in waiting.items() if not count]
-        heapq.heapify(ready)
+        ready: list[tuple[int, int, Unit]] = []
+        alike: dict[Ref, list[Unit]] = {}  # the conditionals among them, by predicate
+
+        def push(unit: Unit) -> None:
+            heapq.heappush(ready, self._rank(unit))
+            decision = self._decision(unit)
+            if decision is not None:
+                alike.setdefault(decision.predicate, []).append(unit)
+
+        for unit, count in waiting.items():
+            if not count:
+                push(unit)
         while ready:
             _, _, unit = heapq.heappop(ready)
+            if unit in self.done:
+                continue  # emitted together with another one
+            decision = self._decision(unit)
             units = [unit]
-            if self._is_conditional(unit):
-                units = self._gather(unit, ready)
-                self._emit_conditional(units)
-            elif isinstance(unit, Frame):
-                self._emit_loop(unit)
-            else:
-                self.extraction.emit_node(self, unit)
+            if decision is not None:
+                units = sorted(alike.pop(decision.predicate), key=self.source.order)
+            self._emit(units)
             for finished in units:
                 self.done.add(finished)
                 for user in users[finished]:
                     waiting[user] -= 1
                     if not waiting[user]:
-                        heapq.heappush(ready, self._rank(user))
+                        push(user)
         left = [u for u in before if u not in self.done]
         if left:
             name = self.source.name(left[0].enters[0] if isinstance(left[0], Frame) else left[0])
             raise UnsupportedError(f"node '{name}' waits for itself", node=name)
 
+    def _emit(self, units: Sequence[Unit]) -> None:
+        """Emits a loop, a node, or conditionals of one predicate."""
+        if isinstance(units[0], Frame):
+            emit_loop(self, units[0])
+        elif self._is_merge(units[0]):
+            emit_merges(self, units)
+        else:
+            self.extraction.emit_node(self, units[0])
+
     def _rank(self, unit: Unit) -> tuple[int, int, Unit]:
         if isinstance(unit, Frame):
             return (1, min(map(self.source.order, unit.enters)), unit)
-        return (int(self._is_conditional(unit)), self.source.order(unit), unit)
+        return (int(self._decision(unit) is not None), self.source.order(unit), unit)
 
-    def _is_conditional(self, unit: Unit) -> bool:
+    def _is_merge(self, unit: Unit) -> bool:
         if self.flow.is_plain or isinstance(unit, Frame):
             return False
         return self.source.node(unit).type in MERGE
 
+    def _decision(self, unit: Unit) -> Decision | None:
+        """What decides a Merge; None for other units, and for a Merge of one living input."""
+        choice = self.flow.choice(unit) if self._is_merge(unit) else None
+        return choice if isinstance(choice, Decision) else None
+
     def _collect(self, roots: Iterable[Any]) -> dict[Unit, list[Unit]]:
         """Every unit that the roots need here, with the units that it waits for."""
         found: dict[Unit, list[Unit]] = {}
-        stack = [self._unit(k) for k in self._keys((), roots) if self._is_here(k)]
+        stack = [self.unit(k) for k in self.keys((), roots) if self._is_here(k)]
         while stack:
             unit = stack.pop()
             if unit in found or unit in self.done:
                 continue
-            needs = dict.fromkeys(self._unit(k) for k in self._needs(unit) if self._is_here(k))
+            needs = dict.fromkeys(self.unit(k) for k in self._needs(unit) if self._is_here(k))
             found[unit] = [n for n in needs if n not in self.done]
             stack += [n for n in found[unit] if n not in found]
         return found
 
-    def _unit(self, key: Any) -> Unit:
+    def unit(self, key: Any) -> Unit:
         """The loop whose Exit a node is, or the node itself."""
         if not self.flow.is_plain and self.source.node(key).type in EXIT:
             return self.flow.loop_of(key)
@@ -190,17 +221,23 @@ class Region:
         if isinstance(unit, Frame):
             return self._keys_of_loop(unit)
         node = self.source.node(unit)
-        if self._is_conditional(unit):
-            predicate, _, _ = self.flow.choice(unit)
-            return self._around(self._keys((predicate, *node.inputs), node.controls))
-        return self._keys(node.inputs, node.controls)
+        if not self._is_merge(unit):
+            return self.keys(node.inputs, node.controls)
+        return self.around(self._keys_of_merge(unit))
+
+    def _keys_of_merge(self, merge: Any) -> list[Any]:
+        """The nodes behind the inputs of a Merge that may be alive, and what decides among them."""
+        node = self.source.node(merge)
+        choice = self.flow.choice(merge)
+        living = [node.inputs[i] for i in ends_of(choice)]
+        return self.keys([*predicates_of(choice), *living], node.controls)
 
     def _keys_of_loop(self, frame: Frame) -> list[Any]:
         refs = [self.source.node(k).inputs[0] for k in frame.enters]
         controls = [c for k in frame.enters for c in self.source.node(k).controls]
-        return self._keys(refs, controls)
+        return self.keys(refs, controls)
 
-    def _around(self, keys: Iterable[Any]) -> list[Any]:
+    def around(self, keys: Iterable[Any]) -> list[Any]:
         """The nodes outside of a conditional that its branches read or wait for."""
         found: dict[Any, None] = {}
         seen: set[Any] = set()
@@ -213,15 +250,17 @@ class Region:
             if self.flow.node_guard(key) <= self.context:
                 found[key] = None
                 continue
-            unit = self._unit(key)
+            unit = self.unit(key)
             if isinstance(unit, Frame):
                 stack += self._keys_of_loop(unit)
+            elif self._is_merge(unit):
+                stack += self._keys_of_merge(unit)
             else:
                 node = self.source.node(unit)
-                stack += self._keys(node.inputs, node.controls)
+                stack += self.keys(node.inputs, node.controls)
         return list(found)
 
-    def _keys(self, refs: Iterable[Ref], controls: Iterable[Any]) -> list[Any]:
+    def keys(self, refs: Iterable[Ref], controls: Iterable[Any]) -> list[Any]:
         """The nodes behind refs and control inputs; a Switch stands for what it reads."""
         found: list[Any] = []
         waits = list(controls)
@@ -238,251 +277,24 @@ class Region:
             if node.type in PLACEHOLDERS and (key, 0) in self.flow.fed:
                 continue
             if node.type in SWITCH:
-                found += self._keys(node.inputs, node.controls)
+                found += self.keys(node.inputs, node.controls)
             else:
                 found.append(key)
         return found
 
-    # -- conditionals
+    # -- regions inside this one
 
-    def _gather(self, unit: Unit, ready: list[tuple[int, int, Unit]]) -> list[Unit]:
-        """The unit, and every other conditional that is ready and has the same predicate."""
-        predicate = self.flow.choice(unit)[0]
-        same = [
-            entry
-            for entry in ready
-            if self._is_conditional(entry[2]) and self.flow.choice(entry[2])[0] == predicate
-        ]
-        for entry in same:
-            ready.remove(entry)
-        heapq.heapify(ready)
-        return [unit, *(entry[2] for entry in sorted(same, key=lambda e: e[1]))]
-
-    def _emit_conditional(self, merges: Sequence[Any]) -> None:
-        name = self.source.name(merges[0])
-        self.scope.b.origin = tuple(self.source.name(m) for m in merges)
-        predicate = self.flow.choice(merges[0])[0]
-        wanted: list[tuple[list[Ref], list[int]]] = []
-        for branch in (1, 0):
-            refs: list[Ref] = []
-            indices: list[int] = []
-            for merge in merges:
-                sides = self.flow.choice(merge)[1 + branch]
-                if len(sides) != 1:
-                    raise UnsupportedError(
-                        f"node '{self.source.name(merge)}' (Merge) joins "
-                        f"{len(self.source.node(merge).inputs)} values: flowc takes two",
-                        node=self.source.name(merge),
-                    )
-                refs.append(self.source.node(merge).inputs[sides[0]])
-                indices.append(sides[0])
-            wanted.append((refs, indices))
-        indexed = [m for m in merges if (m, 1) in self.flow.read_refs]
-
-        def trace(branch: int, refs: list[Ref], indices: list[int], scope: Scope) -> list[Bound]:
-            inner = self._branch(scope, predicate, branch)
-            inner.run([r[0] for r in refs])
-            results: list[Bound] = [inner.merged(r, name) for r in refs]
-            for merge in indexed:
-                results.append(scope.b.const(np.int32(indices[merges.index(merge)])))
-            return results
-
-        (then_refs, then_at), (else_refs, else_at) = wanted
-        results = build_if(
-            self.scope,
-            name,
-            self.value(predicate),
-            lambda scope: trace(1, then_refs, then_at, scope),
-            lambda scope: trace(0, else_refs, else_at, scope),
-        )
-        for merge, result in zip(merges, results):
-            self.values[(merge, 0)] = result
-        for merge, result in zip(indexed, results[len(merges) :]):
-            self.values[(merge, 1)] = result
-
-    def merged(self, ref: Ref, name: str) -> Bound:
-        found = self.bound(ref)
-        if found is None:
-            raise UnsupportedError(
-                f"node '{name}' (Merge) reads '{self.source.name(ref[0])}', which has no value "
-                "that flowc can compute",
-                node=name,
-            )
-        return found
-
-    def _branch(self, scope: Scope, predicate: Ref, branch: int) -> Region:
-        inner = Region(
-            self.extraction,
-            scope,
-            self.source,
-            self.flow,
-            self.depth,
-            self.frame,
-            self.context | {(predicate, branch)},
-            self,
-        )
+    def branch(self, scope: Scope, predicate: Ref, branch: int) -> Region:
+        """One side of a conditional, in which its predicate is known."""
+        inner = self._inner(scope, self.frame, self.context | {(predicate, branch)})
         inner.known[predicate] = bool(branch)
         return inner
 
-    def under(self, ref: Ref, key: Any) -> tuple[Ref, int] | None:
-        """The first predicate and branch that a root outside of the context stands under."""
-        guard = self.flow.guard(ref) if ref[1] >= 0 else self.flow.node_guard(key)
-        left = [g for g in guard if g not in self.context]
-        if not left:
-            return None
-        # The outermost: the one whose predicate needs the fewest others.
-        return min(left, key=lambda g: (len(self.flow.guard(g[0])), g[1], str(g[0])))
+    def inside(self, frame: Frame, scope: Scope) -> Region:
+        """The inside of a loop: its condition, its body, or what leaves it."""
+        return self._inner(scope, frame, ALWAYS)
 
-    def run_dead(self, roots: Sequence[Any], ref: Ref | None) -> Bound | None:
-        """Roots that stand in a branch which no Merge joins: run only when it is taken. With a
-        `ref`, its value; the run fails where the branch is not taken."""
-        found = self.under(ref if ref is not None else (roots[0], -1), roots[0])
-        if found is None:
-            self.run(roots)
-            return None if ref is None else self.bound(ref)
-        predicate, branch = found
-        self.run([predicate[0]])
-        name = self.source.name(roots[0])
-        self.scope.b.origin = (name,)
-        taken: list[Bound] = []
-
-        def live(scope: Scope) -> list[Bound]:
-            inner = self._branch(scope, predicate, branch)
-            inner.run(inner._around([k for k in roots]))
-            value = inner.run_dead(roots, ref)
-            taken[:] = [value] if isinstance(value, Value) else []
-            return list(taken)
-
-        def dead(scope: Scope) -> list[Bound]:
-            zeros: list[Bound] = []
-            for value in taken:
-                assert isinstance(value, Value)
-                dims = tuple(d if scope.knows(d) else 0 for d in value.dims)
-                zeros.append(scope.zeros(value.type.dtype, dims))
-            return zeros
-
-        condition = self.value(predicate)
-        b = self.scope.b
-        if not branch:
-            condition = b.logical_not(condition)
-        if ref is not None:
-            check = b.check(condition, message=f"{name}: Retval[0] does not have value")
-            del check
-            self.scope.note_effect(b.nodes[-1])
-        results = build_if(self.scope, name, condition, live, dead)
-        return results[0] if results else None
-
-    # -- loops
-
-    def _emit_loop(self, frame: Frame) -> None:
-        """One loop: what its Exits are bound to."""
-        name = self.source.name(frame.condition) if frame.condition is not None else frame.name
-        merges = list(frame.merges)
-        starts = [self._start(frame, m) for m in merges]
-        if frame.condition is None:
-            # Values that enter a frame and leave it: no loop variable, no loop.
-            self._exits(frame, self)
-            return
-        self.scope.b.origin = (name,)
-        trace = _FrameTrace(self, frame, merges)
-        names = [self._variable_name(frame, m) for m in merges]
-        found = build_loop(self.scope, name, names, starts, trace, self._unchanged(frame, merges))
-        after = self._inside(frame, self.scope)
-        for merge, bound in zip(merges, found):
-            after.values[(merge, 0)] = bound
-        self._exits(frame, after)
-
-    def _inside(self, frame: Frame, scope: Scope) -> Region:
+    def _inner(self, scope: Scope, frame: Frame, context: Guard) -> Region:
         return Region(
-            self.extraction, scope, self.source, self.flow, self.depth, frame, ALWAYS, self
+            self.extraction, scope, self.source, self.flow, self.depth, frame, context, self
         )
-
-    def _start(self, frame: Frame, merge: Any) -> Bound:
-        initial, _ = frame.merges[merge]
-        key = initial[0]
-        ref = self.source.node(key).inputs[0] if self._is_enter(key) else initial
-        found = self.bound(ref)
-        if found is None:
-            name = self.source.name(merge)
-            raise UnsupportedError(
-                f"loop variable '{name}' starts as '{self.source.name(ref[0])}', which has no "
-                "value that flowc can compute",
-                node=name,
-            )
-        return found
-
-    def _exits(self, frame: Frame, after: Region) -> None:
-        """Binds the Exits; what only leaves the loop is computed after it."""
-        exits = [(k, self.source.node(k).inputs[0]) for k in frame.exits]
-        after.run([k for _, ref in exits for k in after._keys([ref], ())])
-        for key, ref in exits:
-            found = after.bound(ref)
-            if found is not None:
-                self.values[(key, 0)] = found
-
-    def _variable_name(self, frame: Frame, merge: Any) -> str:
-        """A name for a loop variable: that of what it starts as, else that of its Merge."""
-        key = frame.merges[merge][0][0]
-        node = self.source.node(key)
-        start = node.inputs[0][0] if node.inputs else ARGUMENT
-        for candidate in (start, key, merge):
-            if candidate == ARGUMENT:
-                continue
-            name = self.source.node(candidate).name.rsplit("/", 1)[-1]
-            kind = self.source.node(candidate).type
-            if not name.startswith((kind, "Const", "Enter", "Merge", "zeros", "ones")):
-                return name
-        return self.source.node(merge).name.rsplit("/", 1)[-1].replace("Merge", "var")
-
-    def _unchanged(self, frame: Frame, merges: Sequence[Any]) -> set[int]:
-        """Loop variables whose next value is plainly themselves."""
-        found: set[int] = set()
-        for i, merge in enumerate(merges):
-            ref = frame.merges[merge][1]
-            while True:
-                ref = self._behind_switches(ref)
-                if ref == (merge, 0):
-                    found.add(i)
-                if ref == (merge, 0) or ref[0] == ARGUMENT:
-                    break
-                node = self.source.node(ref[0])
-                if node.type not in ("Identity", "RefIdentity"):
-                    break
-                ref = node.inputs[0]
-        return found
-
-
-class _FrameTrace:
-    """A loop of a frame as something to trace."""
-
-    def __init__(self, region: Region, frame: Frame, merges: Sequence[Any]) -> None:
-        self.region = region
-        self.frame = frame
-        self.merges = merges
-
-    def inside(self, scope: Scope, variables: Sequence[Bound]) -> Region:
-        inner = self.region._inside(self.frame, scope)
-        for merge, bound in zip(self.merges, variables):
-            inner.values[(merge, 0)] = bound
-        return inner
-
-    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
-        inner = self.inside(scope, variables)
-        (ref,) = self.region.source.node(self.frame.condition).inputs
-        inner.run([ref[0]])
-        return inner.value(ref)
-
-    def body(self, scope: Scope, variables: Sequence[Bound]) -> Sequence[Bound]:
-        inner = self.inside(scope, variables)
-        inner.known[(self.frame.condition, 0)] = True
-        refs = [self.frame.merges[m][1] for m in self.merges]
-        waits = [k for m in self.merges for k in self._waits(m)]
-        inner.run([*(k for r in refs for k in inner._keys([r], ())), *waits])
-        name = self.region.source.name
-        return [inner.merged(r, name(m)) for r, m in zip(refs, self.merges)]
-
-    def _waits(self, merge: Any) -> Sequence[Any]:
-        """What the NextIteration of a variable waits for beside its value."""
-        node = self.region.source.node(merge)
-        nexts = [k for k, _ in node.inputs if not self.region._is_enter(k)]
-        return [c for k in nexts for c in self.region.source.node(k).controls]
