@@ -117,6 +117,12 @@ def _make_alike(branches: list[_Branch], i: int, name: str) -> None:
                 f"the branches of '{name}' give {a.type} and {b.type}, which differ in dtype",
                 node=name,
             )
+        if a.type.rank != b.type.rank:
+            raise InvalidArgumentError(
+                f"the branches of '{name}' give {a.type} and {b.type}, which differ in rank",
+                node=name,
+                hint="reshape the values in the branches to one rank",
+            )
     else:
         raise InvalidArgumentError(f"the branches of '{name}' give a list and a tensor", node=name)
 

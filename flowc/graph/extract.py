@@ -26,9 +26,10 @@ from flowc.errors import (
 )
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.branches import build_if
+from flowc.graph.conditionals import emit_where_alive
 from flowc.graph.frames import V1_TYPES, ControlFlow
 from flowc.graph.graph import Graph
-from flowc.graph.loops import build_loop
+from flowc.graph.loops import LoopMemory, build_loop
 from flowc.graph.operation import Operation
 from flowc.graph.region import Region
 from flowc.graph.scope import Scope
@@ -96,6 +97,7 @@ class Extraction:
         self.reads: dict[str, Value] = {}
         self.constants: set[str] = set()
         self.starts: dict[str, np.ndarray | None] = {}
+        self.loop_memory: LoopMemory = {}
         self.shared: dict[Value, Resource] = {}  # reads that share a reference variable's memory
 
     def run(
@@ -109,26 +111,24 @@ class Extraction:
         fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
         refs = [source.ref(t) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
-        flow = ControlFlow(source, roots, fed)
+        flow = ControlFlow(source, roots, fed, refs)
         region = Region(self, self.top, source, flow, 0)
         region.values.update(fed)
-        alive = [k for k in roots if region.under((k, -1), k) is None]
-        dead = [t for t in targets if t not in alive]
-        region.run([k for k in alive if self._is_alive(region, k, refs)])
-        for target in dead:
-            region.run_dead([target], None)
-        results = [self._fetched(region, ref, t) for ref, t in zip(refs, fetches)]
+        alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
+        region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
+        for target in targets:
+            emit_where_alive(region, target)
+        results = [
+            self._fetched(region, i, ref, t) for i, (ref, t) in enumerate(zip(refs, fetches))
+        ]
         writes = [r for r in self.top.replaced if r.kind == "variable"]
         return self._program(results, writes)
 
-    def _is_alive(self, region: Region, key: Any, refs: Sequence[Ref]) -> bool:
-        """Whether no fetch of the node is the dead side of a Switch."""
-        return all(region.under(r, key) is None for r in refs if r[0] is key)
-
-    def _fetched(self, region: Region, ref: Ref, tensor: Tensor) -> Value:
-        found = region.bound(ref) if region.under(ref, ref[0]) is None else None
+    def _fetched(self, region: Region, position: int, ref: Ref, tensor: Tensor) -> Value:
+        found = region.bound(ref) if not region.flow.guard(ref) else None
         if found is None:
-            found = region.run_dead([ref[0]], ref)
+            fault = f"{tensor.op.name}: Retval[{position}] does not have value"
+            found = emit_where_alive(region, ref[0], ref, fault)
         if isinstance(found, Resource) and found.kind == "variable" and found.info.get("is_ref"):
             found = self.read(self.top, found, tensor.name)
         if not isinstance(found, Value):
@@ -360,7 +360,7 @@ class Extraction:
         results = [source.resolve(r) for r in function.body.results]
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]
-        region = Region(self, scope, source, ControlFlow(source, roots, ()), depth + 1)
+        region = Region(self, scope, source, ControlFlow(source, roots, (), results), depth + 1)
         for i, bound in enumerate(inputs):
             region.values[(ARGUMENT, i)] = bound
         region.run(roots)
@@ -447,9 +447,9 @@ class NodeExtractor:
         self.scope.note_effect(node)
 
     def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
-        return self._applied(self.scope, function, inputs)
+        return self.applied(self.scope, function, inputs)
 
-    def _applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+    def applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
         if isinstance(function, FunctionRef):
             return self.extraction.call(scope, self.name, function, inputs, self.depth)
         return function(NodeExtractor(self.extraction, scope, self.name, self.depth), inputs)
@@ -461,7 +461,7 @@ class NodeExtractor:
             def run(scope: Scope) -> Sequence[Bound]:
                 outside = scope is not self.scope
                 given = [scope.capture(x) if outside else x for x in inputs]
-                return self._applied(scope, function, given)
+                return self.applied(scope, function, given)
 
             return run
 
@@ -470,7 +470,9 @@ class NodeExtractor:
     def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
         names, unchanged = self._loop_variables(body, len(inputs))
         trace = _FunctionTrace(self, condition, body)
-        return build_loop(self.scope, self.name, names, inputs, trace, unchanged)
+        memory = self.extraction.loop_memory
+        found = build_loop(self.scope, self.name, names, inputs, trace, memory, unchanged)
+        return found[: len(inputs)]
 
     def _loop_variables(self, body: Any, count: int) -> tuple[list[str], set[int]]:
         """Names of the variables, and those that the body plainly returns as they came."""
@@ -491,18 +493,24 @@ class NodeExtractor:
 
 
 class _FunctionTrace:
-    """A loop of functions as something to trace."""
+    """A loop of functions as something to trace (`flowc.graph.loops.LoopTrace`)."""
 
     def __init__(self, x: NodeExtractor, condition: Any, body: Any) -> None:
         self.x = x
         self.functions = (condition, body)
+        self.key = (x.name, body.name if isinstance(body, FunctionRef) else "")
 
     def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
-        (found,) = self.x._applied(scope, self.functions[0], variables)
+        (found,) = self.x.applied(scope, self.functions[0], variables)
         return self.x.extraction.read(scope, found, self.x.name)
 
-    def body(self, scope: Scope, variables: Sequence[Bound]) -> Sequence[Bound]:
-        return self.x._applied(scope, self.functions[1], variables)
+    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+        return [self.condition(scope, variables)]
+
+    def body(
+        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        return self.x.applied(scope, self.functions[1], variables)
 
 
 class _AssignedLater(Exception):

@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.errors import InvalidModelError
+from flowc.graph.choices import ALWAYS, Choice, Guard, choose, shared_guard
 from flowc.graph.sources import ARGUMENT, Ref, Source, SourceNode
 
 SWITCH = frozenset({"Switch", "RefSwitch"})
@@ -24,9 +25,6 @@ EXIT = frozenset({"Exit", "RefExit"})
 NEXT = frozenset({"NextIteration", "RefNextIteration"})
 PASSING = frozenset({"Identity", "RefIdentity"})
 V1_TYPES = SWITCH | MERGE | ENTER | EXIT | NEXT | {"LoopCond"}
-
-Guard = frozenset[tuple[Ref, int]]
-ALWAYS: Guard = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -47,9 +45,16 @@ class Frame:
 
 
 class ControlFlow:
-    """Frames and guards of the nodes that `roots` need. `fed`: refs that are given from outside."""
+    """Frames and guards of the nodes that `roots` need. `fed`: refs that are given from outside;
+    `fetched`: those that are read from outside."""
 
-    def __init__(self, source: Source, roots: Iterable[Any], fed: Collection[Ref]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        roots: Iterable[Any],
+        fed: Collection[Ref],
+        fetched: Iterable[Ref] = (),
+    ) -> None:
         self.source = source
         self.fed = fed
         self.needed = _needed(source, roots, fed)
@@ -57,10 +62,11 @@ class ControlFlow:
         self.frames: dict[Any, Frame] = {}
         self.guards: dict[Any, Guard] = {}
         self.read_refs: set[Ref] = set()
-        self._choices: dict[Any, tuple[Ref, list[int], list[int]]] = {}
+        self._choices: dict[Any, Choice] = {}
         self.is_plain = not any(source.node(k).type in V1_TYPES for k in self.needed)
         if not self.is_plain:
             self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
+            self.read_refs.update(fetched)
             order = self._ordered()
             self._find_frames(order)
             self._find_loops()
@@ -98,26 +104,47 @@ class ControlFlow:
             ref = node.inputs[0]
         return ref
 
-    def choice(self, key: Any) -> tuple[Ref, list[int], list[int]]:
-        """What decides a Merge: the predicate, and its inputs alive when that is false and true."""
+    def choice(self, key: Any) -> Choice:
+        """What decides which input of a Merge is alive."""
         found = self._choices.get(key)
         if found is None:
             found = self._choices[key] = self._choose(key)
         return found
 
-    def _choose(self, key: Any) -> tuple[Ref, list[int], list[int]]:
+    def _choose(self, key: Any) -> Choice:
         refs = self.source.node(key).inputs
         guards = [self.guard(r) for r in refs]
-        for predicate in dict.fromkeys(p for g in guards for p, _ in sorted(g, key=_stable)):
-            sides = [[i for i, g in enumerate(guards) if (predicate, b) in g] for b in (0, 1)]
-            if all(sides) and sorted(sides[0] + sides[1]) == list(range(len(refs))):
-                return predicate, sides[0], sides[1]
-        raise UnsupportedError(
-            f"node '{self.source.name(key)}' (Merge) joins values of which no one condition says "
-            "which is alive",
-            node=self.source.name(key),
-            hint="flowc takes Merge nodes whose inputs are the branches of one conditional",
-        )
+        found = choose(guards)
+        if found is None:
+            found = choose(guards, [i for i, ref in enumerate(refs) if self._reads_fed(ref)])
+        if found is None:
+            raise self._invalid(
+                key,
+                "joins values of which no condition says which one is alive",
+                "the inputs of a Merge come from the two sides of Switch nodes",
+            )
+        return found
+
+    def _reads_fed(self, ref: Ref) -> bool:
+        """Whether an output depends on a fed tensor which the graph would have computed."""
+        stack = [ref]
+        seen: set[Ref] = set()
+        while stack:
+            read = stack.pop()
+            key = read[0]
+            if read in seen or key == ARGUMENT:
+                continue
+            seen.add(read)
+            node = self.source.node(key)
+            if read in self.fed and node.inputs:
+                return True
+            stack += [] if read in self.fed else node.inputs
+        return False
+
+    def _invalid(self, key: Any, fault: str, hint: str | None = None) -> InvalidModelError:
+        name = self.source.name(key)
+        kind = self.source.node(key).type
+        return InvalidModelError(f"node '{name}' ({kind}) {fault}", node=name, hint=hint)
 
     # -- finding
 
@@ -125,14 +152,12 @@ class ControlFlow:
         key, _ = node.inputs[1]
         return key != ARGUMENT and self.source.node(key).type == "LoopCond"
 
-    def _inputs(self, key: Any, *, back_edges: bool = False) -> list[Any]:
+    def _inputs(self, key: Any) -> list[Any]:
         """Keys that a node reads or waits for; without the edges that close loops."""
         node = self.source.node(key)
-        if node.type in MERGE and not back_edges:
-            kept = [k for k, i in node.inputs if (k, i) not in self.fed and k != ARGUMENT]
+        kept = [k for k, i in node.inputs if (k, i) not in self.fed and k != ARGUMENT]
+        if node.type in MERGE:
             kept = [k for k in kept if self.source.node(k).type not in NEXT]
-        else:
-            kept = [k for k, i in node.inputs if (k, i) not in self.fed and k != ARGUMENT]
         return kept + list(node.controls)
 
     def _ordered(self, with_loops: bool = False) -> list[Any]:
@@ -152,10 +177,8 @@ class ControlFlow:
                 if key in done:
                     continue
                 if key in active:
-                    raise InvalidModelError(
-                        f"node '{self.source.name(key)}' ({self.source.node(key).type}) depends on "
-                        "itself, and no NextIteration closes the loop",
-                        node=self.source.name(key),
+                    raise self._invalid(
+                        key, "depends on itself, and no NextIteration closes the loop"
                     )
                 active.add(key)
                 stack.append((key, True))
@@ -174,74 +197,76 @@ class ControlFlow:
         children: dict[tuple[Frame, str], Frame] = {}
         for key in order:
             node = self.source.node(key)
-            before = [k for k in self._inputs(key)]
-            found = {self.frames[k] for k in before}
-            frame = max(found, key=lambda f: f.depth) if found else self.top
-            strange = [f for f in found if f is not frame]
-            data = [self.frames[k] for k, i in node.inputs if k in self.frames]
-            if strange and any(f is not frame for f in data) and node.type not in ENTER:
-                raise self._crossed(key, frame, strange[0])
+            frame = self._common_frame(key, node)
             if node.type in ENTER:
-                name = str(_text(self.source.attr(key, "frame_name", "")))
+                name = _text(self.source.attr(key, "frame_name", ""))
+                if not name:
+                    raise self._invalid(key, "has no frame_name")
                 inner = children.setdefault((frame, name), Frame(name, frame))
                 inner.enters.append(key)
                 frame = inner
             elif node.type in EXIT:
-                if frame.parent is None:
-                    raise InvalidModelError(
-                        f"node '{self.source.name(key)}' (Exit) leaves a loop that no Enter enters",
-                        node=self.source.name(key),
-                    )
+                if frame.parent is None or node.inputs[0][0] == ARGUMENT:
+                    raise self._invalid(key, "leaves a loop that no Enter enters")
                 frame.exits.append(key)
                 frame = frame.parent
             elif node.type == "LoopCond":
-                if frame.parent is None or frame.condition is not None:
-                    fault = "stands in no loop" if frame.parent is None else "is a second condition"
-                    raise InvalidModelError(
-                        f"node '{self.source.name(key)}' (LoopCond) {fault}",
-                        node=self.source.name(key),
-                    )
+                if frame.parent is None:
+                    raise self._invalid(key, "stands in no loop")
+                if frame.condition is not None:
+                    first = self.source.name(frame.condition)
+                    raise self._invalid(key, f"is a second condition of its loop beside '{first}'")
                 frame.condition = key
             self.frames[key] = frame
 
+    def _common_frame(self, key: Any, node: SourceNode) -> Frame:
+        """The frame of what a node reads and waits for."""
+        found = {self.frames[k] for k in self._inputs(key)}
+        frame = max(found, key=lambda f: f.depth) if found else self.top
+        strange = [f for f in found if f is not frame]
+        if strange and node.type not in ENTER:
+            data = [self.frames[k] for k, _ in node.inputs if k in self.frames]
+            if any(f is not frame for f in data):
+                raise self._crossed(key, frame, strange[0])
+        return frame
+
     def _crossed(self, key: Any, one: Frame, other: Frame) -> InvalidModelError:
         shown = " and ".join(repr(f.name) if f.parent else "outside" for f in (one, other))
-        return InvalidModelError(
-            f"node '{self.source.name(key)}' ({self.source.node(key).type}) reads values of two "
-            f"frames: {shown}",
-            node=self.source.name(key),
-            hint="values enter a loop through Enter and leave it through Exit",
+        return self._invalid(
+            key,
+            f"reads values of two frames: {shown}",
+            "values enter a loop through Enter and leave it through Exit",
         )
 
     def _find_loops(self) -> None:
         """Pairs each loop Merge with its Enter and its NextIteration."""
         for key in sorted(self.needed, key=self.source.order):
             node = self.source.node(key)
-            if node.type not in MERGE:
-                continue
-            kinds = [self.source.node(k).type if k != ARGUMENT else "" for k, _ in node.inputs]
-            closing = [i for i, kind in enumerate(kinds) if kind in NEXT]
+            closing = [i for i, ref in enumerate(node.inputs) if self._is_next(ref)]
             if not closing:
                 continue
+            if node.type not in MERGE:
+                last = self.source.name(node.inputs[closing[0]][0])
+                raise self._invalid(key, f"reads '{last}' (NextIteration), which only a Merge may")
             frame = self.frames[key]
             if frame.parent is None or len(node.inputs) != 2 or len(closing) != 1:
-                raise InvalidModelError(
-                    f"node '{self.source.name(key)}' (Merge) is no loop variable: it must join one "
-                    "Enter and one NextIteration",
-                    node=self.source.name(key),
+                raise self._invalid(
+                    key, "is no loop variable: it must join one Enter and one NextIteration"
                 )
             start = node.inputs[1 - closing[0]]
-            after = self.source.node(node.inputs[closing[0]][0])
-            if self.frames[node.inputs[closing[0]][0]] is not frame:
-                raise self._crossed(key, frame, self.frames[node.inputs[closing[0]][0]])
-            frame.merges[key] = (start, after.inputs[0])
-        for frame in set(self.frames.values()):
+            last = node.inputs[closing[0]][0]
+            if self.frames[last] is not frame:
+                raise self._crossed(key, frame, self.frames[last])
+            frame.merges[key] = (start, self.source.node(last).inputs[0])
+        for frame in dict.fromkeys(self.frames.values()):
             if frame.parent is not None and frame.merges and frame.condition is None:
-                name = self.source.name(frame.enters[0])
-                raise InvalidModelError(
-                    f"the loop of frame {frame.name!r} (entered at '{name}') has no LoopCond",
-                    node=name,
+                raise self._invalid(
+                    frame.enters[0],
+                    f"enters the loop of frame {frame.name!r}, which has no LoopCond",
                 )
+
+    def _is_next(self, ref: Ref) -> bool:
+        return ref not in self.fed and ref[0] != ARGUMENT and self.source.node(ref[0]).type in NEXT
 
     def _find_guards(self, order: list[Any]) -> None:
         loop_guards: dict[Frame, Guard] = {}
@@ -258,8 +283,7 @@ class ControlFlow:
                 if self.is_loop_merge(key):
                     self.guards[key] = ALWAYS
                 else:
-                    guards = [self.guard(r) for r in node.inputs]
-                    self.guards[key] = frozenset.intersection(*guards)
+                    self.guards[key] = shared_guard([self.guard(r) for r in node.inputs])
             else:
                 self.guards[key] = self._joined(node)
 
@@ -271,11 +295,6 @@ class ControlFlow:
         for key in node.controls:
             found |= self.guards[key]
         return found
-
-
-def _stable(item: tuple[Ref, int]) -> tuple[str, int]:
-    (key, index), _ = item
-    return (getattr(key, "name", str(key)), index)
 
 
 def _text(value: Any) -> str:

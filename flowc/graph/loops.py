@@ -10,7 +10,7 @@ for each iteration. Each finding is followed by another trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -27,11 +27,50 @@ Slot = int | Resource  # a loop variable, or a resource that the body changes
 
 
 class LoopTrace(Protocol):
-    """How a loop is traced, whatever it was written as."""
+    """How a loop is traced, whatever it was written as. `key`: the same for the same loop whenever
+    it is traced, as it is anew with each trace of a loop around it."""
+
+    @property
+    def key(self) -> Hashable: ...
 
     def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value: ...
 
-    def body(self, scope: Scope, variables: Sequence[Bound]) -> Sequence[Bound]: ...
+    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+        """The condition, and what else `body` must know of it where it must not compute it again
+        (the condition changes state)."""
+        ...
+
+    def body(
+        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+    ) -> Sequence[Bound]: ...
+
+
+class _Rotated:
+    """A loop whose condition changes state: computed before the loop and at the end of each
+    iteration, and carried with all that is kept of it, behind the `count` loop variables."""
+
+    def __init__(self, trace: LoopTrace, count: int) -> None:
+        self.trace = trace
+        self.count = count
+        self.key: Hashable = (trace.key, "rotated")
+
+    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+        going = variables[self.count]
+        assert isinstance(going, Value)
+        return going
+
+    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+        raise AssertionError("the condition of a rotated loop is a variable")
+
+    def body(
+        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        results = self.trace.body(scope, variables[: self.count], variables[self.count :])
+        return [*results, *self.trace.kept(scope, results)]
+
+
+class _ConditionChangesState(Exception):
+    """The loop must be rotated."""
 
 
 @dataclass(slots=True)
@@ -47,6 +86,19 @@ class _Found:
     differing: set[Slot] = field(default_factory=set[Slot])  # lists of unlike elements
 
 
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What stays of `_Found` for the next time that the same loop is traced: loops inside of loops
+    are, and would otherwise be traced twice as often for each loop around them."""
+
+    invariant: frozenset[int]
+    resources: tuple[Resource, ...]
+    varying: frozenset[tuple[Slot, int, int]]
+
+
+LoopMemory = dict[Hashable, Findings]
+
+
 @dataclass(slots=True)
 class _Traced:
     """One trace: scopes, carried parameters, the condition and the carried results."""
@@ -56,6 +108,7 @@ class _Traced:
     parameters: tuple[list[Value], list[Value]]
     condition: Value
     ends: dict[Slot, Bound]
+    changed: set[int]  # variables that were taken for invariant, and are not
 
 
 class _LoopBuilder:
@@ -66,6 +119,7 @@ class _LoopBuilder:
         names: Sequence[str],
         initial: Sequence[Bound],
         trace: LoopTrace,
+        memory: LoopMemory,
         invariant: Collection[int],
     ) -> None:
         self.scope = scope
@@ -73,14 +127,43 @@ class _LoopBuilder:
         self.names = names
         self.initial = initial
         self.trace = trace
+        self.memory = memory
         resources = [i for i, bound in enumerate(initial) if isinstance(bound, Resource)]
         self.always = {*invariant, *resources}
-        self.found = _Found(set(self.always))
+        self.found = self.remembered()
+
+    def remembered(self) -> _Found:
+        """Where to begin: with what the last trace of this loop showed. Each trace checks it."""
+        last = self.memory.get(self.trace.key)
+        if last is None:
+            return _Found(set(self.always))
+        known = {r: None for r in last.resources if self.scope.find(r) is not None}
+        sizes = {
+            key: self.scope.b.reserve_size("n")
+            for key in sorted(last.varying, key=lambda k: (str(k[0]), *k[1:]))
+            if self.has_axis(*key, known)
+        }
+        return _Found(self.always | last.invariant, known, sizes)
+
+    def has_axis(self, slot: Slot, part: int, axis: int, resources: Collection[Resource]) -> bool:
+        if isinstance(slot, int):
+            bound: Bound | None = self.initial[slot] if slot < len(self.initial) else None
+        else:
+            bound = self.scope.find(slot) if slot in resources else None
+        values = () if bound is None else values_of(bound)
+        return part < len(values) and axis < len(values[part].dims)
 
     def run(self) -> list[Bound]:
         for _ in range(TRACE_LIMIT):
             traced = self.once()
-            if not self.learned(traced):
+            if traced.changed:
+                self.memory.pop(self.trace.key, None)
+                self.found = _Found(set(self.always))
+            elif not self.learned(traced):
+                found = self.found
+                self.memory[self.trace.key] = Findings(
+                    frozenset(found.invariant), tuple(found.resources), frozenset(found.varying)
+                )
                 return self.emit(traced)
         raise InternalError(f"the types of loop '{self.name}' do not settle", node=self.name)
 
@@ -108,10 +191,14 @@ class _LoopBuilder:
             variables.append(self.bind(scope, starts, made))
         condition = self.trace.condition(scopes[0], variables[0])
         if scopes[0].replaced or scopes[0].last_effect is not None:
-            raise UnsupportedError(
-                f"the condition of loop '{self.name}' changes state", node=self.name
+            raise _ConditionChangesState
+        results = list(self.trace.body(scopes[1], variables[1], ()))
+        if len(results) != len(self.initial):
+            raise InvalidArgumentError(
+                f"the body of loop '{self.name}' gives {len(results)} values for "
+                f"{len(self.initial)} variables",
+                node=self.name,
             )
-        results = list(self.trace.body(scopes[1], variables[1]))
         ends: dict[Slot, Bound] = {}
         for slot in starts:
             if isinstance(slot, Resource):
@@ -120,7 +207,12 @@ class _LoopBuilder:
                 ends[slot] = contents
             else:
                 ends[slot] = results[slot]
-        return _Traced(starts, scopes, parameters, condition, ends)
+        changed = {
+            i
+            for i in self.found.invariant - self.always
+            if values_of(results[i]) != values_of(variables[1][i])
+        }
+        return _Traced(starts, scopes, parameters, condition, ends, changed)
 
     def typed(self, slot: Slot, bound: Bound) -> Bound:
         """What a variable starts as; lists have the element dims that the body gave them."""
@@ -281,11 +373,19 @@ def build_loop(
     names: Sequence[str],
     initial: Sequence[Bound],
     trace: LoopTrace,
+    memory: LoopMemory,
     invariant: Collection[int] = (),
 ) -> list[Bound]:
-    """What the variables of a loop are bound to after it. `names`: of the variables; `invariant`:
-    those that are known never to change."""
-    return _LoopBuilder(scope, name, names, initial, trace, invariant).run()
-
-
-Bindings = Callable[[Scope, Sequence[Bound]], Sequence[Bound]]
+    """What the variables of a loop are bound to after it; then, where its condition changes state,
+    what is kept of that. `names`: of the variables; `invariant`: those that are known never to
+    change; `memory`: what earlier traces of loops have shown."""
+    rotated = _Rotated(trace, len(initial))
+    if rotated.key not in memory:
+        try:
+            return _LoopBuilder(scope, name, names, initial, trace, memory, invariant).run()
+        except _ConditionChangesState:
+            pass
+    kept = trace.kept(scope, initial)
+    names = [*names, *(f"kept{i}" for i in range(len(kept)))]
+    builder = _LoopBuilder(scope, name, names, [*initial, *kept], rotated, memory, invariant)
+    return builder.run()

@@ -35,7 +35,9 @@ def as_condition(x: Extractor, bound: Bound) -> Value:
         return x.b.not_equal(x.b.size(bound, out_type=dtypes.i64), np.int64(0))
     if bound.type.dtype is dtypes.bool_:
         return bound
-    return x.b.not_equal(bound, x.b.const(np.zeros((), bound.type.dtype.numpy), bound.type.dtype))
+    dtype = bound.type.dtype
+    zero = np.array(b"", object) if dtype is dtypes.string else np.zeros((), dtype.numpy)
+    return x.b.not_equal(bound, x.b.const(zero, dtype))
 
 
 def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
@@ -88,7 +90,9 @@ def _while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> S
 
 
 def _for(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+    """Counts from `start` to `limit`: the body is given the number and the state."""
     start, limit, delta, *given = inputs
+    _check_range(x, start, limit, delta)
 
     def condition(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
         i, limit, delta = inputs[:3]
@@ -102,6 +106,23 @@ def _for(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Seq
         return [inner.b.add(i, delta), limit, delta, *inner.call(attrs["body"], [i, *state])]
 
     return x.loop(condition, body, [start, limit, delta, *given])[3:]
+
+
+def _check_range(x: Extractor, *parts: Bound) -> None:
+    b = x.b
+    start, limit, delta = parts
+    up = b.logical_and(b.greater(delta, np.int32(0)), b.less_equal(start, limit))
+    down = b.logical_and(b.less(delta, np.int32(0)), b.greater_equal(start, limit))
+    none = b.logical_and(b.equal(delta, np.int32(0)), b.equal(start, limit))
+    counts = b.logical_or(b.logical_or(up, down), none)
+    b.check(counts, message="Invalid start/limit/delta: " + " ".join(map(_shown, parts)))
+    x.effect(b.nodes[-1])
+
+
+def _shown(bound: Bound) -> str:
+    """What a message says of a number: itself where it is known when compiling."""
+    known = bound.constant if isinstance(bound, Value) else None
+    return "?" if known is None else str(known)
 
 
 Emit = Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]

@@ -1,0 +1,149 @@
+"""Loops of frames under extraction: what `build_loop` traces, and what the Exits are bound to.
+
+In: the Region in which a loop stands, and its Frame. Out: bindings of the Exits in that Region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flowc.graph.frames import PASSING, Frame
+from flowc.graph.loops import build_loop
+from flowc.graph.scope import Scope
+from flowc.graph.sources import ARGUMENT, Ref
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound
+
+if TYPE_CHECKING:
+    from flowc.graph.region import Region, Unit
+
+
+def emit_loop(region: Region, frame: Frame) -> None:
+    """Emits one loop, and what leaves it."""
+    if frame.condition is None:
+        # Values that enter a frame and leave it: no loop variable, no loop.
+        _bind_exits(region, frame, region.inside(frame, region.scope))
+        return
+    name = region.source.name(frame.condition)
+    region.scope.b.origin = (name,)
+    merges = list(frame.merges)
+    starts = [_start(region, frame, m) for m in merges]
+    names = [_variable_name(region, frame, m) for m in merges]
+    trace = FrameTrace(region, frame)
+    unchanged = _unchanged(region, frame)
+    memory = region.extraction.loop_memory
+    found = build_loop(region.scope, name, names, starts, trace, memory, unchanged)
+    after = trace.inside(region.scope, found[: len(merges)], found[len(merges) :])
+    _bind_exits(region, frame, after)
+
+
+def _start(region: Region, frame: Frame, merge: Any) -> Bound:
+    initial, _ = frame.merges[merge]
+    ref = region.source.node(initial[0]).inputs[0] if region.is_enter(initial[0]) else initial
+    return region.required(ref, merge)
+
+
+def _bind_exits(region: Region, frame: Frame, after: Region) -> None:
+    """Binds the Exits; what only leaves the loop is computed after it."""
+    exits = [(k, region.source.node(k).inputs[0]) for k in frame.exits]
+    after.run(after.keys([ref for _, ref in exits], ()))
+    for key, ref in exits:
+        found = after.bound(ref)
+        if found is not None:
+            region.values[(key, 0)] = found
+
+
+def _variable_name(region: Region, frame: Frame, merge: Any) -> str:
+    """A name for a loop variable: that of what it starts as, else that of its Merge."""
+    key = frame.merges[merge][0][0]
+    node = region.source.node(key)
+    start = node.inputs[0][0] if node.inputs else ARGUMENT
+    for candidate in (start, key, merge):
+        if candidate == ARGUMENT:
+            continue
+        name = region.source.node(candidate).name.rsplit("/", 1)[-1]
+        kind = region.source.node(candidate).type
+        if not name.startswith((kind, "Const", "Enter", "Merge", "zeros", "ones")):
+            return name
+    return region.source.node(merge).name.rsplit("/", 1)[-1].replace("Merge", "var")
+
+
+def _unchanged(region: Region, frame: Frame) -> set[int]:
+    """Loop variables whose next value is plainly themselves."""
+    found: set[int] = set()
+    for i, (merge, (_, ref)) in enumerate(frame.merges.items()):
+        ref = region.behind_switches(ref)
+        while ref != (merge, 0) and ref[0] != ARGUMENT:
+            node = region.source.node(ref[0])
+            if node.type not in PASSING:
+                break
+            ref = region.behind_switches(node.inputs[0])
+        if ref == (merge, 0):
+            found.add(i)
+    return found
+
+
+class FrameTrace:
+    """A loop of a frame as something to trace (`flowc.graph.loops.LoopTrace`)."""
+
+    def __init__(self, region: Region, frame: Frame) -> None:
+        self.region = region
+        self.frame = frame
+        self.key = frame
+        self.checked: set[Unit] = set()  # what the condition emits, where it is kept
+        self.shared: list[Ref] = []  # what is read of that elsewhere
+
+    def inside(self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]) -> Region:
+        inner = self.region.inside(self.frame, scope)
+        for merge, bound in zip(self.frame.merges, variables):
+            inner.values[(merge, 0)] = bound
+        if kept:
+            inner.done |= self.checked
+            inner.values.update(zip(self.shared, kept[1:], strict=True))
+        return inner
+
+    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+        return self._condition(self.inside(scope, variables, ()))
+
+    def _condition(self, inner: Region) -> Value:
+        (ref,) = inner.source.node(self.frame.condition).inputs
+        inner.run([ref[0]])
+        return inner.value(ref)
+
+    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+        inner = self.inside(scope, variables, ())
+        condition = self._condition(inner)
+        self.checked = inner.done
+        found = {ref: inner.bound(ref) for ref in self._read_elsewhere(inner)}
+        self.shared = [ref for ref, bound in found.items() if bound is not None]
+        return [condition, *(bound for bound in found.values() if bound is not None)]
+
+    def _read_elsewhere(self, inner: Region) -> list[Ref]:
+        """Outputs of what the condition emits that other nodes of the loop read."""
+        flow = inner.flow
+        found: dict[Ref, None] = {}
+        for key in sorted(flow.needed, key=inner.source.order):
+            if key == self.frame.condition or inner.unit(key) in inner.done:
+                continue
+            for ref in inner.source.node(key).inputs:
+                for read in (inner.behind_switches(ref), flow.predicate(ref)):
+                    if read[0] != ARGUMENT and inner.unit(read[0]) in inner.done:
+                        found[read] = None
+        return list(found)
+
+    def body(
+        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        inner = self.inside(scope, variables, kept)
+        inner.known[(self.frame.condition, 0)] = True
+        nexts = {m: ref for m, (_, ref) in self.frame.merges.items()}
+        waits = [k for m in nexts for k in self._waits(m)]
+        inner.run(inner.keys(nexts.values(), waits))
+        return [inner.required(ref, m) for m, ref in nexts.items()]
+
+    def _waits(self, merge: Any) -> Sequence[Any]:
+        """What the NextIteration of a variable waits for beside its value."""
+        node = self.region.source.node(merge)
+        nexts = [k for k, _ in node.inputs if not self.region.is_enter(k)]
+        return [c for k in nexts for c in self.region.source.node(k).controls]
