@@ -444,6 +444,14 @@ out = tf.while_loop(lambda i, x: i < 3, body, [0, 1.0])
 # 3_print =
 x = tf.constant([1.0, 2.0], name="x")
 out = tf.Print(x, [x, tf.constant(3)], "x is ", first_n=2, summarize=5)
+# 3_print_line =
+import sys
+x = tf.constant([1.0, 2.0], name="x")
+out = tf.print("x is", x, {"a": tf.constant(3), "b": "b"}, [x, 7], output_stream=sys.stdout, summarize=1, name="show")
+# 3_print_string =
+out = tf.print(tf.constant("line"), end="")
+# 3_print_bad_stream
+tf.print("x", output_stream=3)
 # 16_variable =
 v = tf.Variable([1.0, 2.0], name="v"); w = tf.Variable(tf.zeros([2]))
 total = v + w * 2.0
@@ -558,6 +566,14 @@ v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
 init = tf.global_variables_initializer()
 before = [init, v.assign([3.0, 4.0]), v.assign_add([1.0, 2.0]), v.assign_sub([0.5, 0.5], read_value=False)]
 out = v * 1.0
+# 32_resource_assignments_in_a_group =
+v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
+init = tf.global_variables_initializer()
+both = tf.group(v.assign_add([1.0, 1.0]), v.read_value())
+with tf.control_dependencies([v.assign_sub([0.25, 0.25])]):
+    after = tf.identity(v)
+before = [init, both]
+out = after
 # 32_resource_get_variable =
 with tf.variable_scope("s", use_resource=True):
     v = tf.get_variable("v", [2], initializer=tf.ones_initializer())

@@ -109,7 +109,7 @@ _TOP = {
     "flowc.api.blocks": _BLOCKS,
     "flowc.api.basics": _BASICS,
     "flowc.api.scopes": _SCOPES,
-    "flowc.api.checks": "Assert Print",
+    "flowc.api.checks": "Assert Print print=print_",
     "flowc.api.conditionals": "case cond switch_case",
     "flowc.api.loops": "while_loop",
     "flowc.api.functional": "foldl foldr map_fn scan",

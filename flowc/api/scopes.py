@@ -106,6 +106,7 @@ def _flat(items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _operation(item: Any) -> Operation:
+    item = getattr(item, "_control_input", item)
     if hasattr(item, "_as_graph_element") and not isinstance(item, Operation | Tensor):
         item = item._as_graph_element()
     if isinstance(item, Tensor):
