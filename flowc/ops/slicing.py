@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import (
     Dim,
@@ -188,13 +189,13 @@ def range_bounds(
     return first, ceildiv(maximum(first - last, 0), -stride)
 
 
-def _specification(c: Inference) -> tuple[list[AxisSlice], tuple[int, ...]]:
+def _specification(c: Inference, rank: int) -> tuple[list[AxisSlice], tuple[int, ...]]:
     count = c.dims(1)[0] if c.rank(1) == 1 else None
     if not isinstance(count, int) or c.dims(2) != (count,) or c.dims(3) != (count,):
         raise c.fail("Expected begin, end, and strides to be 1D equal size tensors")
     strides = c.need_ints(3)
     try:
-        parts = axis_slices(c.rank(0), count, c.attrs)
+        parts = axis_slices(rank, count, c.attrs)
     except ValueError as error:
         raise c.fail(str(error)) from error
     for part in parts:
@@ -207,8 +208,12 @@ def _specification(c: Inference) -> tuple[list[AxisSlice], tuple[int, ...]]:
 
 
 def _infer_strided_slice(c: Inference) -> Dims:
-    parts, strides = _specification(c)
-    dims = c.dims(0)
+    return _sliced_dims(c, c.dims(0))
+
+
+def _sliced_dims(c: Inference, dims: Dims) -> Dims:
+    """What a strided_slice with the inputs 1 to 3 makes of `dims`."""
+    parts, strides = _specification(c, len(dims))
     result: list[Dim] = []
     for part in parts:
         if part.axis is None:
@@ -300,6 +305,72 @@ def _lower_strided_slice(node: Node) -> Lowering:
     return View(read)
 
 
+def _infer_strided_slice_grad(c: Inference) -> Dims:
+    dims = tuple(as_dim(d) for d in c.need(0))
+    given, expected = c.dims(4), _sliced_dims(c, dims)
+    if len(given) != len(expected) or any(
+        isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(given, expected)
+    ):
+        raise c.fail(f"shape of dy was {list(given)} instead of {list(expected)}")
+    return dims
+
+
+def _lower_strided_slice_grad(node: Node) -> Lowering:
+    dims, given = node.output.dims, node.inputs[4].dims
+    parts = axis_slices(len(dims), int(node.inputs[1].dims[0]), node.attrs)  # type: ignore[arg-type]
+    bounds = _KernelBounds(node)
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        inside = k.const(True, dtypes.bool_)
+        place: list[Dim] = []
+        for part in parts:
+            if part.axis is None:
+                place.append(0)
+                continue
+            at, dim = index[part.axis], dims[part.axis]
+            if part.kind == "shrink":
+                only = bounds.only(k, part, dim)
+                inside = k.logical_and(inside, k.in_range(at - only, 0, 1))
+            elif part.entry is None:
+                place.append(at)
+            else:
+                stride = bounds.strides[part.entry]
+                first = bounds.first(k, part, dim, stride)
+                step = at - first if stride > 0 else first - at
+                number = floordiv(step, abs(stride))
+                inside = k.logical_and(inside, k.in_range(number, 0, given[len(place)]))
+                inside = k.logical_and(inside, k.in_range(step - number * abs(stride), 0, 1))
+                place.append(number)
+        return k.load_if(inside, 4, tuple(place), k.const(0, node.output.type.dtype))
+
+    return View(read)
+
+
+def _strided_slice_grad(
+    shape: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    strides: np.ndarray,
+    dy: np.ndarray,
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> np.ndarray:
+    masks = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+    }
+    found = np.zeros(tuple(shape), dy.dtype)
+    found[_array_index(found, begin, end, strides, masks)] = dy
+    return found
+
+
 def _array_index(
     x: np.ndarray, begin: np.ndarray, end: np.ndarray, strides: np.ndarray, attrs: Attrs
 ) -> tuple[Any, ...]:
@@ -387,5 +458,27 @@ strided_slice = define(
             "f32[5] i32[1]=[10] i32[1]=[-10] i32[1]=[-1]",
         ),
         content=True,
+    )
+)
+
+strided_slice_grad = define(
+    Op(
+        "strided_slice_grad",
+        "StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T; T: type,"
+        " Index: {i32, i64}, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,"
+        " new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
+        infer=_infer_strided_slice_grad,
+        reference=_strided_slice_grad,
+        lowering=_lower_strided_slice_grad,
+        examples=(
+            "i32[2]=[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2] T[2,3]",
+            "i32[1]=[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2] f32[4]; begin_mask=1, end_mask=1",
+            "i32[2]=[4,5] i32[1]=[-2] i32[1]=[0] i32[1]=[1] f32[5]; shrink_axis_mask=1",
+            "i64[2]=[4,5] i64[3]=[0,0,1] i64[3]=[0,0,9] i64[3]=[1,1,1] f32[1,4,4];"
+            " new_axis_mask=1, ellipsis_mask=2",
+            "i32[3]=[2,3,4] i32[2]=[0,1] i32[2]=[0,2] i32[2]=[1,1] f32[2,3]; ellipsis_mask=1,"
+            " shrink_axis_mask=2",
+            "i32[1]=[5] i32[1]=[3] i32[1]=[2] i32[1]=[1] f32[0]",
+        ),
     )
 )
