@@ -47,6 +47,11 @@ def build_if(
         inner = Scope(scope)
         inner.b.origin = scope.b.origin
         branches.append(_Branch(inner, list(trace(inner))))
+    counts = [len(branch.results) for branch in branches]
+    if counts[0] != counts[1]:
+        raise InvalidArgumentError(
+            f"the branches of '{name}' give {counts[0]} and {counts[1]} values", node=name
+        )
     changed = dict.fromkeys(r for branch in branches for r in branch.scope.replaced)
     for branch in branches:
         for resource in changed:

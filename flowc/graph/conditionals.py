@@ -87,11 +87,12 @@ def condition_of(region: Region, predicate: Ref, name: str) -> Value:
     found = region.value(predicate)
     if found.type.rank == 0 and str(found.type.dtype) == "bool":
         return found
-    kind = "scalar" if found.type.rank else "bool"
     shape = ",".join(str(d) for d in found.type.dims)
+    fault = f"The second input must be a scalar, but it has shape [{shape}]"
+    if not found.type.rank:
+        fault = "A predicate must be a bool"
     raise InvalidArgumentError(
-        f"The second input must be a {kind}, but it has shape [{shape}]: "
-        f"'{region.source.name(predicate[0])}' of {found.type} decides '{name}'",
+        f"{fault}: '{region.source.name(predicate[0])}', which decides '{name}', is {found.type}",
         node=name,
     )
 

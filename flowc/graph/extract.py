@@ -112,7 +112,7 @@ class Extraction:
         refs = [source.ref(t) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = ControlFlow(source, roots, fed, refs)
-        region = Region(self, self.top, source, flow, 0)
+        region = Region(self, self.top, source, flow)
         region.values.update(fed)
         alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
         region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
@@ -228,7 +228,7 @@ class Extraction:
             emit = self._emitter(record, inputs)
             if emit is not None:
                 attrs = with_defaults(record, attrs)
-                x = NodeExtractor(self, scope, name, region.depth)
+                x = NodeExtractor(self, scope, name, region.callers)
                 given = [self._given(bound, name, node.type, i) for i, bound in enumerate(inputs)]
                 outputs = emit(x, given, attrs)
             elif "identity" in record.traits and self._passes(region, key, inputs[0]):
@@ -333,15 +333,21 @@ class Extraction:
             raise _unsupported({op_type: [name]})
         given = [self._given(bound, name, op_type, i) for i, bound in enumerate(inputs)]
         reference = FunctionRef(op_type, dict(attrs))
-        return self.call(region.scope, name, reference, given, region.depth)
+        return self.call(region.scope, name, reference, given, region.callers)
 
     def call(
-        self, scope: Scope, name: str, reference: Any, inputs: Sequence[Bound], depth: int
+        self,
+        scope: Scope,
+        name: str,
+        reference: Any,
+        inputs: Sequence[Bound],
+        callers: tuple[str, ...],
     ) -> list[Bound]:
-        """What the results of a function are bound to, extracted in place.
+        """What the results of a function are bound to, extracted in place. `callers`: the functions
+        from which it is called, the innermost last.
 
-        Raises `InvalidModelError` for a function that the graph lacks, and for functions that call
-        one another without end.
+        Raises `InvalidModelError` for a function that the graph lacks or that takes other numbers
+        of arguments, and `UnsupportedError` for one that calls itself.
         """
         function = self.graph.functions.get(reference.name)
         if function is None:
@@ -350,17 +356,29 @@ class Extraction:
                 node=name,
                 hint=did_you_mean(reference.name, self.graph.functions),
             )
-        if depth >= CALL_DEPTH:
+        if reference.name in callers:
+            shown = " -> ".join((*callers[callers.index(reference.name) :], reference.name))
+            raise UnsupportedError(
+                f"the function {reference.name!r} calls itself at '{name}': {shown}",
+                node=name,
+                hint="flowc compiles loops; write the recursion as one",
+            )
+        if len(callers) >= CALL_DEPTH:
+            raise UnsupportedError(
+                f"functions call one another more than {CALL_DEPTH} deep at '{name}'", node=name
+            )
+        if len(inputs) != len(function.args):
             raise InvalidModelError(
-                f"functions call one another more than {CALL_DEPTH} deep at '{name}' "
-                f"({reference.name})",
+                f"'{name}' gives the function {reference.name!r} {len(inputs)} values for "
+                f"{len(function.args)} arguments",
                 node=name,
             )
         source = CallSource(function, f"{name}/", reference.attrs)
         results = [source.resolve(r) for r in function.body.results]
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]
-        region = Region(self, scope, source, ControlFlow(source, roots, (), results), depth + 1)
+        flow = ControlFlow(source, roots, (), results)
+        region = Region(self, scope, source, flow, (*callers, reference.name))
         for i, bound in enumerate(inputs):
             region.values[(ARGUMENT, i)] = bound
         region.run(roots)
@@ -383,11 +401,13 @@ Inline = Callable[["NodeExtractor", Sequence[Bound]], Sequence[Bound]]
 class NodeExtractor:
     """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
 
-    def __init__(self, extraction: Extraction, scope: Scope, name: str, depth: int) -> None:
+    def __init__(
+        self, extraction: Extraction, scope: Scope, name: str, callers: tuple[str, ...]
+    ) -> None:
         self.extraction = extraction
         self.scope = scope
         self.name = name
-        self.depth = depth
+        self.callers = callers
 
     @property
     def b(self) -> Builder:
@@ -435,7 +455,7 @@ class NodeExtractor:
         info: Mapping[str, Any] | None = None,
     ) -> Resource:
         owner = self.scope.owner(resource)
-        beside = NodeExtractor(self.extraction, owner, self.name, self.depth)
+        beside = NodeExtractor(self.extraction, owner, self.name, self.callers)
         made = beside.create(resource.kind, make(beside), info)
         self.extraction.related[(resource, role)] = made
         return made
@@ -451,8 +471,8 @@ class NodeExtractor:
 
     def applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
         if isinstance(function, FunctionRef):
-            return self.extraction.call(scope, self.name, function, inputs, self.depth)
-        return function(NodeExtractor(self.extraction, scope, self.name, self.depth), inputs)
+            return self.extraction.call(scope, self.name, function, inputs, self.callers)
+        return function(NodeExtractor(self.extraction, scope, self.name, self.callers), inputs)
 
     def branch(
         self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]

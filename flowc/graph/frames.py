@@ -67,6 +67,8 @@ class ControlFlow:
         if not self.is_plain:
             self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
             self.read_refs.update(fetched)
+            for key in sorted(self.needed, key=source.order):
+                self._check_inputs(key)
             order = self._ordered()
             self._find_frames(order)
             self._find_loops()
@@ -193,6 +195,27 @@ class ControlFlow:
         (ref,) = self.source.node(exit_key).inputs
         return self.frames[ref[0]]
 
+    def _check_inputs(self, key: Any) -> None:
+        """Refuses nodes of control flow with other numbers of inputs than they have to have, and
+        those that close no loop."""
+        node = self.source.node(key)
+        if node.type not in V1_TYPES:
+            expected = len(node.inputs)
+        elif node.type in MERGE:
+            expected = max(len(node.inputs), 1)
+        else:
+            expected = 2 if node.type in SWITCH else 1
+        if len(node.inputs) != expected:
+            raise self._invalid(key, f"has {len(node.inputs)} inputs: expected {expected}")
+        closing = [ref[0] for ref in node.inputs if self._is_next(ref)]
+        if closing and node.type not in MERGE:
+            last = self.source.name(closing[0])
+            raise self._invalid(key, f"reads '{last}' (NextIteration), which only a Merge may")
+        if closing and (len(node.inputs) != 2 or len(closing) != 1):
+            raise self._invalid(
+                key, "is no loop variable: it must join one Enter and one NextIteration"
+            )
+
     def _find_frames(self, order: list[Any]) -> None:
         children: dict[tuple[Frame, str], Frame] = {}
         for key in order:
@@ -245,14 +268,9 @@ class ControlFlow:
             closing = [i for i, ref in enumerate(node.inputs) if self._is_next(ref)]
             if not closing:
                 continue
-            if node.type not in MERGE:
-                last = self.source.name(node.inputs[closing[0]][0])
-                raise self._invalid(key, f"reads '{last}' (NextIteration), which only a Merge may")
             frame = self.frames[key]
-            if frame.parent is None or len(node.inputs) != 2 or len(closing) != 1:
-                raise self._invalid(
-                    key, "is no loop variable: it must join one Enter and one NextIteration"
-                )
+            if frame.parent is None:
+                raise self._invalid(key, "closes a loop that no Enter enters")
             start = node.inputs[1 - closing[0]]
             last = node.inputs[closing[0]][0]
             if self.frames[last] is not frame:

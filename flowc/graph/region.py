@@ -9,12 +9,12 @@ the same in every run. Conditionals on one predicate that are ready together bec
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.errors import UnsupportedError
+from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.choices import ALWAYS, Decision, Guard, ends_of, predicates_of
 from flowc.graph.conditionals import emit_merges
 from flowc.graph.frame_loops import emit_loop
@@ -41,7 +41,7 @@ class Region:
         scope: Scope,
         source: Source,
         flow: ControlFlow,
-        depth: int,
+        callers: tuple[str, ...] = (),
         frame: Frame | None = None,
         context: Guard = ALWAYS,
         outer: Region | None = None,
@@ -50,7 +50,7 @@ class Region:
         self.scope = scope
         self.source = source
         self.flow = flow
-        self.depth = depth
+        self.callers = callers
         self.frame = frame if frame is not None else flow.top
         self.context = context
         self.outer = outer
@@ -154,10 +154,22 @@ class Region:
                     waiting[user] -= 1
                     if not waiting[user]:
                         push(user)
-        left = [u for u in before if u not in self.done]
+        left = {u: [n for n in needs if n not in self.done] for u, needs in before.items()}
+        left = {u: needs for u, needs in left.items() if u not in self.done}
         if left:
-            name = self.source.name(left[0].enters[0] if isinstance(left[0], Frame) else left[0])
-            raise UnsupportedError(f"node '{name}' waits for itself", node=name)
+            raise self._circle(left)
+
+    def _circle(self, left: Mapping[Unit, Sequence[Unit]]) -> InvalidModelError:
+        """The error for units each of which waits for another one of them."""
+        path = [next(iter(left))]
+        while left[path[-1]][0] not in path:
+            path.append(left[path[-1]][0])
+        path = [*path[path.index(left[path[-1]][0]) :], left[path[-1]][0]]
+        keys = [u.enters[0] if isinstance(u, Frame) else u for u in reversed(path)]
+        names = [self.source.name(k) for k in keys]
+        return InvalidModelError(
+            "nodes wait for each other in a circle: " + " -> ".join(map(repr, names)), node=names[0]
+        )
 
     def _emit(self, units: Sequence[Unit]) -> None:
         """Emits a loop, a node, or conditionals of one predicate."""
@@ -296,5 +308,5 @@ class Region:
 
     def _inner(self, scope: Scope, frame: Frame, context: Guard) -> Region:
         return Region(
-            self.extraction, scope, self.source, self.flow, self.depth, frame, context, self
+            self.extraction, scope, self.source, self.flow, self.callers, frame, context, self
         )

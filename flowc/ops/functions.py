@@ -83,8 +83,12 @@ def _choose(
 
 def _while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     def condition(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
-        (found,) = inner.call(attrs["cond"], inputs)
-        return [as_condition(inner, found)]
+        found = inner.call(attrs["cond"], inputs)
+        if len(found) != 1:
+            raise InvalidArgumentError(
+                f"the condition of '{x.name}' gives {len(found)} values: expected one", node=x.name
+            )
+        return [as_condition(inner, found[0])]
 
     return x.loop(condition, attrs["body"], inputs)
 
