@@ -177,9 +177,21 @@ class Executable:
         if code == 5 or not 0 <= row < len(self.metadata["errors"]):
             return ResourceExhaustedError(f"out of memory: the run needs {a} bytes")
         found = self.metadata["errors"][row]
-        message = found["message"].format(a=a, b=b, c=c)
+        text = _taken_text(a) if "{text}" in found["message"] else ""
+        message = found["message"].format(a=a, b=b, c=c, text=text)
         kind = getattr(errors, found["class"], InvalidArgumentError)
         return kind(message, node=found["node"] or None)
+
+
+def _taken_text(address: int) -> str:
+    """The text that a kernel left for its error, which is freed."""
+    if not address:
+        return ""
+    found = ctypes.string_at(address).decode("utf-8", "replace")
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+    free(address)
+    return found
 
 
 class _Slot:

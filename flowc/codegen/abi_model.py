@@ -59,11 +59,13 @@ class VariablePort:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """A message that a run can end with: printf template, which of values a, b, c fill it."""
+    """A message that a run can end with: printf template, which of values a, b, c fill it.
+    `has_text`: value a is the address of a text, which is freed then."""
 
     template: str
     values: tuple[int, ...]
     no_memory: bool
+    has_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,15 @@ def _variable(row: Mapping[str, Any]) -> VariablePort:
 
 def _error(row: Mapping[str, Any]) -> ErrorRow:
     text = row["message"]
+    has_text = "{text}" in text
     values = tuple("abc".index(m) for m in _VALUE.findall(text))
     pieces = [piece.replace("%", "%%") for piece in _VALUE.split(text)[::2]]
     template = "%lld".join(pieces)
     if row.get("node"):
         template += f" (node '{row['node']}')".replace("%", "%%")
-    return ErrorRow(template, values, row.get("class") == "ResourceExhaustedError")
+    if has_text:
+        template, values = template.replace("{text}", "%s"), (0,)
+    return ErrorRow(template, values, row.get("class") == "ResourceExhaustedError", has_text)
 
 
 def plain_symbol(dim: Dim) -> str | None:

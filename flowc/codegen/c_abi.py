@@ -25,6 +25,7 @@ from flowc.codegen.abi_module import (
     BAD_ARGUMENT,
     EXPORTS,
     INVALID,
+    MESSAGE_BYTES,
     NO_MEMORY,
     OK,
     RUN_ARGS,
@@ -221,10 +222,21 @@ class _CallEmitter:
             block = w.b.append_basic_block(f"error{number}")
             switch.add_case(i64(number), block)
             w.b.position_at_end(block)
+            if error.has_text:
+                self._fail_with_text(w, error.template, w.b.inttoptr(values[0], PTR))
+                continue
             picked = [values[v] for v in error.values]
             self.abi.fail(w, NO_MEMORY if error.no_memory else INVALID, error.template, *picked)
         w.b.position_at_end(unknown)
         w.b.unreachable()
+
+    def _fail_with_text(self, w: FunctionWriter, template: str, text: Any) -> None:
+        message = w.call("flowc_abi_message")
+        has_text = w.compare("!=", text, NULL)
+        with w.when(w.b.and_(w.compare("!=", message, NULL), has_text)):
+            w.print_to(message, i64(MESSAGE_BYTES), template, text)
+        w.call("free", text)
+        w.give(i32(INVALID))
 
     def _run(self) -> None:
         """The run of `flowc_run` (without an instance) and of `flowc_instance_run`."""

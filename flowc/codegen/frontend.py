@@ -148,6 +148,69 @@ def offset(typing_context: Any, pointer: Any, count: Any) -> Any:
     return pointer(pointer, types.int64), emit
 
 
+def _libc(builder: ir.IRBuilder, name: str, kind: ir.FunctionType) -> ir.Function:
+    return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+
+
+@intrinsic
+def format_float(typing_context: Any, text: Any, digits: Any, value: Any) -> Any:
+    """Writes a float with at most so many digits, and a zero behind it; how many bytes it has."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(32), [BYTE_POINTER, I64, BYTE_POINTER], var_arg=True)
+        pattern = bytearray(b"%.*g\0")
+        constant = ir.Constant(ir.ArrayType(ir.IntType(8), len(pattern)), pattern)
+        place = builder.alloca(constant.type)
+        builder.store(constant, place)
+        digits = builder.trunc(args[1], ir.IntType(32))
+        written = builder.call(
+            _libc(builder, "snprintf", kind),
+            [args[0], I64(32), builder.bitcast(place, BYTE_POINTER), digits, args[2]],
+        )
+        return builder.sext(written, I64)
+
+    return types.int64(types.CPointer(types.uint8), types.int64, types.float64), emit
+
+
+def _parse(name: str, scalar: Any) -> Any:
+    @intrinsic
+    def parse(typing_context: Any, text: Any) -> Any:
+        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(
+                context.get_value_type(scalar), [BYTE_POINTER, BYTE_POINTER.as_pointer()]
+            )
+            no_end = ir.Constant(BYTE_POINTER.as_pointer(), None)
+            return builder.call(_libc(builder, name, kind), [args[0], no_end])
+
+        return scalar(types.CPointer(types.uint8)), emit
+
+    return parse
+
+
+@intrinsic
+def write_text(typing_context: Any, stream: Any, text: Any, length: Any) -> Any:
+    """Writes bytes to a stream by its number; how many of them it took."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(I64, [ir.IntType(32), BYTE_POINTER, I64])
+        stream = builder.trunc(args[0], ir.IntType(32))
+        return builder.call(_libc(builder, "write", kind), [stream, args[1], args[2]])
+
+    return types.int64(types.int64, types.CPointer(types.uint8), types.int64), emit
+
+
+@intrinsic
+def keep_text(typing_context: Any, text: Any, length: Any) -> Any:
+    """The address of a copy with a zero behind it, to be freed by whoever reads it; 0 for none."""
+
+    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(BYTE_POINTER, [BYTE_POINTER, I64])
+        copy = builder.call(_libc(builder, "strndup", kind), args)
+        return builder.ptrtoint(copy, I64)
+
+    return types.int64(types.CPointer(types.uint8), types.int64), emit
+
+
 _EPILOGUE_TYPE = ir.FunctionType(
     ir.VoidType(), [BYTE_POINTER.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
 )
@@ -206,6 +269,11 @@ def base_globals() -> dict[str, Any]:
         "idiv": idiv,
         "offset": offset,
         "call_epilogue": call_epilogue,
+        "format_float": format_float,
+        "parse_f32": _parse("strtof", types.float32),
+        "parse_f64": _parse("strtod", types.float64),
+        "write_text": write_text,
+        "keep_text": keep_text,
         "inf": float("inf"),
         "nan": float("nan"),
     }
