@@ -46,7 +46,8 @@ FEW_DTYPES = (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.c64, dtypes.f16)
 TESTED = [op for op in all_ops() if op.examples and op.reference is not None]
 WITHOUT_EXAMPLES = {
     "check": "an effect of Assert",
-    "assert": "an effect; tests of sessions run it",
+    "write_message": "an effect of Print",
+    "fail_with": "an effect of Assert",
     "variable_shape": "takes a resource",
     "resource_gather": "takes a resource",
 }

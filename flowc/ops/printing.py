@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import UnsupportedError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, minimum, product
+from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted, Native
 from flowc.ir.op import Attrs, Inference, Op, define, op_named

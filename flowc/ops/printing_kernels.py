@@ -1,7 +1,8 @@
 """Native kernels of messages: elements as text, text to a stream, text as the error of a run.
 
 In: elements or bytes. Out: bytes, written once. Invariant: the text is TensorFlow's
-(`Tensor::SummarizeValue`): floats in as few of 6 or 9 (f64: 15 or 17) digits as give the number back.
+(`Tensor::SummarizeValue`): floats have 6 digits where these give the number back, else 9 (f64: 15,
+else 17).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def summarize(
     last = s6 if s6 else s5 if s5 else s4 if s4 else s3 if s3 else s2 if s2 else s1 if s1 else s0
     at = 0
     for e in range(shown):
-        if last > 0 and e % last != 0 or (last == 0 and e > 0):
+        if (last > 0 and e % last != 0) or (last == 0 and e > 0):
             text[at] = 32
             at += 1
         else:

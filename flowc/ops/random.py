@@ -325,7 +325,7 @@ def _define_pure(name: str, tf: str, draw: str) -> None:
             f"{tf}(shape: T, seed: Tseed{inputs};"
             f" dtype: {_DTYPES.get(draw, FLOATS)}{default},"
             f" T: {{i32, i64}}{'' if by_range else ' = i32'},"
-            f" Tseed: {_WIDE if draw == 'integers' else SEED}{'' if by_range else ' = i64'})"
+            f" Tseed: {_WIDE if draw == 'integers' else SEED} = i64)"
             " -> output: dtype",
             infer=_infer_seeded,
             lowering=Decompose(seeded),
