@@ -92,8 +92,9 @@ class Program:
         self._executable = executable
         self._interface = interface
         self._variables = variables
-        self._reads, self._writes = places
-        changed = [i - len(interface.feeds) for i, _ in executable.metadata["in_place"]]
+        self._reads: Sequence[str] = places[0]
+        self._writes: Sequence[str] = places[1]
+        changed = [int(i) - len(interface.feeds) for i, _ in executable.metadata["in_place"]]
         self._in_place = frozenset(self._reads[i] for i in changed)
         variables.adopt(self._reads)
         self.inputs: tuple[str, ...] = tuple(f.name for f in interface.feeds)
