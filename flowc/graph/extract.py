@@ -373,7 +373,7 @@ class Extraction:
                 f"{len(function.args)} arguments",
                 node=name,
             )
-        source = CallSource(function, f"{name}/", reference.attrs)
+        source = CallSource(function, f"{name}/", reference.attrs, self.graph.functions)
         results = [source.resolve(r) for r in function.body.results]
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]
@@ -501,7 +501,7 @@ class NodeExtractor:
             function = self.extraction.graph.functions.get(body.name)
         if function is None:
             return [f"var{i}" for i in range(count)], set()
-        source = CallSource(function, "", body.attrs)
+        source = CallSource(function, "", body.attrs, self.extraction.graph.functions)
         unchanged: set[int] = set()
         for i, result in enumerate(function.body.results):
             ref = source.resolve(result)

@@ -36,6 +36,13 @@ class FunctionArg:
     type_list_attr: str = ""
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
+    def types(self, attrs: Mapping[str, Any]) -> list[DType | None]:
+        """The dtypes of its tensors in a call with these attrs."""
+        if self.type_list_attr:
+            return list(attrs.get(self.type_list_attr, ()))
+        dtype = self.dtype if self.dtype is not None else attrs.get(self.type_attr)
+        return [dtype] * (int(attrs.get(self.number_attr, 1)) if self.number_attr else 1)
+
 
 @dataclass(frozen=True, slots=True)
 class BodyNode:
@@ -90,6 +97,10 @@ class Function:
     @cached_property
     def body(self) -> FunctionBody:
         return self._body()
+
+    def output_types(self, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]]:
+        """(dtype, is a reference) of each output of a node that calls the function by its type."""
+        return [(t, r.is_ref) for r in self.results for t in r.types(attrs)]
 
     @property
     def control_outputs(self) -> tuple[str, ...]:

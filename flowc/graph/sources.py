@@ -16,8 +16,9 @@ from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.function import BodyNode, Function
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
+from flowc.graph.records import signature_of
 from flowc.graph.tensor import Tensor
-from flowc.ir.op import Op, tf_op
+from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, Signature
 
 Ref = tuple[Any, int]  # (node key, output index)
@@ -86,10 +87,18 @@ class GraphSource(Source):
 
 
 class CallSource(Source):
-    """Keys are names of the body's nodes; `ARGUMENT` is that of the arguments."""
+    """Keys are names of the body's nodes; `ARGUMENT` is that of the arguments. `functions`: those
+    of the graph, which a node of the body may call by its type."""
 
-    def __init__(self, function: Function, prefix: str, attrs: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        prefix: str,
+        attrs: Mapping[str, Any],
+        functions: Mapping[str, Function],
+    ) -> None:
         super().__init__(prefix, attrs)
+        self.functions = functions
         self.function = function
         self.body_nodes: dict[str, BodyNode] = {n.name: n for n in function.body.nodes}
         self._position = {n.name: i for i, n in enumerate(function.body.nodes)}
@@ -120,14 +129,21 @@ class CallSource(Source):
         return (name, self._output_index(node, output_arg, k))
 
     def _output_index(self, node: BodyNode, output_arg: str, k: int) -> int:
-        record = tf_op(node.op_type)
-        if record is None:
-            return k
         index = 0
-        for arg in record.signature.outputs:
-            if arg.name == output_arg:
-                return index + k
-            index += self._width(arg, record.signature, node.attrs)
+        called = self.functions.get(node.op_type)
+        signature = signature_of(node.op_type)
+        if called is not None:
+            for result in called.results:
+                if result.name == output_arg:
+                    return index + k
+                index += len(result.types(node.attrs))
+        elif signature is None:
+            return k
+        else:
+            for arg in signature.outputs:
+                if arg.name == output_arg:
+                    return index + k
+                index += self._width(arg, signature, node.attrs)
         raise InvalidModelError(
             f"{node.op_type} has no output {output_arg!r}", node=self.prefix + node.name
         )
