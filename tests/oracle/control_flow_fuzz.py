@@ -41,13 +41,15 @@ class Env:
 
 @dataclass
 class Program:
-    """`feeds`: one dict of arrays by tensor name for each run; `initializer`: its name, or None."""
+    """`feeds`: one dict of arrays by tensor name for each run; `initializer`: its name, or None;
+    `dynamic`: whether the number of rows is left open."""
 
     seed: int
     graph: Any
     feeds: list[dict[str, np.ndarray]]
     fetches: list[str]
     initializer: str | None
+    dynamic: bool
     features: set[str] = field(default_factory=set)
 
 
@@ -269,9 +271,7 @@ class Generator:
         kinds = self.kinds(1, 3)
         predicate = self.predicate(env)
         effect = predicate if self.with_variables else None
-        found = tf.cond(
-            predicate, self.branch(env, kinds, effect), self.branch(env, kinds, effect)
-        )
+        found = tf.cond(predicate, self.branch(env, kinds, effect), self.branch(env, kinds, effect))
         self.take(env, kinds, found)
 
     def case(self, env: Env) -> None:
@@ -397,7 +397,10 @@ class Generator:
         if self.is_v2:
             shapes = None
         i, state, made = tf.while_loop(
-            lambda i, *_: i < size, body, [self.waiting(env, tf.constant(0)), start, made], shape_invariants=shapes
+            lambda i, *_: i < size,
+            body,
+            [self.waiting(env, tf.constant(0)), start, made],
+            shape_invariants=shapes,
         )
         env.add("i", i)
         env.add(kind, state)
@@ -603,7 +606,9 @@ class Generator:
         self.features.add("gradients")
         total = tf.add_n([tf.reduce_sum(t) for t in wanted])
         found = tf.gradients(total, [inputs[n] for n in "xys"])
-        return [tf.clip_by_value(tf.convert_to_tensor(g), -1e3, 1e3) for g in found if g is not None]
+        return [
+            tf.clip_by_value(tf.convert_to_tensor(g), -1e3, 1e3) for g in found if g is not None
+        ]
 
 
 def feeds_of(seed: int, rows: int | None, runs: int) -> list[dict[str, np.ndarray]]:
@@ -639,7 +644,8 @@ def program(seed: int) -> Program:
     names = [t.name for t in fetches]
     used = {t.name for t in inputs.values()}
     assert used == set(feeds[0])
-    return Program(seed, graph, feeds, names, initializer, generator.features)
+    is_dynamic = generator.rows is None
+    return Program(seed, graph, feeds, names, initializer, is_dynamic, generator.features)
 
 
 def results(p: Program) -> list[Any]:
