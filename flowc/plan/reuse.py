@@ -121,7 +121,7 @@ class Reuse:
         if bytes_of(output) == bytes_of(root):
             return True
         head = self.head_of(root)
-        if head.node.op.name == "parameter" and is_scalar(head):
+        if head.node.op.name in ("parameter", "while") and is_scalar(head):
             return False  # scalars of loops do not grow
         return grows or self.is_late(output) or self.is_late(root)
 
