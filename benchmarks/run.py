@@ -1,6 +1,7 @@
 """All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
 
-Everything runs on one core and one thread. Names: loops, calls, startup, models, contractions.
+Everything runs on one core and one thread. Names: kernels, loops, calls, startup,
+models, contractions.
 `models` and the model rows of `startup` need `--models DIR`, where a model is a folder with
 `graph.pb`, `saved_model` or `model.meta`, and `ref_case0.npz` with its feeds (`names`, `in_0`...).
 """
@@ -22,6 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import call_overhead  # noqa: E402
 import contractions  # noqa: E402
 import loop_kernels  # noqa: E402
+import loops  # noqa: E402
 import models  # noqa: E402
 import startup  # noqa: E402
 from rounds import Row, show  # noqa: E402
@@ -33,14 +35,15 @@ def main() -> None:
     # The last core: the first ones take most interrupts.
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     peer: TensorFlowPeer | None = None
-    if {"loops", "models"} & set(options.names):
+    if {"kernels", "loops", "models"} & set(options.names):
         peer = tensorflow_peer()
         if peer is not None:
             print(f"peers: TensorFlow {peer.version}, one thread")
     parts: dict[str, Callable[[], list[Row]]] = {
         "startup": lambda: startup.measure(options.models),
         "calls": call_overhead.measure,
-        "loops": lambda: loop_kernels.measure(peer, options.rounds),
+        "kernels": lambda: loop_kernels.measure(peer, options.rounds),
+        "loops": lambda: loops.measure(peer, options.rounds),
         "models": lambda: models.measure(options.models, peer, options.rounds),
         "contractions": lambda: contractions.measure(
             ("gemm", "conv", "depthwise"), contractions.machine_tile()
@@ -58,7 +61,7 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    names = ["startup", "calls", "loops", "models", "contractions"]
+    names = ["startup", "calls", "kernels", "loops", "models", "contractions"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help=f"which to run, of: {', '.join(names)}")
     parser.add_argument("--models", type=Path, metavar="DIR", help="folder of model folders")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import loop_programs
 import numpy as np
 import tensorflow as tf
 
@@ -26,6 +28,10 @@ def layer_norm(x: Any, gamma: Any, beta: Any) -> Any:
 
 
 def _case(name: str) -> tuple[Any, list[np.ndarray]]:
+    programs = loop_programs.cases()
+    if name in programs:
+        build, arrays = programs[name]
+        return partial(build, v1), arrays
     rng = np.random.default_rng(0)
     square = rng.standard_normal((1024, 1024)).astype(np.float32)
     row = rng.standard_normal(1024).astype(np.float32)
@@ -48,7 +54,7 @@ def prepare(case: str, mode: str) -> Any:
     if mode == "model":
         return _model(Path(case))
     body, arrays = _case(case)
-    function = tf.function(body, jit_compile=mode == "xla")
+    function = tf.function(body, autograph=False, jit_compile=mode == "xla")
     constants = [tf.constant(a) for a in arrays]
 
     assert tf.config.experimental.get_synchronous_execution()  # a call returns when it is done
