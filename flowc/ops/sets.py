@@ -12,6 +12,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.ir.computation import Node
+from flowc.ir.dims import Expr
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -129,6 +130,20 @@ def list_diff_kernel(x, y, out, idx, sizes, scratch, n, m, begin, end):  # type:
     sizes[0] = count
 
 
+def known_list_diff_kernel(x, y, out, idx, n, m, begin, end):  # type: ignore[no-untyped-def]
+    """`list_diff_kernel` where the number of elements is known: both vectors are short."""
+    count = 0
+    for i in range(n):
+        kept = True
+        for j in range(m):
+            if x[i] == y[j]:
+                kept = False
+        if kept:
+            out[count] = x[i]
+            idx[count] = i
+            count += 1
+
+
 def _infer_unique(c: Inference) -> list[Dims]:
     if c.rank(0) != 1:
         raise c.fail("unique expects a 1D vector.")
@@ -167,18 +182,34 @@ def _infer_list_diff(c: Inference) -> list[Dims]:
     for i, name in enumerate("xy"):
         if c.rank(i) != 1:
             raise c.fail(f"{name} should be a 1D vector.")
-    kept: Dims = (c.fresh("kept", c.dims(0)[0]),)
+    x, y = c.content(0), c.content(1)
+    if x is None or y is None or _holds_sizes(x) or _holds_sizes(y):
+        kept: Dims = (c.fresh("kept", c.dims(0)[0]),)
+    else:  # the axes that a reduction leaves: the gradient of Prod transposes by them
+        kept = (int(np.count_nonzero(~np.isin(x, y))),)
     return [kept, kept]
+
+
+def _holds_sizes(content: np.ndarray) -> bool:
+    return any(isinstance(element, Expr) for element in content.flat)
 
 
 def _lower_list_diff(node: Node) -> Lowering:
     n, m = node.inputs[0].dims[0], node.inputs[1].dims[0]
+    if not node.sizes:
+        return Native(known_list_diff_kernel, arguments=(n, m))
     return Native(list_diff_kernel, arguments=(n, m), scratch=(2 * m + 1) * _SLOT)
 
 
 def _list_diff(x: np.ndarray, y: np.ndarray, *, out_idx: DType) -> list[np.ndarray]:
     kept = np.flatnonzero(~np.isin(x, y))
     return [x[kept], kept.astype(out_idx.numpy)]
+
+
+def _list_diff_content(x: np.ndarray, y: np.ndarray, *, out_idx: DType) -> list[np.ndarray]:
+    if _holds_sizes(x) or _holds_sizes(y):
+        raise TypeError("sizes that are not known cannot be compared")
+    return _list_diff(x, y, out_idx=out_idx)
 
 
 unique = define(
@@ -230,5 +261,6 @@ list_diff = define(
         reference=_list_diff,
         lowering=_lower_list_diff,
         examples=("T[9]~small T[3]~small", "i32[3]=[1,2,1] i32[0]", "f32[0] f32[2]; out_idx=i64"),
+        content=_list_diff_content,
     )
 )
