@@ -81,8 +81,9 @@ def test_in_a_session(name: str) -> None:
 
 
 @needs_cc
-@pytest.mark.parametrize("name", [n for n in sorted(INDEX) if not INDEX[n]["state"]])
+@pytest.mark.parametrize("name", sorted(INDEX))
 def test_as_a_library(name: str, tmp_path: Path) -> None:
+    """The runs of one instance follow one another; those of another start anew."""
     entry = INDEX[name]
     out = tmp_path / f"{name}.so"
     command = ["compile", str(FOLDER / "models" / entry["file"]), "-o", str(out)]
@@ -92,6 +93,8 @@ def test_as_a_library(name: str, tmp_path: Path) -> None:
     assert run_command_line(command) == 0
     model = Model(out)
     names = {fetch: port for port, fetch in fetches.items()}
-    for number, (feeds, expected) in enumerate(runs(name)):
-        found = {names.get(n.removesuffix(":0"), n): v for n, v in model.run(feeds).items()}
-        check(found, expected, f"run {number}")
+    instances = [model.new_instance() for _ in range(2)] if entry["state"] else [model]
+    for instance in instances:
+        for number, (feeds, expected) in enumerate(runs(name)):
+            found = {names.get(n.removesuffix(":0"), n): v for n, v in instance.run(feeds).items()}
+            check(found, expected, f"run {number}")
