@@ -101,7 +101,7 @@ def _whole_ratio(size: Dim, new: Dim, attrs: Any) -> Callable[[Dim], Dim] | None
     if not times or attrs["align_corners"]:
         return None
     if isinstance(size, int) and isinstance(new, int):
-        found = _nearest_indices(size, new, False, attrs["half_pixel_centers"])
+        found = nearest_indices(size, new, False, attrs["half_pixel_centers"])
         if not np.array_equal(found, np.arange(new) // times):
             return None
     return lambda i: floordiv(i, times)
@@ -125,7 +125,7 @@ def _places(size: int, new: int, align: bool, half: bool, back: bool = True) -> 
     return places - f32(0.5) if back else places
 
 
-def _nearest_indices(size: int, new: int, align: bool, half: bool) -> np.ndarray:
+def nearest_indices(size: int, new: int, align: bool, half: bool) -> np.ndarray:
     places = _places(size, new, align, half, back=False)
     whole = np.floor(places)
     if align:
@@ -136,8 +136,8 @@ def _nearest_indices(size: int, new: int, align: bool, half: bool) -> np.ndarray
 def _nearest_reference(
     x: np.ndarray, size: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
 ) -> np.ndarray:
-    rows = _nearest_indices(x.shape[1], int(size[0]), align_corners, half_pixel_centers)
-    columns = _nearest_indices(x.shape[2], int(size[1]), align_corners, half_pixel_centers)
+    rows = nearest_indices(x.shape[1], int(size[0]), align_corners, half_pixel_centers)
+    columns = nearest_indices(x.shape[2], int(size[1]), align_corners, half_pixel_centers)
     return np.ascontiguousarray(x[:, rows][:, :, columns])
 
 
@@ -173,7 +173,13 @@ def _cubic(offset: np.ndarray, bend: float) -> tuple[np.ndarray, np.ndarray]:
     return inner.astype(f32), outer.astype(f32)
 
 
-def _cubic_taps(size: int, new: int, align: bool, half: bool) -> tuple[np.ndarray, np.ndarray]:
+def linear_taps(size: int, new: int, align: bool, half: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Indices and weights, each [2, new]."""
+    low, high, part = _neighbours(_places(size, new, align, half), size)
+    return np.stack([low, high]), np.stack([f32(1) - part, part])
+
+
+def cubic_taps(size: int, new: int, align: bool, half: bool) -> tuple[np.ndarray, np.ndarray]:
     """Indices and weights, each [4, new]."""
     places = _places(size, new, align, half)
     whole = np.floor(places)
@@ -195,8 +201,8 @@ def _bicubic_reference(
     x: np.ndarray, size: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
 ) -> np.ndarray:
     centers = (align_corners, half_pixel_centers)
-    rows, row_weights = _cubic_taps(x.shape[1], int(size[0]), *centers)
-    columns, column_weights = _cubic_taps(x.shape[2], int(size[1]), *centers)
+    rows, row_weights = cubic_taps(x.shape[1], int(size[0]), *centers)
+    columns, column_weights = cubic_taps(x.shape[2], int(size[1]), *centers)
     x = x.astype(f32)
     x = _weighted(lambda t: x[:, rows[t]], row_weights[:, :, None, None])
     lines = x
