@@ -18,6 +18,7 @@ from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
 
 NODE_LIMIT = 400  # nodes of one loop and the loops in it: bounds compile time
+DEPTH_LIMIT = 16  # loops and branches in each other: Python takes 20 loops
 
 
 def scalar_loops(c: Computation, options: Options) -> Computation:
@@ -25,7 +26,9 @@ def scalar_loops(c: Computation, options: Options) -> Computation:
 
 
 def _as_cluster(b: Builder, node: Node) -> list[Value] | None:
-    if node.op.name != "while" or not _is_scalar(node) or _count(node) > NODE_LIMIT:
+    if node.op.name != "while" or not _is_scalar(node):
+        return None
+    if _count(node) > NODE_LIMIT or _depth(node) > DEPTH_LIMIT:
         return None
     inner = Builder()
     parameters: dict[Value, Value] = {}
@@ -104,3 +107,8 @@ def _is_one(value: Value) -> bool:
 
 def _count(node: Node) -> int:
     return sum(1 + _count(n) for body in bodies_of(node).values() for n in body.nodes)
+
+
+def _depth(node: Node) -> int:
+    inner = [n for body in bodies_of(node).values() for n in body.nodes]
+    return int(node.op.name in ("while", "if")) + max(map(_depth, inner), default=0)
