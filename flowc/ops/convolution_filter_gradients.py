@@ -2,8 +2,9 @@
 Conv3DBackpropFilterV2, DepthwiseConv2dNativeBackpropFilter.
 
 In: the input, the sizes of the weights, the gradient of the result. Out: records that decompose
-into one matrix product (depthwise: one sum) for each window element. Invariant: window and channels
-are known when compiling; batch and spatial sizes may be symbolic.
+into a convolution of the input with the gradient, the batch being the channels that are summed
+over; with groups into one matrix product for each window element, depthwise into one sum.
+Invariant: window and channels are known when compiling; batch and spatial sizes may be symbolic.
 """
 
 from __future__ import annotations
@@ -74,14 +75,39 @@ def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
 # -- the decomposition
 
 
+def _padded(b: Builder, x: Value, geometry: ConvolutionWindow) -> Value:
+    flat = [p for pair in geometry.pad for p in pair]
+    if all(isinstance(p, int) and p == 0 for p in flat):
+        return x
+    return b.pad(x, b.reshape(b.sizes((0, 0, *flat, 0, 0)), (x.type.rank, 2)))
+
+
+def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: ConvolutionWindow) -> Value:
+    """The gradient as a convolution: channels for a batch, the batch for channels, the gradient of
+    the result for weights, steps and dilations exchanged."""
+    rank = len(dims) - 2
+    order = np.array([rank + 1, *range(1, rank + 1), 0], np.int32)
+    turned = b.transpose(_padded(b, x, geometry), order)
+    weights = b.transpose(dy, np.array([*range(1, rank + 1), 0, rank + 1], np.int32))
+    attrs = {
+        "strides": (1, *geometry.dilations, 1),
+        "dilations": (1, *geometry.strides, 1),
+        "padding": "VALID",
+    }
+    convolution = b.conv2d if rank == 2 else b.conv3d
+    made = convolution(turned, weights, **attrs)
+    # Steps that do not reach the end of the input leave elements that no window has.
+    wanted = (dims[-2], *dims[:-2], dims[-1])
+    if made.dims != wanted:
+        made = b.slice(made, np.zeros(rank + 2, np.int32), b.sizes(wanted))
+    return b.transpose(made, np.array([*range(1, rank + 1), 0, rank + 1], np.int32))
+
+
 def _taps(
     b: Builder, x: Value, window: Sequence[int], geometry: ConvolutionWindow, output: Dims
 ) -> Iterator[Value]:
     """For each window element the part of the padded input that it meets, [N, *output, C]."""
-    flat = [p for pair in geometry.pad for p in pair]
-    if any(p != 0 for p in flat):
-        paddings = b.sizes((0, 0, *flat, 0, 0))
-        x = b.pad(x, b.reshape(paddings, (x.type.rank, 2)))
+    x = _padded(b, x, geometry)
     steps = np.array((1, *geometry.strides, 1), np.int32)
     batch, *_, channels = x.dims
     for tap in np.ndindex(*window):
@@ -123,6 +149,8 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
     def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
         x, _, dy = operands
         geometry = convolution_window(x.dims[1:-1], window, attrs)
+        if not depthwise and x.dims[-1] == channels and any(n != 1 for n in window):
+            return _convolved(b, x, dy, dims, geometry)
         parts = _taps(b, x, window, geometry, dy.dims[1:-1])
         products = [one(b, part, dy, channels, outputs) for part in parts]
         return b.reshape(b.pack(*products, N=len(products)), dims)
