@@ -7,25 +7,18 @@ generator never run, so that any target can be compiled from it.
 
 from __future__ import annotations
 
-import contextlib
-import operator
 import re
-from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import compiler, compiler_lock, errors, types
-from numba.core.codegen import CPUCodeLibrary
-from numba.core.cpu import CPUContext
-from numba.core.imputils import Registry
-from numba.core.typing.context import Context
+from numba.core import errors, types
 from numba.extending import intrinsic
 
 from flowc.codegen import math as vector_math
-from flowc.codegen.interleaving import mark_loops
 from flowc.codegen.kernel import Kernel
+from flowc.codegen.numba_stages import contexts, lower
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 
@@ -58,16 +51,6 @@ def numba_type(dtype: DType | str) -> Any:
     """The Numba type of one element in memory."""
     name = str(dtype)
     return _CARRIERS.get(name) or _SCALARS[name]
-
-
-class _CaptureLibrary(CPUCodeLibrary):
-    """Keeps the text of the module that Numba lowers, instead of optimising it."""
-
-    captured: str = ""
-
-    def add_ir_module(self, ir_module: ir.Module) -> None:
-        mark_loops(ir_module)
-        self.captured = str(ir_module)
 
 
 @intrinsic
@@ -290,69 +273,15 @@ def base_globals() -> dict[str, Any]:
     return found
 
 
-class _KernelTyping(Context):
-    """Typing rules for scalars and pointers only: without those of NumPy and the containers, calls
-    resolve several times as fast."""
-
-    def load_additional_registries(self) -> None:
-        return
-
-
-_LOWERINGS = Registry("kernels")
-
-
-def _complex_product(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-    """By parts: Numba's own is Python that needs the typing of NumPy's and Python's functions."""
-    a, b, c, d = (builder.extract_value(z, part) for z in args for part in (0, 1))
-    real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
-    imag = builder.fadd(builder.fmul(a, d), builder.fmul(b, c))
-    return builder.insert_value(builder.insert_value(args[0], real, 0), imag, 1)
-
-
-for _kind in (types.complex64, types.complex128):
-    for _operator in (operator.mul, operator.imul):
-        _LOWERINGS.lower(_operator, _kind, _kind)(_complex_product)
-
-
-@cache
-def _contexts() -> tuple[Context, CPUContext]:
-    typing_context = _KernelTyping()
-    context = CPUContext(typing_context, "cpu")
-    context.install_registry(_LOWERINGS)
-    return typing_context, context
-
-
 def kernel_text(kernel: Kernel) -> str:
     """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
-    function = _python_function(kernel)
     arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
     arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
-    flags = cast(Any, compiler.Flags())  # its options are made when Numba runs
-    flags.no_cpython_wrapper = True
-    flags.no_cfunc_wrapper = True
-    flags.no_compile = True
-    flags.nrt = False
-    flags.error_model = "numpy"
-    flags.noalias = True
-    typing_context, context = _contexts()
-    library = _CaptureLibrary(context.codegen(), kernel.key)
     try:
-        with _without_debug_names():
-            result = compiler.compile_extra(
-                typing_context, context, function, tuple(arguments), types.void, flags, {},
-                library=library,
-            )  # fmt: skip
+        lowered = lower(_python_function(kernel), tuple(arguments), kernel.key)
     except errors.NumbaError as error:
         raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
-    name = result.fndesc.llvm_func_name
-    text = _clean(library.captured, name, kernel.key)
-    return text + _wrapper(kernel)
-
-
-@contextlib.contextmanager
-def _without_debug_names() -> Iterator[None]:
-    with compiler_lock.global_compiler_lock:
-        yield
+    return _clean(lowered.text, lowered.name, kernel.key) + _wrapper(kernel)
 
 
 def _python_function(kernel: Kernel) -> Any:
@@ -421,9 +350,4 @@ def _wrapper(kernel: Kernel) -> str:
 
 def _llvm_element(dtype: DType | str) -> ir.Type:
     numba_kind = numba_type(dtype)
-    return _contexts()[1].get_data_type(numba_kind)
-
-
-def module_texts(kernels: Sequence[Kernel]) -> dict[str, str]:
-    """LLVM IR text by key, for distinct kernels."""
-    return {k.key: kernel_text(k) for k in kernels}
+    return contexts()[1].get_data_type(numba_kind)
