@@ -87,3 +87,16 @@ def test_ranks_are_fixed(name: str, tmp_path: Path) -> None:
             with pytest.raises(InvalidArgumentError) as caught:
                 session.run(entry["fetches"], feeds_of(f"{name}/{number}", entry))
             assert REFUSED[name] in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [True, np.True_, np.array(True), [1.0]])
+def test_a_predicate_is_fed_by_any_bool(given: object, tmp_path: Path) -> None:
+    with session_of("fed_predicate", tmp_path) as session:
+        feeds = {"Greater:0": given} if not isinstance(given, list) else {}
+        assert session.run("Merge:0", {"x:0": [3.0], **feeds}) == [4.0]
+
+
+def test_a_predicate_fed_with_a_number_is_refused(tmp_path: Path) -> None:
+    with session_of("fed_predicate", tmp_path) as session:
+        with pytest.raises((TypeError, ValueError)):
+            session.run("Merge:0", {"x:0": [3.0], "Greater:0": "yes"})

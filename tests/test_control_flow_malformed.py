@@ -69,13 +69,17 @@ CONDITIONAL: Nodes = {
 }
 
 
-def run(nodes: Mapping[str, str | None], library: str = "") -> Any:
+def graph_of(nodes: Mapping[str, str | None], library: str = "") -> flowc.Graph:
     text = "\n".join(f'node {{ name: "{n}" {t} }}' for n, t in nodes.items() if t is not None)
     with flowc.Graph().as_default() as graph:
         definition = text_format.Parse(f"{text} library {{ {library} }}", GraphDef())
         flowc.import_graph_def(definition, name="")
-        with flowc.Session(graph=graph) as session:
-            return session.run("y:0")
+    return graph
+
+
+def run(nodes: Mapping[str, str | None], library: str = "") -> Any:
+    with flowc.Session(graph=graph_of(nodes, library)) as session:
+        return session.run("y:0")
 
 
 def test_sound_ones_run() -> None:

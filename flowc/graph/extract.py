@@ -50,7 +50,7 @@ from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Op, op_named, tf_names, tf_op
 from flowc.ir.types import Dims, TensorType
 
-CALL_DEPTH = 100
+CALL_DEPTH = 60
 HANDLES = (dtypes.resource, dtypes.variant)
 
 
@@ -663,6 +663,11 @@ def extract_program(
             return Extraction(graph, held or {}, assigned).run(fetches, targets, feeds)
         except _AssignedLater as found:
             assigned |= found.names
+        except RecursionError as found:
+            raise UnsupportedError(
+                "loops, conditionals and calls stand in each other too deeply: flowc takes about "
+                f"{CALL_DEPTH} levels"
+            ) from found
 
 
 def extract(

@@ -18,10 +18,31 @@ from flowc.passes.narrow import Branch, Loop
 
 
 def prune(c: Computation, options: Options) -> Computation:
+    return _pruned(c, {})
+
+
+Known = dict[tuple[object, ...], Computation]
+
+
+def _pruned(c: Computation, known: Known) -> Computation:
+    """`known`: what bodies become. A loop asks more than once, and so do the loops around it."""
+    key = _key(c)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _swept(c, known)
+        known[_key(found)] = found
+    return found
+
+
+def _key(c: Computation) -> tuple[object, ...]:
+    return (c.parameters, c.nodes, c.results, c.constraints)
+
+
+def _swept(c: Computation, known: Known) -> Computation:
     """Sweeps until nothing goes: what a loop no longer reads may free what was before it."""
     while True:
         c = prune_nodes(c)
-        changed = _narrow(c, lambda body: prune(body, options))
+        changed = _narrow(c, lambda body: _pruned(body, known))
         if changed is c:
             return c
         c = changed
