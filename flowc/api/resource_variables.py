@@ -165,9 +165,9 @@ class ResourceVariable(Variable):
         return nullcontext()
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        from flowc.proto.variable_pb2 import VariableDef
+        from flowc.graph.encode import variable_def
 
-        return VariableDef(
+        return variable_def(
             variable_name=self.handle.name,
             initial_value_name=self.initial_value.name,
             initializer_name=self.initializer.name,

@@ -222,9 +222,9 @@ class Variable:
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The variable as a VariableDef message."""
-        from flowc.proto.variable_pb2 import VariableDef
+        from flowc.graph.encode import variable_def
 
-        return VariableDef(
+        return variable_def(
             variable_name=self._ref_tensor.name,
             initial_value_name=self.initial_value.name,
             initializer_name=self.initializer.name,

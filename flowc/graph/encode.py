@@ -20,6 +20,7 @@ from flowc.graph.shape import TensorShape
 from flowc.ir.signature import Signature
 from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from flowc.proto.variable_pb2 import VariableDef
 
 _FIELDS: dict[DType, str] = {
     dtypes.f32: "float_val",
@@ -180,6 +181,11 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "tensor": np.asarray,
     "func": _function,
 }
+
+
+def variable_def(**fields: Any) -> VariableDef:
+    """A VariableDef with the given fields: what a collection says of a variable."""
+    return VariableDef(**fields)
 
 
 def fill_attrs(
