@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 _F32 = np.float32
-_BITS = "num_bits: int = 8, narrow_range: bool = False"
+BITS = "num_bits: int = 8, narrow_range: bool = False"
 
 
-def _levels(num_bits: int, narrow_range: bool) -> tuple[np.float32, np.float32]:
+def levels_of(num_bits: int, narrow_range: bool) -> tuple[np.float32, np.float32]:
     """The first and the last level."""
     return _F32(1 if narrow_range else 0), _F32(2**num_bits - 1)
 
 
-def _check_bits(c: Inference) -> None:
+def check_bits(c: Inference) -> None:
     if not 2 <= c.attrs["num_bits"] <= 16:
         raise c.fail("num_bits must be between 2 and 16, inclusive")
 
@@ -38,7 +38,7 @@ def _check_bits(c: Inference) -> None:
 # -- in NumPy
 
 
-def _nudged(least: Any, most: Any, first: np.float32, last: np.float32) -> list[Array]:
+def nudged(least: Any, most: Any, first: np.float32, last: np.float32) -> list[Array]:
     """Both ends of the nudged range, and the distance of two levels."""
     with np.errstate(all="ignore"):
         step = np.asarray((most - least) / (last - first), _F32)
@@ -49,7 +49,7 @@ def _nudged(least: Any, most: Any, first: np.float32, last: np.float32) -> list[
 
 
 def _quantized(x: Array, least: Any, most: Any, levels: tuple[Any, Any], divide: bool) -> Array:
-    low, high, step = _nudged(least, most, *levels)
+    low, high, step = nudged(least, most, *levels)
     with np.errstate(all="ignore"):
         inverse = np.asarray((levels[1] - levels[0]) / (most - least), _F32)
         zero = np.floor(_F32(0.5) - low * inverse)
@@ -60,19 +60,19 @@ def _quantized(x: Array, least: Any, most: Any, levels: tuple[Any, Any], divide:
 
 
 def _of_attrs(inputs: Array, *, min: float, max: float, num_bits: int, narrow_range: bool) -> Array:
-    return _quantized(inputs, _F32(min), _F32(max), _levels(num_bits, narrow_range), False)
+    return _quantized(inputs, _F32(min), _F32(max), levels_of(num_bits, narrow_range), False)
 
 
 def _of_scalars(
     inputs: Array, min: Array, max: Array, *, num_bits: int, narrow_range: bool
 ) -> Array:
-    return _quantized(inputs, min, max, _levels(num_bits, narrow_range), True)
+    return _quantized(inputs, min, max, levels_of(num_bits, narrow_range), True)
 
 
 def _of_channels(
     inputs: Array, min: Array, max: Array, *, num_bits: int, narrow_range: bool
 ) -> Array:
-    return _quantized(inputs, min, max, _levels(num_bits, narrow_range), False)
+    return _quantized(inputs, min, max, levels_of(num_bits, narrow_range), False)
 
 
 # -- as ops
@@ -88,9 +88,9 @@ def _build_rounding(
 
 
 def _build_of_attrs(b: Builder, node: Node) -> Value:
-    first, last = _levels(node.attrs["num_bits"], node.attrs["narrow_range"])
+    first, last = levels_of(node.attrs["num_bits"], node.attrs["narrow_range"])
     least, most = _F32(node.attrs["min"]), _F32(node.attrs["max"])
-    low, high, step = _nudged(least, most, first, last)
+    low, high, step = nudged(least, most, first, last)
     inverse = _F32((last - first) / (most - least))
     zero = np.floor(_F32(0.5) - low * inverse)
     return _build_rounding(b, node.inputs[0], (low, high), step, inverse, zero, False)
@@ -98,7 +98,7 @@ def _build_of_attrs(b: Builder, node: Node) -> Value:
 
 def _build_of_inputs(b: Builder, node: Node, divide: bool) -> Value:
     x, least, most = node.inputs
-    first, last = _levels(node.attrs["num_bits"], node.attrs["narrow_range"])
+    first, last = levels_of(node.attrs["num_bits"], node.attrs["narrow_range"])
     extent = b.sub(most, least)
     step = b.real_div(extent, last - first)
     zero = b.minimum(b.maximum(b.sub(first, b.real_div(least, step)), first), last)
@@ -116,7 +116,7 @@ def _build_of_inputs(b: Builder, node: Node, divide: bool) -> Value:
 
 
 def _infer_of_attrs(c: Inference) -> Dims:
-    _check_bits(c)
+    check_bits(c)
     least, most = c.attrs["min"], c.attrs["max"]
     if not least < most:
         raise c.fail(f"min has to be smaller than max, was: {least:g} >= {most:g}")
@@ -124,7 +124,7 @@ def _infer_of_attrs(c: Inference) -> Dims:
 
 
 def _infer_of_scalars(c: Inference) -> Dims:
-    _check_bits(c)
+    check_bits(c)
     for i, name in ((1, "min"), (2, "max")):
         if c.rank(i) != 0:
             raise c.fail(f"`{name}` must be rank 0 but is rank {c.rank(i)}")
@@ -132,7 +132,7 @@ def _infer_of_scalars(c: Inference) -> Dims:
 
 
 def _infer_of_channels(c: Inference) -> Dims:
-    _check_bits(c)
+    check_bits(c)
     if c.rank(0) == 0:
         raise c.fail("inputs must be at least rank 1")
     channels = c.dims(0)[-1]
@@ -152,7 +152,7 @@ def _range_op(
     return define(
         Op(
             name,
-            f"{tf}(inputs: f32, min: f32, max: f32; {_BITS}) -> outputs: f32",
+            f"{tf}(inputs: f32, min: f32, max: f32; {BITS}) -> outputs: f32",
             infer=infer,
             lowering=Decompose(lambda b, node: _build_of_inputs(b, node, divide)),
             reference=reference,
@@ -164,7 +164,7 @@ def _range_op(
 fake_quant_with_min_max_args = define(
     Op(
         "fake_quant_with_min_max_args",
-        f"FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, {_BITS})"
+        f"FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, {BITS})"
         " -> outputs: f32",
         infer=_infer_of_attrs,
         lowering=Decompose(_build_of_attrs),
