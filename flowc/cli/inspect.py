@@ -75,7 +75,7 @@ def _library(path: str) -> dict[str, Any]:
 
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
-    from flowc.graph.extract import is_supported, needed_nodes
+    from flowc.graph.support import is_supported, needed_nodes
     from flowc.importer import variables_without_value
     from flowc.importer.read_model import INTERNAL_SIGNATURES
     from flowc.importer.variables import variable_operations

@@ -9,8 +9,7 @@ becomes values: a variable that is read is a constant or a parameter, one that i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +26,7 @@ from flowc.errors import (
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.branches import build_if
 from flowc.graph.conditionals import emit_where_alive
-from flowc.graph.frames import V1_TYPES, ControlFlow
+from flowc.graph.frames import ControlFlow
 from flowc.graph.graph import Graph
 from flowc.graph.loops import LoopMemory, build_loop
 from flowc.graph.operation import Operation
@@ -41,13 +40,14 @@ from flowc.graph.sources import (
     node_attrs,
     with_defaults,
 )
+from flowc.graph.support import check_supported, unsupported
 from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, ListValue, Resource
-from flowc.ir.lowering import Extracted, Structural
-from flowc.ir.op import Op, op_named, tf_names, tf_op
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Op, tf_op
 from flowc.ir.types import Dims, TensorType
 
 CALL_DEPTH = 60
@@ -330,7 +330,7 @@ class Extraction:
     ) -> Sequence[Bound]:
         """A node whose type is the name of a function calls it."""
         if op_type not in self.graph.functions:
-            raise _unsupported({op_type: [name]})
+            raise unsupported({op_type: [name]})
         given = [self._given(bound, name, op_type, i) for i, bound in enumerate(inputs)]
         reference = FunctionRef(op_type, dict(attrs))
         return self.call(region.scope, name, reference, given, region.callers)
@@ -539,106 +539,6 @@ class _AssignedLater(Exception):
     def __init__(self, names: set[str]) -> None:
         super().__init__(names)
         self.names = names
-
-
-# -- what cannot be compiled
-
-
-def check_supported(
-    graph: Graph,
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-    feeds: Mapping[Tensor, TensorType],
-) -> None:
-    """Raises one `UnsupportedError` for all op types without a record that would be needed."""
-    found: dict[str, list[str]] = {}
-    for name, op_type in needed_nodes(graph, fetches, targets, feeds):
-        if not is_supported(op_type) and op_type not in graph.functions:
-            found.setdefault(op_type, []).append(name)
-    if found:
-        raise _unsupported(found)
-
-
-def is_supported(op_type: str) -> bool:
-    """Whether extraction and code generation take an op type."""
-    if op_type in V1_TYPES:
-        return True
-    record = tf_op(op_type)
-    return record is not None and (
-        record is op_named("const") or not isinstance(record.lowering, Structural)
-    )
-
-
-def needed_nodes(
-    graph: Graph,
-    fetches: Sequence[Tensor],
-    targets: Sequence[Operation],
-    feeds: Iterable[Tensor],
-) -> list[tuple[str, str]]:
-    """(name, op type) of every node that a fetch set needs, those of called functions too."""
-    found: list[tuple[str, str]] = []
-    fed = {(t.op, t.value_index) for t in feeds}
-    stack = [t.op for t in fetches if (t.op, t.value_index) not in fed] + list(targets)
-    seen = set(stack)
-    functions: dict[str, str] = {}
-    while stack:
-        op = stack.pop()
-        found.append((op.name, op.type))
-        _note_functions(graph, op.attrs, op.type, op.name, functions)
-        before = [t.op for t in op.inputs if (t.op, t.value_index) not in fed]
-        for other in [*before, *op.control_inputs]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    done: set[str] = set()
-    while len(done) < len(functions):
-        name = next(n for n in functions if n not in done)
-        done.add(name)
-        function = graph.functions.get(name)
-        if function is None:
-            continue
-        for node in function.body.nodes:
-            where = f"{functions[name]}/{node.name}"
-            found.append((where, node.op_type))
-            _note_functions(graph, node.attrs, node.op_type, where, functions)
-    return found
-
-
-def _note_functions(
-    graph: Graph, attrs: Mapping[str, Any], op_type: str, name: str, functions: dict[str, str]
-) -> None:
-    record = tf_op(op_type)
-    if record is None:
-        if op_type in graph.functions:
-            functions.setdefault(op_type, name)
-        return
-    for attr, definition in record.signature.attrs.items():
-        if definition.kind not in ("func", "list(func)") or attr not in attrs:
-            continue
-        value = attrs[attr]
-        for reference in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(reference, FunctionRef):
-                functions.setdefault(reference.name, name)
-
-
-def _unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:
-    """One error for all op types that cannot be compiled, with counts and node names."""
-    counts = Counter({t: len(names) for t, names in found.items()})
-    lines = []
-    for op_type, count in counts.most_common():
-        shown = ", ".join(found[op_type][:3]) + (", ..." if count > 3 else "")
-        # Most of these ops are TensorFlow's own, which no op that merely sounds alike replaces.
-        near = did_you_mean(op_type, tf_names(), 1, 0.9) if tf_op(op_type) is None else None
-        lines.append(f"  {op_type} ({count}): {shown}" + (f"  [{near}]" if near else ""))
-    total = sum(counts.values())
-    return UnsupportedError(
-        f"flowc cannot compile {len(counts)} op type{'s' if len(counts) > 1 else ''} "
-        f"at {total} node{'s' if total > 1 else ''}:\n" + "\n".join(lines),
-        node=next(iter(found.values()))[0],
-        hint="fetch tensors that do not need these nodes, or feed the tensors behind them; "
-        "`flowc ops` lists what can be compiled",
-        problems=[(t, len(n), tuple(n)) for t, n in found.items()],
-    )
 
 
 def extract_program(
