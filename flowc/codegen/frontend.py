@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import errors, types
+from numba.core import compiler_lock, errors, types
 from numba.extending import intrinsic
 
 from flowc.codegen import math as vector_math
@@ -275,13 +275,14 @@ def base_globals() -> dict[str, Any]:
 
 def kernel_text(kernel: Kernel) -> str:
     """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
-    arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
-    arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
-    try:
-        lowered = lower(_python_function(kernel), tuple(arguments), kernel.key)
-    except errors.NumbaError as error:
-        raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
-    return _clean(lowered.text, lowered.name, kernel.key) + _wrapper(kernel)
+    with compiler_lock.global_compiler_lock:
+        arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
+        arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
+        try:
+            lowered = lower(_python_function(kernel), tuple(arguments), kernel.key)
+        except errors.NumbaError as error:
+            raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
+        return _clean(lowered.text, lowered.name, kernel.key) + _wrapper(kernel)
 
 
 def _python_function(kernel: Kernel) -> Any:

@@ -16,9 +16,9 @@ from functools import cache
 from typing import Any, cast
 
 from llvmlite import ir
-from numba.core import bytecode, compiler, compiler_lock, funcdesc, interpreter, lowering, types
+from numba.core import bytecode, compiler, funcdesc, interpreter, lowering, types
 from numba.core import ir as numba_ir
-from numba.core.codegen import CPUCodeLibrary
+from numba.core.codegen import CodeLibrary, CPUCodeLibrary
 from numba.core.cpu import CPUContext
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.imputils import Registry
@@ -115,9 +115,19 @@ class _KernelContext(CPUContext):
 
 
 class _CaptureLibrary(CPUCodeLibrary):
-    """Keeps the text of the module that Numba lowers, instead of optimising it."""
+    """Keeps the text of the module that Numba lowers, instead of optimising it. It has no LLVM
+    module: making one would wait for what another thread has LLVM compile."""
 
     captured: str = ""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        CodeLibrary.__init__(self, codegen, name)
+
+    def create_ir_module(self, name: str) -> ir.Module:
+        return ir.Module(name)
+
+    def add_linking_library(self, library: Any) -> None:
+        """Nothing of Numba's runtime is called."""
 
     def add_ir_module(self, ir_module: ir.Module) -> None:
         mark_loops(ir_module)
@@ -170,10 +180,13 @@ def contexts() -> tuple[Context, CPUContext]:
 
 
 def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
-    """The module of one function that returns nothing. Raises Numba's errors."""
+    """The module of one function that returns nothing. Raises Numba's errors.
+
+    The caller holds Numba's lock: what is remembered for all kernels has none of its own.
+    """
     typing_context, context = contexts()
     library = _CaptureLibrary(context.codegen(), name)
-    with compiler_lock.global_compiler_lock, ConfigStack().enter(_flags().copy()):
+    with ConfigStack().enter(_flags().copy()):
         typing_context.refresh()  # intrinsics that are new since the last function
         kernel, typemap, calltypes = _typed(function, arguments)
         described = funcdesc.PythonFunctionDescriptor.from_specialized_function(

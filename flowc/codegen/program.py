@@ -7,7 +7,8 @@ aot.py links into a library. Invariant: equal Computations, options and versions
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -122,13 +123,20 @@ def compile_program(
     stages.plan, stages.kernels, stages.driver = plan, kernels, driver
     stages.seconds["plan"] = time.perf_counter() - clock
     clock = time.perf_counter()
-    objects = [compile_kernel(kernel) for kernel in kernels.values()]
+    objects = _kernel_objects(kernels.values(), compile_kernel)
     stages.seconds["kernels"] = time.perf_counter() - clock
     clock = time.perf_counter()
     objects.append(driver_object(driver.text, target))
     stages.seconds["driver"] = time.perf_counter() - clock
     metadata = _metadata(plan, driver, weights, sizes, input_sizes, names, variables)
     return CompiledProgram(tuple(objects), weights.pieces, metadata, native_object(target))
+
+
+def _kernel_objects(kernels: Iterable[Kernel], compile_kernel: KernelCompiler) -> list[bytes]:
+    """The objects of kernels, in their order. Numba holds the interpreter and LLVM does not: while
+    LLVM compiles one kernel, Numba reads the next. More threads would only wait for these two."""
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        return list(threads.map(compile_kernel, kernels))
 
 
 def _needs(launches: Sequence[Launch]) -> Needs:
