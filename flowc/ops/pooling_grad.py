@@ -38,6 +38,7 @@ REAL = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
 FLOATS = "{f16, bf16, f32, f64}"
 WINDOW = "ksize: list(int), strides: list(int)"
 IMAGE_FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
+VOLUME_FORMAT = 'data_format: {"NDHWC", "NCDHW"} = "NDHWC"'
 
 
 # -- positions of maxima
@@ -134,9 +135,10 @@ def _lower_max_grad(node: Node) -> Lowering:
 
 
 def _max_grad_channels_last(b: Builder, node: Node) -> Value:
-    operands = [b.transpose(v, to_channels_last(4)) for v in node.inputs]
+    rank = node.output.type.rank
+    operands = [b.transpose(v, to_channels_last(rank)) for v in node.inputs]
     result = b.emit(node.op, operands, channels_last_attrs(node.attrs)).output
-    return b.transpose(result, to_channels_first(4))
+    return b.transpose(result, to_channels_first(rank))
 
 
 def _max_grad_reference(
@@ -165,6 +167,37 @@ def _max_grad_reference(
     return np.ascontiguousarray(dx.transpose(to_channels_first(4)) if first else dx)
 
 
+def _lower_max_3d_grad(node: Node) -> Lowering:
+    if channels_first(node.attrs["data_format"]):
+        return Decompose(_max_grad_channels_last)
+    dims = node.inputs[0].dims
+    arguments = pool_arguments(dims, window_of_node(dims, node.attrs))
+    return Native(kernels.max_pool_equal_grad, arguments=arguments, parallel=dims[0])
+
+
+def _max_3d_grad_reference(
+    x: np.ndarray,
+    pooled: np.ndarray,
+    dy: np.ndarray,
+    *,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str,
+) -> np.ndarray:
+    """In volumes every element that equals the maximum has the gradient."""
+    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
+    places, window = to_volume(np.arange(x.size).reshape(x.shape), attrs)
+    first = channels_first(data_format)
+    order = to_channels_last(5) if first else range(5)
+    largest, spread = pooled.transpose(order), dy.transpose(order).astype(np.float32)
+    dx = np.zeros(x.size, np.float32)
+    for tap in taps_of(places, window, -1):
+        wins = (tap >= 0) & (x.reshape(-1)[tap] == largest)
+        np.add.at(dx, tap[wins], spread[wins])
+    return dx.astype(dy.dtype).reshape(x.shape)
+
+
 max_pool_grad = define(
     Op(
         "max_pool_grad",
@@ -190,12 +223,13 @@ def _infer_avg_grad(c: Inference) -> Dims:
     """The image's dims are the elements of the shape operand."""
     shape_operand = 0 if c.rank(0) == 1 else 1
     dims = tuple(as_dim(n) for n in c.need(shape_operand).reshape(-1))
-    if len(dims) != 4 or c.rank(1 - shape_operand) != 4:
-        raise c.fail("out_backprop must be 4-dimensional")
+    rank = len(c.attrs["ksize"])
+    if len(dims) != rank or c.rank(1 - shape_operand) != rank:
+        raise c.fail(f"out_backprop must be {rank}-dimensional")
     output = window_of_node(dims, c.attrs).output
     form = c.attrs["data_format"]
     grad = c.dims(1 - shape_operand)
-    for x, y in zip(grad[2:] if channels_first(form) else grad[1:3], output):
+    for x, y in zip(grad[2:] if channels_first(form) else grad[1:-1], output):
         c.equal(x, y)
     return dims
 
@@ -206,14 +240,14 @@ def _avg_grad_channels_last(b: Builder, node: Node) -> Value:
     grad, dims = node.inputs[1], node.output.dims
     if not channels_first(attrs["data_format"]):
         return b.avg_pool_grad_image(grad, b.sizes(dims), **_image_attrs(attrs))
-    order = to_channels_last(4)
+    order = to_channels_last(len(dims))
     last = tuple(dims[i] for i in order)
     result = b.avg_pool_grad_image(
         b.transpose(grad, order),
         b.sizes(last),
         **_image_attrs(channels_last_attrs(attrs)),
     )
-    return b.transpose(result, to_channels_first(4))
+    return b.transpose(result, to_channels_first(len(dims)))
 
 
 def _image_attrs(attrs: Any) -> dict[str, Any]:
@@ -244,7 +278,7 @@ def _avg_grad_reference(
     inside = [t >= 0 for t in taps]
     counts = np.sum(inside, axis=0)
     first = channels_first(data_format)
-    spread = dy.transpose(to_channels_last(4)) if first else dy
+    spread = dy.transpose(to_channels_last(dy.ndim)) if first else dy
     spread = spread.reshape(counts.shape).astype(carrier) / counts.astype(carrier)
     dx = np.zeros(int(np.prod(dims)), carrier)
     for tap, kept in zip(taps, inside):
@@ -256,12 +290,12 @@ avg_pool_grad_image = define(
     Op(
         "avg_pool_grad_image",
         f"_AvgPoolGradImage(grad: T, orig_input_shape: i32; {WINDOW}, "
-        f'padding: {{"SAME", "VALID"}}, data_format: {{"NHWC"}} = "NHWC", T: {FLOATS})'
+        f'padding: {{"SAME", "VALID"}}, data_format: {{"NHWC", "NDHWC"}} = "NHWC", T: {FLOATS})'
         " -> output: T",
         infer=_infer_avg_grad,
         lowering=_lower_avg_grad,
-        reference=lambda dy, shape, *, ksize, strides, padding: _avg_grad_reference(
-            shape, dy, ksize=ksize, strides=strides, padding=padding, data_format="NHWC"
+        reference=lambda dy, shape, *, ksize, strides, padding, data_format: _avg_grad_reference(
+            shape, dy, ksize=ksize, strides=strides, padding=padding, data_format=data_format
         ),
         examples=(
             'f32[1,2,3,2] i32[4]=[1,4,5,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
@@ -282,6 +316,41 @@ avg_pool_grad = define(
             'i32[4]=[1,4,5,2] f32[1,2,3,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
             'i32[4]=[1,2,4,5] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; padding="SAME"; '
             'data_format="NCHW"',
+        ),
+    )
+)
+
+avg_pool_3d_grad = define(
+    Op(
+        "avg_pool_3d_grad",
+        f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
+        f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {FLOATS}) -> output: T',
+        infer=_infer_avg_grad,
+        lowering=Decompose(_avg_grad_channels_last),
+        reference=_avg_grad_reference,
+        examples=(
+            "i32[5]=[2,3,5,4,3] T[2,1,2,2,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; "
+            'padding="VALID"',
+            "i32[5]=[1,2,4,3,5] f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; strides=[1,1,1,2,2]; "
+            'padding="SAME"; data_format="NCDHW"',
+        ),
+    )
+)
+
+max_pool_3d_grad = define(
+    Op(
+        "max_pool_3d_grad",
+        f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW}, "
+        f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
+        "TInput: {f16, bf16, f32} = f32) -> output: T",
+        infer=_infer_max_grad,
+        lowering=_lower_max_3d_grad,
+        reference=_max_3d_grad_reference,
+        examples=(
+            "f32[2,3,5,4,3]~small f32[2,1,2,2,3]~small f32[2,1,2,2,3]; ksize=[1,2,2,2,1]; "
+            'strides=[1,2,2,2,1]; padding="VALID"',
+            "f32[1,2,4,3,5]~small f32[1,2,4,2,3]~small f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; "
+            'strides=[1,1,1,2,2]; padding="SAME"; data_format="NCDHW"',
         ),
     )
 )

@@ -187,6 +187,35 @@ def max_pool_grad(
                         dx[place] += dy[out + c]
 
 
+def max_pool_equal_grad(
+    x: Any, pooled: Any, dy: Any, dx: Any,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Gives each window's gradient to every element that equals what `pooled` says."""
+    size = depth * height * width * channels
+    for batch in range(begin, end):
+        for i in range(size):
+            dx[batch * size + i] = elem(0)
+        for place in range(out_d * out_h * out_w):
+            d0 = place // (out_h * out_w) * sd - front
+            d1 = depth if d0 + kd > depth else d0 + kd
+            h0 = place // out_w % out_h * sh - top
+            h1 = height if h0 + kh > height else h0 + kh
+            w0 = place % out_w * sw - left
+            w1 = width if w0 + kw > width else w0 + kw
+            out = (batch * out_d * out_h * out_w + place) * channels
+            for d in range(0 if d0 < 0 else d0, d1):
+                for h in range(0 if h0 < 0 else h0, h1):
+                    line = ((batch * depth + d) * height + h) * width
+                    for w in range(0 if w0 < 0 else w0, w1):
+                        at = (line + w) * channels
+                        for c in range(channels):
+                            if x[at + c] == pooled[out + c]:
+                                dx[at + c] += dy[out + c]
+
+
 def avg_pool_grad(
     dy: Any, _shape: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
