@@ -24,11 +24,11 @@ from flowc.errors import (
     did_you_mean,
 )
 from flowc.graph.attrs import FunctionRef
-from flowc.graph.branches import build_if
 from flowc.graph.conditionals import emit_where_alive
 from flowc.graph.frames import ControlFlow
 from flowc.graph.graph import Graph
-from flowc.graph.loops import LoopMemory, build_loop
+from flowc.graph.loops import LoopMemory
+from flowc.graph.node_extractor import NodeExtractor
 from flowc.graph.operation import Operation
 from flowc.graph.region import Region
 from flowc.graph.scope import Scope
@@ -43,12 +43,11 @@ from flowc.graph.sources import (
 from flowc.graph.support import check_supported, unsupported
 from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim
+from flowc.ir.computation import Computation, Value
 from flowc.ir.extraction import Bound, ListValue, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Op, tf_op
-from flowc.ir.types import Dims, TensorType
+from flowc.ir.types import TensorType
 
 CALL_DEPTH = 60
 HANDLES = (dtypes.resource, dtypes.variant)
@@ -393,144 +392,6 @@ class Extraction:
                 )
             found.append(bound)
         return found
-
-
-Inline = Callable[["NodeExtractor", Sequence[Bound]], Sequence[Bound]]
-
-
-class NodeExtractor:
-    """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
-
-    def __init__(
-        self, extraction: Extraction, scope: Scope, name: str, callers: tuple[str, ...]
-    ) -> None:
-        self.extraction = extraction
-        self.scope = scope
-        self.name = name
-        self.callers = callers
-
-    @property
-    def b(self) -> Builder:
-        return self.scope.b
-
-    def contents(self, resource: Resource) -> Bound:
-        return self.extraction.contents(self.scope, resource, self.name)
-
-    def replace(self, resource: Resource, contents: Bound) -> None:
-        self.scope.replace(resource, contents)
-
-    def create(
-        self, kind: str, contents: Bound | None, info: Mapping[str, Any] | None = None
-    ) -> Resource:
-        resource = Resource(kind, self.name, dict(info or {}))
-        self.scope.created.add(resource)
-        if contents is not None:
-            self.scope.contents[resource] = contents
-        return resource
-
-    def variable(
-        self,
-        name: str,
-        dtype: dtypes.DType,
-        dims: Dims | None,
-        info: Mapping[str, Any] | None = None,
-    ) -> Resource:
-        found = self.extraction.variables.get(name)
-        if found is None:
-            given = {"dtype": dtype, "dims": dims, **(info or {})}
-            found = self.extraction.variables[name] = Resource("variable", name, given)
-        return found
-
-    def is_initialized(self, resource: Resource) -> bool:
-        return self.extraction.is_initialized(self.scope, resource)
-
-    def related(self, resource: Resource, role: str) -> Resource | None:
-        return self.extraction.related.get((resource, role))
-
-    def create_beside(
-        self,
-        resource: Resource,
-        role: str,
-        make: Callable[[NodeExtractor], Bound],
-        info: Mapping[str, Any] | None = None,
-    ) -> Resource:
-        owner = self.scope.owner(resource)
-        beside = NodeExtractor(self.extraction, owner, self.name, self.callers)
-        made = beside.create(resource.kind, make(beside), info)
-        self.extraction.related[(resource, role)] = made
-        return made
-
-    def is_lasting(self, dim: Dim) -> bool:
-        return self.extraction.top.knows(dim)
-
-    def effect(self, node: Node) -> None:
-        self.scope.note_effect(node)
-
-    def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
-        return self.applied(self.scope, function, inputs)
-
-    def applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
-        if isinstance(function, FunctionRef):
-            return self.extraction.call(scope, self.name, function, inputs, self.callers)
-        return function(NodeExtractor(self.extraction, scope, self.name, self.callers), inputs)
-
-    def branch(
-        self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
-    ) -> Sequence[Bound]:
-        def trace(function: Any) -> Callable[[Scope], Sequence[Bound]]:
-            def run(scope: Scope) -> Sequence[Bound]:
-                outside = scope is not self.scope
-                given = [scope.capture(x) if outside else x for x in inputs]
-                return self.applied(scope, function, given)
-
-            return run
-
-        return build_if(self.scope, self.name, condition, trace(then), trace(otherwise))
-
-    def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
-        names, unchanged = self._loop_variables(body, len(inputs))
-        trace = _FunctionTrace(self, condition, body)
-        memory = self.extraction.loop_memory
-        found = build_loop(self.scope, self.name, names, inputs, trace, memory, unchanged)
-        return found[: len(inputs)]
-
-    def _loop_variables(self, body: Any, count: int) -> tuple[list[str], set[int]]:
-        """Names of the variables, and those that the body plainly returns as they came."""
-        function = None
-        if isinstance(body, FunctionRef):
-            function = self.extraction.graph.functions.get(body.name)
-        if function is None:
-            return [f"var{i}" for i in range(count)], set()
-        source = CallSource(function, "", body.attrs, self.extraction.graph.functions)
-        unchanged: set[int] = set()
-        for i, result in enumerate(function.body.results):
-            ref = source.resolve(result)
-            while ref[0] != ARGUMENT and source.node(ref[0]).type == "Identity":
-                ref = source.node(ref[0]).inputs[0]
-            if ref == (ARGUMENT, i):
-                unchanged.add(i)
-        return [a.name for a in function.args], unchanged
-
-
-class _FunctionTrace:
-    """A loop of functions as something to trace (`flowc.graph.loops.LoopTrace`)."""
-
-    def __init__(self, x: NodeExtractor, condition: Any, body: Any) -> None:
-        self.x = x
-        self.functions = (condition, body)
-        self.key = (x.name, body.name if isinstance(body, FunctionRef) else "")
-
-    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
-        (found,) = self.x.applied(scope, self.functions[0], variables)
-        return self.x.extraction.read(scope, found, self.x.name)
-
-    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
-        return [self.condition(scope, variables)]
-
-    def body(
-        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
-    ) -> Sequence[Bound]:
-        return self.x.applied(scope, self.functions[1], variables)
 
 
 class _AssignedLater(Exception):
