@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+GROUP = 16  # columns that top_k looks at together
+
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts by dtype.
     f32: Any = None
@@ -38,25 +40,41 @@ def top_k(
             # From i = k/2 down: build the heap. From then on, each column that beats the root
             # replaces it. At last the root is swapped behind the shrinking heap, k-1 times.
             build = k // 2
-            for step in range(build + (columns - k) + (k - 1)):
+            sort = build + (columns - k)
+            step = 0
+            while step < sort + k - 1:
                 size = k
                 at = 0
                 if step < build:
                     at = build - 1 - step
                     value = values[out + at]
                     index = i64(indices[out + at])
-                elif step < build + (columns - k):
+                    step += 1
+                elif step < sort:
                     index = k + step - build
-                    value = x[source + index]
                     root = values[out]
+                    # Most columns do not beat the root: whole groups of them are passed over.
+                    while root == root and index + GROUP <= columns:
+                        beats = 0
+                        for c in range(GROUP):
+                            beats += 1 if x[source + index + c] > root else 0
+                        if beats != 0:
+                            break
+                        index += GROUP
+                    step = build + index - k
+                    if step >= sort:
+                        continue
+                    step += 1
+                    value = x[source + index]
                     if not (value > root or (root != root and value == value)):
                         continue
                 else:
-                    size = k - 1 - (step - build - (columns - k))
+                    size = k - 1 - (step - sort)
                     value = values[out + size]
                     index = i64(indices[out + size])
                     values[out + size] = values[out]
                     indices[out + size] = indices[out]
+                    step += 1
                 # Sift down: children that are worse than (value, index) move up.
                 while 2 * at + 1 < size:
                     child = 2 * at + 1
