@@ -16,7 +16,7 @@ import numpy as np
 
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.choices import ALWAYS, Decision, Guard, ends_of, predicates_of
-from flowc.graph.conditionals import emit_merges
+from flowc.graph.conditionals import emit_merges, emit_where_alive
 from flowc.graph.frame_loops import emit_loop
 from flowc.graph.frames import ENTER, EXIT, MERGE, SWITCH, ControlFlow, Frame
 from flowc.graph.scope import Scope
@@ -179,6 +179,10 @@ class Region:
             emit_merges(self, units)
         else:
             self.extraction.emit_node(self, units[0])
+            for key in self.loose(self.source.node(units[0])):
+                # A pushed element is nobody's; what is popped comes where its branch reads it.
+                if (key, 0) not in self.flow.read_refs:
+                    emit_where_alive(self, key)
 
     def _rank(self, unit: Unit) -> tuple[int, int, Unit]:
         if isinstance(unit, Frame):
@@ -234,8 +238,16 @@ class Region:
             return self._keys_of_loop(unit)
         node = self.source.node(unit)
         if not self._is_merge(unit):
-            return self.keys(node.inputs, node.controls)
+            loose = self.loose(node)
+            controls = [c for c in node.controls if c not in loose]
+            return [*self.keys(node.inputs, controls), *self.around(loose)]
         return self.around(self._keys_of_merge(unit))
+
+    def loose(self, node: Any) -> list[Any]:
+        """What a ControlTrigger waits for, though it may stand in a branch that is not taken."""
+        if self.flow.is_plain or node.type != "ControlTrigger":
+            return []
+        return [c for c in node.controls if self.left_of(self.flow.node_guard(c))]
 
     def _keys_of_merge(self, merge: Any) -> list[Any]:
         """The nodes behind the inputs of a Merge that may be alive, and what decides among them."""

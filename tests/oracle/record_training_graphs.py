@@ -27,7 +27,9 @@ FOLDER = Path(__file__).resolve().parents[1] / "data" / "training"
 STEPS = 5
 # Which variables and which control flow: references and frames are TensorFlow 1's.
 KINDS = {"references": (False, False), "frames": (True, False), "functions": (True, True)}
-KEPT = ("mlp-references", "averaged-references", "lstm-frames", "embedding-functions")
+KEPT = (
+    "mlp-references", "averaged-references", "lstm-frames", "loops-frames", "embedding-functions",
+)  # fmt: skip
 v1 = tf.compat.v1
 
 
