@@ -26,7 +26,8 @@ _CONTRACTIONS = """
     fused_batch_norm_v1 fused_batch_norm_v2 fused_batch_norm fused_batch_norm_ex
     batch_norm_with_global_normalization fused_batch_norm_grad_v1 fused_batch_norm_grad_v2
     fused_batch_norm_grad sum mean euclidean_norm cumsum l2_loss resize_area resize_bicubic
-    avg_pool avg_pool_3d avg_pool_grad avg_pool_3d_grad lrn lrn_grad resize_bilinear_grad resize_bicubic_grad
+    avg_pool avg_pool_3d avg_pool_grad avg_pool_3d_grad lrn lrn_grad
+    resize_bilinear_grad resize_bicubic_grad
 """
 _SOFT = """
     softmax log_softmax softmax_cross_entropy_with_logits elu selu softplus softsign_grad

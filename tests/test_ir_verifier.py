@@ -105,7 +105,7 @@ def test_sizes_are_defined() -> None:
 
 def test_sizes_are_defined_once() -> None:
     lengths = parameter("lengths", tensor_type("i32", (1,)))
-    reads = [make("read_sizes", lengths.outputs, sizes=(("n", None),), below=False) for _ in range(2)]
+    reads = [make("read_sizes", lengths.outputs, sizes=(("n", None),), below=0) for _ in range(2)]
     again = of(lengths, *reads, results=lengths.outputs)
     assert "defines the size n again" in fault(again)
     verify(of(lengths, reads[0], results=lengths.outputs), "test")

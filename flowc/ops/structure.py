@@ -7,7 +7,6 @@ from flowc.ir.lowering import Structural
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 
-
 REST = "rest"  # begins the names of sizes that may stand for "the rest"
 
 
@@ -58,7 +57,7 @@ sizes = define(
 )
 
 # Defines sizes (node.sizes), one for each element of a small integer vector that the run computes.
-# Sizes are not negative: where elements may be (-1 as "the rest"), each is its element plus `below`.
+# Sizes are not negative: where elements may be (-1 as "the rest"), each is element plus `below`.
 read_sizes = define(
     Op(
         "read_sizes",
