@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -164,7 +164,9 @@ class Session:
         self._calls_version = 0
         self._random_seed = random_seed
         self._states: dict[str, np.ndarray] = {}
-        self._variables = HeldVariables(lambda: ChainMap(self._states, self._graph.variable_values))
+        self._variables = HeldVariables(
+            lambda: ChainMap(self._states, cast(Any, self._graph.variable_values))
+        )
         self._compiling = threading.Lock()
         self._closed = False
         self._contexts: list[Any] = []

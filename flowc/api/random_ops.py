@@ -41,7 +41,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     return (0, SEED_LIMIT) if seeds == (0, 0) else seeds
 
 
-def _seeds(op_seed: int | None) -> dict[str, int]:
+def _seeds(op_seed: int | None) -> dict[str, Any]:
     first, second = get_seed(op_seed)
     return {"seed": first or 0, "seed2": second or 0}
 

@@ -7,7 +7,7 @@ acquired, however it ends; cells hold the addresses of different pieces of the a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import ir
 
@@ -199,4 +199,5 @@ class Memory:
 
     def store_scalar(self, place: Place, value: ir.Value) -> None:
         b = self.frame.b
-        b.store(value, b.bitcast(self.pointer(place), value.type.as_pointer()), align=1)
+        kind = cast(Any, value).type
+        b.store(value, b.bitcast(self.pointer(place), kind.as_pointer()), align=1)

@@ -118,7 +118,7 @@ class _DirectScalars:
         divide, rest_of = (b.sdiv, b.srem) if signed else (b.udiv, b.urem)
         quotient, rest = divide(top.value, bottom.value), rest_of(top.value, bottom.value)
         if signed and name.startswith("floor"):
-            kind = top.value.type
+            kind = cast(Any, top.value).type
             below = b.icmp_signed("<", rest, ir.Constant(kind, 0))
             quotient = b.select(below, b.sub(quotient, ir.Constant(kind, 1)), quotient)
             rest = b.select(below, b.add(rest, bottom.value), rest)
@@ -143,9 +143,9 @@ class _DirectScalars:
                 return x
             raise NotDirect
         if dtype is dtypes.bool_ and x.dtype is not dtypes.bool_:
-            zero = ir.Constant(x.value.type, 0)
+            zero = ir.Constant(cast(Any, x.value).type, 0)
             return _Scalar(self.b.icmp_unsigned("!=", x.value, zero), dtype)
-        wide, narrow = cast(Any, kind).width, x.value.type.width
+        wide, narrow = cast(Any, kind).width, cast(Any, x.value).type.width
         if wide < narrow:
             return _Scalar(self.b.trunc(x.value, kind), dtype)
         if wide == narrow:

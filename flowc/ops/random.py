@@ -235,7 +235,8 @@ def _numbers(draw: str, key: Array, counter: Array, dims: Array, dtype: DType, r
         case "uniform":
             found = bits.uniform_reference(words, count, dtype=dtype)
         case "range":
-            found = bits.range_reference(words, *rest, count)
+            low, high = rest
+            found = bits.range_reference(words, low, high, count)
         case "integers":
             found = bits.integers_reference(words, count, dtype=dtype)
         case _:

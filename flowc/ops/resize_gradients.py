@@ -73,7 +73,7 @@ def _give_back(
     for r, down in zip(rows, row_weights):
         for s, across in zip(columns, column_weights):
             value = dy * down[:, None, None] * across[:, None]
-            at = (slice(None), r[:, None], s[None, :])
+            at: Any = (slice(None), r[:, None], s[None, :])
             np.add.at(dx, at, value.astype(carrier))
     return dx.astype(dtype)
 
@@ -88,7 +88,8 @@ def _nearest_grad(
     dx = np.zeros((grads.shape[0], height, width, channels), carrier)
     rows = nearest_indices(height, out_h, *centers)
     columns = nearest_indices(width, out_w, *centers)
-    np.add.at(dx, (slice(None), rows[:, None], columns[None, :]), grads.astype(carrier))
+    at: Any = (slice(None), rows[:, None], columns[None, :])
+    np.add.at(dx, at, grads.astype(carrier))
     return dx.astype(grads.dtype)
 
 
