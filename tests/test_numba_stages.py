@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from numba.core import types
 
+from flowc import dtypes
 from flowc.codegen.frontend import kernel_text
 from flowc.codegen.kernel import Kernel
 from flowc.codegen.numba_stages import _typed
@@ -47,3 +48,15 @@ def test_text_depends_neither_on_order_nor_on_threads() -> None:
     alone = [kernel_text(k) for k in kernels]
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(kernel_text, kernels[::-1])) == alone[::-1]
+
+
+def test_what_constants_rule_out_need_not_fit_the_types() -> None:
+    source = """def kernel(x, y, begin, end):
+    for i in range(begin, end):
+        if WHOLE == 0:
+            y[i] = x[i] / x[i]
+        else:
+            y[i] = x[i] // x[i]
+"""
+    kernel = Kernel(source, (dtypes.c64, dtypes.c64), 0, constants={"WHOLE": 0})
+    assert "define" in kernel_text(kernel)

@@ -16,8 +16,9 @@ from functools import cache
 from typing import Any, cast
 
 from llvmlite import ir
-from numba.core import bytecode, compiler, funcdesc, interpreter, lowering, types
+from numba.core import bytecode, compiler, errors, funcdesc, interpreter, lowering, types
 from numba.core import ir as numba_ir
+from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import CodeLibrary, CPUCodeLibrary
 from numba.core.cpu import CPUContext
 from numba.core.datamodel.models import OpaqueModel
@@ -202,11 +203,26 @@ def _typed(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     """Numba's IR of a function with the types of its variables and calls.
 
     A variable is typed as a whole where each of its values has the same type by itself. Where they
-    differ, the values become variables of their own first, and keep their types.
+    differ, the values become variables of their own first, and keep their types. Where types do not
+    fit, branches that constants decide are dropped: what is written for other types need not fit.
     """
+    try:
+        return _typed_variables(_read(function), arguments)
+    except errors.TypingError:
+        kernel = _read(function)
+        kernel._definitions = build_definitions(kernel.blocks)
+        dead_branch_prune(kernel, arguments)
+        return _typed_variables(kernel, arguments)
+
+
+def _read(function: Any) -> Any:
     identity = bytecode.FunctionIdentity.from_function(function)
     kernel = _Interpreter(identity).interpret(bytecode.ByteCode(identity))
     kernel.blocks = canonicalize_cfg(kernel.blocks)
+    return kernel
+
+
+def _typed_variables(kernel: Any, arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     typed = _types(kernel, arguments)
     if not _all_alike(kernel, typed):
         kernel = reconstruct_ssa(kernel)
