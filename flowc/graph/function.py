@@ -102,10 +102,6 @@ class Function:
         """(dtype, is a reference) of each output of a node that calls the function by its type."""
         return [(t, r.is_ref) for r in self.results for t in r.types(attrs)]
 
-    @property
-    def control_outputs(self) -> tuple[str, ...]:
-        return self.body.control_results
-
     def __repr__(self) -> str:
         args = ", ".join(f"{a.name}: {a.dtype or a.type_attr}" for a in self.args)
         return f"<Function {self.name}({args})>"

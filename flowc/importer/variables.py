@@ -60,10 +60,6 @@ class VariableValues(Mapping[str, np.ndarray]):
             )
         return value
 
-    def key_of(self, name: str) -> str:
-        """The name of the variable's tensor in the checkpoint."""
-        return self._found[name if name in self._found else self._shared[name]][1].key
-
     def __contains__(self, name: object) -> bool:
         return name in self._found or name in self._shared
 

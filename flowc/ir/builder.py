@@ -16,10 +16,10 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, InvalidModelError
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, substitute, symbol, symbols_of
+from flowc.ir.dims import Dim, Expr, symbol, symbols_of
 from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
 from flowc.ir.signature import REQUIRED
-from flowc.ir.types import Dims, TensorType
+from flowc.ir.types import TensorType
 
 Content = np.ndarray | None
 CONTENT_LIMIT = 1024  # elements; larger integer tensors are data, not shapes
@@ -307,7 +307,3 @@ def types_suffice(function: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a `content` function that takes a TensorType in place of unknown elements (Shape)."""
     function.types_suffice = True  # type: ignore[attr-defined]
     return function
-
-
-def substitute_dims(dims: Dims, env: Mapping[str, Dim]) -> Dims:
-    return tuple(substitute(d, env) for d in dims)

@@ -42,9 +42,6 @@ class TensorType:
     def with_dims(self, dims: Iterable[Dim]) -> TensorType:
         return TensorType(self.dtype, tuple(dims))
 
-    def with_dtype(self, dtype: DType) -> TensorType:
-        return TensorType(dtype, self.dims)
-
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(str(d).replace(' ', '') for d in self.dims)}]"
 

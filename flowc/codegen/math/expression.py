@@ -152,9 +152,6 @@ class Value:
     def divide_unsigned(self, other: Value | Number) -> Value:
         return self._with("udiv", other)
 
-    def remainder_signed(self, other: Value | Number) -> Value:
-        return self._with("srem", other)
-
     def remainder_unsigned(self, other: Value | Number) -> Value:
         return self._with("urem", other)
 
