@@ -85,6 +85,10 @@ class _Lines:
             texts = [w.local(x.text) if x.text in names else x.text for x in after]
             for variable, text in zip(variables, texts):
                 w.line(f"{variable.text} = {text}")
+            if w.messages:
+                # What a fault leaves behind may keep the condition true for ever.
+                with w.block("if status[0] != 0:"):
+                    w.line("break")
         for value, variable in zip(node.outputs, variables):
             self.know(value, variable)
 
