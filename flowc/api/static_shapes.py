@@ -17,7 +17,7 @@ import flowc.ops  # noqa: F401  (defines the records)
 from flowc.dtypes import resource
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor, set_shape_rule
-from flowc.graph.extract import node_attrs
+from flowc.graph.sources import node_attrs
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, symbol

@@ -17,7 +17,7 @@ from flowc.graph.choices import Choice, Decision, ends_of, predicates_of, stable
 from flowc.graph.scope import Scope
 from flowc.graph.sources import Ref
 from flowc.ir.computation import Value
-from flowc.ir.extraction import Alternatives, Bound
+from flowc.ir.extraction import Bound
 
 if TYPE_CHECKING:
     from flowc.graph.region import Region
@@ -97,34 +97,6 @@ def condition_of(region: Region, predicate: Ref, name: str) -> Value:
         f"{fault}: '{region.source.name(predicate[0])}', which decides '{name}', is {found.type}",
         node=name,
     )
-
-
-def emit_for_each(region: Region, key: Any, chosen: Alternatives) -> None:
-    """A node that reads a tensor of one of two ranks stands in both branches of a conditional."""
-    refs = region.source.node(key).inputs
-    name = region.source.name(key)
-
-    def trace(scope: Scope, side: bool) -> list[Bound]:
-        inner = region.beside(scope)
-        for ref in refs:
-            bound = region.bound(ref)
-            if isinstance(bound, Alternatives) and bound.first is chosen.first:
-                value = bound.one if side else bound.other
-                within = value if scope is region.scope else scope.capture(value)
-                inner.values[region.behind_switches(ref)] = within
-        region.extraction.emit_node(inner, key)
-        found = {ref[1]: bound for ref, bound in inner.values.items() if ref[0] == key}
-        return [found[i] for i in sorted(found)]
-
-    results = build_if(
-        region.scope,
-        name,
-        chosen.first,
-        lambda scope: trace(scope, True),
-        lambda scope: trace(scope, False),
-    )
-    for i, bound in enumerate(results):
-        region.values[(key, i)] = bound
 
 
 def emit_where_alive(

@@ -19,6 +19,7 @@ from flowc.graph.choices import ALWAYS, Decision, Guard, ends_of, predicates_of
 from flowc.graph.conditionals import emit_merges, emit_where_alive
 from flowc.graph.frame_loops import emit_loop
 from flowc.graph.frames import ENTER, EXIT, MERGE, SWITCH, ControlFlow, Frame
+from flowc.graph.plain_nodes import emit_node
 from flowc.graph.scope import Scope
 from flowc.graph.sources import ARGUMENT, Ref, Source
 from flowc.ir.computation import Value
@@ -193,7 +194,7 @@ class Region:
         if isinstance(units[0], Frame):
             emit_loop(self, units[0])
         else:
-            self.extraction.emit_node(self, units[0])
+            emit_node(self, units[0])
         if self.scope.changes != before:
             self.changing.append(units[0])
         if not isinstance(units[0], Frame):

@@ -27,7 +27,7 @@ class Scope:
     def __init__(
         self,
         outer: Scope | None = None,
-        first: Callable[[Resource], Bound | None] | None = None,
+        first: Callable[[Builder, Resource], Bound | None] | None = None,
         iterates: bool = False,
     ) -> None:
         self.b = Builder()
@@ -36,6 +36,7 @@ class Scope:
         self.iterates = iterates
         if outer is not None:
             self.b.avoid_names_of(outer.b)
+            self.b.met = outer.b.met if iterates else None
         self.captured: dict[Value, Value] = {}  # of outside: the parameter for it
         self.filled: dict[tuple[DType, Dims, int], Value] = {}
         self.contents: dict[Resource, Bound] = {}
@@ -117,7 +118,7 @@ class Scope:
             top = top.outer
         if top.first is None or resource.kind != "variable":
             return None
-        start = top.first(resource)
+        start = top.first(top.b, resource)
         if start is not None:
             top.contents[resource] = start
         return self.find(resource)
