@@ -16,7 +16,7 @@ from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.feed_specs import FeedSpec, Specs, plain_name, read_specs, unknown_size
 from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
-from flowc.graph.control_nodes import ENTERS, EXITS
+from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
 from flowc.ir.dims import Dim
 from flowc.ir.types import TensorType
 
@@ -28,7 +28,7 @@ _NO_RESULT = re.compile(
 )
 # What stands at the end of a branch or was left behind by shape arithmetic: taken only for want of
 # others.
-_ASIDE = frozenset({"Shape", "Switch"})
+_ASIDE = SWITCH | {"Shape"}
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
 LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
@@ -298,11 +298,11 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
 def _inside_loops(graph: Graph) -> set[Operation]:
     """Operations in loops of TensorFlow 1, one of whose many values nobody can ask for."""
     depths: dict[Operation, int] = {}
-    stack = [op for op in graph.get_operations() if op.type in ENTERS]
+    stack = [op for op in graph.get_operations() if op.type in ENTER]
     while stack:
         op = stack.pop()
         depth = max((depths.get(t.op, 0) for t in op.inputs), default=0)
-        depth += (op.type in ENTERS) - (op.type in EXITS)
+        depth += (op.type in ENTER) - (op.type in EXIT)
         if depth > depths.get(op, 0) and depth <= LOOPS_LIMIT:
             depths[op] = depth
             stack += [user for t in op.outputs for user in t.consumers()]
@@ -311,7 +311,7 @@ def _inside_loops(graph: Graph) -> set[Operation]:
 
 def _stands_aside(op: Operation) -> bool:
     """Whether an operation is a branch's mark (`cond/switch_t`) or a shape that nobody reads."""
-    branch = op.type == "Identity" and op.inputs[0].op.type == "Switch"
+    branch = op.type in PASSING and op.inputs[0].op.type in SWITCH
     return branch or op.type in _ASIDE
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flowc import dtypes
+from flowc.graph.control_types import PASSING
 
 if TYPE_CHECKING:
     from flowc.graph.sources import Ref, Source, SourceNode
-
-SWITCH_N = "_SwitchN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def read_part(source: Source, part: CasePart) -> SourceNode:
     data, index = node.inputs
     if part.number:
         data = (CasePart("switch", part.key, 0, part.number - 1), 0)
-    while source.node(index[0]).type == "Identity":
+    while source.node(index[0]).type in PASSING:
         index = source.node(index[0]).inputs[0]
     equal = CasePart("equal", *index, part.number)
     return SourceNode(name, "Switch", node.attrs, (data, (equal, 0)), node.controls)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from flowc.graph import control_nodes
+from flowc.graph.control_types import ENTER, MERGE, NEXT, SWITCH
 from flowc.graph.operation import Operation
 from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
@@ -74,7 +75,7 @@ class ControlFlowContext:
     def _capture_inputs(self, op: Operation) -> None:
         inputs = list(op.inputs)
         for index, tensor in enumerate(inputs):
-            closes_loop = op.type == "Merge" and tensor.op.type == "NextIteration"
+            closes_loop = op.type in MERGE and tensor.op.type in NEXT
             inputs[index] = tensor if closes_loop else self.capture(tensor)
         if any(a is not b for a, b in zip(inputs, op.inputs)):
             op.set_inputs(inputs)
@@ -337,7 +338,7 @@ def check_reachable(tensor: Tensor, op_type: str, name: str) -> None:
     if any(c is loop for c in around(inner)):
         return
     if inner is None:
-        if op_type in control_nodes.BRING_IN:
+        if op_type in ENTER | SWITCH:
             return
         why = f"'{tensor.op.name}' is in a while loop. Return it from the loop's body"
     else:

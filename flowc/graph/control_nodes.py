@@ -11,14 +11,19 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.errors import ShapeError
+from flowc.graph.control_types import (
+    ENTER,
+    EXIT,
+    FRAME_TYPES,
+    LOOP_COND,
+    MERGE,
+    PASSING,
+    SWITCH,
+    reference_form,
+)
 from flowc.graph.operation import Operation
 from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape
 from flowc.graph.tensor import Tensor
-
-EXITS = frozenset({"Exit", "RefExit"})
-ENTERS = frozenset({"Enter", "RefEnter"})
-BRING_IN = ENTERS | {"Switch", "RefSwitch"}
-REFS_KEPT = frozenset({"Enter", "Exit", "Identity", "Merge", "NextIteration", "Switch"})
 
 
 def _make(
@@ -29,14 +34,14 @@ def _make(
     attrs: dict[str, Any] | None = None,
 ) -> Operation:
     """An operation whose outputs have the dtype of its first input; references stay references."""
-    is_ref = op_type in REFS_KEPT and all(t.is_ref for t in inputs[:1])
-    if op_type == "Merge":
+    is_ref = reference_form(op_type) in FRAME_TYPES | PASSING and all(t.is_ref for t in inputs[:1])
+    if op_type in MERGE:
         is_ref = all(t.is_ref for t in inputs)
-    full_type = f"Ref{op_type}" if is_ref else op_type
+    full_type = reference_form(op_type) if is_ref else op_type
     dtype = inputs[0].dtype
     assert dtype is not None
     types: list[tuple[Any, Any]] = [(dtype, shape) for shape in shapes]
-    if op_type == "Merge":
+    if op_type in MERGE:
         types.append((dtypes.i32, ()))
     graph = inputs[0].graph
     beside = [t for t in inputs if t.is_ref and is_ref]
@@ -45,7 +50,7 @@ def _make(
         return graph.create_op(
             full_type,
             inputs,
-            attrs if op_type == "LoopCond" else {"T": dtype, **(attrs or {})},
+            attrs if op_type == LOOP_COND else {"T": dtype, **(attrs or {})},
             scope,
             output_types=types,
             ref_outputs=range(len(shapes)) if is_ref else (),
@@ -115,8 +120,8 @@ def value(data: Tensor) -> Tensor:
 
 def loop_cond(pred: Tensor) -> Tensor:
     """Raises `TypeError` where `pred` is not bool, `ShapeError` where it is no scalar."""
-    _check_predicate("LoopCond", "input", (pred,), "LoopCond")
-    return _make("LoopCond", [pred], [pred.shape.merge_with(())], "LoopCond").outputs[0]
+    _check_predicate(LOOP_COND, "input", (pred,), LOOP_COND)
+    return _make(LOOP_COND, [pred], [pred.shape.merge_with(())], LOOP_COND).outputs[0]
 
 
 def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name: str) -> None:
@@ -131,7 +136,7 @@ def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name
     if pred.shape.ndims in (None, 0):
         return
     node = name[:-1] if name.endswith("/") else pred.graph.unique_name(name, mark_as_used=False)
-    attrs = "T=DT_BOOL" if op_type == "Switch" and inputs[0].dtype is dtypes.bool_ else ""
+    attrs = "T=DT_BOOL" if op_type in SWITCH and inputs[0].dtype is dtypes.bool_ else ""
     taken = ", ".join(t.name.removesuffix(":0") for t in inputs)
     sizes = ", ".join(
         "<unknown>"
@@ -148,8 +153,8 @@ def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name
 
 
 def is_exit(op: Operation) -> bool:
-    return op.type in EXITS
+    return op.type in EXIT
 
 
 def is_constant_enter(op: Operation) -> bool:
-    return op.type in ENTERS and bool(op.attrs["is_constant"])
+    return op.type in ENTER and bool(op.attrs["is_constant"])

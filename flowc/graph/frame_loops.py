@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from flowc.graph.frames import PASSING, Frame
+from flowc.graph.control_types import PASSING
+from flowc.graph.frames import Frame
 from flowc.graph.loop_names import Hint, Variable, counts, given_name, variable_names
 from flowc.graph.loops import build_loop
 from flowc.graph.scope import Scope

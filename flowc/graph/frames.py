@@ -16,15 +16,17 @@ from typing import Any
 
 from flowc.errors import InvalidModelError
 from flowc.graph.choices import ALWAYS, Choice, Guard, choose, shared_guard
+from flowc.graph.control_types import (
+    ENTER,
+    EXIT,
+    FRAME_TYPES,
+    LOOP_COND,
+    MERGE,
+    NEXT,
+    PASSING,
+    SWITCH,
+)
 from flowc.graph.sources import ARGUMENT, Ref, Source, SourceNode
-
-SWITCH = frozenset({"Switch", "RefSwitch"})
-MERGE = frozenset({"Merge", "RefMerge"})
-ENTER = frozenset({"Enter", "RefEnter"})
-EXIT = frozenset({"Exit", "RefExit"})
-NEXT = frozenset({"NextIteration", "RefNextIteration"})
-PASSING = frozenset({"Identity", "RefIdentity"})
-V1_TYPES = SWITCH | MERGE | ENTER | EXIT | NEXT | {"LoopCond"}
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +68,7 @@ class ControlFlow:
         self._choices: dict[Any, Choice] = {}
         self._passed: dict[Ref, list[str]] | None = None
         self._read_outputs: dict[Any, list[Ref]] | None = None
-        self.is_plain = not any(source.node(k).type in V1_TYPES for k in self.needed)
+        self.is_plain = not any(source.node(k).type in FRAME_TYPES for k in self.needed)
         if not self.is_plain:
             self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
             self.read_refs.update(fetched)
@@ -195,7 +197,7 @@ class ControlFlow:
 
     def _is_loop_switch(self, node: SourceNode) -> bool:
         key, _ = node.inputs[1]
-        return key != ARGUMENT and self.source.node(key).type == "LoopCond"
+        return key != ARGUMENT and self.source.node(key).type == LOOP_COND
 
     def _inputs(self, key: Any) -> list[Any]:
         """Keys that a node reads or waits for; without the edges that close loops."""
@@ -242,7 +244,7 @@ class ControlFlow:
         """Refuses nodes of control flow with other numbers of inputs than they have to have, and
         those that close no loop."""
         node = self.source.node(key)
-        if node.type not in V1_TYPES:
+        if node.type not in FRAME_TYPES:
             expected = len(node.inputs)
         elif node.type in MERGE:
             expected = max(len(node.inputs), 1)
@@ -276,7 +278,7 @@ class ControlFlow:
                     raise self._invalid(key, "leaves a loop that no Enter enters")
                 frame.exits.append(key)
                 frame = frame.parent
-            elif node.type == "LoopCond":
+            elif node.type == LOOP_COND:
                 if frame.parent is None:
                     raise self._invalid(key, "stands in no loop")
                 if frame.condition is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowc.dtypes import DType
+from flowc.graph.control_types import MERGE
 from flowc.graph.scope import Scope
 from flowc.graph.sources import ARGUMENT, Ref, Source
 from flowc.ir.extraction import Bound, ListValue, Resource, values_of
@@ -60,7 +61,7 @@ def given_name(hint: Hint, around: str = "") -> str | None:
     parts = hint.name.split("/")
     while scope and len(parts) > 1 and parts[0] == scope[0]:
         parts, scope = parts[1:], scope[1:]
-    types = (hint.type, "") if hint.in_scope or hint.type == "Merge" else (hint.type,)
+    types = (hint.type, "") if hint.in_scope or hint.type in MERGE else (hint.type,)
     for part, op_type in zip(reversed(parts), types):
         if not _is_made_up(part, op_type):
             return part

@@ -13,6 +13,7 @@ from flowc import dtypes
 from flowc.errors import UnsupportedError
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.branches import build_if
+from flowc.graph.control_types import PASSING
 from flowc.graph.loop_names import Hint, Variable, argument_hint, counts, start_hint, variable_names
 from flowc.graph.loops import build_loop
 from flowc.graph.scope import Scope
@@ -192,7 +193,7 @@ class NodeExtractor:
 
 
 def _behind_identities(source: CallSource, ref: Ref) -> Ref:
-    while ref[0] != ARGUMENT and source.node(ref[0]).type == "Identity":
+    while ref[0] != ARGUMENT and source.node(ref[0]).type in PASSING:
         ref = source.node(ref[0]).inputs[0]
     return ref
 

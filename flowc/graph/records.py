@@ -6,35 +6,12 @@ In: an op type and the node's attrs. Out: dtypes, or None where flowc has no rec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError
-from flowc.ir.signature import REQUIRED, Arg, Signature, parse_signature
-
-# The nodes of loops and branches have no records: extraction makes other nodes of them.
-_FORWARD = "(data: {0}; T: type) -> output: {0}"
-_FRAME = ", frame_name: string, is_constant: bool = False, parallel_iterations: int = 10)"
-_CONTROL_FLOW = {
-    "Switch": "(data: {0}, pred: bool; T: type) -> (output_false: {0}, output_true: {0})",
-    "Merge": "(inputs: N*T; T: type, N: int >= 1) -> (output: {0}, value_index: i32)",
-    "Enter": f"(data: {{0}}; T: type{_FRAME} -> output: {{0}}",
-    "Exit": _FORWARD,
-    "NextIteration": _FORWARD,
-    "_SwitchN": "(data: {0}, output_index: i32; num_outs: int >= 1, T: type)"
-    " -> outputs: num_outs*{0}",
-}
-
-
-@cache
-def _control_flow_signature(op_type: str) -> Signature | None:
-    if op_type == "LoopCond":
-        return parse_signature("LoopCond(input: bool) -> output: bool")
-    form = _CONTROL_FLOW.get(op_type.removeprefix("Ref"))
-    if form is None:
-        return None
-    return parse_signature(op_type + form.format("ref(T)" if op_type.startswith("Ref") else "T"))
+from flowc.graph.control_types import control_flow_signature
+from flowc.ir.signature import REQUIRED, Arg, Signature
 
 
 def signature_of(op_type: str) -> Signature | None:
@@ -43,7 +20,7 @@ def signature_of(op_type: str) -> Signature | None:
     from flowc.ir.op import tf_op
 
     record = tf_op(op_type)
-    return _control_flow_signature(op_type) if record is None else record.signature
+    return control_flow_signature(op_type) if record is None else record.signature
 
 
 def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]] | None:

@@ -17,8 +17,9 @@ import numpy as np
 from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.choices import ALWAYS, Decision, Guard, ends_of, predicates_of
 from flowc.graph.conditionals import emit_merges, emit_where_alive
+from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
 from flowc.graph.frame_loops import emit_loop
-from flowc.graph.frames import ENTER, EXIT, MERGE, SWITCH, ControlFlow, Frame
+from flowc.graph.frames import ControlFlow, Frame
 from flowc.graph.plain_nodes import emit_node
 from flowc.graph.scope import Scope
 from flowc.graph.sources import ARGUMENT, Ref, Source

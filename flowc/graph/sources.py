@@ -13,7 +13,8 @@ from typing import Any
 
 from flowc.errors import InvalidModelError
 from flowc.graph.attrs import AttrPlaceholder
-from flowc.graph.cases import SWITCH_N, CasePart, output_of, read_part
+from flowc.graph.cases import CasePart, output_of, read_part
+from flowc.graph.control_types import SWITCH_N
 from flowc.graph.function import BodyNode, Function
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation

@@ -13,8 +13,7 @@ from typing import Any
 import flowc.ops  # noqa: F401  (defines the records)
 from flowc.errors import UnsupportedError, did_you_mean
 from flowc.graph.attrs import FunctionRef
-from flowc.graph.cases import SWITCH_N
-from flowc.graph.frames import V1_TYPES
+from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -40,7 +39,7 @@ def check_supported(
 
 def is_supported(op_type: str) -> bool:
     """Whether extraction and code generation take an op type."""
-    if op_type in V1_TYPES or op_type == SWITCH_N:
+    if op_type in FRAME_TYPES or op_type == SWITCH_N:
         return True
     record = tf_op(op_type)
     return record is not None and (

@@ -14,6 +14,7 @@ from typing import Any
 
 from flowc.errors import InvalidModelError, UsageError, did_you_mean
 from flowc.graph.attrs import Attrs
+from flowc.graph.control_types import NEXT
 from flowc.graph.graph import Graph, Versions
 from flowc.graph.operation import Operation
 from flowc.graph.records import signature_of
@@ -25,8 +26,6 @@ from flowc.proto.graph_pb2 import GraphDef
 
 MAX_NODES = 10_000_000
 MAX_OUTPUTS = 1 << 20
-# The nodes whose outputs close a loop: the one way in which a graph may be cyclic.
-BACK_EDGE_OPS = frozenset({"NextIteration", "RefNextIteration"})
 # Attributes without which a node means nothing, whatever its record.
 REQUIRED_ATTRS = {"Const": ("value", "dtype")}
 
@@ -290,7 +289,7 @@ def _sources(op: Operation) -> list[Operation]:
     """What `op` waits for within one turn of a loop."""
     found = [tensor.op for tensor in op.inputs]
     found.extend(op.control_inputs)
-    return [source for source in found if source.type not in BACK_EDGE_OPS]
+    return [source for source in found if source.type not in NEXT]
 
 
 def _one_cycle(stuck: set[Operation]) -> list[Operation]:
