@@ -11,6 +11,7 @@ from ir_reference import random_inputs, reference_results
 
 import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.cache import load_executable
+from flowc.codegen.loops import loop_launch
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol
@@ -238,6 +239,45 @@ def test_long_chains_of_views_are_cut() -> None:
     assert 3 <= len(found) <= 20
     assert all(len(k.attrs["body"].nodes) < 3 * NODE_LIMIT for k in found)
     check(c, len(found))
+
+
+@pytest.mark.parametrize("op", ["list_get", "gather", "reverse", "transpose"])
+def test_what_is_dear_behind_a_view_is_computed_once_for_all_loops_over_a_row(op: str) -> None:
+    """The tangent is read at other indices than its row's own, so what is made of it is kept."""
+
+    def write(b: Builder) -> Value:
+        y = b.tanh(x_of(b, 5, 5))
+        view = {
+            "list_get": lambda: b.list_get(y, np.int32(2), message="{value} of {extent}"),
+            "gather": lambda: b.gather(y, i32(4, 3, 1, 0, 0), np.int32(0)),
+            "reverse": lambda: b.reverse(y, i32(0)),
+            "transpose": lambda: b.transpose(y, i32(1, 0)),
+        }[op]()
+        return b.softmax(b.mul(view, x_of(b, 5, 5, name="scale")))
+
+    (found,) = check(built(write), 1)
+    source = loop_launch(found).kernel.source
+    assert source.count("tanh_f32(") == 1, source
+
+
+def test_what_a_view_reads_does_not_join_its_loop() -> None:
+    """Each level reads the one below at its own index and, for two readers, at another: one loop
+    for all would compute the lowest level 2**9 times."""
+
+    def write(b: Builder) -> Value:
+        x = x_of(b, 6)
+        for level in range(9):
+            y = b.relu(x)
+            places = b.parameter(f"places{level}", tensor_type("i32", (6,)))
+            taken = b.gather(y, places, np.int32(0))
+            x = b.mul(b.add(taken, y), taken)
+        return x
+
+    c = built(write)
+    found = clusters(c)
+    names = [[n.op.name for n in k.attrs["body"].nodes] for k in found]
+    assert all(ops.count("relu") <= 1 for ops in names), names
+    check(c, 10)
 
 
 # -- limits and cycles

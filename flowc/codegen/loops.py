@@ -26,8 +26,9 @@ from flowc.codegen.cluster import (
     unravel,
 )
 from flowc.codegen.kernel import Launch
-from flowc.codegen.loop_cost import cost_of, grain, is_dear
+from flowc.codegen.loop_cost import cost_of, grain
 from flowc.codegen.pointwise import pointwise_launch, split_flat
+from flowc.codegen.row_stages import kept_values, stages_of
 from flowc.codegen.scalars import Scalar, held_as
 from flowc.codegen.source_writer import LOCAL
 from flowc.dtypes import DType
@@ -175,12 +176,12 @@ def _extreme(dtype: DType, how: str) -> Any:
 def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
     r = _Reducing(node, body, reductions)
     c, w = r.c, r.c.writer
-    stages = _stages(body, r)
+    stages = stages_of(body, r.lowerings)
     kept = [r.full[d] for d in r.kept]
     outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
     kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
     row = product(r.full[a] for a in r.axes)
-    cached = _cached_values(body, r, stages) if row != 0 else []
+    cached = kept_values(body, r.lowerings, stages, r.full) if row != 0 else []
     scratch: Dim = 0
     offsets: dict[Value, Dim] = {}
     for value in cached:
@@ -230,49 +231,6 @@ def _row_index(value: Value, r: _Reducing, kept_index: Sequence[Dim]) -> tuple[D
         return tuple(by_dim.get(d, 0) for d in range(len(r.full)))
     flat = row_major(tuple(r.full[d] for d in r.kept), kept_index)
     return unravel(flat, value.dims)
-
-
-def _stages(body: Computation, r: _Reducing) -> dict[Node, int]:
-    """For each node the loop over the row in which it can be computed first."""
-    found: dict[Node, int] = {}
-    for n in body.nodes:
-        stage = 0
-        for v in n.inputs:
-            before = found.get(v.node, 0)
-            stage = max(stage, before + (1 if v.node in r.lowerings else 0))
-        found[n] = stage
-    return found
-
-
-def _cached_values(body: Computation, r: _Reducing, stages: dict[Node, int]) -> list[Value]:
-    """Values across the row that one stage computes, a later one needs, and that cost much."""
-    found = []
-    for n in body.nodes:
-        if n in r.lowerings or not n.outputs or n.op.name in ("parameter", "const"):
-            continue
-        value = n.output
-        spans = value.dims == r.full
-        if spans and is_dear(n) and _direct_uses(value, body, r, stages) > 1:
-            found.append(value)
-    return found
-
-
-def _direct_uses(value: Value, body: Computation, r: _Reducing, stages: dict[Node, int]) -> int:
-    """In how many stages' loops the value is evaluated, through values that are not kept."""
-    last = max(stages.values(), default=0)
-    users: dict[Value, list[Node]] = body.users()
-    seen: set[int] = set()
-    stack = [value]
-    while stack:
-        v = stack.pop()
-        if v in body.results:
-            seen.add(last)
-        for n in users[v]:
-            if n in r.lowerings:
-                seen.add(stages[n])
-            else:
-                stack.append(n.output)
-    return len(seen)
 
 
 def _row_loop(

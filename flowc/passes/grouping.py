@@ -256,7 +256,7 @@ class Grouping:
             return False
         both = (cluster, other)
         for node in nodes:
-            if node.after or any(any(self._reached_through_floating(node, k)) for k in both):
+            if node.after or any(self._reads_elsewhere(node, k) for k in both):
                 return False
         outside = [s for n in nodes for s in self._sources(n) if self.cluster_of.get(s) not in both]
         return not any(self._depends(outside, k) for k in both)
@@ -264,7 +264,7 @@ class Grouping:
     def _fits_after(self, node: Node, cluster: Cluster) -> bool:
         """Whether an elementwise node can be computed where the cluster computes its inputs."""
         inside = [v for v in node.inputs if self.cluster_of.get(v.node) is cluster]
-        if any(self._reached_through_floating(node, cluster)):
+        if self._reads_elsewhere(node, cluster):
             return False
         dims = node.output.dims
         if cluster.kind in ("matmul", "convolution") or cluster.axes is None:
@@ -289,16 +289,18 @@ class Grouping:
                 after.update(n.outputs)
         return all(v in after for v in values)
 
-    def _reached_through_floating(self, node: Node, cluster: Cluster) -> Iterable[bool]:
-        """True for each floating input that itself reads from the cluster: at another index."""
-        stack = [v.node for v in node.inputs if v.node in self.floating]
+    def _reads_elsewhere(self, node: Node, cluster: Cluster) -> bool:
+        """Whether the node reads from the cluster at other indices: through floating inputs, or as
+        a view itself."""
+        turned = isinstance(node.lowering, View)
+        stack = [node] if turned else [v.node for v in node.inputs if v.node in self.floating]
         while stack:
-            n = stack.pop()
-            for v in n.inputs:
+            for v in stack.pop().inputs:
                 if self.cluster_of.get(v.node) is cluster:
-                    yield True
+                    return True
                 if v.node in self.floating:
                     stack.append(v.node)
+        return False
 
     def _row_dims(self, cluster: Cluster) -> Dims:
         axes = cluster.axes or ()
@@ -320,7 +322,7 @@ class Grouping:
 
     def _may_fold_in(self, node: Node, cluster: Cluster, full: Dims, axes: tuple[int, ...]) -> bool:
         """Whether a fold can join the cluster that computes what it folds."""
-        if cluster.kind != "loop" or not axes or any(self._reached_through_floating(node, cluster)):
+        if cluster.kind != "loop" or not axes or self._reads_elsewhere(node, cluster):
             return False
         folds_rows = len(full) - 1 in axes
         if cluster.axes is None:
