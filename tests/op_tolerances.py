@@ -19,7 +19,7 @@ _PRODUCTS = Closeness(16, half=2)
 _ROUNDED_ONCE = Closeness(4, of_largest=True, half=4)
 
 _CONTRACTIONS = """
-    lstm_block_cell gru_block_cell ctc_beam_search_decoder
+    lstm_block_cell gru_block_cell ctc_beam_search_decoder joined_mat_mul
     mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad
     conv2d conv3d depthwise_conv2d conv2d_backprop_filter depthwise_conv2d_backprop_filter
     conv3d_backprop_filter conv2d_backprop_input depthwise_conv2d_backprop_input

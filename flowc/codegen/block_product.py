@@ -30,13 +30,14 @@ def _vectors(share: Index, shape: TileShape) -> Index:
 
 def _emit_gemm(b: ir.IRBuilder, args: Values, shape: TileShape, transpose_a: bool) -> None:
     block, a, panels, c = args[:4]
-    k, a_stride, c_stride, row_begin, row_end, column_begin, column_end = indices(b, args[4:])
-    blocks = k.ceil_div(shape.depth).most(1)
-    step = _vectors(k.ceil_div(blocks), shape)
+    k, first, columns, a_stride, c_stride, *bounds = indices(b, args[4:])
+    row_begin, row_end = bounds[:2]
+    blocks = columns.ceil_div(shape.depth).most(1)
+    step = _vectors(columns.ceil_div(blocks), shape)
     rows = row_end - row_begin
     with counted_loop(b, blocks) as number:
         begin = number * step
-        depth = (k - begin).least(step)
+        depth = (columns - begin).least(step)
         if transpose_a:
             source = offset(a, begin * a_stride + row_begin)
             move = transpose_routine(shape)
@@ -45,9 +46,9 @@ def _emit_gemm(b: ir.IRBuilder, args: Values, shape: TileShape, transpose_a: boo
             source = offset(a, row_begin * a_stride + begin)
             move = copy_rows_routine(shape)
             move.call(b, block, source, rows, depth, shape.row_stride, a_stride)
-        bounds = (row_begin, row_end, column_begin, column_end)
-        first = offset(panels, begin * shape.columns)
-        panels_routine(shape).call(b, block, first, c, k, depth, c_stride, *bounds, number)
+        done = first + begin
+        panel = offset(panels, done * shape.columns)
+        panels_routine(shape).call(b, block, panel, c, k, depth, c_stride, *bounds, done)
 
 
 def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> None:
@@ -77,16 +78,18 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
 
 
 def gemm_block_routine(shape: TileShape, transpose_a: bool) -> Routine:
-    """`gemm_block(block, a, panels, c, k, a_stride, c_stride, row_begin, row_end, column_begin,
+    """`gemm_block(block, a, panels, c, k, first, columns, a_stride, c_stride, row_begin, row_end,
 
-    column_end)`: C[rows, columns] = A x B, with A stored [k, rows] where it is transposed, and B
-    packed in `panels`. `block` is scratch of `shape.block_bytes`.
+    column_begin, column_end)`: C[rows, columns] (+)= A x B, with A stored [columns, rows] where it
+    is transposed, and B, of k rows, packed in `panels`. A has that many of the product's k columns,
+    from `first`: what those before it made, if there are any, is added to. `block` is scratch of
+    `shape.block_bytes`.
     """
     way = "t" if transpose_a else "n"
     return Routine(
         f"gemm_block.{way}.{shape.dtype}.{shape.rows}x{shape.columns}",
         shape.dtype,
-        "pppp" + "i" * 7,
+        "pppp" + "i" * 9,
         lambda b, values: _emit_gemm(b, values, shape, transpose_a),
     )
 

@@ -65,6 +65,45 @@ class ContractionSource:
         return Kernel(self.text, buffers, ints, globals=self.symbols, entry=self.name)
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Columns of A that stand in one place: expressions of a kernel's text. `first` is the first of
+    them among those of all of A, `depth` how many there are, `stride` from one row to the next."""
+
+    pointer: str
+    first: str
+    depth: str
+    stride: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOperand:
+    """The arguments for A[m, k], which is one array or `count` of them side by side.
+
+    One: `a` and `a_stride` (elements from one stored row to the next). Several: `a0 a1 ...`, each
+    with its columns `k0 k1 ...`, which add up to k and are what is from one row to the next.
+    """
+
+    count: int = 1
+
+    @property
+    def pointers(self) -> str:
+        return " ".join(piece.pointer for piece in self.parts)
+
+    @property
+    def sizes(self) -> list[str]:
+        return [piece.stride for piece in self.parts]
+
+    @property
+    def parts(self) -> list[Piece]:
+        if self.count == 1:
+            return [Piece("a", "0", "k", "a_stride")]
+        sizes = [f"k{i}" for i in range(self.count)]
+        return [
+            Piece(f"a{i}", " + ".join(sizes[:i]) or "0", size, size) for i, size in enumerate(sizes)
+        ]
+
+
 class Epilogue(Protocol):
     """Writes the lines that finish a block of C in place.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.blocked import Argument, ContractionSource, no_epilogue
+from flowc.codegen.blocked import Argument, ContractionSource, LeftOperand, no_epilogue
 from flowc.codegen.blocked import Epilogue as EpilogueLines
 from flowc.codegen.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
@@ -152,10 +152,10 @@ def _launch(
 def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
     """How many of a launch's tasks make a chunk: a small product is not shared among threads."""
     inner = _product_in(node.attrs["body"])
-    left, weights = inner.inputs
+    weights = inner.inputs[-1]
     match inner.lowering:
-        case MatMul(transpose_a=transposed):
-            depth = left.dims[-2 if transposed else -1]
+        case MatMul(transpose_b=transposed):
+            depth = weights.dims[-1 if transposed else -2]
         case Convolution(transposed=True):
             depth = product(weights.dims[:-2]) * weights.dims[-1]
         case _:
@@ -173,10 +173,10 @@ def _matmul(
     shape: TileShape,
     finish: _Finish,
 ) -> tuple[Launch, ...]:
-    a, b = (outer[v] for v in inner.inputs)
-    (*a_batch, a0, a1), (*b_batch, b0, b1) = a.dims, b.dims
-    m, k = (a1, a0) if lowering.transpose_a else (a0, a1)
-    n = b0 if lowering.transpose_b else b1
+    *left, b = (outer[v] for v in inner.inputs)
+    (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
+    m = a1 if lowering.transpose_a else a0
+    n, k = (b0, b1) if lowering.transpose_b else (b1, b0)
     batch = product(inner.output.dims[:-2])
     a_step: Dim = 0 if product(a_batch) == 1 else m * k
     shared_b = product(b_batch) == 1
@@ -189,25 +189,29 @@ def _matmul(
         "m": m,
         "n": n,
         "k": k,
-        "a_stride": a1,
         "c_stride": n,
         "a_batch": a_step,
         "b_batch": 0 if shared_b else panels * k,
     }
+    names = LeftOperand(lowering.pieces)
+    ints |= dict(zip(names.sizes, (v.dims[-1] for v in left)))
     source = gemm_source(
-        GemmSpec(shape, transpose_a=lowering.transpose_a),
+        GemmSpec(shape, transpose_a=lowering.transpose_a, pieces=lowering.pieces),
         finish.hook,
         name="gemm_transposed" if lowering.transpose_a else "gemm",
         extra=finish.extra,
     )
-    operands: dict[str, Operand] = {"a": a, "c": node.outputs[0], "scratch": SCRATCH}
+    operands: dict[str, Operand] = {"c": node.outputs[0], "scratch": SCRATCH}
+    operands |= dict(zip(names.pointers.split(), left))
     constant = b.constant
     if constant is not None:
         right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
         right = right.reshape(-1, *right.shape[-2:])
         if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
             assert isinstance(k, int)
-            source = turned_source(shape, k, finish.hook, extra=finish.extra)
+            source = turned_source(
+                shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
+            )
             operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
             return (_launch(node, source, operands, ints, finish),)
         packed = pack_gemm_b(right, shape)

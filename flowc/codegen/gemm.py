@@ -17,6 +17,7 @@ from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
+    LeftOperand,
     arguments_of,
     block_bounds,
     block_count,
@@ -40,11 +41,13 @@ class GemmSpec:
 
     `a_offset` and `b_offset` say where batch entry `batch_index` starts in A and in packed B, in
     elements: expressions over `batch_index` and the index arguments. The default strides are the
-    arguments `a_batch` and `b_batch` (0 where an operand is shared by all entries).
+    arguments `a_batch` and `b_batch` (0 where an operand is shared by all entries). A of several
+    `pieces` is neither transposed nor a batch.
     """
 
     shape: TileShape
     transpose_a: bool = False
+    pieces: int = 1
     a_offset: str = "batch_index * a_batch"
     b_offset: str = "batch_index * b_batch"
 
@@ -58,22 +61,25 @@ def gemm_source(
 ) -> ContractionSource:
     """C[batch, m, n] = A x packed B.
 
-    Arguments: `a, b, c, scratch` and the pointers of `extra`; `batch m n k`; `a_stride` (elements
-    from one stored row of A to the next: A is [m, k], or [k, m] with `transpose_a`); `c_stride`;
+    Arguments: the `LeftOperand`, `b, c, scratch` and the pointers of `extra`; `batch m n k`; the
+    sizes of the `LeftOperand` (A is [m, k], or [k, m] with `transpose_a`); `c_stride`;
     `a_batch b_batch` (elements from one batch entry to the next); the indices of `extra`;
     `begin, end`. Row r of batch entry i of C starts at (i * m + r) * c_stride.
     """
-    shape = spec.shape
-    sizes = ["batch", "m", "n", "k", "a_stride", "c_stride", "a_batch", "b_batch"]
-    arguments = arguments_of(shape, "a b c scratch", sizes, extra)
+    shape, left = spec.shape, LeftOperand(spec.pieces)
+    sizes = ["batch", "m", "n", "k", *left.sizes, "c_stride", "a_batch", "b_batch"]
+    arguments = arguments_of(shape, f"{left.pointers} b c scratch", sizes, extra)
     operands = f"""
-        a_matrix = advance(a, {spec.a_offset})
         panels = advance(b, {spec.b_offset})
         c_matrix = advance(c, batch_index * m * c_stride)
-        {block_name("gemm_block", shape)}(
-            blocks, a_matrix, panels, c_matrix, k, a_stride, c_stride,
-            row_begin, row_end, column_begin, column_end)
         """
+    products = [
+        f"{block_name('gemm_block', shape)}(\n"
+        f"    blocks, advance({part.pointer}, {spec.a_offset}), panels, c_matrix, k, {part.first},"
+        f" {part.depth}, {part.stride}, c_stride,\n"
+        "    row_begin, row_end, column_begin, column_end)"
+        for part in left.parts
+    ]
     finish = epilogue(
         8,
         ("(batch_index * m + row_begin)", "(batch_index * m + row_end)"),
@@ -87,6 +93,7 @@ def gemm_source(
         "    for task in range(begin, end):",
         indented(block_of_task(shape, "batch_index"), 8),
         indented(operands, 8),
+        *(indented(product, 8) for product in products),
         *finish,
     )
     tasks = f"batch * {block_count(shape, 'm')}"

@@ -24,6 +24,7 @@ from flowc.codegen.blocked import (
     Argument,
     ContractionSource,
     Epilogue,
+    LeftOperand,
     arguments_of,
     function_text,
     indented,
@@ -81,17 +82,34 @@ def _task_columns(shape: TileShape) -> int:
     return COLUMNS // step * step
 
 
+def _emit_left(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+    left, a = args[:2]
+    k, a_stride, rows = indices(b, args[2:])
+    width = Index(b, const(turned_rows(shape)))
+    with b.if_then(rows.compare("<", width), likely=False):
+        zero_run_routine(shape).call(b, left, k * width)
+    transpose_routine(shape).call(b, left, a, rows, k, width, a_stride)
+
+
+def _left_routine(shape: TileShape) -> Routine:
+    """`turn_left(left, a, k, a_stride, rows)`: `left[k, turned_rows]` is what `turned_block` takes
+
+    of at most that many rows of A, zeros in place of those that there are not.
+    """
+    return Routine(
+        f"turn_left.{shape.dtype}.{shape.lanes}",
+        shape.dtype,
+        "ppiii",
+        lambda b, values: _emit_left(b, values, shape),
+    )
+
+
 def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
-    scratch, a, panels, c = args[:4]
-    k, a_stride, c_stride, rows, columns, fresh = indices(b, args[4:])
+    scratch, left, panels, c = args[:4]
+    k, c_stride, rows, columns = indices(b, args[4:])
     step, width = turned_columns(shape), Index(b, const(turned_rows(shape)))
-    left = offset(scratch, width * _task_columns(shape))
     operands = Operands(step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES)
     sums, transpose = sums_routine(shape, step, 2, operands), transpose_routine(shape)
-    with b.if_then(fresh.compare("!=", 0)):
-        with b.if_then(rows.compare("<", width), likely=False):
-            zero_run_routine(shape).call(b, left, k * width)
-        transpose.call(b, left, a, rows, k, width, a_stride)
     with counted_loop(b, columns, _task_columns(shape)) as first:
         count = (columns - first).least(_task_columns(shape))
         with counted_loop(b, count, step) as j:
@@ -101,15 +119,14 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
 
 
 def _block_routine(shape: TileShape) -> Routine:
-    """`turned_block(scratch, a, panels, c, k, a_stride, c_stride, rows, columns, fresh)`:
+    """`turned_block(scratch, left, panels, c, k, c_stride, rows, columns)`:
 
-    C[rows, columns] = A x B, of at most `turned_rows` rows. Unless they are `fresh`, `scratch` has
-    the rows of A already.
+    C[rows, columns] = A x B, of at most `turned_rows` rows, which `turn_left` turned.
     """
     return Routine(
         f"turned_block.{shape.dtype}.{shape.rows}x{shape.columns}",
         shape.dtype,
-        "pppp" + "i" * 6,
+        "pppp" + "i" * 4,
         lambda b, values: _emit_block(b, values, shape),
     )
 
@@ -119,19 +136,25 @@ def turned_source(
     depth: int = DEPTH,
     epilogue: Epilogue = no_epilogue,
     *,
+    pieces: int = 1,
     name: str = "turned_gemm",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
     """C[m, n] = A x packed B. The inner dimension is at most `depth`.
 
-    Arguments: `a, b, c, scratch` and the pointers of `extra`; `m n k`; `a_stride` and `c_stride`
-    (elements from one row to the next); the indices of `extra`; `begin, end`.
+    Arguments: the `LeftOperand`, `b, c, scratch` and the pointers of `extra`; `m n k`, the sizes of
+    the `LeftOperand`, `c_stride` (elements from one row to the next); the indices of `extra`;
+    `begin, end`.
     """
-    arguments = arguments_of(shape, "a b c scratch", ["m", "n", "k", "a_stride", "c_stride"], extra)
+    left = LeftOperand(pieces)
+    arguments = arguments_of(
+        shape, f"{left.pointers} b c scratch", ["m", "n", "k", *left.sizes, "c_stride"], extra
+    )
     rows, columns = turned_rows(shape), _task_columns(shape)
-    block = f"turned_block_{shape.rows}x{shape.columns}"
-    body = f"""
+    tile = f"{shape.rows}x{shape.columns}"
+    head = f"""
         turned = as_{shape.dtype}_pointer(scratch)
+        left = advance(turned, {rows * columns})
         column_blocks = ceil_div(n, {columns})
         known = -1
         task = begin
@@ -142,26 +165,35 @@ def turned_source(
             row_end = least(row_begin + {rows}, m)
             column_begin = (task - row_block * column_blocks) * {columns}
             column_end = least((stop - row_block * column_blocks) * {columns}, n)
-            fresh = 1 if row_block != known else 0
-            {block}(
-                turned, advance(a, row_begin * a_stride), advance(b, column_begin * k),
-                advance(c, row_begin * c_stride + column_begin), k, a_stride, c_stride,
-                row_end - row_begin, column_end - column_begin, fresh)
-            known = row_block
-            task = stop
+            if row_block != known:
+        """
+    turns = [
+        f"turn_left_{tile}(advance(left, ({part.first}) * {rows}), advance({part.pointer},"
+        f" row_begin * {part.stride}),\n    {part.depth}, {part.stride}, row_end - row_begin)"
+        for part in left.parts
+    ]
+    tail = f"""
+        turned_block_{tile}(
+            turned, left, advance(b, column_begin * k),
+            advance(c, row_begin * c_stride + column_begin), k, c_stride,
+            row_end - row_begin, column_end - column_begin)
+        known = row_block
+        task = stop
         """
     bounds = ("row_begin", "row_end"), ("column_begin", "column_end")
-    text = function_text(name, arguments, indented(body, 4), *epilogue(8, *bounds))
+    body = (indented(head, 4), *(indented(turn, 12) for turn in turns), indented(tail, 8))
+    text = function_text(name, arguments, *body, *epilogue(8, *bounds))
     tasks = f"{parts('m', rows)} * {parts('n', columns)}"
     scratch = rows * (columns + depth) * shape.dtype.size
-    return ContractionSource(name, text, arguments, tasks, scratch, _symbols(shape, block))
+    return ContractionSource(name, text, arguments, tasks, scratch, _symbols(shape, tile))
 
 
 @lru_cache(maxsize=64)
-def _symbols(shape: TileShape, block: str) -> dict[str, Any]:
+def _symbols(shape: TileShape, tile: str) -> dict[str, Any]:
     return {
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        block: _block_routine(shape).intrinsic(),
+        f"turn_left_{tile}": _left_routine(shape).intrinsic(),
+        f"turned_block_{tile}": _block_routine(shape).intrinsic(),
     }

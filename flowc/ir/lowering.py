@@ -59,10 +59,14 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class MatMul:
-    """`a @ b` over the last two axes, leading axes broadcast; conjugation is done before it."""
+    """`a @ b` over the last two axes, leading axes broadcast; conjugation is done before it.
+
+    With several `pieces`, the inputs but the last are matrices that side by side are `a`.
+    """
 
     transpose_a: bool = False
     transpose_b: bool = False
+    pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True)

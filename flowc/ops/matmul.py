@@ -105,6 +105,47 @@ mat_mul = define(
 )
 
 
+# -- MatMul of matrices that stand side by side
+
+
+def _infer_joined(c: Inference) -> Dims:
+    *pieces, right = range(len(c.inputs))
+    if any(c.rank(i) != 2 for i in (*pieces, right)):
+        raise c.fail("pieces of a matrix, and what it is multiplied with, are matrices")
+    rows, width = c.dims(0)
+    for i in pieces[1:]:
+        c.equal(rows, c.dims(i)[0])
+        width = width + c.dims(i)[1]
+    inner, columns = c.dims(right)[::-1] if c.attrs["transpose_b"] else c.dims(right)
+    if isinstance(width, int) and isinstance(inner, int) and width != inner:
+        raise c.fail(f"pieces of {width} columns do not fit {inner} rows")
+    c.equal(width, inner)
+    return rows, columns
+
+
+joined_mat_mul = define(
+    Op(
+        "joined_mat_mul",
+        "_JoinedMatMul(pieces: N*T, right: T; transpose_b: bool = False, N: int >= 2,"
+        " T: {f32, f64}) -> product: T",
+        infer=_infer_joined,
+        lowering=lambda node: MatMul(
+            transpose_b=node.attrs["transpose_b"], pieces=len(node.inputs) - 1
+        ),
+        reference=lambda pieces, right, *, transpose_b: matmul_array(
+            np.concatenate(pieces, 1), right, transpose_a=False, transpose_b=transpose_b
+        ),
+        examples=(
+            "T[2,3] T[2,4] T[7,4]",
+            "T[3,5] T[3,1] T[3,11] T[2,17]; transpose_b=True",
+            "T[32,160] T[32,33] T[193,40]",
+            "T[2,0] T[2,3] T[3,2]",
+            "T[2,3] T[2,0] T[3,2]",
+        ),
+    )
+)
+
+
 # -- SparseMatMul: its operands are dense; the attrs only hint that many elements are zero
 
 

@@ -20,6 +20,7 @@ from flowc.passes.functionalize_control_flow import functionalize_control_flow
 from flowc.passes.fuse import fuse
 from flowc.passes.hoist_invariants import hoist_invariants
 from flowc.passes.merge_duplicates import merge_duplicates
+from flowc.passes.multiply_pieces import multiply_pieces
 from flowc.passes.order_updates import order_updates
 from flowc.passes.project_sequences import project_sequences
 from flowc.passes.prune import prune
@@ -45,6 +46,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (simplify_control_flow, "conditions that are known now"),
     (project_sequences, "one product of a sequence reads the weights once"),
     (hoist_invariants, "iterations repeat nothing"),
+    (multiply_pieces, "what a product reads need not be copied together first"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
     (scalar_loops, "a loop over scalars is one kernel"),
