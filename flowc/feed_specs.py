@@ -1,24 +1,24 @@
 """Which feeds callers ask for, in their words: `x=f32[batch,784]`, tensors, shapes by name.
 
 In: texts, tensors, or what a dict gives for them. Out: FeedSpecs, with the tensor where one was
-given. Invariant: sizes that are not known have names.
+given. Invariant: a size is a number, has the name that callers gave it, or is None: left open.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import UsageError, did_you_mean
 from flowc.graph import Tensor, TensorShape
-from flowc.ir.dims import Dim, parse_dim, symbol
+from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.types import TensorType, split_dims
 
-BATCH = "batch"
 _SPEC = re.compile(
     r"(?P<name>[^=\[\]]+?)\s*(?:=\s*(?P<dtype>[A-Za-z]\w*)?\s*(?:\[(?P<dims>.*)\])?)?\s*"
 )
@@ -30,7 +30,7 @@ class FeedSpec:
 
     name: str
     dtype: DType | None = None
-    dims: tuple[Dim, ...] | None = None
+    dims: tuple[Dim | None, ...] | None = None
 
 
 def parse_feed(text: str) -> FeedSpec:
@@ -52,13 +52,13 @@ def parse_feed(text: str) -> FeedSpec:
                 f"the feed {text!r} has an unknown dtype {found['dtype']!r}", hint=near
             ) from None
     if found["dims"] is not None:
-        dims = tuple(_named_dim(name, i, d) for i, d in enumerate(split_dims(found["dims"])))
+        dims = tuple(_dim(name, d) for d in split_dims(found["dims"]))
     return FeedSpec(name, dtype, dims)
 
 
-def _named_dim(name: str, axis: int, text: str) -> Dim:
+def _dim(name: str, text: str) -> Dim | None:
     if text in ("?", "None"):
-        return unknown_size(name, axis)
+        return None
     try:
         found = parse_dim(text)
     except (ValueError, SyntaxError) as error:
@@ -68,12 +68,15 @@ def _named_dim(name: str, axis: int, text: str) -> Dim:
     return found
 
 
-def unknown_size(name: str, axis: int) -> Dim:
-    """The size of an axis that the graph leaves open: the leading one is the batch."""
-    if axis == 0:
-        return symbol(BATCH)
-    plain = re.sub(r"\W+", "_", name.partition(":")[0].rpartition("/")[2])
-    return symbol(f"{plain if not plain[:1].isdigit() else '_' + plain}_{axis}")
+def open_sizes(name: str, axis: int) -> Iterator[str]:
+    """What the size of an axis that nobody named may be called: by the last part of the input's
+    name, by all of it, with a number."""
+    whole = name.partition(":")[0]
+    for part in (whole.rpartition("/")[2], whole):
+        plain = re.sub(r"\W+", "_", part)
+        own = f"{plain if not plain[:1].isdigit() else '_' + plain}_{axis}"
+        yield own
+    yield from (f"{own}_{number}" for number in count(2))
 
 
 Specs = str | Tensor | FeedSpec | Iterable[Any] | Mapping[Any, Any]
@@ -108,10 +111,7 @@ def _spec_of_item(key: Any, value: Any) -> tuple[Tensor | None, FeedSpec]:
     sizes = TensorShape(value).sizes if not _has_names(value) else value
     dims = None
     if sizes is not None:
-        dims = tuple(
-            unknown_size(name, i) if s is None else _named_dim(name, i, str(s))
-            for i, s in enumerate(sizes)
-        )
+        dims = tuple(None if s is None else _dim(name, str(s)) for s in sizes)
     return tensor, FeedSpec(name, None, dims)
 
 

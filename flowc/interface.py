@@ -2,22 +2,24 @@
 
 In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out:
 an `Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that
-are not known have names, and one name means one size.
+are not known have names, and one name means one size. Those that nobody named have a name each
+(which of them must be equal is found by open_sizes.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
-from flowc.feed_specs import FeedSpec, Specs, plain_name, read_specs, unknown_size
+from flowc.feed_specs import FeedSpec, Specs, open_sizes, plain_name, read_specs
 from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
 from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, symbol, symbols_of
 from flowc.ir.types import TensorType
 
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
@@ -31,16 +33,18 @@ _NO_RESULT = re.compile(
 _ASIDE = SWITCH | {"Shape"}
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
+BATCH = "batch"
 LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One input: `name` is what callers know it by."""
+    """One input: `name` is what callers know it by. `open`: the axes whose sizes nobody named."""
 
     name: str
     tensor: Tensor
     type: TensorType
+    open: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +107,37 @@ def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | No
             hint=f"give its dims: --feed {spec.name}={kind}[] for a scalar, or such as "
             f"{spec.name}={kind}[batch,10]",
         )
-    if spec.dims is None:
-        sizes = enumerate(known.sizes or ())
-        dims: tuple[Dim, ...] = tuple(
-            unknown_size(spec.name, i) if s is None else s for i, s in sizes
+    given = spec.dims if spec.dims is not None else (None,) * len(known.sizes or ())
+    if not known.is_compatible_with([d if isinstance(d, int) else None for d in given]):
+        raise UsageError(
+            f"the feed {spec.name!r} is given as {_shown(given)}, and the graph has "
+            f"{_shown(known.sizes or ())}"
         )
-    else:
-        dims = spec.dims
-        plain = [d if isinstance(d, int) else None for d in dims]
-        if not known.is_compatible_with(plain):
-            expected = ",".join("?" if d is None else str(d) for d in known.sizes or ())
-            raise UsageError(
-                f"the feed {spec.name!r} is given as [{','.join(map(str, dims))}], "
-                f"and the graph has [{expected}]"
-            )
-        dims = tuple(
-            s if s is not None else d for d, s in zip(dims, known.sizes or [None] * len(dims))
-        )
-    return Feed(spec.name, tensor, TensorType(kind, dims))
+    dims = [s if s is not None else d for d, s in zip(given, known.sizes or [None] * len(given))]
+    open_axes = tuple(axis for axis, d in enumerate(dims) if d is None)
+    named = [symbol(next(open_sizes(spec.name, i))) if d is None else d for i, d in enumerate(dims)]
+    return Feed(spec.name, tensor, TensorType(kind, tuple(named)), open_axes)
+
+
+def _shown(dims: Iterable[Dim | None]) -> str:
+    return f"[{','.join('?' if d is None else str(d) for d in dims)}]"
+
+
+def _named_apart(feeds: Sequence[Feed]) -> list[Feed]:
+    """The feeds with a name of its own for each size that nobody named: `batch` for the first that
+    leads, if no caller means another by it, else input and axis."""
+    named = [d for f in feeds for axis, d in enumerate(f.type.dims) if axis not in f.open]
+    taken = {name for d in named for name in symbols_of(d)}
+    found: list[Feed] = []
+    for feed in feeds:
+        dims = list(feed.type.dims)
+        for axis in feed.open:
+            wanted = chain([BATCH] if axis == 0 else [], open_sizes(feed.name, axis))
+            name = next(n for n in wanted if n not in taken)
+            taken.add(name)
+            dims[axis] = symbol(name)
+        found.append(replace(feed, type=feed.type.with_dims(dims)))
+    return found
 
 
 def _merged(one: TensorShape, other: TensorShape) -> TensorShape:
@@ -144,7 +161,7 @@ def choose_feeds(graph: Graph, specs: Specs | None = None) -> list[Feed]:
         if any(f.tensor is tensor for f in found):
             raise UsageError(f"the feed {spec.name!r} is given twice")
         found.append(feed_of(tensor, spec, None if info is None else info.shape))
-    return found
+    return _named_apart(found)
 
 
 def choose_fetches(graph: Graph, names: Any = None, feeds: Sequence[Feed] = ()) -> list[Fetch]:
@@ -186,7 +203,7 @@ def choose_interface(
         ins = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
         text = f"signature {name}"
-        return Interface(tuple(ins), tuple(outs), text, text)
+        return Interface(tuple(_named_apart(ins)), tuple(outs), text, text)
     given_feeds = None if feeds is None else choose_feeds(graph, feeds)
     targets: list[Operation] = []
     if fetches is not None:
@@ -199,7 +216,7 @@ def choose_interface(
     if given_feeds is not None:
         return Interface(tuple(given_feeds), tuple(out_list), "given", outs_from, ends)
     in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
-    return Interface(tuple(in_list), tuple(out_list), ins_from, outs_from, ends)
+    return Interface(tuple(_named_apart(in_list)), tuple(out_list), ins_from, outs_from, ends)
 
 
 def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation]]:
@@ -255,9 +272,10 @@ def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
     if chosen is not None:
         name, found = chosen
         feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
-        return feeds, f"signature {name}"
+        return _named_apart(feeds), f"signature {name}"
     ops = [op for op in graph.get_operations() if op.type in PLACEHOLDERS]
-    return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
+    feeds = [feed_of(op.output(0), FeedSpec(op.name)) for op in ops]
+    return _named_apart(feeds), "placeholders"
 
 
 def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetch], str]:

@@ -51,6 +51,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "flowc.aot",
         "flowc.api",
         "flowc.interface",
+        "flowc.open_sizes",
         "flowc.feed_specs",
     ),
     ("flowc.cli", "flowc.__main__"),

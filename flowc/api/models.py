@@ -170,9 +170,9 @@ def compile(
     With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
     returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
-    from flowc.graph.extract import extract_program
     from flowc.interface import choose_interface
     from flowc.ir.options import Options
+    from flowc.open_sizes import extract_interface
 
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
@@ -181,10 +181,7 @@ def compile(
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
-    types = {f.tensor: f.type for f in interface.feeds}
-    extracted = extract_program(
-        graph, [f.tensor for f in interface.fetches], types, interface.targets
-    )
+    interface, extracted = extract_interface(graph, interface)
     reads, writes = extracted.reads, extracted.writes
     names = ([f.name for f in interface.feeds], [f.name for f in interface.fetches])
     options = Options(target=target)

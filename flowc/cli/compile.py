@@ -165,9 +165,9 @@ def _compile(
     from flowc.codegen.target import target_named
     from flowc.compiler import Report, compile_for_library
     from flowc.feed_specs import parse_feed
-    from flowc.graph.extract import extract_program
     from flowc.interface import choose_interface
     from flowc.ir.options import Options
+    from flowc.open_sizes import extract_interface
 
     target_named(wish.target)
     feeds = [parse_feed(text) for text in named[0]]  # before the model is read
@@ -179,11 +179,11 @@ def _compile(
         shown.stage("initialising")
         initialize(graph, list(named[2]))
     chosen = choose_interface(graph, feeds or None, named[1] or None)
-    for line in what_was_chosen(chosen):
-        shown.say(line)
-    types = {f.tensor: f.type for f in chosen.feeds}
-    fetched = [f.tensor for f in chosen.fetches]
-    extracted = extract_program(graph, fetched, types, chosen.targets)
+    try:
+        chosen, extracted = extract_interface(graph, chosen)
+    finally:
+        for line in what_was_chosen(chosen):
+            shown.say(line)
     report.seconds["reading"] = time.perf_counter() - clock
     program = compile_for_library(
         extracted,

@@ -118,9 +118,10 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
     placeholders as they are, and what the problem is."""
     from flowc.errors import FlowcError
     from flowc.interface import PLACEHOLDERS, choose_interface, default_fetches
+    from flowc.open_sizes import with_joined_sizes
 
     try:
-        chosen = choose_interface(graph)
+        chosen = with_joined_sizes(graph, choose_interface(graph))
         inputs = [(f.name, f.tensor, str(f.type)) for f in chosen.feeds]
         return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in chosen.fetches], None
     except FlowcError as error:

@@ -138,11 +138,12 @@ def _run_model(
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.errors import UsageError
     from flowc.interface import choose_interface, element_named
+    from flowc.open_sizes import with_joined_sizes
     from flowc.session import Session
 
     graph = load_model(path, place)
     fetches, inits = named
-    chosen = choose_interface(graph, None, fetches or None)
+    chosen = with_joined_sizes(graph, choose_interface(graph, None, fetches or None))
     for line in what_was_chosen(chosen):
         print(line, file=sys.stderr)
     fed = {f.name: f.tensor for f in chosen.feeds}

@@ -31,6 +31,7 @@ from flowc.graph.support import check_supported
 from flowc.graph.tensor import Tensor
 from flowc.graph.variable_starts import VariableStarts
 from flowc.ir.computation import Computation, Value
+from flowc.ir.dims import Dim
 from flowc.ir.extraction import Alternatives, Bound, Resource
 from flowc.ir.types import TensorType
 
@@ -67,7 +68,7 @@ class ExtractedProgram:
 class Extraction:
     """One extraction under way. `held`: types of the variables whose value the caller gives to
     every run; `assigned`: those that this fetch set is known to assign; `ranks`: those that may
-    be assumed."""
+    be assumed; `met`: where to note sizes that the graph needs to be equal."""
 
     def __init__(
         self,
@@ -75,11 +76,13 @@ class Extraction:
         held: Mapping[str, TensorType],
         assigned: set[str],
         ranks: AssumedRanks | None = None,
+        met: list[tuple[Dim, Dim]] | None = None,
     ) -> None:
         self.graph = graph
         self.ranks = ranks
         self.starts = VariableStarts(graph, held, assigned)
         self.top = Scope(first=self.starts.find)
+        self.top.b.met = met
         self.variables: dict[str, Resource] = {}
         self.related: dict[tuple[Resource, str], Resource] = {}
         self.kept: dict[Resource, tuple[Resource, Scope]] = {}  # what the elements of stacks name
@@ -236,10 +239,12 @@ def extract_program(
     targets: Sequence[Operation] = (),
     held: Mapping[str, TensorType] | None = None,
     ranks: AssumedRanks | None = None,
+    met: list[tuple[Dim, Dim]] | None = None,
 ) -> ExtractedProgram:
     """The program of a fetch set. `held`: types of the variables whose value the caller keeps and
     gives to every run; of the others those with a value are constants, unless they are assigned.
-    `ranks`: of outputs of which the graph tells none, if they may be assumed.
+    `ranks`: of outputs of which the graph tells none, if they may be assumed. `met`: where to note
+    sizes that the graph needs to be equal and that are not seen to be, whatever branches it takes.
 
     Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
     a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
@@ -250,7 +255,7 @@ def extract_program(
     assigned: set[str] = set()
     while True:
         try:
-            return Extraction(graph, held or {}, assigned, ranks).run(fetches, targets, feeds)
+            return Extraction(graph, held or {}, assigned, ranks, met).run(fetches, targets, feeds)
         except _AssignedLater as found:
             assigned |= found.names
         except RecursionError as found:

@@ -36,6 +36,7 @@ class Scope:
         self.iterates = iterates
         if outer is not None:
             self.b.avoid_names_of(outer.b)
+            self.b.met = outer.b.met if iterates else None
         self.captured: dict[Value, Value] = {}  # of outside: the parameter for it
         self.filled: dict[tuple[DType, Dims, int], Value] = {}
         self.contents: dict[Resource, Bound] = {}

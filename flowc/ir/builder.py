@@ -41,6 +41,7 @@ class Builder:
         self.nodes: list[Node] = []
         self.parameters: list[Node] = []
         self.constraints: list[tuple[Dim, Dim]] = []
+        self.met: list[tuple[Dim, Dim]] | None = None  # if given, sizes that must be equal, too
         self.use_counts: dict[Value, int] = {}
         self._content: dict[Value, Content] = {}
         self._size_names: set[str] = set()  # taken, here or outside
@@ -85,7 +86,7 @@ class Builder:
             attrs,
             lambda i: self.content(inputs[i]),
             fresh,
-            lambda a, b: self.constraints.append((a, b)),
+            self.require_equal,
             lambda i, below: self._read_sizes(inputs[i], below),
             origin[0] if origin else None,
         )
@@ -103,6 +104,12 @@ class Builder:
                 node=origin[0] if origin else None,
             )
         return tuple(TensorType(t, tuple(d)) for t, d in zip(dtype_list, many)), tuple(sizes)
+
+    def require_equal(self, one: Dim, other: Dim) -> None:
+        """Has the run check that two sizes are equal."""
+        self.constraints.append((one, other))
+        if self.met is not None:
+            self.met.append((one, other))
 
     def _read_sizes(self, value: Value, below: int = 0) -> Content:
         """Sizes that the run reads from the elements of a small integer value."""

@@ -64,7 +64,7 @@ def require_same(
         raise fault(shown_dims(held), shown_dims(given))
     for one, other in zip(held, given):
         if one != other:
-            x.b.constraints.append((one, other))
+            x.b.require_equal(one, other)
 
 
 def wrong_shapes(x: Extractor, text: str) -> Callable[[str, str], FlowcError]:
@@ -295,6 +295,7 @@ variable = _define(
     ' shared_name: string = "") -> ref: ref(dtype)',
     _emit_variable(is_ref=True),
     shape_attr_dims,
+    STATE | {"variable"},
     aliases=("Variable",),
 )
 var_handle = _define(
@@ -303,7 +304,7 @@ var_handle = _define(
     " dtype: type, shape: shape, allowed_devices: list(string) = []) -> resource: resource",
     _emit_variable(is_ref=False),
     shape_attr_dims,
-    HANDLE,
+    HANDLE | {"variable"},
 )
 # Allocated by the run that uses it: a variable that nothing outside its own users can name.
 temporary_variable = _define(
@@ -352,6 +353,7 @@ assign = _define(
     " use_locking: bool = True) -> output_ref: ref(T)",
     _emit_assign,
     _infer_assign,
+    STATE | {"assign"},
 )
 assign_add = _define(
     "assign_add",
@@ -370,6 +372,7 @@ assign_variable = _define(
     "AssignVariableOp(resource: resource, value: dtype; dtype: type, validate_shape: bool = False)",
     _emit_assign_handle,
     _infer_assign_handle,
+    STATE | {"assign"},
 )
 assign_add_variable = _define(
     "assign_add_variable",
