@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from flowc.graph import Operation, Tensor
+from flowc.graph.records import has_trait
 
-_VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 _KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
 
 
@@ -21,7 +21,7 @@ def guarded(scope: str, value: Tensor) -> Tensor:
     order = _inputs_first(value.op)
     replaced: dict[Operation, Operation] = {}
     for op in order or ():
-        if op.type in _VARIABLES:
+        if has_trait(op.type, "variable"):
             variable = _variable_of(op)
             if variable is not None:
                 replaced[op] = variable.initialized_value().op

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from flowc.graph import control_nodes
 from flowc.graph.control_types import ENTER, MERGE, NEXT, SWITCH
 from flowc.graph.operation import Operation
+from flowc.graph.records import has_trait
 from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowc.graph.graph import Graph
-
-CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 class ControlFlowContext:
@@ -266,7 +265,7 @@ class WhileContext(ControlFlowContext):
         return True
 
     def add_op(self, op: Operation) -> None:
-        if op.type in CALLS:
+        if has_trait(op.type, "call"):
             self._wait_for_pivot(op)
         if op.inputs:
             self._capture_inputs(op)

@@ -16,11 +16,18 @@ from flowc.ir.signature import REQUIRED, Arg, Signature
 
 def signature_of(op_type: str) -> Signature | None:
     """The signature of a TensorFlow op type, or None where flowc has no record of it."""
-    import flowc.ops  # noqa: F401  (defines the records; not needed to build a graph, so late)
-    from flowc.ir.op import tf_op
+    from flowc.ops import tf_op  # late: not needed to read a graph or to build one
 
     record = tf_op(op_type)
     return control_flow_signature(op_type) if record is None else record.signature
+
+
+def has_trait(op_type: str, trait: str) -> bool:
+    """Whether the record of an op type says of it what a trait means (`flowc.ir.op.TRAITS`)."""
+    from flowc.ops import tf_op
+
+    record = tf_op(op_type)
+    return record is not None and trait in record.traits
 
 
 def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]] | None:

@@ -21,6 +21,7 @@ from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
 from flowc.graph.frame_loops import emit_loop
 from flowc.graph.frames import ControlFlow, Frame
 from flowc.graph.plain_nodes import emit_node
+from flowc.graph.records import has_trait
 from flowc.graph.scope import Scope
 from flowc.graph.sources import ARGUMENT, Ref, Source
 from flowc.ir.computation import Value
@@ -29,7 +30,6 @@ from flowc.ir.extraction import Bound, Resource
 if TYPE_CHECKING:
     from flowc.graph.extract import Extraction
 
-PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 Unit = Any  # the key of a node (of a Merge: that of its conditional), or a Frame: a whole loop
 
 
@@ -292,8 +292,9 @@ class Region:
         return self.around(self._keys_of_merge(unit))
 
     def loose(self, node: Any) -> list[Any]:
-        """What a ControlTrigger waits for, though it may stand in a branch that is not taken."""
-        if self.flow.is_plain or node.type != "ControlTrigger":
+        """What a node that always runs waits for, though it may stand in a branch that is not
+        taken."""
+        if self.flow.is_plain or not has_trait(node.type, "always_runs"):
             return []
         return [c for c in node.controls if self.left_of(self.flow.node_guard(c))]
 
@@ -346,7 +347,7 @@ class Region:
                 ref = node.inputs[0]
         for key in waits:
             node = self.source.node(key)
-            if node.type in PLACEHOLDERS and (key, 0) in self.flow.fed:
+            if has_trait(node.type, "placeholder") and (key, 0) in self.flow.fed:
                 continue
             if node.type in SWITCH:
                 found += self.keys(node.inputs, node.controls)

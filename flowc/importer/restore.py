@@ -14,15 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowc.graph.attrs import FunctionRef
+from flowc.graph.control_types import PASSING
 from flowc.graph.function import BodyNode, Function, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
+from flowc.graph.records import has_trait
 from flowc.graph.tensor import Tensor
 
-# Restore ops -> where their tensor names and slices stand among the inputs.
-RESTORE_OPS = {"RestoreV2": (1, 2), "RestoreSlice": (1, 2), "Restore": (1, None)}
-ASSIGN_OPS = frozenset({"Assign", "AssignVariableOp"})
-CALL_OPS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+# What reads tensors of a checkpoint. No record speaks of these: no program computes them.
+RESTORE_OPS = frozenset({"RestoreV2", "RestoreSlice", "Restore"})
+NAMES_AT, PARTS_AT = 1, 2  # inputs: the names of the tensors, and the slices, where there are any
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ def restored_tensors(graph: Graph, restore_op: str = "") -> dict[Operation, list
         ancestors(graph.get_operation_by_name(op_name)) if op_name and op_name in graph else []
     )
     for op in dict.fromkeys((*preferred, *graph.get_operations())):
-        if op.type in ASSIGN_OPS and len(op.inputs) >= 2:
+        if has_trait(op.type, "assign") and len(op.inputs) >= 2:
             restored = _restored_by(op.inputs[1])
             if restored is not None:
                 found.setdefault(_variable_of(op.inputs[0]), []).append(restored)
-        elif op.type in CALL_OPS:
+        elif has_trait(op.type, "call"):
             for variable, restored in _restored_by_call(graph, op):
                 found.setdefault(variable, []).append(restored)
     return found
@@ -65,7 +66,7 @@ def ancestors(op: Operation) -> list[Operation]:
 
 def _variable_of(tensor: Tensor) -> Operation:
     op = tensor.op
-    while op.type == "Identity" and op.inputs:
+    while op.type in PASSING and op.inputs:
         op = op.inputs[0].op
     return op
 
@@ -75,8 +76,7 @@ def _restored_by(tensor: Tensor) -> Restored | None:
     for _ in range(8):
         op = tensor.op
         if op.type in RESTORE_OPS:
-            names_at, parts_at = RESTORE_OPS[op.type]
-            names, parts = (_input_value(op, at) for at in (names_at, parts_at))
+            names, parts = (_input_value(op, at) for at in (NAMES_AT, PARTS_AT))
             return _restored(names, parts, tensor.value_index)
         if not op.inputs:
             return None
@@ -84,9 +84,9 @@ def _restored_by(tensor: Tensor) -> Restored | None:
     return None
 
 
-def _input_value(op: Operation, at: int | None) -> np.ndarray | None:
+def _input_value(op: Operation, at: int) -> np.ndarray | None:
     """The constant that is input `at` of an operation, or None where it is none."""
-    if at is None or at >= len(op.inputs):
+    if at >= len(op.inputs):
         return None
     return op.inputs[at].op.attrs.get("value")
 
@@ -112,7 +112,7 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
         return
     nodes = {node.name: node for node in function.body.nodes}
     for node in function.body.nodes:
-        if node.op_type not in ASSIGN_OPS or len(node.inputs) < 2:
+        if not has_trait(node.op_type, "assign") or len(node.inputs) < 2:
             continue
         target, source = node.inputs[0], node.inputs[1]
         restored = _restored_in_body(source, nodes)
@@ -130,7 +130,7 @@ def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restor
             return None
         node = nodes[source[1]]
         if node.op_type in RESTORE_OPS:
-            names, parts = (_body_value(node, at, nodes) for at in RESTORE_OPS[node.op_type])
+            names, parts = (_body_value(node, at, nodes) for at in (NAMES_AT, PARTS_AT))
             return _restored(names, parts, source[3])
         if not node.inputs:
             return None
@@ -138,9 +138,9 @@ def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restor
     return None
 
 
-def _body_value(node: BodyNode, at: int | None, nodes: Mapping[str, BodyNode]) -> np.ndarray | None:
+def _body_value(node: BodyNode, at: int, nodes: Mapping[str, BodyNode]) -> np.ndarray | None:
     """The constant that is input `at` of a node of a function, or None where it is none."""
-    if at is None or at >= len(node.inputs):
+    if at >= len(node.inputs):
         return None
     origin = node.inputs[at]
     return nodes[origin[1]].attrs.get("value") if origin[0] == "node" else None

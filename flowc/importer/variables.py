@@ -17,11 +17,11 @@ from google.protobuf.message import DecodeError
 from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
+from flowc.graph.records import has_trait
 from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.restore import Restored, restored_tensors
 from flowc.proto.object_graph_pb2 import TrackableObjectGraph
 
-VARIABLE_OPS = frozenset({"Variable", "VariableV2", "VarHandleOp"})
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _SLICE = re.compile(r"(\d+(?: \d+)*) ((?:-|\d+,\d+)(?::(?:-|\d+,\d+))*)")
 
@@ -79,7 +79,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...] | None) -> bool
 
 def variable_operations(graph: Graph) -> list[Operation]:
     """The operations that hold a graph's variables."""
-    return [op for op in graph.get_operations() if op.type in VARIABLE_OPS]
+    return [op for op in graph.get_operations() if has_trait(op.type, "variable")]
 
 
 def _shared_name(op: Operation) -> str:

@@ -93,6 +93,11 @@ TRAITS = {
     "moves",  # every element of its output is an element of its inputs (Pack, Reshape...)
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
     "random",  # draws from a stream: never merged or folded
+    "variable",  # its output is a variable: its handle, or a reference to it
+    "assign",  # input 0, a variable, becomes input 1
+    "placeholder",  # fed, or an error
+    "call",  # its outputs are those of its function `f` of its inputs
+    "always_runs",  # also where what it waits for does not run
     "no_fold",  # too large or meaningless to evaluate at compile time (Placeholder, Range of sizes)
 }
 

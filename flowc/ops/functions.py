@@ -20,6 +20,7 @@ from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 
 STATEFUL = frozenset({"stateful"})
+CALL = STATEFUL | {"call"}
 
 
 def _infer(c: Inference) -> list[Dims]:
@@ -132,19 +133,26 @@ def _shown(bound: Bound) -> str:
 Emit = Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]
 
 
-def _define(name: str, tf: str, emit: Emit, aliases: tuple[str, ...] = ()) -> None:
-    define(Op(name, tf, infer=_infer, lowering=Extracted(emit), traits=STATEFUL, aliases=aliases))
+def _define(
+    name: str,
+    tf: str,
+    emit: Emit,
+    traits: frozenset[str] = STATEFUL,
+    aliases: tuple[str, ...] = (),
+) -> None:
+    define(Op(name, tf, infer=_infer, lowering=Extracted(emit), traits=traits, aliases=aliases))
 
 
 _CALL = 'Tin: list(type), Tout: list(type), f: func, config: string = "",'
 _CALL += ' config_proto: string = "", executor_type: string = ""'
 _SHAPES = "output_shapes: list(shape) = []"
 
-_define("partitioned_call", f"PartitionedCall(args: Tin; {_CALL}) -> output: Tout", _call)
+_define("partitioned_call", f"PartitionedCall(args: Tin; {_CALL}) -> output: Tout", _call, CALL)
 _define(
     "stateful_partitioned_call",
     f"StatefulPartitionedCall(args: Tin; {_CALL}) -> output: Tout",
     _call,
+    CALL,
 )
 _define(
     "if_function",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 IDENTITY = frozenset({"identity", "idempotent", "moves"})
 STATIC = frozenset({"no_fold"})
+PLACEHOLDER = STATIC | {"placeholder"}
 
 
 def shape_attr_dims(c: Inference, name: str = "shape") -> Dims:
@@ -130,7 +131,7 @@ placeholder = define(
         "Placeholder(; dtype: type, shape: shape = None) -> output: dtype",
         infer=shape_attr_dims,
         lowering=Extracted(_unfed),
-        traits=STATIC,
+        traits=PLACEHOLDER,
     )
 )
 
@@ -140,7 +141,7 @@ placeholder_v2 = define(
         "PlaceholderV2(; dtype: type, shape: shape) -> output: dtype",
         infer=shape_attr_dims,
         lowering=Extracted(_unfed),
-        traits=STATIC,
+        traits=PLACEHOLDER,
     )
 )
 
@@ -299,6 +300,15 @@ no_op = define(
         infer=lambda c: [],
         lowering=Extracted(lambda x, inputs, attrs: ()),
         traits=STATIC,
-        aliases=("ControlTrigger",),
+    )
+)
+
+control_trigger = define(
+    Op(
+        "control_trigger",
+        "ControlTrigger()",
+        infer=lambda c: [],
+        lowering=Extracted(lambda x, inputs, attrs: ()),
+        traits=STATIC | {"always_runs"},
     )
 )
