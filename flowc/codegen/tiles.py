@@ -35,7 +35,15 @@ from flowc.codegen.vector_ir import (
     store_vector,
 )
 
-__all__ = ["Operands", "TileShape", "panels_routine", "sums_routine", "tile_shape"]
+__all__ = [
+    "Operands",
+    "TileShape",
+    "emit_by_height",
+    "least_height",
+    "panels_routine",
+    "sums_routine",
+    "tile_shape",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,7 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     with b.goto_entry_block():
         side = b.alloca(element_type(shape.dtype), const(shape.rows * shape.columns))
     narrow = columns.compare("<=", shape.lanes)
-    height = b.select(narrow, const(shape.rows), _least_height(rows, shape).value)
+    height = b.select(narrow, const(shape.rows), least_height(rows, shape.heights).value)
     height = Index(b, height)
     width = Index(b, b.select(narrow, const(shape.lanes), const(shape.columns)))
     direct = b.and_(rows.compare("==", height), columns.compare("==", width))
@@ -168,21 +176,21 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         with thin:
             sums(shape.rows, 1).call(b, *passed)
         with wide:
-            _emit_by_height(b, height, shape.heights, lambda h: sums(h, 2).call(b, *passed))
+            emit_by_height(b, height, shape.heights, lambda h: sums(h, 2).call(b, *passed))
     with b.if_then(spill, likely=False):
         copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
 
 
-def _least_height(rows: Index, shape: TileShape) -> Index:
-    """The lowest tile that holds so many rows."""
+def least_height(rows: Index, heights: Sequence[int]) -> Index:
+    """The lowest of tiles, the highest of which comes first, that holds so many rows."""
     b = rows.b
-    height = const(shape.rows)
-    for lower in shape.heights[1:]:
+    height = const(heights[0])
+    for lower in heights[1:]:
         height = b.select(rows.compare("<=", lower), const(lower), height)
     return Index(b, height)
 
 
-def _emit_by_height(
+def emit_by_height(
     b: ir.IRBuilder, height: Index, heights: Sequence[int], emit: Callable[[int], None]
 ) -> None:
     """The code of one of `heights`, the highest of which is the likely one."""
@@ -194,7 +202,7 @@ def _emit_by_height(
         with found:
             emit(first)
         with other:
-            _emit_by_height(b, height, lower, emit)
+            emit_by_height(b, height, lower, emit)
 
 
 def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
@@ -217,7 +225,9 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
         narrow = columns.compare("<=", shape.lanes)
-        step = Index(b, b.select(narrow, const(shape.rows), _least_height(even, shape).value))
+        step = Index(
+            b, b.select(narrow, const(shape.rows), least_height(even, shape.heights).value)
+        )
         with index_range(b, row_begin, row_end, step) as i:
             rows = (row_end - i).least(step)
             rows_of_block = offset(block, (i - row_begin) * shape.row_stride)

@@ -33,7 +33,7 @@ from flowc.codegen.blocked import (
 )
 from flowc.codegen.runs import transpose_routine, zero_run_routine
 from flowc.codegen.tile_shape import AHEAD_BYTES, TileShape
-from flowc.codegen.tiles import Operands, sums_routine
+from flowc.codegen.tiles import Operands, emit_by_height, least_height, sums_routine
 from flowc.codegen.vector_ir import (
     Index,
     Routine,
@@ -50,6 +50,7 @@ from flowc.ir.dims import Dim
 
 SIDE = 16  # columns of a task are a multiple of it, so that all of C is turned by vectors
 COLUMNS = 120  # of one task, at most
+WIDTHS = (8, 4)  # of lower tiles, for the columns that are left behind the last whole panel
 TASKS = 4  # that are finished together: their columns are a multiple of whole unrolled vectors
 FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
 SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, turning costs more; all of it is turned
@@ -109,13 +110,25 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     k, c_stride, rows, columns = indices(b, args[4:])
     step, width = turned_columns(shape), Index(b, const(turned_rows(shape)))
     operands = Operands(step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES)
-    sums, transpose = sums_routine(shape, step, 2, operands), transpose_routine(shape)
+    widths = tuple(w for w in WIDTHS if w < step)
     with counted_loop(b, columns, _task_columns(shape)) as first:
         count = (columns - first).least(_task_columns(shape))
         with counted_loop(b, count, step) as j:
-            panel = offset(panels, (first + j) * k)
-            sums.call(b, panel, left, offset(scratch, j * width), k, width, 0)
-        transpose.call(b, offset(c, first), scratch, count, rows, c_stride, width)
+            passed = (
+                offset(panels, (first + j) * k),
+                left,
+                offset(scratch, j * width),
+                k,
+                width,
+                0,
+            )
+            emit_by_height(
+                b,
+                least_height(count - j, (step, *widths)),
+                (step, *widths),
+                lambda w: sums_routine(shape, w, 2, operands).call(b, *passed),
+            )
+        transpose_routine(shape).call(b, offset(c, first), scratch, count, rows, c_stride, width)
 
 
 def _block_routine(shape: TileShape) -> Routine:

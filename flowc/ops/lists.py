@@ -44,12 +44,15 @@ def _infer_new(c: Inference) -> Dims:
     return dims
 
 
-def _new(dims: np.ndarray, *, value: int, T: DType) -> np.ndarray:
-    return np.full(tuple(int(d) for d in dims), value, T.numpy)
+ANYTHING = 77  # in a list that is not filled: none reads it
+
+
+def _new(dims: np.ndarray, *, value: int, filled: bool, T: DType) -> np.ndarray:
+    return np.full(tuple(int(d) for d in dims), value if filled else ANYTHING, T.numpy)
 
 
 def _lower_new(node: Node) -> Lowering:
-    total = node.output.type.size
+    total: Dim = node.output.type.size if node.attrs["filled"] else 0
     return Native(
         list_new_kernel,
         arguments=(node.attrs["value"], total),
@@ -62,7 +65,8 @@ def _lower_new(node: Node) -> Lowering:
 list_new = define(
     Op(
         "list_new",
-        "_ListNew(dims: Tdims; value: int = 0, T: type, Tdims: {i32, i64}) -> buffer: T",
+        "_ListNew(dims: Tdims; value: int = 0, filled: bool = True, T: type, Tdims: {i32, i64})"
+        " -> buffer: T",
         infer=_infer_new,
         reference=_new,
         lowering=_lower_new,

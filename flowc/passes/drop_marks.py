@@ -1,4 +1,4 @@
-"""Checks of a TensorArray's marks that cannot fail go.
+"""Checks of a TensorArray's marks that cannot fail go, and lists are not filled that loops fill.
 
 In: a Computation in which lists have marks (`flowc/ops/list_marks.py`): what was written, what was
 read and cleared. Out: one in which elements are set, got and stacked without a look at marks where
@@ -7,7 +7,8 @@ it is known what these say; prune then drops the marks that nobody looks at. Bou
 What is known of marks is the set of numbers that they may hold, by where they come from. In a loop
 an index that goes on by a constant comes to each place once: an element that it writes was not
 written before, one that it reads was not read. Where the loop ends only when such indices have
-come to every place, all elements are written.
+come to every place, all elements are written: what a list holds before such a loop, which does
+nothing else with it, is never read.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ CHECKS = frozenset({"list_write", "list_take", "list_check", "list_whole"})
 
 
 def drop_marks(c: Computation) -> Computation:
-    if not any(n.op.name in CHECKS for node in c.nodes for n in nodes_within(node)):
+    wanted = CHECKS | {"list_new"}
+    if not any(n.op.name in wanted for node in c.nodes for n in nodes_within(node)):
         return c
     found = _Analysis()
     found.visit(c, {})
@@ -49,6 +51,8 @@ def _rewritten(c: Computation, found: _Analysis) -> Computation:
             return b.emit(
                 node.op, node.inputs, with_bodies(node, changed), after=node.after
             ).outputs
+        if old in found.overwritten:
+            return b.emit(node.op, node.inputs, {**node.attrs, "filled": False}).outputs
         if old.op.name not in CHECKS or not found.passes(old):
             return None
         return _unchecked(b, node)
@@ -84,6 +88,7 @@ class _Analysis:
     def __init__(self) -> None:
         self.marks: dict[Value, Marks] = {}
         self.proved: set[Node] = set()  # whose marks are as they must be, by the loop around them
+        self.overwritten: set[Node] = set()  # new lists that a loop writes whole
         self.contents: dict[Value, Content] = {}
 
     def content(self, value: Value) -> Content:
@@ -163,7 +168,7 @@ class _Analysis:
 
     def prove(self, loop: Node, c: Computation) -> None:
         body: Computation = loop.attrs["body"]
-        users = body.users()
+        users, outside = body.users(), c.users()
         steps: dict[Value, _Steps] = {}
         for k, result in enumerate(body.results):
             found = self.steps(loop, k)
@@ -172,6 +177,9 @@ class _Analysis:
                 steps[result] = _Steps(as_dim(found.start + found.step), found.step)
         for k in range(loop.attrs["carried"]):
             own = body.parameters[k].output
+            new, places = self.new_list(loop, k, c, outside)
+            if new is not None and self.overwrites(loop, k, places, users, steps):
+                self.overwritten.add(new)
             self.proved.difference_update(users[own])
             found = _use(users, own, body.results[k])
             index = None if found is None else steps.get(found.inputs[_INDEX[found.op.name]])
@@ -184,6 +192,45 @@ class _Analysis:
             self.proved.add(found)
             if writes and self.covers(loop, index, before, own.dims[0]):
                 self.marks[loop.outputs[k]] = frozenset({WRITTEN})
+
+    def new_list(
+        self, loop: Node, k: int, c: Computation, users: Mapping[Value, list[Node]]
+    ) -> tuple[Node | None, list[Dim]]:
+        """The node that makes the list which is the k-th input of a loop, and the places that were
+        written before it; None where others have the list too."""
+        value, reader = loop.inputs[k], loop
+        places: list[Dim] = []
+        while users[value] == [reader] and value not in c.results:
+            made = value.node
+            if made.op.name == "list_new":
+                return made, places
+            index = _written_at(made)
+            place = None if index is None else self.number(index)
+            if place is None:
+                break
+            places.append(place)
+            value, reader = made.inputs[0], made
+        return None, []
+
+    def overwrites(
+        self,
+        loop: Node,
+        k: int,
+        places: Sequence[Dim],
+        users: Mapping[Value, list[Node]],
+        steps: Mapping[Value, _Steps],
+    ) -> bool:
+        """Whether all that a loop does with a list, its k-th input, is to write each place that is
+        not one of `places`."""
+        body, condition = loop.attrs["body"], loop.attrs["condition"]
+        own, result = body.parameters[k].output, body.results[k]
+        at = _written_at(result.node)
+        if at is None or users[own] != [result.node] or users[result]:
+            return False
+        if condition.users()[condition.parameters[k].output]:
+            return False
+        index = steps.get(at) if result.node.inputs[0] is own else None
+        return index is not None and self.covers(loop, index, places, own.dims[0])
 
     def steps(self, loop: Node, k: int) -> _Steps | None:
         """How the k-th input of a loop goes on, if it is an index that constants are added to."""
@@ -250,7 +297,7 @@ class _Analysis:
 
 # An index that counts in this direction ends a loop by this many iterations behind its limit.
 _COMPARISONS = {"less": (1, 0), "less_equal": (1, 1), "greater": (-1, 0), "greater_equal": (-1, 1)}
-_INDEX = {"list_write": 2, "list_take": 1}
+_INDEX = {"list_write": 2, "list_set": 1, "list_take": 1}
 
 
 def _outputs(parameters: Sequence[Node]) -> list[Value]:
@@ -269,6 +316,14 @@ def _is_behind(index: _Steps, place: Dim) -> bool:
     """Whether an index never comes to a place, as it begins behind it."""
     ahead: Any = as_dim(index.start - place)
     return isinstance(ahead, int) and ahead * index.step > 0
+
+
+def _written_at(node: Node) -> Value | None:
+    """The index at which a node does nothing but write into a list, its first input."""
+    if node.op.name not in ("list_set", "list_write") or node.attrs.get("add"):
+        return None
+    index = node.inputs[_INDEX[node.op.name]]
+    return None if index.type.rank else index
 
 
 def _use(users: Mapping[Value, list[Node]], own: Value, result: Value) -> Node | None:
