@@ -111,9 +111,9 @@ class HostCalls:
 
 class _Step:
     def __init__(self, row: dict[str, Any]) -> None:
-        import flowc.ops  # noqa: F401  (defines the records; a program without host steps needs none)
+        # Late: a program without host steps needs no records.
         from flowc.ir.lowering import Host
-        from flowc.ir.op import op_named
+        from flowc.ops import op_named
 
         lowering = op_named(row["op"]).lowering
         assert isinstance(lowering, Host)

@@ -19,11 +19,10 @@ from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.feed_specs import FeedSpec, Specs, open_sizes, plain_name, read_specs
 from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
 from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
+from flowc.graph.records import has_trait
 from flowc.ir.dims import Dim, symbol, symbols_of
 from flowc.ir.types import TensorType
 
-PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
-FEEDABLE = PLACEHOLDERS | {"PlaceholderWithDefault"}
 # Nodes that save and restore, or hold state: never what a model is asked for.
 _NO_RESULT = re.compile(
     r"Assign.*|Save.*|Restore.*|NoOp|Variable.*|VarHandleOp|Const|ReadVariableOp"
@@ -65,6 +64,15 @@ class Interface:
     feeds_from: str
     fetches_from: str
     targets: tuple[Operation, ...] = ()
+
+
+def is_placeholder(op: Operation) -> bool:
+    """Whether an operation has a value only where it is fed."""
+    return has_trait(op.type, "placeholder")
+
+
+def _is_fed(op: Operation) -> bool:
+    return has_trait(op.type, "fed")
 
 
 def element_named(graph: Graph, name: str, role: str) -> Tensor:
@@ -244,10 +252,10 @@ def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], 
         name, found = chosen
         feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         fed = {f.tensor.op for f in feeds}
-        open_ = [op for op in needed if op.type in PLACEHOLDERS and op not in fed]
+        open_ = [op for op in needed if is_placeholder(op) and op not in fed]
         if not open_:
             return [f for f in feeds if f.tensor.op in needed], f"signature {name}"
-    ops = [op for op in graph.get_operations() if op.type in PLACEHOLDERS and op in needed]
+    ops = [op for op in graph.get_operations() if is_placeholder(op) and op in needed]
     return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
 
 
@@ -273,7 +281,7 @@ def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
         name, found = chosen
         feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         return _named_apart(feeds), f"signature {name}"
-    ops = [op for op in graph.get_operations() if op.type in PLACEHOLDERS]
+    ops = [op for op in graph.get_operations() if is_placeholder(op)]
     feeds = [feed_of(op.output(0), FeedSpec(op.name)) for op in ops]
     return _named_apart(feeds), "placeholders"
 
@@ -294,7 +302,7 @@ def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetc
 def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     """Tensors that nothing takes or waits for, of operations that depend on a feed or placeholder
     where any does; what trains and saves is left out."""
-    starts = {t.op for t in fed} or {op for op in graph.get_operations() if op.type in FEEDABLE}
+    starts = {t.op for t in fed} or set(filter(_is_fed, graph.get_operations()))
     reached = _descendants(starts)
     awaited = {c for op in graph.get_operations() for c in op.control_inputs}
     inside = _inside_loops(graph)
@@ -302,7 +310,7 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     spare: list[Tensor] = []
     for op in graph.get_operations():
         outputs = op.outputs
-        if _NO_RESULT.fullmatch(op.type) or op.type in FEEDABLE or not outputs:
+        if _NO_RESULT.fullmatch(op.type) or _is_fed(op) or not outputs:
             continue
         if _BOOKKEEPING.fullmatch(op.name) or any(t.is_ref for t in outputs):
             continue

@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc import dtypes
 from flowc.api import static_shapes
 from flowc.api.conversion import as_tensor
@@ -20,8 +19,9 @@ from flowc.dtypes import DType
 from flowc.errors import FlowcError, InvalidModelError, NotFoundError, ShapeError, did_you_mean
 from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.attrs import FunctionRef
-from flowc.ir.op import Op, tf_names, tf_op
+from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, Arg, AttrDef
+from flowc.ops import tf_names, tf_op
 
 ENUM_NAMES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF"}
 

@@ -108,8 +108,7 @@ def _text(op_type: str) -> str:
 
 
 def _public_names() -> list[str]:
-    import flowc.ops  # noqa: F401  (defines the records)
-    from flowc.ir.op import tf_names
+    from flowc.ops import tf_names
 
     return sorted(n for n in tf_names() if not n.startswith("_"))
 

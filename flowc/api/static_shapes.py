@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc.dtypes import resource
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor, set_shape_rule
@@ -21,14 +20,14 @@ from flowc.graph.sources import node_attrs
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, symbol
-from flowc.ir.op import NeedsContent, Op, output_dtypes, tf_op
+from flowc.ir.op import NeedsContent, Op, output_dtypes
 from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
+from flowc.ops import tf_op
 
 Sizes = tuple[int | None, ...] | None
 
 CHAIN_LIMIT = 64  # operations of shape arithmetic that are followed for one shape
-_DECLARED = frozenset({"PlaceholderWithDefault"})  # what is fed may differ from the input's shape
 RANKS = range(6)  # tried for inputs of unknown rank: what all that fit agree on holds
 
 
@@ -136,8 +135,8 @@ def infer_shapes(
     if any(t.dtype is None for t in inputs):
         return None
     plain = node_attrs(record, attrs, {})
-    if record.tf_name in _DECLARED:
-        return _stated(plain)
+    if inputs and "fed" in record.traits:
+        return _stated(plain)  # what is fed may differ from the input's shape
     unranked = list(dict.fromkeys(t for t in inputs if _unranked(t)))
     if not unranked:
         return _inferred(record, inputs, plain, {})

@@ -117,7 +117,7 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
     """The default inputs and outputs, each with its type; where a type must be given first, the
     placeholders as they are, and what the problem is."""
     from flowc.errors import FlowcError
-    from flowc.interface import PLACEHOLDERS, choose_interface, default_fetches
+    from flowc.interface import choose_interface, default_fetches, is_placeholder
     from flowc.open_sizes import with_joined_sizes
 
     try:
@@ -126,7 +126,7 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
         return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in chosen.fetches], None
     except FlowcError as error:
         problem = str(error)
-    starts = [op for op in graph.get_operations() if op.type in PLACEHOLDERS]
+    starts = [op for op in graph.get_operations() if is_placeholder(op)]
     inputs = [(op.name, op.output(0), _of(op.output(0))) for op in starts]
     try:
         fetches = default_fetches(graph)[0]

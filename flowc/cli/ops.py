@@ -52,9 +52,8 @@ def ops_command(names: tuple[str, ...], as_json: bool) -> None:
 
 def coverage() -> list[dict[str, Any]]:
     """One row for every TensorFlow op type with a record that a graph may hold, by name."""
-    import flowc.ops  # noqa: F401  (defines the records)
     from flowc.graph.support import is_supported
-    from flowc.ir.op import tf_names, tf_op
+    from flowc.ops import tf_names, tf_op
 
     rows = []
     for name in sorted(tf_names()):

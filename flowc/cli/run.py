@@ -179,14 +179,14 @@ def needed_placeholders(
     fetches: Iterable[Tensor], fed: Container[Tensor], targets: Iterable[Operation] = ()
 ) -> set[Tensor]:
     """The placeholders that the fetches and targets depend on where what is fed cuts the graph."""
-    from flowc.interface import PLACEHOLDERS
+    from flowc.interface import is_placeholder
 
     found: set[Tensor] = set()
     stack = [*(t.op for t in fetches if t not in fed), *targets]
     seen = set(stack)
     while stack:
         op = stack.pop()
-        if op.type in PLACEHOLDERS:
+        if is_placeholder(op):
             found.update(t for t in op.outputs if t not in fed)
         for other in [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]:
             if other not in seen:

@@ -32,7 +32,8 @@ from flowc.ir.extraction import (
     Unranked,
 )
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Op, tf_op
+from flowc.ir.op import Op
+from flowc.ops import tf_op
 
 if TYPE_CHECKING:
     from flowc.graph.region import Region

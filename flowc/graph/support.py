@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc.errors import UnsupportedError, did_you_mean
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
@@ -18,8 +17,8 @@ from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.lowering import Structural
-from flowc.ir.op import op_named, tf_names, tf_op
 from flowc.ir.types import TensorType
+from flowc.ops import op_named, tf_names, tf_op
 
 
 def check_supported(

@@ -17,8 +17,8 @@ from flowc.graph.graph import Graph
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Resource
-from flowc.ir.op import op_named
 from flowc.ir.types import Dims, TensorType
+from flowc.ops import op_named
 
 
 class VariableStarts:

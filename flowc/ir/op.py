@@ -95,6 +95,7 @@ TRAITS = {
     "random",  # draws from a stream: never merged or folded
     "variable",  # its output is a variable: its handle, or a reference to it
     "assign",  # input 0, a variable, becomes input 1
+    "fed",  # what callers give may stand in its place
     "placeholder",  # fed, or an error
     "call",  # its outputs are those of its function `f` of its inputs
     "always_runs",  # also where what it waits for does not run

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 IDENTITY = frozenset({"identity", "idempotent", "moves"})
 STATIC = frozenset({"no_fold"})
-PLACEHOLDER = STATIC | {"placeholder"}
+PLACEHOLDER = STATIC | {"fed", "placeholder"}
 
 
 def shape_attr_dims(c: Inference, name: str = "shape") -> Dims:
@@ -154,7 +154,7 @@ placeholder_with_default = define(
         reference=_copy,
         lowering=Elementwise(lambda k, x: x),
         gradient=lambda b, node, dy: (dy,),
-        traits=IDENTITY,
+        traits=IDENTITY | {"fed"},
         examples=("f32[2,3]; shape=(2, 3)", "i32[]; shape=()"),
         content=True,
     )
