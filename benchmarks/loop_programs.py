@@ -12,6 +12,11 @@ import numpy as np
 
 Arrays = list[np.ndarray[Any, Any]]
 UNITS, STEPS, TRIPS = 256, 128, 100_000
+# Floating-point operations of the products in programs that are bound by them.
+PRODUCTS = {
+    "LSTM batch 32": 2 * STEPS * 32 * (2 * UNITS) * (4 * UNITS),
+    "GRU batch 32": 2 * STEPS * 32 * (2 * UNITS) * (3 * UNITS),
+}
 
 
 def _normal(*dims: int) -> np.ndarray[Any, Any]:

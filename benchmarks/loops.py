@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from loop_programs import TRIPS, cases
-from rounds import Row, compare, timer
+from contractions import machine_tile, peak_meter
+from loop_programs import PRODUCTS, TRIPS, cases
+from rounds import Row, Timer, compare, timer
 from tensorflow_peer import TensorFlowPeer
 
 GOAL = "each 2x"
@@ -28,13 +30,23 @@ def open_program(name: str) -> Callable[[], Any]:
 
 
 def measure(peer: TensorFlowPeer | None, rounds: int) -> list[Row]:
+    """Beside programs that are bound by their products stands what these take at the `peak` of
+    multiply-adds in registers: nothing can be faster, and its ratio is our share of the peak."""
     rows = []
+    peak = peak_meter(machine_tile())
     for name in cases():
-        peers = {}
+        peers: dict[str, Timer] = {}
+        if name in PRODUCTS:
+            peers["peak"] = partial(_at_peak, peak, PRODUCTS[name])
         if peer is not None:
-            peers = {"XLA": peer.timer(name, "xla"), "executor": peer.timer(name, "executor")}
+            peers |= {"XLA": peer.timer(name, "xla"), "executor": peer.timer(name, "executor")}
         goal = f"{GOAL}, {TRIPS // 100_000} ms" if name == "scalar while" else GOAL
         rows.append(
             compare(name, timer(open_program(name)), peers, rounds=min(rounds, 9), goal=goal)
         )
     return rows
+
+
+def _at_peak(peak: Callable[[], float], operations: int) -> float:
+    """Seconds at the best of some readings: a core takes a while to settle on wide vectors."""
+    return operations / max(peak() for _ in range(20)) / 1e9
