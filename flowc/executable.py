@@ -113,7 +113,7 @@ class Executable:
         self._binders = _binders(self.inputs, self.metadata["sizes"])
         self._late = len(self.metadata["sizes"]) > self.metadata["input_sizes"]
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
-        self._native: Callable[..., int] = self.code.run  # type: ignore[assignment]
+        self._native = self.code.run
         self._layouts: dict[tuple[Shape, ...], Layout] = {}
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -173,7 +173,7 @@ class Executable:
         for bind in self._binders:
             bind(arrays, sizes)
         dims = self._dims()
-        self.code.output_bounds(sizes, dims)  # type: ignore[operator]
+        self.code.output_bounds(sizes, dims)
         outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
         for slot, shape in zip(self.outputs, self._shapes(dims)):
             outputs.append(None if -1 in shape else (shape, slot.held))
@@ -194,7 +194,7 @@ class Executable:
     def _trimmed(self, outputs: list[Any], tables: _Tables) -> list[np.ndarray]:
         """Outputs cut to the sizes that the run found."""
         dims = self._dims()
-        self.code.output_dims(tables.arguments[2], dims)  # type: ignore[operator]
+        self.code.output_dims(tables.arguments[2], dims)
         for i, (slot, shape) in enumerate(zip(self.outputs, self._shapes(dims))):
             if outputs[i] is None:
                 pointer = tables.words[tables.outputs + i]
@@ -270,8 +270,8 @@ class _Slot:
             d if isinstance(d, int) else parse_dim(d) for d in data["dims"]
         )
         self.held = np.dtype(np.int64) if self.dtype is dtypes.string else self.dtype.numpy
-        known = not any(isinstance(d, Expr) for d in self.dims)
-        self.static: tuple[int, ...] | None = self.dims if known else None  # type: ignore[assignment]
+        sizes = tuple(d for d in self.dims if isinstance(d, int))
+        self.static = sizes if len(sizes) == len(self.dims) else None
 
     def __str__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.dims))}]"

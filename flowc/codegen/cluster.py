@@ -121,12 +121,12 @@ class ClusterLowering:
             case other:
                 raise InternalError(f"{type(other).__name__} inside a loop: {node!r}")
 
-    def _at_node(self, node: Node, read: object, index: tuple[Dim, ...]) -> Scalar:
+    def _at_node(self, node: Node, read: Callable[..., Scalar], index: tuple[Dim, ...]) -> Scalar:
         outer, outer_types = self._node, self.k.operand_types
         self._node = node
         self.k.operand_types = tuple(v.type.dtype for v in node.inputs)
         try:
-            return read(self.k, index)  # type: ignore[operator]
+            return read(self.k, index)
         finally:
             self._node, self.k.operand_types = outer, outer_types
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llvmlite import binding as llvm
@@ -46,9 +46,9 @@ class LoadedCode:
     """Native functions of a program; `engine` owns their memory."""
 
     engine: llvm.ExecutionEngine
-    run: object
-    output_dims: object
-    output_bounds: object
+    run: Callable[..., int]
+    output_dims: Callable[..., None]
+    output_bounds: Callable[..., None]
 
 
 SPARE = 1 << 18  # bytes for the pages that the sections of an object do not fill

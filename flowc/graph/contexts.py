@@ -8,6 +8,7 @@ inputs only from that context; contexts nest to any depth.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from flowc.graph.graph import Graph
 
 
-class ControlFlowContext:
+class ControlFlowContext(ABC):
     """`known`: tensors that are inside, `captured`: tensors from outside -> what they are inside.
 
     `pivot`: a tensor that is alive in every iteration, or whenever the branch is taken.
@@ -48,13 +49,13 @@ class ControlFlowContext:
         finally:
             self.graph.control_flow_context = before
 
+    @abstractmethod
     def capture(self, tensor: Tensor) -> Tensor:
         """`tensor` as operations inside take it. Makes what brings it in when first asked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_op(self, op: Operation) -> None:
         """Makes a new operation part of the context."""
-        raise NotImplementedError
 
     def control_pivot(self) -> Tensor | None:
         return self.pivot

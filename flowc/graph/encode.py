@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
 from flowc.graph.shape import TensorShape
 from flowc.ir.signature import Signature
 from flowc.proto.graph_pb2 import AttrValue
-from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from flowc.proto.tensor_pb2 import DataType, TensorProto, TensorShapeProto
 from flowc.proto.variable_pb2 import VariableDef
 
 _FIELDS: dict[DType, str] = {
@@ -52,12 +52,17 @@ def fill_shape(proto: TensorShapeProto, sizes: Sequence[int | None] | None) -> N
         proto.dim.add(size=-1 if size is None else int(size))
 
 
+def data_type(dtype: DType) -> DataType:
+    """A dtype's number. Protobuf's enums are ints, which its stubs have as a class of their own."""
+    return cast(DataType, dtype.enum)
+
+
 def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
     """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field,
     several of most dtypes as raw little-endian content."""
     array = np.asarray(value)
     dtype = dtype or dtypes.as_dtype(array.dtype)
-    proto = TensorProto(dtype=dtype.enum)  # type: ignore[arg-type]
+    proto = TensorProto(dtype=data_type(dtype))
     proto.tensor_shape.SetInParent()
     fill_shape(proto.tensor_shape, array.shape)
     if dtype is dtypes.string:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowc.errors import UsageError
-from flowc.graph.encode import attr_value, fill_attrs, fill_shape
+from flowc.graph.encode import attr_value, data_type, fill_attrs, fill_shape
 from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
@@ -113,7 +113,7 @@ def function_to_def(function: Function) -> FunctionDef:
 def _fill_arg(proto: OpDef.ArgDef, arg: FunctionArg) -> None:
     proto.name = arg.name
     if arg.dtype is not None:
-        proto.type = arg.dtype.enum  # type: ignore[assignment]
+        proto.type = data_type(arg.dtype)
     proto.type_attr = arg.type_attr
     proto.number_attr = arg.number_attr
     proto.type_list_attr = arg.type_list_attr
@@ -202,7 +202,7 @@ def _signature_def(signature: Signature) -> SignatureDef:
 
 def _fill_tensor_info(proto: TensorInfoDef, info: TensorInfo) -> None:
     if info.dtype is not None:
-        proto.dtype = info.dtype.enum  # type: ignore[assignment]
+        proto.dtype = data_type(info.dtype)
     fill_shape(proto.tensor_shape, TensorShape(info.shape).sizes)
     if not info.parts:
         proto.name = info.name

@@ -6,6 +6,7 @@ Invariant: keys and refs of one source are never looked up in another.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,7 +40,7 @@ class SourceNode:
     controls: tuple[Any, ...]
 
 
-class Source:
+class Source(ABC):
     """`prefix` stands before the names of its nodes; `attrs` replace attr placeholders."""
 
     def __init__(self, prefix: str, attrs: Mapping[str, Any]) -> None:
@@ -82,14 +83,14 @@ class Source:
             return self.order(key.key) + behind
         return self._position_of(key) * PARTS
 
-    def _position_of(self, key: Any) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def _position_of(self, key: Any) -> int: ...
 
-    def _type(self, key: Any) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _type(self, key: Any) -> str: ...
 
-    def _read(self, key: Any) -> SourceNode:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, key: Any) -> SourceNode: ...
 
     def output_shapes(self, key: Any) -> Sequence[tuple[int | None, ...] | None]:
         """What is said of the shapes of a node's outputs; None for one of unknown rank."""

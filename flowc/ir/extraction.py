@@ -174,7 +174,7 @@ def with_values(bound: Bound, values: Sequence[Value]) -> Bound:
                 left.pop(0) if part is not None else None
                 for part in (bound.buffer, bound.table, bound.marks)
             )
-            rows = (table or buffer or marks).dims[0]  # type: ignore[union-attr]
+            rows = next(v for v in (table, buffer, marks) if v is not None).dims[0]
             element = buffer.dims[1:] if buffer is not None and table is None else None
             return replace(
                 bound, rows=rows, element=element, buffer=buffer, table=table, marks=marks

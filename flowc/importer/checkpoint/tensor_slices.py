@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 
 from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError
+from flowc.graph.encode import data_type
 from flowc.importer.checkpoint.slices import Extents, cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import damage, read_table
 from flowc.importer.tensor_proto import decode_tensor, element_type, shape_of
@@ -89,7 +90,7 @@ class TensorSliceReader:
         value, region = stored
         proto = TensorProto()
         proto.CopyFrom(self._parse(value, region).data.data)
-        proto.dtype = self._dtypes[name].enum  # type: ignore[assignment]
+        proto.dtype = data_type(self._dtypes[name])
         sizes = tuple(s.stop - s.start for s in place)
         if math.prod(sizes) > len(value):  # every element takes a byte at least
             raise damage(region, 0, f"a slice of tensor {name!r} is cut off")
