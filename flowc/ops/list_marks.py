@@ -36,6 +36,18 @@ ZEROS = 1
 # -- writing
 
 
+def fault_of_write(marks, at, rows):
+    """Why an element cannot be written: 1 outside, 2 read and cleared, 3 written before; or 0."""
+    fault = 0
+    if at < 0 or at >= rows:
+        fault = 1
+    elif marks[at] == 2:
+        fault = 2
+    elif marks[at] == 1 and ADD == 0:
+        fault = 3
+    return fault
+
+
 def list_write_kernel(
     buffer, marks, index, value, out, status, rows, held, width, given, count, begin, end
 ):
@@ -50,17 +62,11 @@ def list_write_kernel(
             out[i] = 0
     for i in range(count):
         at = index[i]
-        fault = 0
-        if at < 0 or at >= rows:
-            fault = 2
-        elif marks[at] == 2:
-            fault = 3
-        elif marks[at] == 1 and ADD == 0:
-            fault = 4
+        fault = fault_of_write(marks, at, rows)
         if fault != 0:
             status[1] = at
             status[2] = rows
-            status[0] = fault
+            status[0] = 1 + fault
             return
         for j in range(width):
             if ADD == 1:
@@ -135,13 +141,7 @@ def list_writable_kernel(marks, index, place, status, rows, count, begin, end):
         place[i] = 0
     for i in range(count):
         at = index[i]
-        fault = 0
-        if at < 0 or at >= rows:
-            fault = 1
-        elif marks[at] == 2:
-            fault = 2
-        elif marks[at] == 1 and ADD == 0:
-            fault = 3
+        fault = fault_of_write(marks, at, rows)
         if fault != 0:
             status[1] = at
             status[2] = rows
@@ -268,18 +268,24 @@ def _taken(
     return result
 
 
+def fault_of_read(marks, at, rows):
+    """Why an element cannot be read: 1 outside, 2 read and cleared, 3 never written; or 0."""
+    fault = 0
+    if at < 0 or at >= rows:
+        fault = 1
+    elif marks[at] == 2:
+        fault = 2
+    elif marks[at] == 0 and ZEROS == 0:
+        fault = 3
+    return fault
+
+
 def list_take_kernel(marks, index, out, place, status, rows, count, begin, end):
     for i in range(count):
         place[i] = 0
     for i in range(count):
         at = index[i]
-        fault = 0
-        if at < 0 or at >= rows:
-            fault = 1
-        elif out[at] == 2:
-            fault = 2
-        elif out[at] == 0 and ZEROS == 0:
-            fault = 3
+        fault = fault_of_read(out, at, rows)
         if fault != 0:
             status[1] = at
             status[2] = rows
@@ -294,13 +300,7 @@ def list_check_kernel(marks, index, place, status, rows, count, begin, end):
         place[i] = 0
     for i in range(count):
         at = index[i]
-        fault = 0
-        if at < 0 or at >= rows:
-            fault = 1
-        elif marks[at] == 2:
-            fault = 2
-        elif marks[at] == 0 and ZEROS == 0:
-            fault = 3
+        fault = fault_of_read(marks, at, rows)
         if fault != 0:
             status[1] = at
             status[2] = rows

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -567,18 +567,19 @@ def recorded(build: Build) -> tuple[bytes, list[np.ndarray] | str]:
                 return definition, re.sub(r"\s*\[\[.*", "", message.strip())
 
 
-def main() -> None:
-    cases = {**{f"array/{n}": f for n, f in ARRAYS.items()},
-             **{f"list/{n}": f for n, f in LISTS.items()},
-             **{f"stack/{n}": f for n, f in STACKS.items()}}  # fmt: skip
-    found: dict[str, Any] = {name: recorded(build) for name, build in cases.items()}
-    found |= {f"old/{version}": recorded_old(graph) for version, graph in OLD.items()}
+def of_both_versions(programs: Mapping[str, Build]) -> dict[str, Any]:
+    """Each program recorded with frames and with functions."""
+    found: dict[str, Any] = {}
     for version, switch in (
         ("v1", v1.disable_control_flow_v2),
         ("v2", v1.enable_control_flow_v2),
     ):
         switch()
-        found |= {f"program/{n}_{version}": recorded(f) for n, f in PROGRAMS.items()}
+        found |= {f"program/{n}_{version}": recorded(f) for n, f in programs.items()}
+    return found
+
+
+def write(found: Mapping[str, Any], path: Path) -> None:
     arrays: dict[str, np.ndarray] = {"x": X}
     errors: dict[str, str] = {}
     for name, (definition, result) in sorted(found.items()):
@@ -588,10 +589,19 @@ def main() -> None:
         else:
             arrays |= {f"{name}/y{i}": np.asarray(y) for i, y in enumerate(result)}
     arrays["errors"] = np.frombuffer(json.dumps(errors, indent=1).encode(), np.uint8)
-    FOLDER.mkdir(exist_ok=True)
-    np.savez_compressed(FOLDER / "graphs.npz", **arrays)
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, **arrays)
     print(f"{len(found)} graphs, {len(errors)} of them fail")
     print(json.dumps(errors, indent=1))
+
+
+def main() -> None:
+    cases = {**{f"array/{n}": f for n, f in ARRAYS.items()},
+             **{f"list/{n}": f for n, f in LISTS.items()},
+             **{f"stack/{n}": f for n, f in STACKS.items()}}  # fmt: skip
+    found: dict[str, Any] = {name: recorded(build) for name, build in cases.items()}
+    found |= {f"old/{version}": recorded_old(graph) for version, graph in OLD.items()}
+    write(found | of_both_versions(PROGRAMS), FOLDER / "graphs.npz")
 
 
 if __name__ == "__main__":

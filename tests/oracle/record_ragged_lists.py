@@ -10,7 +10,6 @@ functions (v2).
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,20 +17,19 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import numpy as np
 import record_list_graphs as lists
 import tensorflow as tf
 from record_list_graphs import (
     FOLDER,
     Array,
     Stack,
-    X,
     concat,
     empty,
     f32,
     gather,
     item,
     length,
+    of_both_versions,
     pop,
     popped,
     push,
@@ -43,7 +41,7 @@ from record_list_graphs import (
     split,
     stack,
     summed_gradient,
-    v1,
+    write,
 )
 
 Build = Callable[[Any], Sequence[Any]]
@@ -268,25 +266,8 @@ PROGRAMS: dict[str, Build] = {
 
 
 def main() -> None:
-    found: dict[str, Any] = {name: recorded(build) for name, build in CALLS.items()}
-    for version, switch in (
-        ("v1", v1.disable_control_flow_v2),
-        ("v2", v1.enable_control_flow_v2),
-    ):
-        switch()
-        found |= {f"program/{n}_{version}": recorded(f) for n, f in PROGRAMS.items()}
-    arrays: dict[str, np.ndarray] = {"x": X}
-    errors: dict[str, str] = {}
-    for name, (definition, result) in sorted(found.items()):
-        arrays[f"{name}/graph"] = np.frombuffer(definition, np.uint8)
-        if isinstance(result, str):
-            errors[name] = result
-        else:
-            arrays |= {f"{name}/y{i}": np.asarray(y) for i, y in enumerate(result)}
-    arrays["errors"] = np.frombuffer(json.dumps(errors, indent=1).encode(), np.uint8)
-    np.savez_compressed(FOLDER / "ragged.npz", **arrays)
-    print(f"{len(found)} graphs, {len(errors)} of them fail")
-    print(json.dumps(errors, indent=1))
+    calls = {name: recorded(build) for name, build in CALLS.items()}
+    write(calls | of_both_versions(PROGRAMS), FOLDER / "ragged.npz")
 
 
 if __name__ == "__main__":
