@@ -75,7 +75,7 @@ def raw_op_digests(failures: list[str]) -> dict[str, Any]:
     """For each op record, the digest of its graph by `flowc.raw_ops` and the shapes that TensorFlow
     infers for it, where TensorFlow loads that graph."""
     found: dict[str, Any] = {}
-    for name, case in first_cases().items():
+    for name, case in sorted(first_cases().items()):
         try:
             graph, _ = graph_of(name, case)
             with tf.Graph().as_default() as imported:
