@@ -364,3 +364,59 @@ def test_mirrored_paddings_that_are_too_large(pads: Any, constant: list[int]) ->
     arrays = [IMAGE, np.array(pads, np.int32)]
     with pytest.raises(InvalidArgumentError, match="must be less than the dimension size"):
         compiled("mirror_pad", arrays, constant=constant, symbolic=[0], mode="REFLECT")
+
+
+@pytest.mark.parametrize("symbolic", [[], [0]])
+def test_gradients_of_mirrored_paddings_that_the_run_knows(symbolic: list[int]) -> None:
+    dy = np.arange(42, dtype=f32).reshape(6, 7)
+    for mode, pads in (("REFLECT", [[2, 1], [3, 0]]), ("SYMMETRIC", [[3, 0], [1, 2]])):
+        arrays = [dy, np.array(pads, np.int32)]
+        expected = reference("mirror_pad_grad", arrays, mode=mode)
+        check("mirror_pad_grad", arrays, expected, symbolic=symbolic, mode=mode)
+    for pads in ([[2, 3], [0, 0]], [[7, 0], [0, 0]], [[900_000, 900_000], [0, 0]]):
+        with pytest.raises(InvalidArgumentError, match="no greater than the output dimension size"):
+            arrays = [dy, np.array(pads, np.int32)]
+            compiled("mirror_pad_grad", arrays, symbolic=symbolic, mode="SYMMETRIC")
+
+
+# -- slices as a set, and slices changed, of sizes that only the run knows
+
+ROWS = np.array([[1, 2], [0, NAN], [1, 2], [0, NAN], [-0.0, 3], [0.0, 3]], f32)
+
+
+def test_unique_slices_of_sizes_of_the_run() -> None:
+    expected = [ROWS[[0, 1, 3, 4]], [0, 1, 0, 2, 3, 3], [2, 1, 1, 2]]
+    attrs: Any = {"constant": [1], "symbolic": [0]}
+    check("unique_with_counts_v2", [ROWS, np.array([0])], expected, **attrs)
+    check("unique_v2", [ROWS, np.array([-2])], expected[:2], **attrs)
+    columns = np.ascontiguousarray(ROWS[[0, 2]].T[:, :, None].repeat(3, 2))
+    expected = [columns[:, :1], [0, 0], [2]]
+    check("unique_with_counts_v2", [columns, np.array([1])], expected, **attrs)
+
+
+@pytest.mark.parametrize(
+    ("axis", "fault"),
+    [
+        ([2], r"axis has to be between \[0, 2\)"),
+        ([0, 1], "axis does not support input tensors larger than 1 elements"),
+        ([], "unique expects a 1D vector."),
+        (0, "axis expects a 1D vector."),
+    ],
+)
+def test_axes_that_unique_does_not_take(axis: Any, fault: str) -> None:
+    with pytest.raises(ShapeError, match=fault):
+        compiled("unique_v2", [ROWS, np.array(axis, np.int64)], constant=[1])
+
+
+@pytest.mark.parametrize("symbolic", [[], [0]])
+def test_slices_changed_where_the_run_says(symbolic: list[int]) -> None:
+    begin, end, strides = (np.array(v, np.int32) for v in ([1, 3], [3, 0], [1, -1]))
+    value = np.array([[9, 8, 7], [6, 5, 4]], f32)
+    expected = IMAGE.copy()
+    expected[1:3, 3:0:-1] = value
+    arrays = [IMAGE, begin, end, strides, value]
+    check("tensor_strided_slice_update", arrays, [expected], constant=[3], symbolic=symbolic)
+    if not symbolic:
+        with pytest.raises(ShapeError, match=r"Cannot broadcast input shape \[3,3\] into final sh"):
+            wrong = [IMAGE, begin, end, strides, np.zeros((3, 3), f32)]
+            compiled("tensor_strided_slice_update", wrong, constant=[1, 2, 3])

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, as_dim, maximum, minimum
+from flowc.ir.dims import Dim, Expr, as_dim, maximum, minimum
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.shapes import constant_ints, known_dims
+from flowc.ops.shapes import known_dims
 
 Pairs = list[tuple[Dim, Dim]]
 
@@ -100,18 +101,20 @@ def _infer_mirror_pad(c: Inference) -> Dims:
     for dim, (before, after) in zip(c.dims(0), _paddings(c)):
         for pad in (before, after):
             if isinstance(pad, int) and isinstance(dim, int):
-                _check_mirror(c, mode, dim, before, after, pad)
+                _check_mirror(c, mode, dim, before, after, pad, "dimension size")
         result.append(dim + before + after)
     return tuple(result)
 
 
-def _check_mirror(c: Inference, mode: str, dim: int, before: Dim, after: Dim, pad: int) -> None:
+def _check_mirror(
+    c: Inference, mode: str, dim: int, before: Dim, after: Dim, pad: int, what: str
+) -> None:
     if pad < 0:
         raise c.fail(f"paddings must be non-negative: {before} {after}")
     if pad > dim - _EDGE[mode]:
         found = "not less than" if mode == "REFLECT" else "greater than"
         raise c.fail(
-            f"paddings must be {_WANTED[mode]} the dimension size: {before}, {after} {found} {dim}"
+            f"paddings must be {_WANTED[mode]} the {what}: {before}, {after} {found} {dim}"
         )
 
 
@@ -177,7 +180,20 @@ def _mirrored_places(shape: Sequence[int], paddings: np.ndarray, mode: str) -> l
 
 
 def _infer_mirror_pad_grad(c: Inference) -> Dims:
-    return tuple(d - b - a for d, (b, a) in zip(c.dims(0), _paddings(c)))
+    mode = c.attrs["mode"]
+    result: list[Dim] = []
+    for dim, (before, after) in zip(c.dims(0), _paddings(c)):
+        size = dim - before - after
+        if isinstance(size, int) and size < 1:
+            raise c.fail(
+                "Total paddings must be less than the input dimension size: "
+                f"{before + after} was not less than {dim}"
+            )
+        for pad in (before, after):
+            if isinstance(pad, int) and isinstance(size, int):
+                _check_mirror(c, mode, size, before, after, pad, "output dimension size")
+        result.append(maximum(size, 0))
+    return tuple(result)
 
 
 def _mirror_pad_grad(dy: np.ndarray, paddings: np.ndarray, *, mode: str) -> np.ndarray:
@@ -195,17 +211,27 @@ def _mirror_pad_grad(dy: np.ndarray, paddings: np.ndarray, *, mode: str) -> np.n
 
 def _lower_mirror_pad_grad(b: Any, node: Node) -> Value:
     """For each axis, the middle plus both borders turned over onto the elements they mirror."""
-    edge = _EDGE[node.attrs["mode"]]
-    pairs = constant_ints(node, 1)
-    value = node.inputs[0]
+    mode = node.attrs["mode"]
+    edge = _EDGE[mode]
+    value, paddings = node.inputs
+    pairs = [as_dim(p) for p in b.content(paddings).reshape(-1)]
+    room: list[Dim] = []
     for axis, size in enumerate(node.output.dims):
-        before, after = pairs[2 * axis], pairs[2 * axis + 1]
+        before, after = pairs[2 * axis : 2 * axis + 2]
+        room += [size - edge - pad for pad in (before, after)]
+        room.append(value.dims[axis] - before - after - 1)
+    if any(isinstance(r, Expr) for r in room):
+        fits = b.greater_equal(b.sizes(room, dtypes.i64), np.int64(0))
+        message = f"paddings must be {_WANTED[mode]} the output dimension size"
+        b.check(b.all(fits, np.zeros(1, np.int32)), message=message)
+    for axis, size in enumerate(node.output.dims):
+        before, after = pairs[2 * axis : 2 * axis + 2]
         total = _part(b, value, axis, before, size)
         for start, count, place in (
             (0, before, edge),
             (before + size, after, size - edge - after),
         ):
-            if count:
+            if count != 0:
                 border = b.reverse(_part(b, value, axis, start, count), np.array([axis], np.int32))
                 pads = np.zeros((value.type.rank, 2), object)
                 pads[axis] = place, size - place - count

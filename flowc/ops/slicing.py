@@ -130,10 +130,10 @@ def _specification(c: Inference, rank: int) -> tuple[list[AxisSlice], tuple[int,
 
 
 def _infer_strided_slice(c: Inference) -> Dims:
-    return _sliced_dims(c, c.dims(0))
+    return sliced_dims(c, c.dims(0))
 
 
-def _sliced_dims(c: Inference, dims: Dims) -> Dims:
+def sliced_dims(c: Inference, dims: Dims) -> Dims:
     """What a strided_slice with the inputs 1 to 3 makes of `dims`."""
     parts, strides = _specification(c, len(dims))
     result: list[Dim] = []
@@ -192,7 +192,7 @@ def _lower_strided_slice(node: Node) -> Lowering:
 
 def _infer_strided_slice_grad(c: Inference) -> Dims:
     dims = tuple(as_dim(d) for d in c.need(0))
-    given, expected = c.dims(4), _sliced_dims(c, dims)
+    given, expected = c.dims(4), sliced_dims(c, dims)
     if len(given) != len(expected) or any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(given, expected)
     ):
@@ -252,11 +252,11 @@ def _strided_slice_grad(
         "shrink_axis_mask": shrink_axis_mask,
     }
     found = np.zeros(tuple(shape), dy.dtype)
-    found[_array_index(found, begin, end, strides, masks)] = dy
+    found[array_index(found, begin, end, strides, masks)] = dy
     return found
 
 
-def _array_index(
+def array_index(
     x: np.ndarray, begin: np.ndarray, end: np.ndarray, strides: np.ndarray, attrs: Attrs
 ) -> tuple[Any, ...]:
     """The index that NumPy takes for a strided_slice."""
@@ -300,7 +300,7 @@ def _strided_slice(
         "new_axis_mask": new_axis_mask,
         "shrink_axis_mask": shrink_axis_mask,
     }
-    return np.asarray(x[_array_index(x, begin, end, strides, masks)])
+    return np.asarray(x[array_index(x, begin, end, strides, masks)])
 
 
 slice_ = define(
