@@ -5,7 +5,8 @@
 
 V has tensorflow-cpu 2.21. Out: tests/data/programs/functions.npz: for each function its frozen
 graph (`lowered`: with switches and merges), the feeds and the results of its calls. A second run
-writes the same bytes.
+writes the same, but for the order and the numbered names of nodes in a loop with a `Case`, which
+TensorFlow does not repeat.
 """
 
 from __future__ import annotations
