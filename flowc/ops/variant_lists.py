@@ -28,9 +28,11 @@ from flowc.ops.list_values import (
     with_element,
     zeros,
 )
+from flowc.ops.lists import MODIFY
 from flowc.ops.ragged_values import (
     made_ragged,
     must_be_ragged,
+    set_ragged,
     with_parts,
 )
 from flowc.ops.state import value_of
@@ -142,3 +144,13 @@ def resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
     if is_new(contents.buffer, 0):
         return with_buffer(contents, zeros(x.b, (rows, *contents.buffer.dims[1:]), contents.dtype))
     return with_buffer(contents, x.b.list_resize(contents.buffer, x.b.sizes((rows,))))
+
+
+def set_elements(
+    x: Extractor, contents: ListValue, index: Value, value: Value, message: str
+) -> ListValue:
+    """A list with other elements at some indices. `message`: where one of these is outside."""
+    if contents.table is not None:
+        return set_ragged(x.b, contents, index, value, message)
+    told = {} if message == MODIFY else {"message": message}
+    return with_buffer(contents, x.b.list_set(contents.buffer, index, value, **told))
