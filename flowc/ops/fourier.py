@@ -243,10 +243,14 @@ def _mirrored(b: Builder, parts: tuple[Value, Value], n: Dim, half: Dim) -> tupl
     return found[0], found[1]
 
 
+def _check_rank(c: Inference, rank: int) -> None:
+    if c.rank(0) < rank:
+        raise c.fail(f"Input must have rank of at least {rank} but got: {list(c.dims(0))}")
+
+
 def _infer_complex(rank: int) -> Callable[[Inference], Dims]:
     def infer(c: Inference) -> Dims:
-        if c.rank(0) < rank:
-            raise c.fail(f"Input must have rank of at least {rank} but got: {list(c.dims(0))}")
+        _check_rank(c, rank)
         return c.dims(0)
 
     return infer
@@ -254,8 +258,7 @@ def _infer_complex(rank: int) -> Callable[[Inference], Dims]:
 
 def _infer_real(rank: int, forward: bool) -> Callable[[Inference], Dims]:
     def infer(c: Inference) -> Dims:
-        if c.rank(0) < rank:
-            raise c.fail(f"Input must have rank of at least {rank} but got: {list(c.dims(0))}")
+        _check_rank(c, rank)
         if c.dims(1) != (rank,):
             raise c.fail(f"fft_length must have shape [{rank}]")
         lengths = [as_dim(n) for n in c.need(1).reshape(-1)]

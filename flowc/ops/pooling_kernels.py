@@ -22,6 +22,17 @@ def window(first: int, size: int, limit: int) -> Any:
     return 0 if first < 0 else first, last
 
 
+def place_of(row: int, out_d: int, out_h: int) -> Any:
+    """The batch, depth and height of a row of the output."""
+    plane = row // out_h
+    return plane // out_d, plane % out_d, row % out_h
+
+
+def clear(dx: Any, batch: int, size: int) -> None:
+    for i in range(size):
+        dx[batch * size + i] = elem(0)
+
+
 def max_pool(
     x: Any, y: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -30,10 +41,7 @@ def max_pool(
 ) -> None:  # fmt: skip
     """A NaN never wins, as `v > best` is false for it; a window of NaNs gives the lowest number."""
     for row in range(begin, end):
-        oh = row % out_h
-        plane = row // out_h
-        od = plane % out_d
-        batch = plane // out_d
+        batch, od, oh = place_of(row, out_d, out_h)
         d0, d1 = window(od * sd - front, kd, depth)
         h0, h1 = window(oh * sh - top, kh, height)
         for ow in range(out_w):
@@ -73,10 +81,7 @@ def avg_pool(
 ) -> None:  # fmt: skip
     """The mean of the elements inside the image: padding is neither added nor counted."""
     for row in range(begin, end):
-        oh = row % out_h
-        plane = row // out_h
-        od = plane % out_d
-        batch = plane // out_d
+        batch, od, oh = place_of(row, out_d, out_h)
         d0, d1 = window(od * sd - front, kd, depth)
         h0, h1 = window(oh * sh - top, kh, height)
         for ow in range(out_w):
@@ -148,8 +153,7 @@ def max_pool_grad(
     """
     size = depth * height * width * channels
     for batch in range(begin, end):
-        for i in range(size):
-            dx[batch * size + i] = elem(0)
+        clear(dx, batch, size)
         for od in range(out_d):
             d0, d1 = window(od * sd - front, kd, depth)
             for oh in range(out_h):
@@ -180,8 +184,7 @@ def max_pool_equal_grad(
     """Gives each window's gradient to every element that equals what `pooled` says."""
     size = depth * height * width * channels
     for batch in range(begin, end):
-        for i in range(size):
-            dx[batch * size + i] = elem(0)
+        clear(dx, batch, size)
         for place in range(out_d * out_h * out_w):
             d0, d1 = window(place // (out_h * out_w) * sd - front, kd, depth)
             h0, h1 = window(place // out_w % out_h * sh - top, kh, height)
@@ -206,8 +209,7 @@ def avg_pool_grad(
     """Spreads each window's gradient evenly over its elements inside the image, batch by batch."""
     size = depth * height * width * channels
     for batch in range(begin, end):
-        for i in range(size):
-            dx[batch * size + i] = elem(0)
+        clear(dx, batch, size)
         for od in range(out_d):
             d0, d1 = window(od * sd - front, kd, depth)
             for oh in range(out_h):
