@@ -365,8 +365,9 @@ def test_random_graphs(seed: int) -> None:
 
     def write(b: Builder) -> list[Value]:
         pool = [x_of(b, 4, 4, name=f"x{i}") for i in range(2)]
+        places = b.parameter("places", tensor_type("i32", (4,)))
         for _ in range(14):
-            p, q = (pool[i] for i in random.integers(0, len(pool), 2))
+            p, q = (pool[i] for i in random.integers(max(0, len(pool) - 6), len(pool), 2))
             axis = i32(int(random.integers(2)))
             pool.append(
                 [
@@ -377,8 +378,11 @@ def test_random_graphs(seed: int) -> None:
                     lambda p, q, axis: b.mat_mul(b.tanh(p), q),
                     lambda p, q, axis: b.slice(b.concat(p, q, np.int32(0)), i32(2, 0), i32(4, 4)),
                     lambda p, q, axis: b.reshape(b.relu(b.reshape(p, (16,))), (4, 4)),
-                    lambda p, q, axis: b.softmax(p),
-                ][int(random.integers(8))](p, q, axis)
+                    lambda p, q, axis: b.softmax(b.mul(p, q)),
+                    lambda p, q, axis: b.sub(p, b.max(p, i32(1), keep_dims=True)),
+                    lambda p, q, axis: b.reverse(b.exp(b.neg(b.abs(p))), axis),
+                    lambda p, q, axis: b.gather(p, places, np.int32(0)),
+                ][int(random.integers(11))](p, q, axis)
             )
         return [b.tanh(v) for v in pool[-3:]]
 
