@@ -6,6 +6,8 @@ operand after another into scratch and adding it times the packed panels.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from llvmlite import ir
 
 from flowc.codegen.gather import patches_routine
@@ -15,6 +17,7 @@ from flowc.codegen.tiles import panels_routine
 from flowc.codegen.vector_ir import (
     Index,
     Routine,
+    Value,
     Values,
     const,
     counted_loop,
@@ -28,27 +31,53 @@ def _vectors(share: Index, shape: TileShape) -> Index:
     return share.ceil_div(shape.lanes) * shape.lanes
 
 
-def _emit_gemm(b: ir.IRBuilder, args: Values, shape: TileShape, transpose_a: bool) -> None:
-    block, a, panels, c = args[:4]
-    k, first, columns, a_stride, c_stride, *bounds = indices(b, args[4:])
+def _emit_gemm(
+    b: ir.IRBuilder, args: Values, shape: TileShape, transpose_a: bool, pieces: int
+) -> None:
+    block, *left, panels, c = args[: 3 + pieces]
+    k, *rest = indices(b, args[3 + pieces :])
+    strides, c_stride, bounds = rest[:pieces], rest[pieces], rest[pieces + 1 :]
     row_begin, row_end = bounds[:2]
-    blocks = columns.ceil_div(shape.depth).most(1)
-    step = _vectors(columns.ceil_div(blocks), shape)
+    blocks = k.ceil_div(shape.depth).most(1)
+    step = _vectors(k.ceil_div(blocks), shape)
     rows = row_end - row_begin
     with counted_loop(b, blocks) as number:
         begin = number * step
-        depth = (columns - begin).least(step)
+        depth = (k - begin).least(step)
         if transpose_a:
-            source = offset(a, begin * a_stride + row_begin)
+            source = offset(left[0], begin * strides[0] + row_begin)
             move = transpose_routine(shape)
-            move.call(b, block, source, depth, rows, shape.row_stride, a_stride)
-        else:
-            source = offset(a, row_begin * a_stride + begin)
+            move.call(b, block, source, depth, rows, shape.row_stride, strides[0])
+        elif pieces == 1:
+            source = offset(left[0], row_begin * strides[0] + begin)
             move = copy_rows_routine(shape)
-            move.call(b, block, source, rows, depth, shape.row_stride, a_stride)
-        done = first + begin
-        panel = offset(panels, done * shape.columns)
-        panels_routine(shape).call(b, block, panel, c, k, depth, c_stride, *bounds, done)
+            move.call(b, block, source, rows, depth, shape.row_stride, strides[0])
+        else:
+            _gather_pieces(b, block, zip(left, strides), begin, depth, row_begin, rows, shape)
+        first = offset(panels, begin * shape.columns)
+        panels_routine(shape).call(b, block, first, c, k, depth, c_stride, *bounds, number)
+
+
+def _gather_pieces(
+    b: ir.IRBuilder,
+    block: Value,
+    pieces: Iterable[tuple[Value, Index]],
+    begin: Index,
+    depth: Index,
+    row_begin: Index,
+    rows: Index,
+    shape: TileShape,
+) -> None:
+    """Columns `begin ... begin + depth` of matrices, each with its width, side by side."""
+    first = Index(b, const(0))
+    for a, width in pieces:
+        low, high = first.most(begin), (first + width).least(begin + depth)
+        with b.if_then(high.compare(">", low)):
+            source = offset(a, row_begin * width + (low - first))
+            target = offset(block, low - begin)
+            move = copy_rows_routine(shape)
+            move.call(b, target, source, rows, high - low, shape.row_stride, width)
+        first = first + width
 
 
 def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> None:
@@ -77,20 +106,19 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
         add.call(b, block, panel, c, inner, depth, c_stride, *bounds, k_begin)
 
 
-def gemm_block_routine(shape: TileShape, transpose_a: bool) -> Routine:
-    """`gemm_block(block, a, panels, c, k, first, columns, a_stride, c_stride, row_begin, row_end,
+def gemm_block_routine(shape: TileShape, transpose_a: bool, pieces: int = 1) -> Routine:
+    """`gemm_block(block, a, panels, c, k, a_stride, c_stride, row_begin, row_end, column_begin,
 
-    column_begin, column_end)`: C[rows, columns] (+)= A x B, with A stored [columns, rows] where it
-    is transposed, and B, of k rows, packed in `panels`. A has that many of the product's k columns,
-    from `first`: what those before it made, if there are any, is added to. `block` is scratch of
-    `shape.block_bytes`.
+    column_end)`: C[rows, columns] = A x B, with A stored [k, rows] where it is transposed, and B
+    packed in `panels`. `block` is scratch of `shape.block_bytes`. A of several pieces has a pointer
+    and a stride, which is its number of columns, for each of them.
     """
-    way = "t" if transpose_a else "n"
+    way = "t" if transpose_a else "n" if pieces == 1 else f"{pieces}n"
     return Routine(
         f"gemm_block.{way}.{shape.dtype}.{shape.rows}x{shape.columns}",
         shape.dtype,
-        "pppp" + "i" * 9,
-        lambda b, values: _emit_gemm(b, values, shape, transpose_a),
+        "p" * (3 + pieces) + "i" * (6 + pieces),
+        lambda b, values: _emit_gemm(b, values, shape, transpose_a, pieces),
     )
 
 

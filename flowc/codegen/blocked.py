@@ -198,7 +198,9 @@ def block_of_task(shape: TileShape, outer: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def block_symbols(shape: TileShape, rank: int, transpose_a: bool) -> dict[str, Any]:
+def block_symbols(
+    shape: TileShape, rank: int, transpose_a: bool, pieces: int = 1
+) -> dict[str, Any]:
     """The globals of contraction kernels: the same objects for the same structure. Those that
 
     differ between tiles are named for the tile, so that equal texts have equal meanings.
@@ -207,7 +209,7 @@ def block_symbols(shape: TileShape, rank: int, transpose_a: bool) -> dict[str, A
         "advance": advance,
         "least": least,
         "ceil_div": ceil_div,
-        block_name("gemm_block", shape): gemm_block_routine(shape, transpose_a).intrinsic(),
+        gemm_block_name(shape, pieces): gemm_block_routine(shape, transpose_a, pieces).intrinsic(),
         block_name("conv_block", shape): conv_block_routine(shape, rank).intrinsic(),
         "copy_rows": copy_rows_routine(shape).intrinsic(),
     }
@@ -215,3 +217,7 @@ def block_symbols(shape: TileShape, rank: int, transpose_a: bool) -> dict[str, A
 
 def block_name(name: str, shape: TileShape) -> str:
     return f"{name}_{shape.rows}x{shape.columns}"
+
+
+def gemm_block_name(shape: TileShape, pieces: int) -> str:
+    return block_name("gemm_block" if pieces == 1 else f"gemm_block{pieces}", shape)

@@ -21,11 +21,11 @@ from flowc.codegen.blocked import (
     arguments_of,
     block_bounds,
     block_count,
-    block_name,
     block_of_task,
     block_pointer,
     block_symbols,
     function_text,
+    gemm_block_name,
     indented,
     no_epilogue,
     parts,
@@ -69,17 +69,14 @@ def gemm_source(
     shape, left = spec.shape, LeftOperand(spec.pieces)
     sizes = ["batch", "m", "n", "k", *left.sizes, "c_stride", "a_batch", "b_batch"]
     arguments = arguments_of(shape, f"{left.pointers} b c scratch", sizes, extra)
+    matrices = ", ".join(f"advance({part.pointer}, {spec.a_offset})" for part in left.parts)
     operands = f"""
         panels = advance(b, {spec.b_offset})
         c_matrix = advance(c, batch_index * m * c_stride)
+        {gemm_block_name(shape, spec.pieces)}(
+            blocks, {matrices}, panels, c_matrix, k, {", ".join(left.sizes)}, c_stride,
+            row_begin, row_end, column_begin, column_end)
         """
-    products = [
-        f"{block_name('gemm_block', shape)}(\n"
-        f"    blocks, advance({part.pointer}, {spec.a_offset}), panels, c_matrix, k, {part.first},"
-        f" {part.depth}, {part.stride}, c_stride,\n"
-        "    row_begin, row_end, column_begin, column_end)"
-        for part in left.parts
-    ]
     finish = epilogue(
         8,
         ("(batch_index * m + row_begin)", "(batch_index * m + row_end)"),
@@ -93,11 +90,10 @@ def gemm_source(
         "    for task in range(begin, end):",
         indented(block_of_task(shape, "batch_index"), 8),
         indented(operands, 8),
-        *(indented(product, 8) for product in products),
         *finish,
     )
     tasks = f"batch * {block_count(shape, 'm')}"
-    symbols = block_symbols(shape, 2, spec.transpose_a)
+    symbols = block_symbols(shape, 2, spec.transpose_a, spec.pieces)
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 
 
