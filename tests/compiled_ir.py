@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from ir_reference import reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation
 from flowc.executable import Executable

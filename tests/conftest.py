@@ -1,7 +1,8 @@
-"""What holds for every test: the disk cache is one of this run's own."""
+"""What holds for every test: the op records are there, and the disk cache is this run's own."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite tests/golden from what passes make"
     )
+
+
+def pytest_configure() -> None:
+    """Defines the op records, which builders and IR texts name."""
+    importlib.import_module("flowc.ops")
 
 
 @pytest.fixture(scope="session", autouse=True)

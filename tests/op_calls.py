@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from node_evaluation import apply_op
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.op import call_reference, op_named
+from flowc.ir.op import call_reference
 from flowc.ir.types import tensor_type
+from flowc.ops import op_named
 
 CONV = {"strides": (1, 1, 1, 1), "padding": "VALID"}
 

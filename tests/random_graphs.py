@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import flowc.ops  # noqa: F401
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import pytest
 
-import flowc.ops  # noqa: F401  (defines the op records that the text names)
 import flowc_runtime
 from flowc.aot import write_library
 from flowc.codegen.kernel import Kernel

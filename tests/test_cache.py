@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from ir_reference import reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import cache
 from flowc.cache import load_executable, program_key
 from flowc.cache_entry import MAGIC, PREFIX, read_entry, write_entry

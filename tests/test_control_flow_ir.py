@@ -20,7 +20,6 @@ from compiled_ir import (
 )
 from random_control_flow import inputs_of, random_control_flow
 
-import flowc.ops  # noqa: F401  (defines the op records)
 import flowc_runtime
 from flowc.aot import write_library
 from flowc.codegen.driver import Interface, emit_driver

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from ir_reference import reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import dtypes
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation

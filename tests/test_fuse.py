@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.cache import load_executable
 from flowc.codegen.loops import loop_launch
 from flowc.ir.builder import Builder

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.ir.computation import Computation
 from flowc.ir.options import Options
 from flowc.ir.text import parse_computation

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from ir_reference import random_inputs, reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.errors import InternalError
 from flowc.ir.bodies import all_sizes, free_sizes, replace_sizes_in, sizes_used
 from flowc.ir.computation import Computation

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import dtypes
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder

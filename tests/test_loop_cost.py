@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import flowc.ops  # noqa: F401 - the op records
 from flowc import dtypes
 from flowc.codegen.loop_cost import CHUNK_NANOSECONDS, cost_of_node, grain, is_dear
 from flowc.ir.builder import Builder

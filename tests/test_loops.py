@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import flowc.ops  # noqa: F401 - the op records
 from flowc import dtypes
 from flowc.cache import DiskCache, KernelCache
 from flowc.compiler import Report, compile_computation

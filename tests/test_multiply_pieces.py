@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from ir_reference import reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.cache import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value

@@ -28,7 +28,6 @@ from op_tolerances import (
     specified_outputs,
 )
 
-import flowc.ops  # noqa: F401
 from flowc import dtypes
 from flowc.cache import load_executable
 from flowc.dtypes import DType

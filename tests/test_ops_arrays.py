@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from node_evaluation import apply_op, evaluate_node
 
-import flowc.ops  # noqa: F401
 from flowc.errors import FlowcError, InvalidArgumentError, ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value

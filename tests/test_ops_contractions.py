@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from op_calls import CONV, axes, both, floats, infer, reference
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc.errors import ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node

@@ -15,7 +15,6 @@ import pytest
 from node_evaluation import apply_op, evaluate_node
 from op_calls import CONV, axes, both, floats, infer, reference
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, ShapeError
 from flowc.ir.builder import Builder

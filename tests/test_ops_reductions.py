@@ -14,7 +14,6 @@ import pytest
 from node_evaluation import plain_kernel
 from op_calls import axes, both, floats, infer, reference
 
-import flowc.ops  # noqa: F401  (defines the records)
 from flowc.errors import FlowcError, ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import dtypes
 from flowc.cache import load_executable
 from flowc.errors import FlowcError, InternalError, UnsupportedError, UsageError

@@ -7,7 +7,6 @@ import pytest
 from ir_reference import random_inputs, reference_results
 from random_control_flow import inputs_of, random_control_flow
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import dtypes
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.cache import load_executable
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from call_counts import calls
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.cache import load_executable, program_key
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value

@@ -18,7 +18,6 @@ from compiled_ir import (
     names_of,
 )
 
-import flowc.ops  # noqa: F401  (defines the op records)
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation
 from flowc.errors import InvalidArgumentError

@@ -26,9 +26,9 @@ from recordings import FOLDER, Answer, answers, checksum, write
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import op_def_registry
 
-import flowc.ops  # noqa: F401
 from flowc.ir.examples import Case, cases_of
-from flowc.ir.op import Op, all_ops, bind_types, input_spans
+from flowc.ir.op import Op, bind_types, input_spans
+from flowc.ops import all_ops
 
 ROUNDING = Closeness(4, of_largest=True)
 
