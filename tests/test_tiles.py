@@ -153,6 +153,35 @@ def test_turned_products(name: str, bits: int) -> None:
             assert_close(c, expected, k)
 
 
+@pytest.mark.parametrize(("name", "bits"), [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512)])
+def test_products_of_pieces(name: str, bits: int) -> None:
+    dtype = dtypes.as_dtype(name)
+    shape = shape_for(dtype, bits)
+    gemm = Compiled(gemm_source(GemmSpec(shape, pieces=3)))
+    turned = Compiled(turned_source(shape, 900, pieces=3))
+    rows = turned_rows(shape)
+    for m, n, widths in [
+        (rows, 130, (300, 1, 500)),
+        (2 * rows - 1, 37, (0, 70, 384)),
+        (5, 20, (384, 16, 0)),
+        (shape.block_rows + 3, 9, (1, 0, 2)),
+        (rows, 14, (0, 0, 0)),
+    ]:
+        pieces = [values((m, w), dtype, i) for i, w in enumerate(widths)]
+        k = sum(widths)
+        b = values((k, n), dtype, 5)
+        expected = np.concatenate(pieces, 1).astype(np.float64) @ b.astype(np.float64)
+        sizes = {"m": m, "n": n, "k": k, "c_stride": n}
+        sizes |= {f"k{i}": w for i, w in enumerate(widths)}
+        for splits in (1, 3):
+            for kernel, columns in ((gemm, 0), (turned, turned_columns(shape))):
+                c = np.full((m, n), 77, dtype.numpy)
+                packed = pack_gemm_b(b, shape, columns)
+                more = {} if columns else {"batch": 1, "a_batch": 0, "b_batch": 0}
+                kernel(*pieces, packed, c, splits=splits, **sizes, **more)
+                assert_close(c, expected.astype(dtype.numpy), k)
+
+
 def test_which_products_are_turned() -> None:
     shape = shape_for(dtypes.f32, 512)
     for m in (30, 32, 64, 128, 4096):
