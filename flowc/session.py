@@ -1,7 +1,8 @@
 """Runs fetches of a Graph: compiles what it has not seen, then one native call a run.
 
 In: fetches and feeds as TensorFlow's `Session.run` takes them. Out: NumPy arrays in the structure
-of the fetches. A program is looked up by fetches, fed tensors, and the shapes and dtypes of feeds.
+of the fetches. A program is looked up by fetches, fed tensors, and the dtypes and shapes of feeds;
+where shapes vary, one program comes to serve them all (`feed_shapes.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import NotFoundError, did_you_mean
+from flowc.errors import FlowcError, NotFoundError, did_you_mean
+from flowc.feed_shapes import FeedShapes, FeedTypes, outline
 from flowc.fetches import Fetches, Rebuild, feed_array, only, operation_names
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.assumed_ranks import OutputName
@@ -41,7 +43,8 @@ class _Program:
     do). `reads` and `writes` are the variables whose values follow the feeds and the fetches.
     `expects`: the types that the variables in it had when it was compiled, None for those that the
     session did not hold. `in_place`: the variables whose values it changes where they are.
-    `ranks`: what it assumes of what functions of Python return."""
+    `ranks`: what it assumes of what functions of Python return. `is_exact`: it serves one tuple of
+    shapes of the feeds only."""
 
     executable: Executable | None
     feeds: list[Tensor]
@@ -50,6 +53,7 @@ class _Program:
     expects: dict[str, TensorType | None]
     in_place: frozenset[str] = frozenset()
     ranks: HostRanks = field(default_factory=lambda: HostRanks({}))
+    is_exact: bool = True
 
     def suits(self, types: Mapping[str, TensorType]) -> bool:
         return not self.ranks.is_news and all(
@@ -110,6 +114,7 @@ class _StatefulCall:
 
 
 _form = attrgetter("__class__", "shape", "strides", "dtype")
+CALLS = 1024  # forms of fetches and feeds that are remembered
 
 
 def _outline(type_: TensorType | None) -> np.ndarray:
@@ -165,6 +170,7 @@ class Session:
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
         self._programs: dict[Any, _Program] = {}
+        self._shapes: dict[Any, FeedShapes] = {}
         self._calls: dict[Any, _Call | _StatefulCall] = {}
         self._calls_version = 0
         self._random_seed = random_seed
@@ -244,7 +250,8 @@ class Session:
             plain = _is_plain(feeds, fed, program) and key is not None and _is_flat(fetches)
             if plain and not program.ranks.open:
                 self._remember(key, version, call)
-                if request is not None and isinstance(call, _Call) and not program.ranks.assumed:
+                lasts = program.is_exact and not program.ranks.assumed
+                if request is not None and isinstance(call, _Call) and lasts:
                     request.remember(list(wanted.tensors), program.feeds, program.executable)
             given = [fed[t] for t in program.feeds]
             with suppress(Outdated):
@@ -270,7 +277,7 @@ class Session:
         """Keeps a call for as long as the variables have the types that they have now."""
         if key[0] != version:
             return
-        if self._calls_version != version:
+        if self._calls_version != version or len(self._calls) >= CALLS:
             self._calls.clear()
             self._calls_version = version
         self._calls[key] = call
@@ -315,26 +322,35 @@ class Session:
 
     def _program(self, wanted: Fetches, fed: Mapping[Tensor, np.ndarray]) -> tuple[int, _Program]:
         """The program of a fetch set, and the version of the variables that it suits."""
-        types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
-        key = (
-            tuple(wanted.tensors),
-            tuple(wanted.operations),
-            tuple(types.items()),
-            self._options,
-        )
+        exact = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
+        asked = (tuple(wanted.tensors), tuple(wanted.operations), self._options)
         with self._compiling:
-            while True:
-                version, held = self._variables.types()
-                found = self._programs.get(key)
-                if found is not None and found.suits(held):
-                    return version, found
-                ranks = HostRanks(self._ranks) if found is None else found.ranks
-                self._programs[key] = self._compile(wanted, types, held, ranks)
+            shapes = self._shapes.setdefault((*asked, outline(exact)), FeedShapes())
+            types = shapes.to_compile(exact)
+            if types is not exact:
+                with suppress(FlowcError):
+                    return self._suiting(asked, wanted, types)
+            found = self._suiting(asked, wanted, exact)
+            # Where only the exact shapes compile, the fetch set needs numbers for its sizes.
+            shapes.always_exact |= types is not exact
+            shapes.learn(exact)
+            return found
+
+    def _suiting(self, asked: Any, wanted: Fetches, types: FeedTypes) -> tuple[int, _Program]:
+        """The program for these types of feeds, compiled if there is none for the variables."""
+        key = (*asked, tuple(types.items()))
+        while True:
+            version, held = self._variables.types()
+            found = self._programs.get(key)
+            if found is not None and found.suits(held):
+                return version, found
+            ranks = HostRanks(self._ranks) if found is None else found.ranks
+            self._programs[key] = self._compile(wanted, types, held, ranks)
 
     def _compile(
         self,
         wanted: Fetches,
-        types: Mapping[Tensor, TensorType],
+        types: FeedTypes,
         held: Mapping[str, TensorType],
         ranks: HostRanks,
     ) -> _Program:
@@ -360,7 +376,8 @@ class Session:
         changed = [i - len(types) for i, _ in executable.metadata["in_place"]]
         in_place = frozenset(reads[i] for i in changed)
         expects |= read_types
-        return _Program(executable, list(types), reads, writes, expects, in_place, ranks)
+        exact = all(t.is_static for t in types.values())
+        return _Program(executable, list(types), reads, writes, expects, in_place, ranks, exact)
 
     def variable_values(self) -> dict[str, np.ndarray]:
         """Copies of the variables that runs have assigned, by name."""
@@ -371,6 +388,7 @@ class Session:
         self._closed = True
         self._variables.forget()
         self._programs.clear()
+        self._shapes.clear()
         self._calls.clear()
 
     def __enter__(self) -> Session:

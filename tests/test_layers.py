@@ -53,6 +53,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "flowc.interface",
         "flowc.open_sizes",
         "flowc.feed_specs",
+        "flowc.feed_shapes",
     ),
     ("flowc.cli", "flowc.__main__"),
 )
