@@ -157,6 +157,13 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else None
 
 
+# What is said of sizes that should be equal and of which one is 1.
+BROADCAST_HINT = (
+    "; where a size of 1 is meant to be broadcast, compile with it (--feed 'NAME=[1,...]') or "
+    "use tf.broadcast_to"
+)
+
+
 def misfit(
     name: str, dims: Sequence[object], found: Sequence[int], wanted: Sequence[object] | None = None
 ) -> InvalidArgumentError:
@@ -168,5 +175,8 @@ def misfit(
     if len(found) == len(dims):
         pairs = enumerate(zip(found, dims if wanted is None else wanted))
         wrong = ((i, f, w) for i, (f, w) in pairs if isinstance(w, int) and f != w)
-        text += "".join(f": dimension {i} is {f}, expected {w}" for i, f, w in list(wrong)[:1])
+        for axis, size, expected in list(wrong)[:1]:
+            text += f": dimension {axis} is {size}, expected {expected}"
+            if 1 in (size, expected) and not isinstance(dims[axis], int):
+                text += BROADCAST_HINT
     return InvalidArgumentError(text, node=name)

@@ -150,11 +150,35 @@ def test_a_library_takes_independent_lengths(tmp_path: Path) -> None:
     model = tf.compile(graph_of(added), out=tmp_path / "added.so")
     with pytest.raises(ValueError, match=r"'y' has dims \[5, 4\], expected \[batch, 4\]"):
         model.run({"x": x, "y": y})
+    with pytest.raises(ValueError, match=r"dimension 0 is 1, expected 3; where a size of 1 is mea"):
+        model.run({"x": x, "y": y[:1]})
+    model = tf.compile(graph_of(added), ["x", "y=[1,4]"], out=tmp_path / "row.so")
+    np.testing.assert_allclose(model.run({"x": x, "y": y[:1]})["out"], np.tanh(x * 0 + 2), 1e-6)
+
+
+@pytest.mark.parametrize("wide", [0, 1, 3])
+def test_a_broadcast_looks_for_sizes_of_1_at_run_time(wide: int) -> None:
+    def build() -> None:
+        x, y = tf.placeholder(f32, [None, 4], "x"), tf.placeholder(f32, [None, 4], "y")
+        tf.add(tf.broadcast_to(tf.exp(x), tf.shape(y)), y, name="out")
+
+    assert types(graph_of(build)) == ["f32[batch,4]", "f32[y_0,4]"]
+    program = tf.compile(graph_of(build))
+    y = np.full((wide, 4), 2, np.float32)
+    for rows in {1, wide}:
+        x = np.arange(4 * rows, dtype=np.float32).reshape(rows, 4)
+        np.testing.assert_allclose(program.run({"x": x, "y": y})[0], np.exp(x) + y, 1e-6)
+    if wide:
+        for rows in (0, 2):  # as in TensorFlow
+            with pytest.raises(InvalidArgumentError, match=r"Incompatible shapes: \[batch,4\] vs"):
+                program.run({"x": np.zeros((rows, 4), np.float32), "y": y})
 
 
 def test_a_branch_that_is_not_taken_asks_nothing_of_sizes() -> None:
     program = tf.compile(graph_of(in_a_branch))
     x, y = np.ones((1, 4), np.float32), np.zeros((3, 4), np.float32)
     np.testing.assert_array_equal(program.run({"x": x, "y": y, "joins": False})[0], x * 2)
-    with pytest.raises(InvalidArgumentError, match="batch and y_0 must be equal, found 1 and 3"):
+    with pytest.raises(
+        InvalidArgumentError, match="batch and y_0 must be equal, found 1 and 3; where"
+    ):
         program.run({"x": x, "y": y, "joins": True})

@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from flowc.codegen.abi_model import TensorPort, plain_symbol
 from flowc.codegen.abi_module import BAD_ARGUMENT, MESSAGE_BYTES, OK, AbiModule
+from flowc.errors import BROADCAST_HINT
 from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, FunctionWriter, i32, i64
 
@@ -49,8 +50,8 @@ class SizesEmitter:
     def _fail_dims(self) -> None:
         """`input 'x:0' has dims [3, 5], expected [batch, 784]: dimension 1 is 5, expected 784`."""
         args = {"name": PTR, "expected": PTR, "dims": PTR, "rank": I64, "axis": I32, "right": I64}
-        w = self.abi.function("flowc_abi_fail_dims", I32, args)
-        name, expected, dims, rank, axis, right = w.args
+        w = self.abi.function("flowc_abi_fail_dims", I32, args | {"hint": PTR})
+        name, expected, dims, rank, axis, right, hint = w.args
         message = w.call("flowc_abi_message")
         with w.when(w.compare("==", message, NULL)):
             w.give(i32(BAD_ARGUMENT))
@@ -71,11 +72,14 @@ class SizesEmitter:
         with w.when(w.compare("<", axis, i32(0))):
             append(": too many elements")
             w.give(i32(BAD_ARGUMENT))
-        append(": dimension %d is %lld, ", axis, w.load(dims, w.b.sext(axis, I64)))
+        dim = w.load(dims, w.b.sext(axis, I64))
+        append(": dimension %d is %lld, ", axis, dim)
         with w.when(w.compare("<", right, i64(0))):
             append("expected a size of 0 or more")
             w.give(i32(BAD_ARGUMENT))
         append("expected %lld", right)
+        either = w.b.or_(w.compare("==", dim, i64(1)), w.compare("==", right, i64(1)))
+        append("%s", w.b.select(either, hint, w.text("")))
         w.give(i32(BAD_ARGUMENT))
 
     def _bind(self) -> None:
@@ -110,11 +114,11 @@ class SizesEmitter:
                 else:
                     bound.add(name)
                     with w.when(w.compare("<", value, i64(0))):
-                        w.give(self._wrong(w, port, dims, i32(axis), i64(-1)))
+                        w.give(self._wrong(w, port, dims, axis, i64(-1)))
                     w.store(value, sizes, i64(self.abi.model.sizes.index(name)))
             count = w.call("flowc_abi_count", dims, i64(len(port.dims)))
             with w.when(w.compare("<", count, i64(0))):
-                w.give(self._wrong(w, port, dims, i32(-1), i64(0)))
+                w.give(self._wrong(w, port, dims, -1, i64(0)))
         for index, axis in derived:
             port = self.abi.model.inputs[index]
             dims = w.load(input_dims, i64(index), PTR)
@@ -126,12 +130,14 @@ class SizesEmitter:
         self, w: FunctionWriter, port: TensorPort, dims: Any, axis: int, right: Any
     ) -> None:
         with w.when(w.compare("!=", w.load(dims, i64(axis)), right)):
-            w.give(self._wrong(w, port, dims, i32(axis), right))
+            w.give(self._wrong(w, port, dims, axis, right))
 
-    def _wrong(self, w: FunctionWriter, port: TensorPort, dims: Any, axis: Any, right: Any) -> Any:
+    def _wrong(self, w: FunctionWriter, port: TensorPort, dims: Any, axis: int, right: Any) -> Any:
         texts = (w.text(port.name), w.text(port.dims_text()))
         rank = i64(len(port.dims))
-        return w.call("flowc_abi_fail_dims", *texts, dims, rank, axis, right)
+        is_named = axis >= 0 and not isinstance(port.dims[axis], int)
+        hint = w.text(BROADCAST_HINT if is_named else "")
+        return w.call("flowc_abi_fail_dims", *texts, dims, rank, i32(axis), right, hint)
 
     def _size(self, w: FunctionWriter, dim: Dim, sizes: Any) -> Any:
         """The value of a size expression over the table of sizes."""

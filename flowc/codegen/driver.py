@@ -28,7 +28,7 @@ from flowc.codegen.driver_memory import Memory
 from flowc.codegen.driver_scalars import emit_direct, memory_type
 from flowc.codegen.driver_sizes import BYTES, I8, I64, SizeFunction, number
 from flowc.codegen.kernel import Launch
-from flowc.errors import InternalError
+from flowc.errors import BROADCAST_HINT, InternalError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, substitute, symbol, symbols_of
 from flowc.plan.plan import (
@@ -121,7 +121,9 @@ class _Emitter:
                 continue
             a, c = self.frame.dim(x), self.frame.dim(y)
             message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
-            row = error_row(message, self.where)
+            one = self.b.or_(*(self.b.icmp_signed("==", v, number(1)) for v in (a, c)))
+            rows = [error_row(text, self.where) for text in (message + BROADCAST_HINT, message)]
+            row = self.b.select(one, *map(self.frame.error_number, rows))
             self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
         self.pending = left
 

@@ -101,6 +101,12 @@ class Frame(SizeFunction):
         self.b.call(acquire, [self.interpreter])
         self.b.ret(self.b.load(self.code))
 
+    def error_number(self, row: ErrorRow) -> ir.Value:
+        """Where a row stands in the error table."""
+        if row not in self.errors:
+            self.errors.append(row)
+        return number(self.errors.index(row))
+
     def leave_if(
         self,
         condition: ir.Value,
@@ -111,8 +117,7 @@ class Frame(SizeFunction):
         """Ends the run with a status where the condition holds."""
         b = self.b
         if isinstance(error, dict):
-            self.errors.append(error)
-            error = number(len(self.errors) - 1)
+            error = self.error_number(error)
         leave = self.function.append_basic_block("leave")
         stay = self.function.append_basic_block("stay")
         b.cbranch(condition, leave, stay)

@@ -305,8 +305,15 @@ def _infer_broadcast_to(c: Inference) -> Dims:
         if dim != 1:
             if isinstance(dim, int) and isinstance(size, int) and dim != size:
                 raise c.fail(f"Incompatible shapes: {shown_dims(dims)} vs. {shown_dims(wanted)}")
-            c.equal(dim, size)
+            if not _may_be_repeated(dim, size):
+                c.equal(dim, size)
     return wanted
+
+
+def _may_be_repeated(dim: Dim, size: Dim) -> bool:
+    """Whether only the run knows if a dim is 1, and so is repeated, or the size that is asked for
+    already."""
+    return isinstance(dim, Expr) and dim != size and size != 1
 
 
 def broadcast_index(dims: Dims, index: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -315,8 +322,23 @@ def broadcast_index(dims: Dims, index: Sequence[Dim]) -> tuple[Dim, ...]:
 
 
 def _lower_broadcast_to(node: Node) -> Lowering:
-    dims = node.inputs[0].dims
-    return View(lambda k, index: k.load(0, broadcast_index(dims, index)))
+    dims, target = node.inputs[0].dims, node.output.dims
+    message = f"Incompatible shapes: {shown_dims(dims)} vs. {shown_dims(target)}"
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        fits = None
+        places = list(broadcast_index(dims, index))
+        for axis, (dim, size) in enumerate(zip(dims, target[len(target) - len(dims) :])):
+            if _may_be_repeated(dim, size):
+                here = k.logical_or(k.in_range(dim, 1, 2), k.in_range(size - dim, 0, 1))
+                fits = here if fits is None else k.logical_and(fits, here)
+                places[axis] = minimum(places[axis], dim - 1)
+        if fits is None:
+            return k.load(0, tuple(places))
+        k.check(fits, message)
+        return k.load_if(fits, 0, tuple(places), k.const(0, node.output.type.dtype))
+
+    return View(read)
 
 
 def _broadcast_to(x: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -336,6 +358,13 @@ def sum_to(b: Any, dy: Value, dims: Dims) -> Value:
     if not axes:
         return dy
     return b.reshape(b.sum(dy, np.array(axes, np.int32)), dims)
+
+
+def _broadcast_to_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+    dims = node.inputs[0].dims
+    dx = sum_to(b, dy, dims)
+    # The run checks that nothing was repeated where only it can know.
+    return dx if dx.dims == dims else b.reshape(dx, dims), None
 
 
 pad = define(
@@ -435,7 +464,7 @@ broadcast_to = define(
         infer=_infer_broadcast_to,
         reference=_broadcast_to,
         lowering=_lower_broadcast_to,
-        gradient=lambda b, node, dy: (sum_to(b, dy, node.inputs[0].dims), None),
+        gradient=_broadcast_to_gradient,
         examples=(
             "T[3] i32[2]=[2,3]",
             "f32[2,1] i64[3]=[4,2,5]",
