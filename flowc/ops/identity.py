@@ -5,7 +5,7 @@ In: tensors. Out: the same tensors. Invariant: no op here changes an element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,6 +125,32 @@ def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Boun
     )
 
 
+def _identity(
+    name: str,
+    tf: str,
+    examples: tuple[str, ...],
+    infer: Callable[[Inference], Dims] = _infer_same,
+    gradient: Callable[..., Any] | None = lambda b, node, dy: (dy,),
+    traits: frozenset[str] = IDENTITY,
+    aliases: tuple[str, ...] = (),
+) -> Op:
+    """An op whose output is its input; the gradient is the output's, if nothing else is said."""
+    return define(
+        Op(
+            name,
+            tf,
+            infer=infer,
+            reference=_copy,
+            lowering=Elementwise(lambda k, x: x),
+            gradient=gradient,
+            traits=traits,
+            examples=examples,
+            content=True,
+            aliases=aliases,
+        )
+    )
+
+
 placeholder = define(
     Op(
         "placeholder",
@@ -146,47 +172,25 @@ placeholder_v2 = define(
 )
 
 # Where it is not fed, it is its default.
-placeholder_with_default = define(
-    Op(
-        "placeholder_with_default",
-        "PlaceholderWithDefault(input: dtype; dtype: type, shape: shape) -> output: dtype",
-        infer=_infer_with_default,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        gradient=lambda b, node, dy: (dy,),
-        traits=IDENTITY | {"fed"},
-        examples=("f32[2,3]; shape=(2, 3)", "i32[]; shape=()"),
-        content=True,
-    )
+placeholder_with_default = _identity(
+    "placeholder_with_default",
+    "PlaceholderWithDefault(input: dtype; dtype: type, shape: shape) -> output: dtype",
+    ("f32[2,3]; shape=(2, 3)", "i32[]; shape=()"),
+    infer=_infer_with_default,
+    traits=IDENTITY | {"fed"},
 )
 
-identity = define(
-    Op(
-        "identity",
-        "Identity(input: T; T: type) -> output: T",
-        infer=_infer_same,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        gradient=lambda b, node, dy: (dy,),
-        traits=IDENTITY,
-        examples=("T[2,3]", "T[]", "T[0]"),
-        content=True,
-        aliases=("DebugGradientIdentity",),
-    )
+identity = _identity(
+    "identity",
+    "Identity(input: T; T: type) -> output: T",
+    ("T[2,3]", "T[]", "T[0]"),
+    aliases=("DebugGradientIdentity",),
 )
 
-ref_identity = define(
-    Op(
-        "ref_identity",
-        "RefIdentity(input: ref(T); T: type) -> output: ref(T)",
-        infer=_infer_same,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        gradient=lambda b, node, dy: (dy,),
-        traits=IDENTITY,
-        examples=("f32[2,3]",),
-        content=True,
-    )
+ref_identity = _identity(
+    "ref_identity",
+    "RefIdentity(input: ref(T); T: type) -> output: ref(T)",
+    ("f32[2,3]",),
 )
 
 identity_n = define(
@@ -202,46 +206,25 @@ identity_n = define(
     )
 )
 
-stop_gradient = define(
-    Op(
-        "stop_gradient",
-        "StopGradient(input: T; T: type) -> output: T",
-        infer=_infer_same,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        gradient=lambda b, node, dy: (None,),
-        traits=IDENTITY,
-        examples=("T[2,3]", "T[0]"),
-        content=True,
-    )
+stop_gradient = _identity(
+    "stop_gradient",
+    "StopGradient(input: T; T: type) -> output: T",
+    ("T[2,3]", "T[0]"),
+    gradient=lambda b, node, dy: (None,),
 )
 
 # Its gradient is an error: None as a record's gradient means that there is none.
-prevent_gradient = define(
-    Op(
-        "prevent_gradient",
-        'PreventGradient(input: T; T: type, message: string = "") -> output: T',
-        infer=_infer_same,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        traits=IDENTITY,
-        examples=("T[2,3]",),
-        content=True,
-    )
+prevent_gradient = _identity(
+    "prevent_gradient",
+    'PreventGradient(input: T; T: type, message: string = "") -> output: T',
+    ("T[2,3]",),
+    gradient=None,
 )
 
-snapshot = define(
-    Op(
-        "snapshot",
-        "Snapshot(input: T; T: type) -> output: T",
-        infer=_infer_same,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        gradient=lambda b, node, dy: (dy,),
-        traits=IDENTITY,
-        examples=("T[2,3]",),
-        content=True,
-    )
+snapshot = _identity(
+    "snapshot",
+    "Snapshot(input: T; T: type) -> output: T",
+    ("T[2,3]",),
 )
 
 deep_copy = define(
@@ -256,18 +239,11 @@ deep_copy = define(
     )
 )
 
-ensure_shape = define(
-    Op(
-        "ensure_shape",
-        "EnsureShape(input: T; shape: shape, T: type) -> output: T",
-        infer=_infer_ensure_shape,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        gradient=lambda b, node, dy: (dy,),
-        traits=IDENTITY,
-        examples=("T[2,3]; shape=(2, None)", "f32[4]; shape=None", "T[0]; shape=(0,)"),
-        content=True,
-    )
+ensure_shape = _identity(
+    "ensure_shape",
+    "EnsureShape(input: T; shape: shape, T: type) -> output: T",
+    ("T[2,3]; shape=(2, None)", "f32[4]; shape=None", "T[0]; shape=(0,)"),
+    infer=_infer_ensure_shape,
 )
 
 check_numerics = define(

@@ -7,6 +7,7 @@ is its maximum, for the position and for the gradient alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,12 +127,15 @@ def _infer_max_grad(c: Inference) -> Dims:
     return c.dims(0)
 
 
-def _lower_max_grad(node: Node) -> Lowering:
-    if channels_first(node.attrs["data_format"]):
-        return Decompose(_max_grad_channels_last)
-    dims = node.inputs[0].dims
-    window = window_of_node(dims, node.attrs)
-    return Native(kernels.max_pool_grad, arguments=pool_arguments(dims, window), parallel=dims[0])
+def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
+    def lower(node: Node) -> Lowering:
+        if channels_first(node.attrs["data_format"]):
+            return Decompose(_max_grad_channels_last)
+        dims = node.inputs[0].dims
+        window = window_of_node(dims, node.attrs)
+        return Native(kernel, arguments=pool_arguments(dims, window), parallel=dims[0])
+
+    return lower
 
 
 def _max_grad_channels_last(b: Builder, node: Node) -> Value:
@@ -167,14 +171,6 @@ def _max_grad_reference(
     return np.ascontiguousarray(dx.transpose(to_channels_first(4)) if first else dx)
 
 
-def _lower_max_3d_grad(node: Node) -> Lowering:
-    if channels_first(node.attrs["data_format"]):
-        return Decompose(_max_grad_channels_last)
-    dims = node.inputs[0].dims
-    arguments = pool_arguments(dims, window_of_node(dims, node.attrs))
-    return Native(kernels.max_pool_equal_grad, arguments=arguments, parallel=dims[0])
-
-
 def _max_3d_grad_reference(
     x: np.ndarray,
     pooled: np.ndarray,
@@ -205,7 +201,7 @@ max_pool_grad = define(
         'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
         f"{IMAGE_FORMAT}, T: {REAL} = f32) -> output: T",
         infer=_infer_max_grad,
-        lowering=_lower_max_grad,
+        lowering=_lower_max_grad(kernels.max_pool_grad),
         reference=_max_grad_reference,
         examples=(
             "f32[2,5,7,3]~small f32[2,2,3,3] f32[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; "
@@ -344,7 +340,7 @@ max_pool_3d_grad = define(
         f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
         "TInput: {f16, bf16, f32} = f32) -> output: T",
         infer=_infer_max_grad,
-        lowering=_lower_max_3d_grad,
+        lowering=_lower_max_grad(kernels.max_pool_equal_grad),
         reference=_max_3d_grad_reference,
         examples=(
             "f32[2,3,5,4,3]~small f32[2,1,2,2,3]~small f32[2,1,2,2,3]; ksize=[1,2,2,2,1]; "
