@@ -240,12 +240,12 @@ def _bytes_array(array: np.ndarray) -> np.ndarray:
 
 
 def _filled(array: np.ndarray, shape: TensorShape) -> np.ndarray:
-    sizes = tuple(shape.as_list())
+    sizes = tuple(size for size in shape.as_list() if size is not None)
     count = shape.num_elements()
     if count is None:
         raise ValueError(f"A constant needs a complete shape, found {shape}")
     if array.size == count:
-        return array.reshape(sizes)  # type: ignore[arg-type]
+        return array.reshape(sizes)
     if array.size > count:
         raise ValueError(
             f"Too many elements provided. Takes at most {count:d}, but got {array.size:d}"
@@ -254,4 +254,4 @@ def _filled(array: np.ndarray, shape: TensorShape) -> np.ndarray:
         raise ValueError(f"No elements provided for a constant of shape {shape}")
     flat = np.full(count, array.reshape(-1)[-1], dtype=array.dtype)
     flat[: array.size] = array.reshape(-1)
-    return flat.reshape(sizes)  # type: ignore[arg-type]
+    return flat.reshape(sizes)

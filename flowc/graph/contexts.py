@@ -219,9 +219,10 @@ class WhileContext(ControlFlowContext):
         with self.graph.control_dependencies(None):
             entered = [self._enter_variable(t, s) for t, s in zip(given, invariants, strict=True)]
         pivot = next((p for c in around(outer) if (p := c.control_pivot()) is not None), None)
-        for tensor in entered if pivot is not None else ():
-            if control_nodes.is_constant_enter(tensor.op.inputs[0].op):
-                tensor.op.add_control_inputs([pivot.op])  # type: ignore[union-attr]
+        if pivot is not None:
+            for tensor in entered:
+                if control_nodes.is_constant_enter(tensor.op.inputs[0].op):
+                    tensor.op.add_control_inputs([pivot.op])
         self._settle(entered)
         self.known = set(entered)
         self.loop_enters = entered

@@ -7,6 +7,7 @@ Invariant: fields that a name leaves open stay open; an inner scope's fields win
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class DeviceSpec:
 
 def parse_device(name: str) -> DeviceSpec:
     """Reads a device name. Raises `ValueError` for a part that no device name has."""
-    found: dict[str, str | int | None] = {}
+    found: dict[str, Any] = {}
     for part in filter(None, name.split("/")):
         words = part.split(":")
         key = words[0].lower()
@@ -56,7 +57,7 @@ def parse_device(name: str) -> DeviceSpec:
         else:
             raise ValueError(f"Unknown attribute '{words[0]}' is encountered while parsing the "
                              f"device name '{name}'.")  # fmt: skip
-    return DeviceSpec(**found)  # type: ignore[arg-type]
+    return DeviceSpec(**found)
 
 
 def _index(text: str, name: str) -> int | None:

@@ -338,7 +338,7 @@ def _batch_norm_ex(
     if attrs["activation_mode"] == "Relu":
         y = np.maximum(y, np.zeros((), y.dtype))
     dims = reserve_dims(as_dtype(x.dtype), x.ndim)
-    return [y, *statistics, np.zeros(dims, scale.dtype)]  # type: ignore[arg-type]
+    return [y, *statistics, np.zeros(dims, scale.dtype)]
 
 
 fused_batch_norm_ex = define(

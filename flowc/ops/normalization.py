@@ -56,7 +56,7 @@ def infer_batch_norm(c: Inference) -> list[Dims]:
     return outputs
 
 
-def reserve_dims(dtype: DType, rank: int) -> Dims:
+def reserve_dims(dtype: DType, rank: int) -> tuple[int, ...]:
     """The third reserve space, which only GPU kernels use: TensorFlow's CPU kernels leave it empty
     or make it a scalar 0."""
     return (0,) if rank == 4 and dtype is not dtypes.f16 else ()
@@ -180,7 +180,7 @@ def _with_reserve(
 ) -> list[np.ndarray]:
     found = normalize_arrays(x, scale, offset, mean, variance, **attrs)
     dims = reserve_dims(dtypes.as_dtype(x.dtype), x.ndim)
-    return [*found, np.zeros(dims, scale.dtype)]  # type: ignore[arg-type]
+    return [*found, np.zeros(dims, scale.dtype)]
 
 
 BATCH_NORM_ATTRS = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # The two reserve spaces, which only GPU kernels use, are empty on a CPU.
-NO_RESERVE: Dims = (0,)
+NO_RESERVE = (0,)
 
 
 def _infer(c: Inference) -> list[Dims]:
@@ -93,7 +93,7 @@ def _gradients(
             slope = (dy * centered).mean(axis=axes) * inverse * inverse
             dx = dy - spread(dy.mean(axis=axes)) - centered * spread(slope)
         dx = dx * spread(scale * inverse)
-    nothing = np.zeros(NO_RESERVE, scale.dtype)  # type: ignore[arg-type]
+    nothing = np.zeros(NO_RESERVE, scale.dtype)
     found = [dx.astype(x.dtype), d_scale.astype(scale.dtype), d_offset.astype(scale.dtype)]
     return [*found, nothing, nothing.copy()]
 

@@ -190,9 +190,15 @@ def _infer_v2(c: Inference) -> Dims:
     return infer_pool(Inference(c.op, c.inputs, attrs, node_name=c.node_name))
 
 
+def _ints(b: Builder, value: Value) -> tuple[int, ...]:
+    found = b.content(value)
+    assert found is not None, "the type rule needs them too"
+    return tuple(int(n) for n in found)
+
+
 def _pool_of_constants(b: Builder, node: Node) -> Value:
     x, *windows = node.inputs
-    ksize, strides = (tuple(int(n) for n in b.content(w)) for w in windows)  # type: ignore[union-attr]
+    ksize, strides = (_ints(b, window) for window in windows)
     kept = {n: node.attrs[n] for n in ("padding", "data_format")}
     return b.max_pool(x, ksize=ksize, strides=strides, **kept)
 
