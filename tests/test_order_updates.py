@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from ir_reference import reference_results
-from test_list_graphs import graph_of
+from test_list_graphs import GRAPHS
 
 import flowc.ops
 from flowc import dtypes
@@ -75,7 +75,7 @@ def test_a_reader_of_the_result_stays_behind() -> None:
 
 
 def test_stacks_of_gradients_are_popped_in_place(tmp_path: Path) -> None:
-    graph = graph_of("program/product_gradient_v1", tmp_path)
+    graph = GRAPHS.graph("program/product_gradient_v1", tmp_path)
     feed = {graph.get_tensor_by_name("x:0"): TensorType(dtypes.f32, (symbol("batch"), 3))}
     program = extract_program(graph, [graph.get_tensor_by_name("y1:0")], feed)
     text, _ = plan_of(program.computation)
