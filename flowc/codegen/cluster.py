@@ -7,7 +7,8 @@ round them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +116,8 @@ class ClusterLowering:
                 operands = [
                     self.element(v, broadcast_index(v.dims, value.dims, index)) for v in node.inputs
                 ]
-                return self.as_type(expr(self.k, *operands), value.type.dtype)
+                with self._named(node):
+                    return self.as_type(expr(self.k, *operands), value.type.dtype)
             case View(read):
                 return self.as_type(self._at_node(node, read, index), value.type.dtype)
             case other:
@@ -126,9 +128,18 @@ class ClusterLowering:
         self._node = node
         self.k.operand_types = tuple(v.type.dtype for v in node.inputs)
         try:
-            return read(self.k, index)
+            with self._named(node):
+                return read(self.k, index)
         finally:
             self._node, self.k.operand_types = outer, outer_types
+
+    @contextmanager
+    def _named(self, node: Node) -> Iterator[None]:
+        """Faults that are found meanwhile are the node's."""
+        outer = self.writer.node
+        self.writer.node = node.origin[0] if node.origin else outer
+        yield
+        self.writer.node = outer
 
     def as_type(self, x: Scalar, dtype: DType) -> Scalar:
         if x.dtype is not dtype:
@@ -225,7 +236,7 @@ class ClusterLowering:
             operands.append(SCRATCH)
             parameters.append("scratch")
             buffers.append("bytes")
-        if w.messages:
+        if w.faults:
             operands.append(STATUS)
             parameters.append("status")
             buffers.append("i64")
@@ -250,7 +261,7 @@ class ClusterLowering:
             total,
             grain,
             scratch=scratch,
-            errors=tuple(w.messages),
+            errors=tuple(w.faults),
             nodes=node.origin,
         )
 

@@ -29,6 +29,7 @@ from flowc.codegen.kernel import (
     SCRATCH,
     WORKSPACE,
     Epilogue,
+    Fault,
     Launch,
     Operand,
 )
@@ -49,10 +50,10 @@ AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 @dataclass(frozen=True, slots=True)
 class _Finish:
-    """What follows a finished block: an epilogue and the messages of faults it may report."""
+    """What follows a finished block: an epilogue and the faults it may report."""
 
     epilogue: Epilogue | None = None
-    errors: tuple[str, ...] = ()
+    errors: tuple[Fault, ...] = ()
 
     @property
     def hook(self) -> EpilogueLines:

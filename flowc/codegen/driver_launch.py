@@ -217,7 +217,9 @@ class Launcher:
             fault = b.load(self.status)
             first = len(frame.errors)
             node = launch.nodes[0] if launch.nodes else ""
-            frame.errors += [error_row(message, node, launch.fault) for message in launch.errors]
+            frame.errors += [
+                error_row(e.message, e.node or node, launch.fault) for e in launch.errors
+            ]
             error = b.add(fault, number(first - 1))
             values = [b.load(frame.element(self.status, i)) for i in (1, 2, 3)]
             failed = b.icmp_signed("!=", fault, number(0))

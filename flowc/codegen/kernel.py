@@ -82,6 +82,14 @@ class Epilogue:
     ints: tuple[Dim, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A message, and the node that finds the fault (empty: the one that the launch is for)."""
+
+    message: str
+    node: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Launch:
     """One call of a kernel: what its pointers and ints are, and the range that workers share.
@@ -89,8 +97,8 @@ class Launch:
     `operands`, one a buffer: values of the Computation, constant arrays (weights in the layout that
     the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes` names the
     data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes for
-    the whole cluster. `errors`: messages of the faults it may report, in the order of their
-    numbers; `fault`: their class.
+    the whole cluster. `errors`: the faults it may report, in the order of their numbers; `fault`:
+    their class.
     """
 
     kernel: Kernel
@@ -101,7 +109,7 @@ class Launch:
     sizes: tuple[str, ...] = ()
     scratch: Dim = 0
     workspace: Dim = 0
-    errors: tuple[str, ...] = ()
+    errors: tuple[Fault, ...] = ()
     fault: str = "InvalidArgumentError"
     nodes: tuple[str, ...] = ()
     epilogue: Epilogue | None = None

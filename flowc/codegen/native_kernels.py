@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowc.codegen.kernel import SCRATCH, SIZES, STATUS, Kernel, Launch, Operand
+from flowc.codegen.kernel import SCRATCH, SIZES, STATUS, Fault, Kernel, Launch, Operand
 from flowc.codegen.kernel_parts import kernel_source
 from flowc.dtypes import DType
 from flowc.errors import InternalError
@@ -51,7 +51,7 @@ def native_launch(node: Node) -> Launch:
         NATIVE_GRAIN,
         sizes=tuple(name for name, _ in inner.sizes),
         scratch=lowering.scratch,
-        errors=lowering.errors,
+        errors=tuple(map(Fault, lowering.errors)),
         fault=lowering.fault,
         nodes=node.origin,
     )

@@ -89,7 +89,7 @@ class _Lines:
             texts = [w.local(x.text) if x.text in names else x.text for x in after]
             for variable, text in zip(variables, texts):
                 w.line(f"{variable.text} = {text}")
-            if w.messages:
+            if w.faults:
                 # What a fault leaves behind may keep the condition true for ever.
                 with w.block("if status[0] != 0:"):
                     w.line("break")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.codegen.kernel import Fault
 from flowc.codegen.source_writer import LOCAL, SourceWriter
 from flowc.dtypes import DType
 from flowc.errors import InternalError
@@ -363,10 +364,10 @@ class KernelScalars:
             self.writer.line(f"status[0] = {number}")
 
     def _message(self, message: str) -> int:
-        messages = self.writer.messages
-        if message not in messages:
-            messages.append(message)
-        return messages.index(message) + 1
+        fault, faults = Fault(message, self.writer.node), self.writer.faults
+        if fault not in faults:
+            faults.append(fault)
+        return faults.index(fault) + 1
 
 
 def held_as(dtype: DType) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
+from flowc.codegen.kernel import Fault
 from flowc.ir.dims import Dim, Expr, Extremum, FloorDiv, Symbol, is_nonnegative
 
 LOCAL = "$"  # starts the names of index symbols that are locals of the kernel, not sizes
@@ -28,7 +29,8 @@ class SourceWriter:
         self.functions: dict[str, None] = {}
         self.counter = 0
         self.scopes: list[dict[Any, Any]] = [{}]
-        self.messages: list[str] = []
+        self.faults: list[Fault] = []
+        self.node = ""  # the name of the node that lines are written for
         self.status: str | None = None
 
     # -- lines and scopes
