@@ -314,7 +314,8 @@ class TensorArray:
         if tensor.dtype is not self._dtype:
             found = "unknown" if tensor.dtype is None else tensor.dtype.name
             raise TypeError(
-                f"A TensorArray of {self._dtype.name} cannot hold {tensor.name}, which is {found}"
+                f"A TensorArray of {self._dtype.name} cannot hold {tensor.name}, which is {found}: "
+                "cast it, or give the array (or map_fn, whose results arrays hold) its dtype"
             )
         return tensor
 

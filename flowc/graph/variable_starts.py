@@ -73,5 +73,6 @@ class VariableStarts:
             f"'{name}' no value",
             node=reader,
             hint=(did_you_mean(name, known) if known else None)
-            or "name the checkpoint that holds it (checkpoint=..., --checkpoint P)",
+            or "name the checkpoint that holds it (checkpoint=..., --checkpoint P), or run what "
+            "initializes it: global_variables_initializer() in a session, --init OP",
         )
