@@ -91,6 +91,8 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """The elements in another dtype. Raises `TypeError` for dtypes that do not convert."""
     wanted: DType = dtypes.as_dtype(dtype)
+    if isinstance(x, Tensor) and x.dtype is wanted:
+        return x
     with name_scope(name, "Cast", [x]) as scope:
         tensor = as_tensor(x, name="x")
         if tensor.dtype is wanted:

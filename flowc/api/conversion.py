@@ -128,7 +128,10 @@ def constant_array(value: Any, dtype: DType | None = None, shape: Any = None) ->
     that are no array and for too many elements."""
     array = _array(_plain(value), dtype)
     if shape is not None:
-        array = _filled(array, TensorShape(shape))
+        wanted = TensorShape(shape)
+        if wanted.num_elements() == 0 and not isinstance(value, np.ndarray):
+            array = array.reshape(-1)[:0]  # a number may stand for no elements, too
+        array = _filled(array, wanted)
     if array.flags.writeable:
         array = array.copy() if isinstance(value, np.ndarray) else array
         array.flags.writeable = False

@@ -104,8 +104,8 @@ class _Shapes(Builder):
 
     def _followed(self, op: Operation) -> bool:
         record = tf_op(op.type)
-        if record is None:
-            return False
+        if record is None or "fed" in record.traits:
+            return False  # a default tells nothing: a run may feed something else
         handle = op.outputs and op.outputs[0].dtype is resource
         return record.name == "const" or bool(record.content) or bool(handle)
 

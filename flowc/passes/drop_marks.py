@@ -20,7 +20,7 @@ from typing import Any
 from flowc.ir.bodies import bodies_of, nodes_within, with_bodies
 from flowc.ir.builder import Content, content_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, as_dim
+from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
 from flowc.ops.list_marks import CLEARED, UNWRITTEN, WRITTEN
 
@@ -106,13 +106,24 @@ class _Analysis:
 
     def passes(self, node: Node) -> bool:
         """Whether the marks let a node do what it does."""
-        if node.op.name == "list_write":
-            free = node in self.proved or self.of(node.inputs[1]) <= {UNWRITTEN}
-            return free and not node.attrs["add"]
         if node in self.proved:
-            return True
+            return not node.attrs.get("add")
+        if node.op.name == "list_write":
+            free = self.of(node.inputs[1]) <= {UNWRITTEN} and self.differ(node.inputs[2])
+            return free and not node.attrs["add"]
+        if node.op.name == "list_take" and not self.differ(node.inputs[1]):
+            return False
         marks = self.of(node.inputs[1 if node.op.name == "list_whole" else 0])
         return marks <= ({UNWRITTEN, WRITTEN} if node.attrs["zeros"] else {WRITTEN})
+
+    def differ(self, index: Value) -> bool:
+        """Whether indices are seen to differ from one another."""
+        if index.type.rank == 0 or index.node.op.name == "range":
+            return True
+        found = self.content(index)
+        if found is None or any(isinstance(x, Expr) for x in found.reshape(-1)):
+            return False
+        return len(set(found.reshape(-1).tolist())) == found.size
 
     # -- what values may be
 
@@ -126,7 +137,10 @@ class _Analysis:
                 case "list_new":
                     self.marks[node.output] = frozenset({node.attrs["value"]})
                 case "list_mark":
-                    self.marks[node.output] = self.of(node.inputs[0]) | {WRITTEN}
+                    before = self.of(node.inputs[0]) | {WRITTEN}
+                    once = node.attrs["add"] or self.differ(node.inputs[1])
+                    # One place written twice is found by who makes the marks: they stay.
+                    self.marks[node.output] = before if once else ANY
                 case "list_take":
                     self.marks[node.outputs[0]] = self.of(node.inputs[0]) | {CLEARED}
                 case "list_resize":
