@@ -10,12 +10,13 @@ for each iteration. Each finding is followed by another trace.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
-from flowc.graph.loop_lists import CarriedLists, Column, Slot, Varying, as_start
+from flowc.graph.loop_composites import CarriedComposites
+from flowc.graph.loop_lists import CarriedLists, Slot, Varying, as_start
 from flowc.graph.loop_names import part_names
 from flowc.graph.scope import Scope
 from flowc.ir.computation import Value
@@ -24,13 +25,11 @@ from flowc.ir.extraction import (
     Bound,
     CompositeList,
     ListValue,
-    OptionalValue,
     Resource,
     values_of,
     with_values,
 )
 from flowc.ir.op import op_named
-from flowc.ir.structures import Element, United, arranged, element_of, united
 from flowc.ir.types import TensorType
 
 TRACE_LIMIT = 64
@@ -89,10 +88,9 @@ class _Found:
 
     invariant: set[int]
     lists: CarriedLists
+    composites: CarriedComposites
     resources: dict[Resource, None] = field(default_factory=dict[Resource, None])
     varying: Varying = field(default_factory=dict[tuple[Slot, int, int], Dim])
-    composites: dict[int, Element] = field(default_factory=dict[int, Element])
-    grown: dict[int, Element] = field(default_factory=dict[int, Element])  # by the last trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +151,13 @@ class _LoopBuilder:
             if self.has_axis(*key, known)
         }
         lists = CarriedLists(self.scope, sizes)
-        return _Found(self.always | last.invariant, lists, known, sizes)
+        invariant = self.always | last.invariant
+        return _Found(invariant, lists, CarriedComposites(self.scope), known, sizes)
 
     def nothing_found(self) -> _Found:
         sizes: Varying = {}
-        return _Found(set(self.always), CarriedLists(self.scope, sizes), varying=sizes)
+        lists = CarriedLists(self.scope, sizes)
+        return _Found(set(self.always), lists, CarriedComposites(self.scope), varying=sizes)
 
     def has_axis(self, slot: Slot, part: int, axis: int, resources: Collection[Resource]) -> bool:
         if isinstance(slot, tuple):
@@ -189,7 +189,7 @@ class _LoopBuilder:
         starts: dict[Slot, Bound] = {}
         for i, bound in enumerate(self.initial):
             if i not in self.found.invariant:
-                for slot, part in self.slots(i, bound):
+                for slot, part in self.found.composites.slots(i, bound):
                     starts[slot] = self.typed(slot, part)
         for resource in self.found.resources:
             contents = self.scope.held(resource)
@@ -221,7 +221,7 @@ class _LoopBuilder:
             if isinstance(slot, Resource):
                 end = scopes[1].find(slot)
             elif isinstance(slot, tuple):
-                end = self.column(slot, results[slot[0]], scopes[1])
+                end = self.found.composites.column(slot, results[slot[0]], scopes[1])
             else:
                 end = results[slot]
             assert end is not None
@@ -235,30 +235,6 @@ class _LoopBuilder:
             if values_of(results[i]) != values_of(variables[1][i])
         }
         return _Traced(starts, scopes, parameters, condition, ends, changed)
-
-    def slots(self, i: int, bound: Bound) -> list[tuple[Slot, Bound]]:
-        """What is carried for a variable: itself, or the columns of a list of optionals."""
-        like = self.found.composites.get(i)
-        if like is None and not isinstance(bound, CompositeList):
-            return [(i, bound)]
-        assert isinstance(bound, ListValue | CompositeList)
-        whole = self.whole(element_of(bound, like or OptionalValue()), like)
-        columns = arranged(self.scope.b, bound, whole, 0).columns
-        self.found.composites[i] = whole.element
-        return [((i, k), column) for k, column in enumerate(columns)]
-
-    def whole(self, one: Element, other: Element | None) -> United:
-        return united(self.scope.b, one, other or one, self.scope.knows)
-
-    def column(self, slot: Column, end: Bound, scope: Scope) -> ListValue:
-        """What is carried in a slot of a variable that is a list of optionals."""
-        i, number = slot
-        like = self.found.composites[i]
-        assert isinstance(end, ListValue | CompositeList)
-        whole = self.whole(like, element_of(end, like))
-        if whole.adds(like):
-            self.found.grown[i] = whole.element
-        return arranged(scope.b, end, whole, 1).columns[number]
 
     def typed(self, slot: Slot, bound: Bound) -> Bound:
         """What a variable starts as."""
@@ -278,24 +254,12 @@ class _LoopBuilder:
             inside[slot] = with_values(bound, values)
         variables: list[Bound] = []
         for i, bound in enumerate(self.initial):
-            found = self.variable(i, inside)
+            found = self.found.composites.variable(i, inside)
             variables.append(scope.capture(bound) if found is None else found)
         for slot, bound in inside.items():
             if isinstance(slot, Resource):
                 scope.contents[slot] = bound
         return variables
-
-    def variable(self, i: int, found: Mapping[Slot, Bound]) -> Bound | None:
-        """A variable that is carried: itself, or the list of optionals made of its columns."""
-        like = self.found.composites.get(i)
-        if like is None:
-            return found.get(i)
-        columns = [c for slot, c in found.items() if isinstance(slot, tuple) and slot[0] == i]
-        lists = tuple(column for column in columns if isinstance(column, ListValue))
-        if not lists:
-            return None
-        rows = next((c.rows for c in lists if c.buffer is not None), lists[0].rows)
-        return CompositeList(rows, like, lists)
 
     def carried_type(self, slot: Slot, part: int, start: TensorType) -> TensorType:
         varying = self.found.varying
@@ -325,12 +289,10 @@ class _LoopBuilder:
                 still.add(slot)
                 continue
             if isinstance(slot, int) and isinstance(end, CompositeList):
-                self.found.grown[slot] = end.element
+                self.found.composites.grown[slot] = end.element
                 continue
             noted |= self.compare(slot, start, parameters, end, body)
-        if noted or self.found.grown:
-            self.found.composites.update(self.found.grown)
-            self.found.grown.clear()
+        if self.found.composites.take_grown() or noted:
             self.found.invariant = set(self.always)
             return True
         self.found.invariant |= still
@@ -412,7 +374,8 @@ class _LoopBuilder:
             after[slot] = found
             if isinstance(slot, Resource):
                 self.scope.replace(slot, after[slot])
-        return [self.variable(i, after) or bound for i, bound in enumerate(self.initial)]
+        composites = self.found.composites
+        return [composites.variable(i, after) or bound for i, bound in enumerate(self.initial)]
 
     def as_scalar(self, scope: Scope, condition: Value) -> Value:
         if condition.type.rank == 0 and str(condition.type.dtype) == "bool":
