@@ -15,10 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from flowc.errors import FailedPreconditionError, InvalidArgumentError, UnsupportedError
+from flowc.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    InvalidModelError,
+    UnsupportedError,
+)
 from flowc.graph.assumed_ranks import AssumedRanks
 from flowc.graph.calls import CALL_DEPTH, called_function
 from flowc.graph.conditionals import emit_where_alive
+from flowc.graph.frame_access import before_loops, check_fetches, fault_of_feeds
 from flowc.graph.frames import ControlFlow
 from flowc.graph.graph import Graph
 from flowc.graph.loops import LoopMemory
@@ -98,9 +104,9 @@ class Extraction:
         source = GraphSource(self.graph)
         b = self.top.b
         fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
-        refs = [source.ref(t) for t in fetches]
+        refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
-        flow = ControlFlow(source, roots, fed, refs)
+        flow = self._control_flow(source, roots, fed, refs)
         region = Region(self, self.top, source, flow)
         region.values.update(fed)
         alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
@@ -112,6 +118,23 @@ class Extraction:
         ]
         writes = [r for r in self.top.replaced if r.kind == "variable"]
         return self._program(results, writes)
+
+    def _control_flow(
+        self, source: GraphSource, roots: list[Operation], fed: Mapping[Ref, Value], refs: list[Ref]
+    ) -> ControlFlow:
+        """Loops and branches of what is asked for, none of which is inside of a loop."""
+        try:
+            flow = ControlFlow(source, roots, fed, refs)
+        except InvalidModelError as error:
+            fault = fault_of_feeds(source, fed)
+            if fault is None:
+                raise
+            raise fault from error
+        fault = fault_of_feeds(source, [ref for ref in fed if ref in flow.read_refs])
+        if fault is not None:
+            raise fault
+        check_fetches(flow, roots)
+        return flow
 
     def _fetched(self, region: Region, position: int, ref: Ref, tensor: Tensor) -> Value:
         found = region.bound(ref) if not region.flow.guard(ref) else None
