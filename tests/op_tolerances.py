@@ -51,6 +51,8 @@ TENSORFLOW: dict[str, Closeness] = {
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
     # By logarithms, in f32 for c64.
     "pow": Closeness(16),
+    # Sums of logarithms over the steps, in f32 for f32.
+    "ctc_loss": Closeness(32, of_largest=True),
 }
 COMPILED: dict[str, Closeness] = {
     **dict.fromkeys((*_CONTRACTIONS.split(), *_SPECTRA.split()), _SUMS),
@@ -63,6 +65,7 @@ COMPILED: dict[str, Closeness] = {
     "softsign_grad": _ROUNDED_ONCE,
     # A probability less its label.
     "softmax_cross_entropy_with_logits": Closeness(4, of_largest=True),
+    "ctc_loss": Closeness(4, of_largest=True),
 }
 # Examples that TensorFlow refuses.
 ANSWERS_APART: dict[tuple[str, int], str] = {
