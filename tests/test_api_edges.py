@@ -1,7 +1,8 @@
-"""What programs at the edge of the control-flow API do: as TensorFlow 2.21 does, where it was run."""
+"""What programs at the edge of the control-flow API do: as TensorFlow 2.21 does."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import flowc
@@ -45,3 +46,48 @@ def test_names_where_nothing_is_made() -> None:
         assert flowc.cast(one, flowc.int64).name == "Cast:0"
         assert flowc.zeros([0, 2]).op.type == "Const"
         assert len(graph.get_operations()) == 3
+
+
+def test_rows_of_slices_are_widened_where_branches_differ() -> None:
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        taken = flowc.placeholder(flowc.bool, [])
+        rows = (flowc.constant([0]), flowc.constant([1], flowc.int64))
+        slices = [flowc.IndexedSlices(flowc.constant([[1.0, 2.0]]), r) for r in rows]
+        found = flowc.cond(taken, lambda: slices[0], lambda: slices[1])
+        for value, row in ((True, 0), (False, 1)):
+            values, indices = session.run([found.values, found.indices], {taken: value})
+            assert values.tolist() == [[1.0, 2.0]]
+            assert indices.dtype == "int64" and indices.tolist() == [row]
+
+
+def test_init_scope_leaves_loops_and_control_dependencies() -> None:
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        made = []
+
+        def body(i: flowc.Tensor, x: flowc.Tensor) -> tuple[flowc.Tensor, flowc.Tensor]:
+            with flowc.control_dependencies([i]), flowc.init_scope():
+                made.append(flowc.constant(2.0) * 3.0)
+            return i + 1, x + made[0]
+
+        loop = flowc.while_loop(lambda i, x: i < 3, body, [0, 1.0])
+        assert made[0].name == "while/mul:0" and not made[0].op.control_inputs
+        assert session.run([loop[1], made[0]]) == [19.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("count", "error"), [(1.5, ValueError), (0, TypeError), (0.5, TypeError), (None, TypeError)]
+)
+def test_parallel_iterations_are_a_positive_int(count: object, error: type[Exception]) -> None:
+    with flowc.Graph().as_default(), pytest.raises(error, match="must be a positive integer"):
+        flowc.while_loop(lambda i: i < 2, lambda i: i + 1, [0], parallel_iterations=count)
+
+
+def test_names_of_masks_and_of_predicates_that_are_no_tensors() -> None:
+    with flowc.Graph().as_default() as graph:
+        rows = flowc.placeholder(flowc.float32, [None, 2])
+        flowc.boolean_mask(rows, rows[:, 0] > 0.0)
+        shapes = [op.name for op in graph.get_operations() if op.type == "Shape"]
+        assert shapes == [f"boolean_mask/{n}" for n in ("Shape", "Shape_1", "Shape_2")]
+        flowc.cond(np.True_, lambda: flowc.constant(1), lambda: flowc.constant(2))
+        names = {op.name for op in graph.get_operations()}
+        assert {"cond/Switch/data", "cond/pred_id/input"} <= names

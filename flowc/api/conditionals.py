@@ -16,6 +16,7 @@ from flowc import dtypes
 from flowc.api import nest
 from flowc.api.arrays import stack
 from flowc.api.basics import cast, constant
+from flowc.api.composites import IndexedSlices
 from flowc.api.conversion import as_tensor
 from flowc.api.elementwise import equal, less_equal
 from flowc.api.flows import flow_or_tensor, with_flows
@@ -53,6 +54,7 @@ def cond(
         _check_same_results(taken, other)
         if not given_true:
             raise ValueError("'true_fn' and 'false_fn' must return at least one result.")
+        _widen_rows_of_slices(taken, other, (given_true, given_false))
         for x, y in zip(given_true, given_false, strict=True):
             if x.dtype is not y.dtype:
                 names = ["unknown" if t.dtype is None else t.dtype.name for t in (x, y)]
@@ -86,7 +88,9 @@ def _predicate(pred: Any) -> tuple[Tensor, Tensor, Tensor]:
         no, yes = control_nodes.switch(data, as_tensor(pred, name="pred"), scope)
     when_true = control_nodes.identity(yes, name="switch_t")
     when_false = control_nodes.identity(no, name="switch_f")
-    found = control_nodes.identity(as_tensor(pred, name="input"), name="pred_id")
+    with graph.name_scope("pred_id") as scope:
+        given = as_tensor(pred, name="input")
+    found = control_nodes.identity(given, name=scope)
     for tensor in (yes, when_true, when_false, found):
         graph.prevent_fetching(tensor.op)
     return found, when_true, when_false
@@ -126,6 +130,18 @@ def _check_same_results(taken: Any, other: Any) -> None:
         raise ValueError(
             f"Incompatible return values of 'true_fn' and 'false_fn': {error}"
         ) from None
+
+
+def _widen_rows_of_slices(taken: Any, other: Any, given: tuple[list[Tensor], ...]) -> None:
+    """Casts the indices of IndexedSlices to i64 where they are so in one branch only."""
+    at = 0
+    for x, y in zip(nest.flatten(taken), nest.flatten(other), strict=True):
+        if isinstance(x, IndexedSlices) and isinstance(y, IndexedSlices):
+            rows = [tensors[at + 1] for tensors in given]
+            if rows[0].dtype is not rows[1].dtype:
+                for tensors, found in zip(given, rows):
+                    tensors[at + 1] = cast(found, dtypes.i64)
+        at += len(nest.flatten(x, expand=True))
 
 
 def case(

@@ -8,6 +8,7 @@ every iteration the static shape that its invariant states.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 from flowc.api import nest
@@ -46,7 +47,10 @@ def while_loop(
     if not callable(body):
         raise TypeError("'body' must be callable.")
     if not isinstance(parallel_iterations, int) or parallel_iterations < 1:
-        raise TypeError("'parallel_iterations' must be a positive integer.")
+        wrong = "'parallel_iterations' must be a positive integer"
+        if isinstance(parallel_iterations, Real) and parallel_iterations >= 1:
+            raise ValueError(f"{wrong}: {parallel_iterations}")
+        raise TypeError(f"{wrong}.")
     with name_scope(name, "while", nest.flatten(loop_vars, expand=True)):
         if not loop_vars:
             raise ValueError("'loop_vars' must be provided.")

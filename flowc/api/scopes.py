@@ -42,6 +42,11 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContex
     return get_default_graph().control_dependencies(control_inputs)
 
 
+def init_scope() -> AbstractContextManager[Any]:
+    """Operations made inside stand in no loop and no branch, and wait for nothing outside."""
+    return get_default_graph().control_dependencies(None)
+
+
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     return get_default_graph().device(device_name_or_function)
 

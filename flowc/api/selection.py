@@ -82,9 +82,8 @@ def boolean_mask(
                              "are None. E.g. shape=[None] is ok, but not shape=None.")  # fmt: skip
         at = 0 if axis is None else axis
         value.shape[at : at + count].assert_is_compatible_with(keep.shape)
-        sizes = shape(value)
-        leading = reduce_prod(sizes[at : at + count], [0])
-        flat = concat([sizes[:at], [leading], sizes[at + count :]], 0)
+        leading = reduce_prod(shape(value)[at : at + count], [0])
+        flat = concat([shape(value)[:at], [leading], shape(value)[at + count :]], 0)
         rows = reshape(value, flat)
         chosen = squeeze(where(reshape(keep, [-1])), axis=[1])
         return gather(rows, chosen, axis=at)
