@@ -91,3 +91,12 @@ def test_names_of_masks_and_of_predicates_that_are_no_tensors() -> None:
         flowc.cond(np.True_, lambda: flowc.constant(1), lambda: flowc.constant(2))
         names = {op.name for op in graph.get_operations()}
         assert {"cond/Switch/data", "cond/pred_id/input"} <= names
+
+
+def test_an_assertion_wants_one_bool() -> None:
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        checks = flowc.placeholder(flowc.bool, None)
+        node = flowc.raw_ops.Assert(condition=checks, data=[checks])
+        with pytest.raises(flowc.errors.InvalidArgumentError, match=r"should be a scalar: bool\[2"):
+            session.run(node, {checks: [True, True]})
+        assert session.run(node, {checks: True}) is None

@@ -14,7 +14,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import UnsupportedError
+from flowc.errors import ShapeError, UnsupportedError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
@@ -266,6 +266,12 @@ def _emit_print_text(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Seq
 
 def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     condition, *data = (value_of(x, bound) for bound in inputs)
+    if condition.type.rank:
+        raise ShapeError(
+            f"In[0] should be a scalar: {condition.type} is the condition of '{x.name}'",
+            node=x.name,
+            hint="a condition is one bool: reduce it with tf.reduce_all or tf.reduce_any",
+        )
     known = condition.constant
     if known is not None and bool(known.reshape(-1)[0]):
         return []
