@@ -100,3 +100,28 @@ def test_an_assertion_wants_one_bool() -> None:
         with pytest.raises(flowc.errors.InvalidArgumentError, match=r"should be a scalar: bool\[2"):
             session.run(node, {checks: [True, True]})
         assert session.run(node, {checks: True}) is None
+
+
+def test_raw_ops_of_control_flow() -> None:
+    ops = flowc.raw_ops
+    with flowc.Graph().as_default() as graph, flowc.Session() as session:
+        taken, n = flowc.placeholder(flowc.bool, []), flowc.placeholder(flowc.int32, [])
+        sides = ops.Switch(data=3.0, pred=taken)
+        merged = ops.Merge(inputs=[sides.output_false * 2.0, sides.output_true * 5.0])
+        assert session.run(list(merged), {taken: True}) == [15.0, 1]
+        assert session.run(list(merged), {taken: False}) == [6.0, 0]
+
+        entered = ops.Enter(data=0, frame_name="counting")
+        count = ops.Merge(inputs=[entered, entered]).output
+        limit = ops.Enter(data=n, frame_name="counting", is_constant=True)
+        left, inside = ops.Switch(data=count, pred=ops.LoopCond(input=count < limit))
+        with flowc.control_dependencies([inside]):
+            one = flowc.constant(2)
+        count.op.update_input(1, ops.NextIteration(data=inside + one))
+        found = ops.Exit(data=left, name="counted")
+        assert found.name == "counted:0"
+        assert [session.run(found, {n: k}) for k in (5, 0)] == [6, 0]
+        names = [op.name for op in graph.get_operations() if op.type in ("Switch", "Enter")]
+        assert names == ["Switch", "Enter", "Enter_1", "Switch_1"]
+        with pytest.raises(flowc.errors.InvalidArgumentError, match="does not have value"):
+            session.run(flowc.identity(sides.output_true), {taken: False})

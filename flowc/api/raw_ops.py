@@ -108,9 +108,10 @@ def _text(op_type: str) -> str:
 
 
 def _public_names() -> list[str]:
+    from flowc.api.raw_control import CONTROL_OPS
     from flowc.ops import tf_names
 
-    return sorted(n for n in tf_names() if not n.startswith("_"))
+    return sorted({*CONTROL_OPS, *(n for n in tf_names() if not n.startswith("_"))})
 
 
 def __getattr__(name: str) -> typing.Any:
@@ -119,7 +120,9 @@ def __getattr__(name: str) -> typing.Any:
         raise AttributeError(
             f"flowc has no record of the op {name!r}" + (f": {near}" if near else "")
         )
-    found = globals()[name] = _function(name)
+    from flowc.api.raw_control import CONTROL_OPS
+
+    found = globals()[name] = CONTROL_OPS[name] if name in CONTROL_OPS else _function(name)
     return found
 
 

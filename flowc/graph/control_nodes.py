@@ -86,6 +86,7 @@ def enter(
     is_constant: bool,
     parallel_iterations: int,
     shape: TensorShape = UNKNOWN_SHAPE,
+    name: str | None = None,
 ) -> Tensor:
     """`data` inside the frame: in its first iteration, or with `is_constant` in all."""
     attrs = {
@@ -93,16 +94,16 @@ def enter(
         "is_constant": is_constant,
         "parallel_iterations": parallel_iterations,
     }
-    return _make("Enter", [data], [shape], None, attrs).outputs[0]
+    return _make("Enter", [data], [shape], name, attrs).outputs[0]
 
 
-def exit(data: Tensor) -> Tensor:
+def exit(data: Tensor, name: str | None = None) -> Tensor:
     """`data` outside its frame, when the loop is over."""
-    return _make("Exit", [data], [data.shape], None).outputs[0]
+    return _make("Exit", [data], [data.shape], name).outputs[0]
 
 
-def next_iteration(data: Tensor) -> Tensor:
-    return _make("NextIteration", [data], [data.shape], None).outputs[0]
+def next_iteration(data: Tensor, name: str | None = None) -> Tensor:
+    return _make("NextIteration", [data], [data.shape], name).outputs[0]
 
 
 def identity(data: Tensor, name: str | None = None) -> Tensor:
@@ -118,10 +119,10 @@ def value(data: Tensor) -> Tensor:
         return op.outputs[0]
 
 
-def loop_cond(pred: Tensor) -> Tensor:
+def loop_cond(pred: Tensor, name: str = LOOP_COND) -> Tensor:
     """Raises `TypeError` where `pred` is not bool, `ShapeError` where it is no scalar."""
-    _check_predicate(LOOP_COND, "input", (pred,), LOOP_COND)
-    return _make(LOOP_COND, [pred], [pred.shape.merge_with(())], LOOP_COND).outputs[0]
+    _check_predicate(LOOP_COND, "input", (pred,), name)
+    return _make(LOOP_COND, [pred], [pred.shape.merge_with(())], name).outputs[0]
 
 
 def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name: str) -> None:
