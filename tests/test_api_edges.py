@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,9 @@ def test_raw_ops_of_control_flow() -> None:
         assert names == ["Switch", "Enter", "Enter_1", "Switch_1"]
         with pytest.raises(flowc.errors.InvalidArgumentError, match="does not have value"):
             session.run(flowc.identity(sides.output_true), {taken: False})
+
+
+@pytest.mark.parametrize("of", [list, flowc.constant])
+def test_the_size_of_a_tensor_array_is_one_number(of: Callable[[list[int]], object]) -> None:
+    with flowc.Graph().as_default(), pytest.raises(ValueError, match="rank 0 but is rank 1"):
+        flowc.TensorArray(flowc.float32, of([2, 3]))

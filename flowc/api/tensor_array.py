@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.api.arrays import shape as shape_of
 from flowc.api.basics import cast, identity
@@ -20,6 +22,7 @@ from flowc.api.scopes import name_scope
 from flowc.api.static_shapes import constant_elements
 from flowc.api.typed_nodes import Argument, add_node
 from flowc.dtypes import DType
+from flowc.errors import ShapeError
 from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.shape import UNKNOWN_SHAPE
 
@@ -73,6 +76,14 @@ class TensorArray:
             self._handle, self._flow = op.outputs
 
     def _create(self, clear_after_read: bool, array_name: str, scope: str) -> Operation:
+        rank = self._size.shape.ndims if isinstance(self._size, Tensor) else np.ndim(self._size)
+        if rank:
+            node = scope.removesuffix("/")
+            raise ShapeError(
+                f"Shape must be rank 0 but is rank {rank} for the `size` of '{node}': {self._size}",
+                node=node,
+                hint="the size is one number: for the elements of a tensor, use unstack",
+            )
         attrs = {
             "clear_after_read": clear_after_read,
             "dtype": self._dtype,
