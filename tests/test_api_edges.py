@@ -133,3 +133,10 @@ def test_raw_ops_of_control_flow() -> None:
 def test_the_size_of_a_tensor_array_is_one_number(of: Callable[[list[int]], object]) -> None:
     with flowc.Graph().as_default(), pytest.raises(ValueError, match="rank 0 but is rank 1"):
         flowc.TensorArray(flowc.float32, of([2, 3]))
+
+
+def test_control_flow_is_that_of_version_1() -> None:
+    flowc.disable_control_flow_v2()
+    assert not flowc.control_flow_v2_enabled()
+    with flowc.Graph().as_default():
+        assert flowc.while_loop(lambda i: i < 2, lambda i: i + 1, [0]).op.type == "Exit"

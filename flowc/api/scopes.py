@@ -175,6 +175,15 @@ def executing_eagerly() -> bool:
     return False
 
 
+def disable_control_flow_v2() -> None:
+    """Nothing to do: `cond` and `while_loop` write the nodes of TensorFlow 1."""
+
+
+def control_flow_v2_enabled() -> bool:
+    """Always False: `cond` and `while_loop` write the nodes of TensorFlow 1."""
+    return False
+
+
 def disable_eager_execution() -> None:
     """Nothing to do: flowc never executes eagerly."""
 
