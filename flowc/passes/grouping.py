@@ -30,6 +30,7 @@ NODE_LIMIT = 64  # nodes in one cluster: bounds compile time and the depth of ex
 BUFFER_LIMIT = 28  # pointers of one kernel
 REPEAT_LIMIT = 8  # how often a value that is computed where it is read may be computed
 DEPTH_LIMIT = 24  # values in a row that are computed where they are read
+FEW_CHANNELS = 16  # that fill no vector: of fewer, nothing is computed pixel by pixel
 
 
 class Cluster:
@@ -165,6 +166,8 @@ class Grouping:
     def _may_join(self, node: Node, cluster: Cluster) -> bool:
         """Whether no other input of the node depends on the cluster, and the limits hold."""
         if len(cluster.nodes) >= NODE_LIMIT or node.after or cluster.kind == "native":
+            return False
+        if _scatters(cluster):
             return False
         if self._buffer_count([*cluster.nodes, node]) > BUFFER_LIMIT:
             return False
@@ -349,3 +352,13 @@ class Grouping:
             for n in cluster.nodes
             for v in n.outputs
         )
+
+
+def _scatters(cluster: Cluster) -> bool:
+    """Whether a cluster's convolution writes pixels here and there, each of few channels: what
+    follows it would be computed for one pixel at a time."""
+    first = cluster.nodes[0]
+    if not isinstance(first.lowering, Convolution) or not first.lowering.transposed:
+        return False
+    channels = first.output.dims[-1]
+    return isinstance(channels, int) and channels < FEW_CHANNELS
