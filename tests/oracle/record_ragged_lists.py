@@ -17,10 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import record_list_graphs as lists
+import list_graphs as lists
 import tensorflow as tf
-from record_list_graphs import (
-    FOLDER,
+from list_graphs import (
     Array,
     Stack,
     concat,
@@ -29,20 +28,17 @@ from record_list_graphs import (
     gather,
     item,
     length,
-    of_both_versions,
     pop,
     popped,
     push,
     put,
     raw,
-    recorded,
     reserve,
     resize,
     split,
     stack,
-    summed_gradient,
-    write,
 )
+from record_list_graphs import FOLDER, of_both_versions, recorded, summed_gradient, write
 
 Build = Callable[[Any], Sequence[Any]]
 OPEN = tf.TensorShape([None, 3])  # of a loop variable that grows
