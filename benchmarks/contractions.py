@@ -10,6 +10,7 @@ Part of `benchmarks/run.py`; alone, `OPENBLAS_NUM_THREADS=1 python benchmarks/co
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ from flowc.codegen.vector_ir import (
 )
 
 ROUNDS = 11
+READINGS = 15
 CHAINS = 12  # independent sums: more than latency x units needs, fewer than the registers
 
 
@@ -73,7 +75,8 @@ def _emit_multiply_adds(b: ir.IRBuilder, values: Values, shape: TileShape) -> No
 
 
 def peak_meter(shape: TileShape) -> Callable[[], float]:
-    """A function that measures what multiply-adds in registers reach, in GFLOP/s."""
+    """A function that measures what multiply-adds in registers reach, in GFLOP/s: the median of
+    some readings, after as many in which the core settles on wide vectors."""
     emit = lambda b, values: _emit_multiply_adds(b, values, shape)
     symbols = {"multiply_adds": Routine("multiply_adds", shape.dtype, "pi", emit).intrinsic()}
     text = "def peak(p, count, begin, end):\n    multiply_adds(p, count)\n"
@@ -83,7 +86,7 @@ def peak_meter(shape: TileShape) -> Callable[[], float]:
     call = kernel.bind(space, count=count)
 
     def measure() -> float:
-        seconds = timed(call)
+        seconds = statistics.median([timed(call) for _ in range(2 * READINGS)][READINGS:])
         return 2 * CHAINS * shape.lanes * count / seconds / 1e9
 
     measure()

@@ -48,5 +48,4 @@ def measure(peer: TensorFlowPeer | None, rounds: int) -> list[Row]:
 
 
 def _at_peak(peak: Callable[[], float], operations: int) -> float:
-    """Seconds at the best of some readings: a core takes a while to settle on wide vectors."""
-    return operations / max(peak() for _ in range(20)) / 1e9
+    return operations / peak() / 1e9
