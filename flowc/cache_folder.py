@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import stat
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,11 +21,7 @@ from flowc.version import VERSION
 
 log = logging.getLogger("flowc.cache")
 
-# The folders whose modules decide what code comes of a model.
-_DECIDING = (
-    "", "importer", "importer/checkpoint", "graph", "ir", "ops", "passes", "plan", "codegen",
-    "codegen/math",
-)  # fmt: skip
+_DECIDING = ("flowc", "flowc_runtime")
 
 
 def digest(data: bytes) -> str:
@@ -35,7 +32,7 @@ def digest(data: bytes) -> str:
 def toolchain() -> str:
     """The versions that object code depends on; flowc's own files count too, so that an edit
     without a new version number never meets code from before it."""
-    found = [f"flowc {VERSION} {_own_files()}"]
+    found = [f"flowc {VERSION} {code_stamp(package_folders())}"]
     found += [f"{package} {_installed_version(package)}" for package in ("numba", "llvmlite")]
     return ", ".join(found)
 
@@ -55,17 +52,32 @@ def _installed_version(package: str) -> str:
     return version(package)
 
 
-def _own_files() -> str:
-    """A stamp of the files that decide what a model becomes: sizes and times of change."""
-    package = Path(__file__).parent
-    stamps: list[str] = []
-    for folder in _DECIDING:
-        with os.scandir(package / folder) as files:
-            for file in files:
-                if file.name.endswith(".py"):
-                    info = file.stat()
-                    stamps.append(f"{folder}/{file.name} {info.st_size} {info.st_mtime_ns}")
+def package_folders() -> dict[str, str]:
+    """Where the packages are whose every module may decide what code comes of a model."""
+    found: dict[str, str] = {}
+    for package in _DECIDING:
+        spec = find_spec(package)
+        assert spec is not None and spec.origin is not None, f"{package} is not installed"
+        found[package] = os.path.dirname(spec.origin)
+    return found
+
+
+def code_stamp(folders: Mapping[str, str]) -> str:
+    """A stamp of all Python files in some folders and below them: their sizes and times of change.
+    `folders`: by the names of the packages that they hold."""
+    stamps = [s for name, folder in folders.items() for s in _stamps(name, folder)]
     return digest("\n".join(sorted(stamps)).encode())[:16]
+
+
+def _stamps(name: str, folder: str) -> Iterator[str]:
+    """`name/file size time` of every Python file in a folder and the folders below it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                info = entry.stat()
+                yield f"{name}/{entry.name} {info.st_size} {info.st_mtime_ns}"
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _stamps(f"{name}/{entry.name}", entry.path)
 
 
 def cache_folder() -> Path | None:

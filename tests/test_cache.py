@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from ir_reference import reference_results
 from flowc import cache
 from flowc.cache import load_executable, program_key
 from flowc.cache_entry import MAGIC, PREFIX, read_entry, write_entry
+from flowc.cache_folder import code_stamp, package_folders
 from flowc.codegen.compiled import CompiledProgram
 from flowc.disk_cache import DiskCache, evict
 from flowc.ir.builder import Builder
@@ -149,6 +151,23 @@ def test_every_part_of_the_key_counts(monkeypatch: pytest.MonkeyPatch) -> None:
             patch.setattr(cache, "toolchain", lambda versions=versions: versions)
             others[name] = key()
     assert len({plain, *others.values()}) == len(others) + 1, others
+
+
+def test_an_edit_of_any_package_gives_other_keys(tmp_path: Path) -> None:
+    """Objects of code that has changed since are never reused, whatever folder the code is in."""
+    folders: dict[str, str] = {}
+    for package, folder in package_folders().items():
+        folders[package] = str(tmp_path / package)
+        shutil.copytree(folder, folders[package], ignore=shutil.ignore_patterns("__pycache__"))
+    found = {code_stamp(folders)}
+    packages = sorted({p.parent for p in tmp_path.rglob("*.py")})
+    assert len(packages) > 10
+    for package in packages:
+        edited = sorted(package.glob("*.py"))[0]
+        edited.write_text(edited.read_text() + "\n")
+        found.add(code_stamp(folders))
+    assert len(found) == len(packages) + 1
+    assert code_stamp(folders) in found  # a function of the files alone
 
 
 def test_weights_differ_by_any_bit() -> None:
