@@ -33,7 +33,7 @@ format: $(DEV_INSTALLED) ## let ruff format the code
 
 oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare with it live
 	for script in tests/oracle/make_*.py tests/oracle/record_*.py; do \
-	  PYTHONPATH=.:tests $(ORACLE_VENV)/bin/python $$script || exit 1; done
+	  PYTHONPATH=.:tests/support $(ORACLE_VENV)/bin/python $$script || exit 1; done
 	$(ORACLE_VENV)/bin/python -m pytest -m oracle -n $(JOBS)
 
 bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow after `make oracle`)

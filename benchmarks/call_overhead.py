@@ -14,7 +14,7 @@ from rounds import Row, compare, timer
 
 from flowc import dtypes
 from flowc.graph import Graph
-from flowc.session import Session
+from flowc.run.session import Session
 
 CALLS = 1000
 

@@ -21,20 +21,19 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from compiled_source import Compiled
 from rounds import Row, compare, show
 
 from flowc import dtypes
-from flowc.codegen.blocked import Argument, ContractionSource
-from flowc.codegen.convolution import ConvSpec, conv_source, depthwise_source
-from flowc.codegen.gemm import GemmSpec, gemm_source
-from flowc.codegen.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
-from flowc.codegen.target import target_named
-from flowc.codegen.tiles import TileShape, tile_shape
-from flowc.codegen.turned_product import is_turned, turned_columns, turned_source
-from flowc.codegen.vector_ir import (
+from flowc.codegen.cpu.blocked import Argument, ContractionSource
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
+from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
+from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
+from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.llvm.vector_ir import (
     I64,
     Routine,
     Values,
@@ -44,6 +43,7 @@ from flowc.codegen.vector_ir import (
     multiply_add,
     store_vector,
 )
+from flowc.codegen.target import target_named
 
 ROUNDS = 11
 READINGS = 15

@@ -24,7 +24,7 @@ def model_file(folder: Path) -> Path:
 def open_model(folder: str | Path, threads: int) -> Callable[[], Any]:
     """A call that runs the model of a folder on its recorded feeds."""
     from flowc.importer import load_graph
-    from flowc.session import Session
+    from flowc.run.session import Session
 
     folder = Path(folder)
     data = np.load(folder / "ref_case0.npz")

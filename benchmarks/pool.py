@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from flowc.codegen.objects import optimized_module
+from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.target import target_named
 from flowc_runtime.native import data_layout, native_module_text
 from flowc_runtime.native.writer import (

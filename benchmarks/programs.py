@@ -14,12 +14,12 @@ import numpy as np
 
 import flowc.ops  # noqa: F401 - the op records
 from flowc import dtypes
-from flowc.cache import DiskCache, KernelCache
+from flowc.cache.store import DiskCache, KernelCache
 from flowc.compiler import Report, compile_computation
-from flowc.executable import Executable
 from flowc.ir.builder import Builder
-from flowc.ir.options import Options
 from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.run.executable import Executable
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def _find(name: str) -> Any:
         return import_module(f"flowc.{name}")
     if name == "raw_ops":
         import_module("flowc.api")
-        return import_module("flowc.api.raw_ops")
+        return import_module("flowc.api.framework.raw_ops")
     from flowc.api import exports
 
     if name in exports.NAMESPACES:

@@ -14,15 +14,15 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from flowc.codegen import elf
-from flowc.codegen.c_abi import EXPORTS, c_abi_text
-from flowc.codegen.c_header import header_text, stem_of
-from flowc.codegen.linker import Linker, find_linker, link
-from flowc.codegen.objects import compile_module
+from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
+from flowc.codegen.abi.c_header import header_text, stem_of
+from flowc.codegen.link import elf
+from flowc.codegen.link.linker import Linker, find_linker, link
+from flowc.codegen.link.weights_file import SUFFIX, WeightsFile
+from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.target import Target, target_named
-from flowc.codegen.weights_file import SUFFIX, WeightsFile
 from flowc.errors import UnsupportedError, UsageError
-from flowc.safe_write import check_place, replacing
+from flowc.files.safe_write import check_place, replacing
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.cache import KernelCache, kernel_cache
+from flowc.cache.store import KernelCache, kernel_cache
 from flowc.codegen.compiled import CompiledProgram, StateVariable
 from flowc.codegen.program import Stages, compile_program
 from flowc.codegen.target import Target, target_named
@@ -21,11 +21,11 @@ from flowc.errors import UnsupportedError
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
 from flowc.ir.lowering import Host
-from flowc.ir.options import Options
+from flowc.options import Options
 from flowc.passes.pipeline import Watcher, run_passes
 
 if TYPE_CHECKING:
-    from flowc.graph.extract import ExtractedProgram
+    from flowc.extract.program import ExtractedProgram
 
 
 @dataclass(slots=True)

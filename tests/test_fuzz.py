@@ -16,11 +16,11 @@ import pytest
 from ir_reference import reference_results
 from random_graphs import inputs_of, random_graph
 
-from flowc.cache import load_executable
+from flowc.cache.store import load_executable
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Expr
-from flowc.ir.options import Options
 from flowc.ir.text import parse_computation
+from flowc.options import Options
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
 COUNT = int(os.environ.get("FLOWC_FUZZ", "40"))

@@ -13,7 +13,7 @@ import pytest
 
 from flowc import errors
 from flowc.cli.entry import COMMANDS
-from flowc.codegen.linker import LinkError
+from flowc.codegen.link.linker import LinkError
 from flowc.version import VERSION
 
 ROOT = Path(__file__).parents[1]

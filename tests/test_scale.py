@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from call_counts import calls
 
-from flowc.cache import load_executable, program_key
+from flowc.cache.store import load_executable, program_key
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
-from flowc.ir.options import Options
 from flowc.ir.text import parse_computation, weights_of
 from flowc.ir.types import tensor_type
+from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 from flowc.plan.plan import Needs
 from flowc.plan.planner import make_plan

@@ -6,4 +6,4 @@ first operation is made.
 
 from __future__ import annotations
 
-from flowc.api import operators  # noqa: F401  (installs the operators)
+from flowc.api.framework import operators  # noqa: F401  (installs the operators)

@@ -71,31 +71,31 @@ complex128=c128 resource variant qint8=qi8 quint8=qu8 qint16=qi16 quint16=qu16 q
 as_dtype
 """
 _NN = {
-    "flowc.api.activations": """
+    "flowc.api.nn.activations": """
         crelu elu gelu leaky_relu log_sigmoid log_softmax relu relu6 selu sigmoid silu
         softmax softplus softsign swish tanh
     """,
-    "flowc.api.convolutions": """
+    "flowc.api.nn.convolutions": """
         avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
         conv2d_transpose conv3d depthwise_conv2d depthwise_conv2d_native dilation2d
         max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
     """,
-    "flowc.api.normalization": """
+    "flowc.api.nn.normalization": """
         batch_normalization bias_add fused_batch_norm l2_normalize
         local_response_normalization lrn moments relu_layer xw_plus_b zero_fraction
     """,
-    "flowc.api.losses": """
+    "flowc.api.nn.losses": """
         l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits
         softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits
         weighted_cross_entropy_with_logits
     """,
-    "flowc.api.lookups": """
+    "flowc.api.arrays.lookups": """
         embedding_lookup in_top_k top_k
     """,
-    "flowc.api.blocks": """
+    "flowc.api.arrays.blocks": """
         depth_to_space space_to_depth
     """,
-    "flowc.api.rnn": """
+    "flowc.api.nn.rnn": """
         bidirectional_dynamic_rnn dynamic_rnn rnn_cell static_rnn
     """,
 }
@@ -106,87 +106,90 @@ resize_bilinear resize_images resize_nearest_neighbor transpose transpose_image
 """
 
 _TOP = {
-    "flowc.api.elementwise": _ELEMENTWISE,
-    "flowc.api.reductions": _REDUCTIONS,
-    "flowc.api.arrays": _ARRAYS,
-    "flowc.api.selection": _SELECTION,
-    "flowc.api.filling": _FILLING,
-    "flowc.api.blocks": _BLOCKS,
-    "flowc.api.basics": _BASICS,
-    "flowc.api.scopes": _SCOPES,
-    "flowc.api.checks": "Assert Print print=print_",
-    "flowc.api.conditionals": "case cond switch_case",
-    "flowc.api.loops": "while_loop",
-    "flowc.api.functional": "foldl foldr map_fn scan",
-    "flowc.api.python_functions": "numpy_function py_func",
-    "flowc.api.tensor_array": "TensorArray",
-    "flowc.api.variables": "Variable",
-    "flowc.api.variable_ops": _VARIABLES,
-    "flowc.api.composites": """IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue
-        sparse_placeholder""",
-    "flowc.api.variable_scope": "AUTO_REUSE VariableScope get_variable get_variable_scope "
-    "variable_scope",
-    "flowc.api.initializers": """constant_initializer glorot_uniform_initializer ones_initializer
-        zeros_initializer""",
-    "flowc.api.random_ops": "get_seed random_normal random_shuffle random_uniform truncated_normal",
+    "flowc.api.math.elementwise": _ELEMENTWISE,
+    "flowc.api.math.reductions": _REDUCTIONS,
+    "flowc.api.arrays.shaping": _ARRAYS,
+    "flowc.api.arrays.selection": _SELECTION,
+    "flowc.api.arrays.filling": _FILLING,
+    "flowc.api.arrays.blocks": _BLOCKS,
+    "flowc.api.framework.basics": _BASICS,
+    "flowc.api.framework.scopes": _SCOPES,
+    "flowc.api.framework.checks": "Assert Print print=print_",
+    "flowc.api.control_flow.conditionals": "cond",
+    "flowc.api.control_flow.cases": "case switch_case",
+    "flowc.api.control_flow.loops": "while_loop",
+    "flowc.api.control_flow.functional": "foldl foldr map_fn scan",
+    "flowc.api.framework.python_functions": "numpy_function py_func",
+    "flowc.api.control_flow.tensor_array": "TensorArray",
+    "flowc.api.variables.variables": "Variable",
+    "flowc.api.variables.variable_ops": _VARIABLES,
+    "flowc.api.framework.composites": """IndexedSlices IndexedSlicesValue SparseTensor
+        SparseTensorValue sparse_placeholder""",
+    "flowc.api.variables.variable_scope": """AUTO_REUSE VariableScope get_variable
+        get_variable_scope variable_scope""",
+    "flowc.api.variables.initializers": """constant_initializer glorot_uniform_initializer
+        ones_initializer zeros_initializer""",
+    "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
+        truncated_normal""",
     "flowc.dtypes": _DTYPES,
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
-    "flowc.session": "InteractiveSession Session get_default_session",
-    "flowc.api.config": """ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata
-        RunOptions""",
-    "flowc.api.models": "Program compile import_graph_def load load_graph",
-    "flowc.api.strings": "as_string string_join=join",
+    "flowc.run.session": "InteractiveSession Session get_default_session",
+    "flowc.api.framework.config": """ConfigProto GPUOptions GraphOptions OptimizerOptions
+        RunMetadata RunOptions""",
+    "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
+    "flowc.api.strings.strings": "as_string string_join=join",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
     "flowc.version": "__version__=VERSION",
 }
 _MATH = {
-    "flowc.api.elementwise": _ELEMENTWISE
+    "flowc.api.math.elementwise": _ELEMENTWISE
     + "bessel_i0 bessel_i0e bessel_i1 bessel_i1e divide_no_nan=div_no_nan erfinv ndtri "
     "multiply_no_nan xdivy xlog1py xlogy floormod",
-    "flowc.api.reductions": _REDUCTIONS + "cumulative_logsumexp",
-    "flowc.api.activations": "log_softmax softmax softplus softsign",
-    "flowc.api.lookups": "in_top_k top_k",
-    "flowc.api.normalization": "l2_normalize zero_fraction",
-    "flowc.api.filling": "linspace",
+    "flowc.api.math.reductions": _REDUCTIONS + "cumulative_logsumexp",
+    "flowc.api.nn.activations": "log_softmax softmax softplus softsign",
+    "flowc.api.arrays.lookups": "in_top_k top_k",
+    "flowc.api.nn.normalization": "l2_normalize zero_fraction",
+    "flowc.api.arrays.filling": "linspace",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
     "math": _MATH,
-    "image": {"flowc.api.image": _IMAGE},
+    "image": {"flowc.api.image.image": _IMAGE},
     "bitwise": {
-        "flowc.api.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
+        "flowc.api.math.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
     },
     "linalg": {
-        "flowc.api.reductions": "einsum matmul matvec tensordot",
-        "flowc.api.arrays": "matrix_transpose transpose=matrix_transpose",
-        "flowc.api.blocks": """band_part=matrix_band_part diag=matrix_diag
+        "flowc.api.math.reductions": "einsum matmul matvec tensordot",
+        "flowc.api.arrays.shaping": "matrix_transpose transpose=matrix_transpose",
+        "flowc.api.arrays.blocks": """band_part=matrix_band_part diag=matrix_diag
             diag_part=matrix_diag_part tensor_diag=diag tensor_diag_part=diag_part""",
-        "flowc.api.normalization": "l2_normalize",
+        "flowc.api.nn.normalization": "l2_normalize",
     },
     "random": {
-        "flowc.api.random_ops": """get_seed normal=random_normal shuffle=random_shuffle
+        "flowc.api.random.random_ops": """get_seed normal=random_normal shuffle=random_shuffle
             stateless_normal=stateless_random_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
-        "flowc.api.scopes": "set_random_seed",
+        "flowc.api.framework.scopes": "set_random_seed",
     },
-    "strings": {"flowc.api.strings": "as_string format=format_ join"},
+    "strings": {"flowc.api.strings.strings": "as_string format=format_ join"},
     "nest": {
-        "flowc.api.nest": "assert_same_structure flatten is_nested map_structure pack_sequence_as"
+        "flowc.api.framework.nest": """assert_same_structure flatten is_nested map_structure
+            pack_sequence_as"""
     },
-    "debugging": {"flowc.api.checks": "Assert"},
+    "debugging": {"flowc.api.framework.checks": "Assert"},
     "initializers": {
-        "flowc.api.variable_ops": """global_variables=global_variables_initializer
+        "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",
-        "flowc.api.initializers": """constant=constant_initializer
+        "flowc.api.variables.initializers": """constant=constant_initializer
             glorot_uniform=glorot_uniform_initializer ones=ones_initializer
             zeros=zeros_initializer""",
     },
-    "train": {"flowc.api.models": "write_graph"},
+    "train": {"flowc.api.framework.models": "write_graph"},
     "compat": {
-        "flowc.api.text": "as_bytes as_str as_str_any as_text bytes_or_text_types complex_types "
-        "integral_types path_to_str real_types",
+        "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
+            complex_types integral_types path_to_str real_types""",
     },
 }
 # What programs may look for here and will not find yet.

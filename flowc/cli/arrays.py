@@ -143,7 +143,7 @@ def _random(
 
 def write_npz(path: Path, results: Mapping[str, Any]) -> None:
     """An .npz file whose keys are the names as they are, whatever is in them."""
-    from flowc.safe_write import replacing
+    from flowc.files.safe_write import replacing
 
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, value in results.items():

@@ -142,7 +142,7 @@ def _check_out(wish: _Wish) -> None:
     """Before the long work, not after it."""
     from flowc.cli.emit import TEXTS
     from flowc.errors import UsageError
-    from flowc.safe_write import check_place
+    from flowc.files.safe_write import check_place
 
     if wish.to_stdout:
         if not set(wish.kinds) <= set(TEXTS):
@@ -160,14 +160,14 @@ def _compile(
     wish: _Wish,
     shown: Progress,
 ) -> None:
-    from flowc.api.models import initialize
+    from flowc.api.framework.models import initialize
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.codegen.target import target_named
     from flowc.compiler import Report, compile_for_library
-    from flowc.feed_specs import parse_feed
-    from flowc.interface import choose_interface
-    from flowc.ir.options import Options
-    from flowc.open_sizes import extract_interface
+    from flowc.extract.feed_specs import parse_feed
+    from flowc.extract.interface import choose_interface
+    from flowc.extract.size_unification import extract_interface
+    from flowc.options import Options
 
     target_named(wish.target)
     feeds = [parse_feed(text) for text in named[0]]  # before the model is read
@@ -213,7 +213,7 @@ def _write(
 ) -> AotReport | None:
     from flowc.cli.emit import TEXTS, emitted_text, write_objects
     from flowc.codegen.target import target_named
-    from flowc.safe_write import replacing
+    from flowc.files.safe_write import replacing
 
     shown.stage("writing")
     target = target_named(wish.target)
@@ -241,8 +241,8 @@ def _write(
 
 
 def _write_header(program: CompiledProgram, out: Path, header: Path) -> None:
-    from flowc.codegen.c_header import header_text, stem_of
-    from flowc.safe_write import replacing
+    from flowc.codegen.abi.c_header import header_text, stem_of
+    from flowc.files.safe_write import replacing
 
     metadata = {"name": stem_of(out), **program.metadata}
     with replacing(header) as file:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flowc.codegen.compiled import CompiledProgram
-from flowc.codegen.kernel import Kernel
+from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.target import Target
 from flowc.compiler import Report
 from flowc.errors import InternalError
@@ -68,12 +68,12 @@ def _modules(
 
 
 def _llvm_text(texts: list[str], target: Target, speed: int) -> str:
-    from flowc.codegen.objects import optimized_module
+    from flowc.codegen.llvm.compile import optimized_module
 
     return str(optimized_module(texts, target, speed=speed))
 
 
 def _asm_text(texts: list[str], target: Target, speed: int) -> str:
-    from flowc.codegen.objects import optimized_module
+    from flowc.codegen.llvm.compile import optimized_module
 
     return target.machine().emit_assembly(optimized_module(texts, target, speed=speed))

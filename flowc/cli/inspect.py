@@ -75,7 +75,7 @@ def _library(path: str) -> dict[str, Any]:
 
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
-    from flowc.graph.support import is_supported, needed_nodes
+    from flowc.extract.unsupported_ops import is_supported, needed_nodes
     from flowc.importer import variables_without_value
     from flowc.importer.read_model import INTERNAL_SIGNATURES
     from flowc.importer.variables import variable_operations
@@ -117,8 +117,8 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
     """The default inputs and outputs, each with its type; where a type must be given first, the
     placeholders as they are, and what the problem is."""
     from flowc.errors import FlowcError
-    from flowc.interface import choose_interface, default_fetches, is_placeholder
-    from flowc.open_sizes import with_joined_sizes
+    from flowc.extract.interface import choose_interface, default_fetches, is_placeholder
+    from flowc.extract.size_unification import with_joined_sizes
 
     try:
         chosen = with_joined_sizes(graph, choose_interface(graph))

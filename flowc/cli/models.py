@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flowc.extract.interface import Interface
     from flowc.graph import Graph
-    from flowc.interface import Interface
 
 Place = tuple[str | None, str | None, str | None]
 
 
 def load_model(path: str, place: Place) -> Graph:
     """The Graph of a model. `place`: its checkpoint, tags and signature, as options give them."""
-    from flowc.api.models import load_graph
+    from flowc.api.framework.models import load_graph
 
     checkpoint, tags, signature = place
     return load_graph(path, checkpoint, tags, signature)

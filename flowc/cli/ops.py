@@ -52,7 +52,7 @@ def ops_command(names: tuple[str, ...], as_json: bool) -> None:
 
 def coverage() -> list[dict[str, Any]]:
     """One row for every TensorFlow op type with a record that a graph may hold, by name."""
-    from flowc.graph.support import is_supported
+    from flowc.extract.unsupported_ops import is_supported
     from flowc.ops import tf_names, tf_op
 
     rows = []

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from flowc.cache import KernelCache, kernel_cache
+from flowc.cache.store import KernelCache, kernel_cache
 
 if TYPE_CHECKING:
-    from flowc.codegen.kernel import Kernel
+    from flowc.codegen.kernels.kernel import Kernel
     from flowc.codegen.target import Target
 
 

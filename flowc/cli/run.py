@@ -58,7 +58,7 @@ def run_command(
     """Run MODEL: a library made by `flowc compile`, or a model, compiled in memory."""
     from flowc.cli.arrays import parse_inputs, print_results, write_npz
     from flowc.errors import UsageError
-    from flowc.safe_write import check_place
+    from flowc.files.safe_write import check_place
 
     given = parse_inputs(inputs)
     if out is not None:
@@ -137,9 +137,9 @@ def _run_model(
     from flowc.cli.arrays import array_of, check_all_given, check_dims, complete
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.errors import UsageError
-    from flowc.interface import choose_interface, element_named
-    from flowc.open_sizes import with_joined_sizes
-    from flowc.session import Session
+    from flowc.extract.interface import choose_interface, element_named
+    from flowc.extract.size_unification import with_joined_sizes
+    from flowc.run.session import Session
 
     graph = load_model(path, place)
     fetches, inits = named
@@ -179,7 +179,7 @@ def needed_placeholders(
     fetches: Iterable[Tensor], fed: Container[Tensor], targets: Iterable[Operation] = ()
 ) -> set[Tensor]:
     """The placeholders that the fetches and targets depend on where what is fed cuts the graph."""
-    from flowc.interface import is_placeholder
+    from flowc.extract.interface import is_placeholder
 
     found: set[Tensor] = set()
     stack = [*(t.op for t in fetches if t not in fed), *targets]

@@ -17,15 +17,15 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.codegen.compiled import CompiledProgram, StateVariable
-from flowc.codegen.contractions import contraction_launches
-from flowc.codegen.driver import Driver, Interface, emit_driver, size_symbols
-from flowc.codegen.driver_scalars import is_direct
-from flowc.codegen.kernel import Kernel, Launch
-from flowc.codegen.loops import loop_launch
-from flowc.codegen.native_kernels import native_launch
-from flowc.codegen.scalar_loops import scalar_launch
+from flowc.codegen.cpu.contractions import contraction_launches
+from flowc.codegen.driver.driver import Driver, Interface, emit_driver, size_symbols
+from flowc.codegen.driver.scalars import is_direct
+from flowc.codegen.kernels.kernel import Kernel, Launch
+from flowc.codegen.kernels.loops import loop_launch
+from flowc.codegen.kernels.native_kernels import native_launch
+from flowc.codegen.kernels.scalar_loops import scalar_launch
+from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
-from flowc.codegen.texts import Texts
 from flowc.errors import InternalError
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node
@@ -162,7 +162,7 @@ def _needs(launches: Sequence[Launch]) -> Needs:
 
 
 def driver_object(text: str, target: Target) -> bytes:
-    from flowc.codegen.objects import compile_module
+    from flowc.codegen.llvm.compile import compile_module
 
     return compile_module([text], target, speed=1)
 
@@ -170,7 +170,7 @@ def driver_object(text: str, target: Target) -> bytes:
 @cache
 def native_object(target: Target) -> bytes:
     """The pool and the arena, compiled for a target."""
-    from flowc.codegen.objects import compile_module
+    from flowc.codegen.llvm.compile import compile_module
     from flowc_runtime.native import native_module_text
 
     return compile_module([native_module_text(target.triple)], target, speed=2)
@@ -178,7 +178,7 @@ def native_object(target: Target) -> bytes:
 
 def kernel_object(kernel: Kernel, target: Target) -> bytes:
     """Compiles one kernel, with the math functions that it calls."""
-    from flowc.codegen.objects import compile_module
+    from flowc.codegen.llvm.compile import compile_module
 
     return compile_module(kernel_texts(kernel), target)
 
@@ -186,7 +186,7 @@ def kernel_object(kernel: Kernel, target: Target) -> bytes:
 def kernel_texts(kernel: Kernel) -> list[str]:
     """The LLVM IR of a kernel, and that of the math functions that it calls."""
     from flowc.codegen import math as vector_math
-    from flowc.codegen.frontend import kernel_text
+    from flowc.codegen.cpu.numba_frontend import kernel_text
 
     texts = [kernel_text(kernel)]
     if kernel.functions:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from flowc.graph import control_nodes
 from flowc.graph.control_types import ENTER, MERGE, NEXT, SWITCH
+from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
-from flowc.graph.records import has_trait
 from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
 

@@ -1,7 +1,8 @@
 """The op types that carry control flow in a TensorFlow 1 graph, and their signatures.
 
 They have no records: extraction reads loops and conditionals out of them, and no Computation holds
-one. Invariant: their names stand here only, and where `control_nodes.py` and `cases.py` make them.
+one. Invariant: their names stand here only, and where `control_nodes.py` and `switch_n.py` make
+them.
 """
 
 from __future__ import annotations

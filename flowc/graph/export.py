@@ -12,8 +12,8 @@ from flowc.errors import UsageError
 from flowc.graph.encode import attr_value, data_type, fill_attrs, fill_shape
 from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
-from flowc.graph.records import signature_of
 from flowc.graph.shape import TensorShape
 from flowc.graph.signature import Signature, TensorInfo
 from flowc.graph.tensor import Tensor

@@ -100,7 +100,7 @@ class Operation:
     def declared_outputs(self) -> list[tuple[DType | None, bool]] | None:
         """(dtype, is a reference) of each output by the op's record, or the function that the node
         calls, and this node's attrs; None where flowc has no record of the op."""
-        from flowc.graph.records import output_types
+        from flowc.graph.op_info import output_types
 
         function = self.graph.functions.get(self.type)
         if function is not None:

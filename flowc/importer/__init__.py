@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from flowc.importer.checkpoint.reader import CheckpointReader
     from flowc.importer.formats import Encoding, Kind, detect_format
     from flowc.importer.importing import import_graph_def
-    from flowc.importer.read_model import Source, variables_without_value
+    from flowc.importer.read_model import Provenance, variables_without_value
 
 __all__ = [
     "CheckpointReader",
     "Encoding",
     "Kind",
-    "Source",
+    "Provenance",
     "detect_format",
     "find_checkpoint",
     "import_graph_def",
@@ -34,7 +34,7 @@ _MODULES = {
     "CheckpointReader": "checkpoint.reader",
     "Encoding": "formats",
     "Kind": "formats",
-    "Source": "read_model",
+    "Provenance": "read_model",
     "detect_format": "formats",
     "find_checkpoint": "checkpoint.locate",
     "import_graph_def": "importing",

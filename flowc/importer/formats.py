@@ -15,7 +15,7 @@ from typing import Any
 
 from flowc.errors import InvalidModelError
 from flowc.importer.model import saved_model_file
-from flowc.importer.wire import BYTES, VARINT, Region, fields, open_region
+from flowc.importer.wire import BYTES, VARINT, FileBytes, fields, open_region
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
@@ -60,12 +60,12 @@ def detect_format(source: str | os.PathLike[str] | bytes) -> tuple[Kind, Encodin
     A folder is a SavedModel if it holds one. Raises `InvalidModelError` for what is no model.
     """
     if isinstance(source, bytes | bytearray | memoryview):
-        return detect(Region(memoryview(source), "the given bytes"))
+        return detect(FileBytes(memoryview(source), "the given bytes"))
     path = Path(source)
     return detect(open_region(saved_model_file(path) if path.is_dir() else path))
 
 
-def detect(region: Region) -> tuple[Kind, Encoding]:
+def detect(region: FileBytes) -> tuple[Kind, Encoding]:
     """What a region holds."""
     head = bytes(region.view[:4096])
     for at, magic, what in _FOREIGN:
@@ -105,7 +105,7 @@ def _is_text(head: bytes) -> bool:
     return _CONTROL.search(head) is None
 
 
-def _kind_of_names(names: set[str], region: Region) -> Kind:
+def _kind_of_names(names: set[str], region: FileBytes) -> Kind:
     """The kind whose message has all these fields; the one with the most of them otherwise."""
     scores = {kind: len(names & _field_names(message)) for kind, message in MESSAGES.items()}
     best = max(scores, key=lambda kind: scores[kind])
@@ -122,7 +122,7 @@ def _field_names(message: Any) -> set[str]:
     return {f.name for f in declared} | {f.json_name for f in declared}
 
 
-def _text_names(region: Region) -> set[str]:
+def _text_names(region: FileBytes) -> set[str]:
     """The names of the fields at the top of a text message."""
     content = bytes(region.view)
     names: set[str] = set()
@@ -146,7 +146,7 @@ def _names_in(text: bytes) -> set[str]:
     return {m.decode() for m in re.findall(rb"([A-Za-z_]\w*)\s*[:{<]", text)}
 
 
-def _json_names(region: Region) -> set[str]:
+def _json_names(region: FileBytes) -> set[str]:
     """The keys of a JSON object at its top."""
     content = bytes(region.view)
     names: set[str] = set()
@@ -163,12 +163,12 @@ def _json_names(region: Region) -> set[str]:
     return names
 
 
-def _check_depth(depth: int, at: int, region: Region, limit: int = MAX_DEPTH) -> None:
+def _check_depth(depth: int, at: int, region: FileBytes, limit: int = MAX_DEPTH) -> None:
     if depth > limit:
         raise region.fail(at, f"messages are nested more than {limit} deep")
 
 
-def _kind_of_fields(region: Region) -> Kind:
+def _kind_of_fields(region: FileBytes) -> Kind:
     """The kind of a binary message, from its first two fields and those of its parts."""
     counts: dict[int, int] = {}
     for number, kind, _, _, _ in fields(region):
@@ -189,7 +189,7 @@ def _kind_of_fields(region: Region) -> Kind:
     return Kind.GRAPH
 
 
-def _has_nodes(region: Region) -> bool:
+def _has_nodes(region: FileBytes) -> bool:
     """Whether a message reads as a GraphDef with a node."""
     try:
         return any(
@@ -200,7 +200,7 @@ def _has_nodes(region: Region) -> bool:
         return False
 
 
-def _is_node(region: Region) -> bool:
+def _is_node(region: FileBytes) -> bool:
     """Whether a message reads as a NodeDef: a name and an op, both words."""
     try:
         found = {n: region.view[b:e] for n, kind, _, b, e in fields(region) if kind == BYTES}
@@ -209,7 +209,7 @@ def _is_node(region: Region) -> bool:
     return all(n in found and re.fullmatch(rb"[\w.>][\w.\\/>-]*", bytes(found[n])) for n in (1, 2))
 
 
-def parse_text(region: Region, kind: Kind, encoding: Encoding) -> Any:
+def parse_text(region: FileBytes, kind: Kind, encoding: Encoding) -> Any:
     """The message that a text or JSON file holds. Raises `InvalidModelError` with the line."""
     # Imported here because most models are binary, and this costs as much as reading one.
     from google.protobuf import json_format, text_format

@@ -16,8 +16,8 @@ from flowc.errors import InvalidModelError, UsageError, did_you_mean
 from flowc.graph.attrs import Attrs
 from flowc.graph.control_types import NEXT
 from flowc.graph.graph import Graph, Versions
+from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
-from flowc.graph.records import signature_of
 from flowc.graph.tensor import Tensor
 from flowc.importer.attr_value import check_attr, decoder
 from flowc.importer.functions import read_function
@@ -78,7 +78,7 @@ def _add(
             raise InvalidModelError(f"{where}: two nodes are named {node.name!r}", node=node.name)
         made[node.name] = op
         texts.append(node.input)
-    inputs = _Inputs(made, input_map, where)
+    inputs = _InputResolver(made, input_map, where)
     connected: set[Operation] = set()
     in_order = True
     for (name, op), names in zip(made.items(), texts):
@@ -133,7 +133,7 @@ def _prefixed(group: bytes, prefix: str) -> bytes:
     return head + prefix.encode() + group[len(head) :] if group.startswith(head) else group
 
 
-class _Inputs:
+class _InputResolver:
     """Turns input names into tensors."""
 
     def __init__(

@@ -18,7 +18,7 @@ from flowc.graph.tensor import Tensor
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
-from flowc.importer.wire import Region, open_region
+from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.graph_pb2 import GraphDef
 
 
@@ -58,9 +58,9 @@ def _read(source: Any) -> tuple[Any, GraphDef, str]:
     if isinstance(source, str | os.PathLike):
         region = open_region(source)
     elif isinstance(source, bytes | bytearray | memoryview):
-        region = Region(memoryview(source), "graph_def")
+        region = FileBytes(memoryview(source), "graph_def")
     elif hasattr(source, "SerializeToString"):
-        return *_split(Region(memoryview(source.SerializeToString()), "graph_def")), "graph_def"
+        return *_split(FileBytes(memoryview(source.SerializeToString()), "graph_def")), "graph_def"
     else:
         raise TypeError(f"graph_def must be a GraphDef, bytes or a path, not {type(source)}")
     if len(region) == 0:
@@ -77,7 +77,7 @@ def _read(source: Any) -> tuple[Any, GraphDef, str]:
     return parsed_nodes(message), message, region.name
 
 
-def _split(region: Region) -> tuple[Any, GraphDef]:
+def _split(region: FileBytes) -> tuple[Any, GraphDef]:
     places, rest = split_graph_def(region)
     nodes: Any = mapped_nodes(region, places)
     return nodes, rest

@@ -1,7 +1,7 @@
 """`load_graph`: a model as it lies on disk -> Graph with its weights.
 
 In: where the model is. Out: a Graph. A model that a Session has run before, from files that have
-not changed since, is read only when someone looks at the graph (see graph/untouched.py).
+not changed since, is read only when someone looks at the graph (see graph/lazy_graph.py).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from flowc.cache_folder import cache_folder
 from flowc.errors import InvalidModelError
+from flowc.files.cache_folder import cache_folder
+from flowc.files.json_store import Notes
 from flowc.graph.graph import Graph
-from flowc.graph.untouched import UntouchedGraph
-from flowc.importer.model import Model
-from flowc.notes import Notes
+from flowc.graph.lazy_graph import UntouchedGraph
+from flowc.importer.model import ModelRequest
 
 NOTES = "models"  # the folder of notes on models that were run
 
@@ -33,7 +33,7 @@ def load_graph(
     `InvalidModelError` (`DataLossError`) for a damaged one, `UnknownNameError` for tags or a
     signature that the model does not have.
     """
-    model = Model(
+    model = ModelRequest(
         str(path), None if checkpoint is None else str(checkpoint), _tags(tags), signature
     )
     folder = cache_folder()
@@ -53,13 +53,13 @@ def _tags(tags: str | Iterable[str] | None) -> frozenset[str] | None:
     return frozenset(filter(None, tags.split(",")) if isinstance(tags, str) else tags)
 
 
-def _read(model: Model) -> Graph:
+def _read(model: ModelRequest) -> Graph:
     from flowc.importer.read_model import read_model
 
     return read_model(model)
 
 
-def _read_unchanged(model: Model, state: str) -> Graph:
+def _read_unchanged(model: ModelRequest, state: str) -> Graph:
     """The graph of a model that is to be as it was when it was loaded."""
     graph = _read(model)
     if model.state() != state:

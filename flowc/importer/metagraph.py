@@ -16,7 +16,7 @@ from flowc.importer.attr_value import decode_shape
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parse, parsed_nodes, split_graph_def
 from flowc.importer.tensor_proto import decode_tensor, element_type
-from flowc.importer.wire import Region, parts, without_field
+from flowc.importer.wire import FileBytes, parts, without_field
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
@@ -24,7 +24,7 @@ from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
 GRAPH_FIELD = 2
 
 
-def read_graph_def(region: Region, where: str | None = None) -> Graph:
+def read_graph_def(region: FileBytes, where: str | None = None) -> Graph:
     """A Graph from the bytes of a GraphDef."""
     graph = Graph()
     nodes, rest = split_graph_def(region)
@@ -44,7 +44,7 @@ def graph_of_message(message: GraphDef, where: str) -> Graph:
     return graph
 
 
-def read_meta_graph(region: Region) -> tuple[Graph, MetaGraphDef]:
+def read_meta_graph(region: FileBytes) -> tuple[Graph, MetaGraphDef]:
     """A Graph and the MetaGraphDef without its graph, from the bytes of a MetaGraphDef."""
     graphs = parts(region, GRAPH_FIELD)
     if len(graphs) != 1:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from flowc.cache_folder import toolchain
 from flowc.errors import FlowcError, NotFoundError
-from flowc.file_identity import identity
+from flowc.files.cache_folder import toolchain
+from flowc.files.identity import identity
 from flowc.importer.checkpoint.locate import (
     checkpoint_beside,
     files_named_as,
@@ -24,7 +24,7 @@ from flowc.importer.checkpoint.locate import (
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelRequest:
     """What `load_graph` was given."""
 
     path: str
@@ -32,7 +32,7 @@ class Model:
     tags: frozenset[str] | None
     signature: str | None
 
-    def in_full(self) -> Model:
+    def in_full(self) -> ModelRequest:
         """The same model, wherever the process goes."""
         checkpoint = None if self.checkpoint is None else os.path.abspath(self.checkpoint)
         return replace(self, path=os.path.abspath(self.path), checkpoint=checkpoint)

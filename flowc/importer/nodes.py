@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from flowc.importer.tensor_proto import MappedTensor
-from flowc.importer.wire import BYTES, Region, fields
+from flowc.importer.wire import BYTES, FileBytes, fields
 from flowc.proto.graph_pb2 import GraphDef, NodeDef
 from flowc.proto.tensor_pb2 import TensorProto
 
@@ -34,7 +34,7 @@ def parsed_nodes(graph_def: GraphDef) -> Iterator[Node]:
 Span = tuple[int, int]  # where a node begins and ends in its GraphDef
 
 
-def split_graph_def(region: Region) -> tuple[list[Span], GraphDef]:
+def split_graph_def(region: FileBytes) -> tuple[list[Span], GraphDef]:
     """Where the nodes of a GraphDef lie, and the GraphDef without them."""
     nodes: list[Span] = []
     rest: list[memoryview] = []
@@ -46,7 +46,7 @@ def split_graph_def(region: Region) -> tuple[list[Span], GraphDef]:
     return nodes, parse(GraphDef, b"".join(rest), region)
 
 
-def parse(message_type: Any, content: bytes | memoryview, region: Region) -> Any:
+def parse(message_type: Any, content: bytes | memoryview, region: FileBytes) -> Any:
     """A message from its bytes. Raises `InvalidModelError` with the place in the file."""
     try:
         return message_type.FromString(content)
@@ -55,7 +55,7 @@ def parse(message_type: Any, content: bytes | memoryview, region: Region) -> Any
         raise region.fail(0, f"no {name}: {error}", hint="the file seems to be damaged") from None
 
 
-def mapped_nodes(region: Region, nodes: list[Span]) -> Iterator[Node]:
+def mapped_nodes(region: FileBytes, nodes: list[Span]) -> Iterator[Node]:
     """The nodes at these places of a GraphDef."""
     view = region.view
     for begin, end in nodes:
@@ -69,7 +69,7 @@ def mapped_nodes(region: Region, nodes: list[Span]) -> Iterator[Node]:
         yield node, node.attr
 
 
-def _big_node(region: Region) -> Node:
+def _big_node(region: FileBytes) -> Node:
     """A node whose tensors are mapped where they can be; other attributes are parsed as usual."""
     kept: list[memoryview] = []
     mapped: dict[str, MappedTensor] = {}
@@ -85,7 +85,7 @@ def _big_node(region: Region) -> Node:
     return node, ({**node.attr, **mapped} if mapped else node.attr)
 
 
-def _mapped_attr(entry: Region) -> tuple[str, MappedTensor] | None:
+def _mapped_attr(entry: FileBytes) -> tuple[str, MappedTensor] | None:
     """(name, tensor) of a map entry that is a tensor of raw content and nothing else."""
     found = list(fields(entry))
     if [f[0] for f in found] != [1, 2]:

@@ -20,10 +20,10 @@ from flowc.importer.metagraph import (
     read_graph_def,
     read_meta_graph,
 )
-from flowc.importer.model import Model, saved_model_file
+from flowc.importer.model import ModelRequest, saved_model_file
 from flowc.importer.nodes import parse
 from flowc.importer.variables import read_variables, variable_operations
-from flowc.importer.wire import Region, open_region, parts
+from flowc.importer.wire import FileBytes, open_region, parts
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
 
 META_GRAPHS_FIELD = 2
@@ -35,7 +35,7 @@ INTERNAL_SIGNATURES = frozenset({"__saved_model_init_op", "__saved_model_train_o
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Provenance:
     """Where a Graph came from. `meta_graph`: its MetaGraphDef without the graph, or None.
     `signature`: the one that was asked for, or the model's only or default one, or None."""
 
@@ -48,7 +48,7 @@ class Source:
     meta_graph: MetaGraphDef | None
 
 
-def read_model(model: Model) -> Graph:
+def read_model(model: ModelRequest) -> Graph:
     """Reads a model. Its kind is told by content, not by the name of the file.
 
     Raises `NotFoundError` for a missing file, `InvalidModelError` (`DataLossError`) for a damaged
@@ -67,7 +67,7 @@ def read_model(model: Model) -> Graph:
     if prefix is not None:
         restore_op = meta.saver_def.restore_op_name if meta is not None else ""
         graph.variable_values = read_variables(graph, CheckpointReader(prefix), restore_op)
-    graph.source = Source(
+    graph.source = Provenance(
         str(path),
         kind,
         encoding,
@@ -89,7 +89,7 @@ def _checkpoint_of(file: Path, kind: Kind) -> str | None:
 
 
 def _read(
-    region: Region, kind: Kind, encoding: Encoding, tags: frozenset[str] | None
+    region: FileBytes, kind: Kind, encoding: Encoding, tags: frozenset[str] | None
 ) -> tuple[Graph, MetaGraphDef | None]:
     if encoding is Encoding.BINARY:
         if kind is Kind.GRAPH:
@@ -108,7 +108,7 @@ def _read(
     return meta_graph_of_message(message, region.name)
 
 
-def _tags_of(region: Region) -> frozenset[str]:
+def _tags_of(region: FileBytes) -> frozenset[str]:
     infos = parts(region, META_INFO_FIELD)
     info_type = MetaGraphDef.MetaInfoDef
     return frozenset(tag for info in infos for tag in parse(info_type, info.view, info).tags)

@@ -17,8 +17,8 @@ from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import PASSING
 from flowc.graph.function import BodyNode, Function, InputRef
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
-from flowc.graph.records import has_trait
 from flowc.graph.tensor import Tensor
 
 # What reads tensors of a checkpoint. No record speaks of these: no program computes them.

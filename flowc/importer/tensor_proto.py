@@ -61,6 +61,10 @@ def _objects(values: Any) -> np.ndarray:
     return found
 
 
+_SMALL = (
+    dtypes.i8, dtypes.u8, dtypes.i16, dtypes.u16,
+    dtypes.qi8, dtypes.qu8, dtypes.qi16, dtypes.qu16, dtypes.qi32,
+)  # fmt: skip
 # dtype -> (field of TensorProto, how its values become an array before the dtype's own view)
 _FIELDS: dict[DType, tuple[str, Callable[[Any], np.ndarray]]] = {
     dtypes.f32: ("float_val", _typed(np.float32)),
@@ -77,12 +81,8 @@ _FIELDS: dict[DType, tuple[str, Callable[[Any], np.ndarray]]] = {
     dtypes.string: ("string_val", _objects),
     dtypes.resource: ("resource_handle_val", _objects),
     dtypes.variant: ("variant_val", _objects),
+    **{d: ("int_val", _narrowed(d.numpy)) for d in _SMALL},
 }
-for _small in (
-    dtypes.i8, dtypes.u8, dtypes.i16, dtypes.u16,
-    dtypes.qi8, dtypes.qu8, dtypes.qi16, dtypes.qu16, dtypes.qi32,
-):  # fmt: skip
-    _FIELDS[_small] = ("int_val", _narrowed(_small.numpy))
 
 
 def element_type(enum: int, where: str) -> DType:

@@ -24,15 +24,15 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class FileBytes:
     """Bytes of a file: `view` begins at byte `base` of `name`."""
 
     view: memoryview
     name: str
     base: int = 0
 
-    def part(self, start: int, end: int) -> Region:
-        return Region(self.view[start:end], self.name, self.base + start)
+    def part(self, start: int, end: int) -> FileBytes:
+        return FileBytes(self.view[start:end], self.name, self.base + start)
 
     def fail(self, at: int, message: str, hint: str | None = None) -> InvalidModelError:
         return InvalidModelError(f"{self.name}, byte {self.base + at}: {message}", hint=hint)
@@ -41,7 +41,7 @@ class Region:
         return len(self.view)
 
 
-def open_region(path: str | os.PathLike[str]) -> Region:
+def open_region(path: str | os.PathLike[str]) -> FileBytes:
     """A file, mapped. Raises `NotFoundError`, or `InvalidModelError` for what is no plain file."""
     name = str(path)
     try:
@@ -53,7 +53,7 @@ def open_region(path: str | os.PathLike[str]) -> Region:
                 raise InvalidModelError(f"{name}: the file is empty")
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             MAPPED_FILES[mapped] = status
-            return Region(memoryview(mapped), name)
+            return FileBytes(memoryview(mapped), name)
     except FileNotFoundError:
         raise NotFoundError(f"{name}: no such file") from None
     except (IsADirectoryError, PermissionError) as error:
@@ -77,7 +77,7 @@ def _varint(view: memoryview, at: int) -> tuple[int, int]:
             raise ValueError("a varint of more than 64 bits")
 
 
-def fields(region: Region) -> Iterator[tuple[int, int, int, int, int]]:
+def fields(region: FileBytes) -> Iterator[tuple[int, int, int, int, int]]:
     """(number, wire type, start of the field, start and end of its content) of each field.
 
     Raises `InvalidModelError` with the byte where the message stops to make sense.
@@ -117,14 +117,14 @@ def fields(region: Region) -> Iterator[tuple[int, int, int, int, int]]:
         yield tag >> 3, kind, start, begin, at
 
 
-def without_field(region: Region, number: int) -> bytes:
+def without_field(region: FileBytes, number: int) -> bytes:
     """The message without its fields of that number."""
     view = region.view
     kept = [view[start:end] for n, _, start, _, end in fields(region) if n != number]
     return b"".join(kept)
 
 
-def parts(region: Region, number: int) -> list[Region]:
+def parts(region: FileBytes, number: int) -> list[FileBytes]:
     """Each field of that number that holds bytes (a message or string)."""
     return [
         region.part(begin, end)

@@ -38,8 +38,8 @@ class ListValue:
     Dense: elements have equal dims, and `buffer` has the type `dtype[rows, *element]`; it is None
     as long as `element` is (no element was written yet, and no shape given). Ragged: `buffer` holds
     the numbers of all elements, `dtype[total]`, and `table` (i64[rows, 1 + rank]) where each is and
-    its dims (flowc/ops/ragged.py); `element` is None, and `common` says which dims all elements
-    share (None for a dim in which they may differ).
+    its dims (flowc/ops/lists/ragged_lists.py); `element` is None, and `common` says which dims all
+    elements share (None for a dim in which they may differ).
 
     `marks` (TensorArrays: u8[rows]): 1 written, 2 read and cleared. `partial`: what is known of the
     dims of elements (None: nothing, or one of them). `uniform`: elements must have one shape, or

@@ -14,7 +14,7 @@ from flowc.dtypes import DType
 from flowc.errors import UnsupportedError
 from flowc.ir.computation import Computation, Node
 from flowc.ir.lowering import Elementwise, Host, Native, Structural, View
-from flowc.ir.options import Options
+from flowc.options import Options
 from flowc.passes.failures import Checks, Element
 
 

@@ -18,8 +18,8 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
-from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
+from flowc.options import Options
 
 _NARROW = (dtypes.f16, dtypes.bf16)
 ROUND_LIMIT = 32

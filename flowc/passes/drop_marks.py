@@ -1,8 +1,9 @@
 """Checks of a TensorArray's marks that cannot fail go, and lists are not filled that loops fill.
 
-In: a Computation in which lists have marks (`flowc/ops/list_marks.py`): what was written, what was
-read and cleared. Out: one in which elements are set, got and stacked without a look at marks where
-it is known what these say; prune then drops the marks that nobody looks at. Bounds stay checked.
+In: a Computation in which lists have marks (`flowc/ops/lists/list_marks.py`): what was written,
+what was read and cleared. Out: one in which elements are set, got and stacked without a look at
+marks where it is known what these say; prune then drops the marks that nobody looks at. Bounds stay
+checked.
 
 What is known of marks is the set of numbers that they may hold, by where they come from. In a loop
 an index that goes on by a constant comes to each place once: an element that it writes was not
@@ -22,7 +23,7 @@ from flowc.ir.builder import Content, content_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
-from flowc.ops.list_marks import CLEARED, UNWRITTEN, WRITTEN
+from flowc.ops.lists.list_marks import CLEARED, UNWRITTEN, WRITTEN
 
 Marks = frozenset[int]  # what the marks of a list may be
 ANY: Marks = frozenset({UNWRITTEN, WRITTEN, CLEARED})

@@ -17,9 +17,9 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Expr
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
-from flowc.ir.options import Options
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
 from flowc.ir.types import TensorType
+from flowc.options import Options
 
 GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
+from flowc.options import Options
 from flowc.passes.drop_marks import drop_marks
 from flowc.passes.prune import prune
 

@@ -22,8 +22,8 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.op import op_named
-from flowc.ir.options import Options
 from flowc.ir.rewrite import size_sources
+from flowc.options import Options
 from flowc.passes.grouping import Cluster, Grouping
 
 

@@ -21,8 +21,8 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, is_nonnegative
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
 from flowc.ir.op import op_named
-from flowc.ir.options import Options
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
+from flowc.options import Options
 from flowc.passes.failures import may_fail
 
 FREE = frozenset({"const", "sizes"})

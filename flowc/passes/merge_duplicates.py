@@ -14,8 +14,8 @@ import numpy as np
 from flowc.ir.bodies import nodes_within
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
-from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
+from flowc.options import Options
 
 APART = frozenset({"stateful", "random"})
 SMALL = 4096  # bytes: constants up to this size are compared by value

@@ -17,8 +17,8 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.op import op_named
-from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
+from flowc.options import Options
 
 PIECES = 4  # at most: each takes arguments of the kernel
 

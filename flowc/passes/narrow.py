@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from flowc.graph.loop_names import is_own_counter
+from flowc.extract.trace.loop_names import is_own_counter
 from flowc.ir.bodies import (
     bind_varying,
     bodies_of,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from flowc.ir.bodies import sizes_used
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.options import Options
+from flowc.options import Options
 from flowc.plan.plan import root_of, updated_input
 
 Order = dict[Node, list[Node]]  # for a node, those that must stand before it

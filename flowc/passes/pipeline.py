@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from flowc.errors import FlowcError, InternalError, UsageError, did_you_mean
 from flowc.ir.computation import Computation
-from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_bodies
 from flowc.ir.verifier import verify
+from flowc.options import Options
 from flowc.passes.check_dtypes import check_dtypes
 from flowc.passes.decompose import decompose
 from flowc.passes.fold_constants import fold_constants

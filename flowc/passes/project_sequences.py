@@ -22,8 +22,8 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import MatMul
 from flowc.ir.op import op_named
-from flowc.ir.options import Options
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
+from flowc.options import Options
 
 ROWS = 32  # fill the tiles of a product of few rows, on every target
 ELEMENTS = 1 << 26  # the most that the product of a sequence may hold, where that is known

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from flowc.ir.bodies import sizes_used
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbols_of
-from flowc.ir.options import Options
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
+from flowc.options import Options
 from flowc.passes.narrow import Branch, Loop
 
 

@@ -14,8 +14,8 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.op import op_named
-from flowc.ir.options import Options
 from flowc.ir.rewrite import rewrite_nodes
+from flowc.options import Options
 
 NODE_LIMIT = 400  # nodes of one loop and the loops in it: bounds compile time
 DEPTH_LIMIT = 16  # loops and branches in each other: Python takes 20 loops

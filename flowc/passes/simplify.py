@@ -18,8 +18,8 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, MatMul, View
-from flowc.ir.options import Options
 from flowc.ir.rewrite import prune_nodes, rewrite_nodes
+from flowc.options import Options
 
 Rule = Callable[[Builder, Node], Value | None]
 ROUND_LIMIT = 64

@@ -16,8 +16,8 @@ from flowc.dtypes import DType
 from flowc.ir.bodies import bodies_of, sizes_apart, with_bodies
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Expr, symbols_of
-from flowc.ir.options import Options
 from flowc.ir.rewrite import Rewriter, fitted_attrs, inline, rewrite_nodes
+from flowc.options import Options
 from flowc.passes.fold_constants import fold_from
 
 Make = Callable[[Rewriter], Value]

@@ -26,11 +26,11 @@ import flowc_runtime
 from flowc import dtypes
 from flowc.aot import write_library
 from flowc.compiler import compile_computation
-from flowc.executable import Executable
-from flowc.graph.extract import extract
+from flowc.extract.program import extract
 from flowc.ir.dims import Dim, symbol
-from flowc.ir.options import Options
 from flowc.ir.types import TensorType
+from flowc.options import Options
+from flowc.run.executable import Executable
 
 HERE = Path(__file__).parent
 FILES = {

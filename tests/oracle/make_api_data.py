@@ -1,4 +1,4 @@
-"""Runs the programs of `tests/api_snippets.py` in TensorFlow and records what they do.
+"""Runs the programs of `tests/support/api_snippets.py` in TensorFlow and records what they do.
 
 In: TensorFlow and flowc in one process. Out: `tests/recorded/api.json`: values or errors, the nodes
 of TensorFlow's graph, and a digest of the GraphDef that flowc exports for the same program, written

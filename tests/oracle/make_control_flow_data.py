@@ -1,4 +1,4 @@
-"""Records what TensorFlow does with the programs of `tests/control_flow_snippets.py`.
+"""Records what TensorFlow does with the programs of `tests/support/control_flow_snippets.py`.
 
 In: TensorFlow and flowc in one process. Out: `tests/recorded/control_flow.json`, as `api.json`;
 the digests of `exported` are also those of TensorFlow's own GraphDefs where a program is marked so.

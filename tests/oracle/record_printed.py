@@ -1,4 +1,4 @@
-"""Records what TensorFlow writes for the programs of `tests/print_programs.py`.
+"""Records what TensorFlow writes for the programs of `tests/support/print_programs.py`.
 
     V/bin/python tests/oracle/record_printed.py        # V has tensorflow-cpu==2.21.0
 

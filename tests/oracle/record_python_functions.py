@@ -1,4 +1,4 @@
-"""Records what TensorFlow does with the programs of `tests/python_function_snippets.py`.
+"""Records what TensorFlow does with the programs of `tests/support/python_function_snippets.py`.
 
 Out: `tests/recorded/python_functions.json`: values, errors, and the nodes of those marked so.
 """

@@ -1,4 +1,4 @@
-"""Records the numbers that TensorFlow gives for the programs of `tests/random_programs.py`.
+"""Records the numbers that TensorFlow gives for the programs of `tests/support/random_programs.py`.
 
     V/bin/python tests/oracle/record_random.py        # V has tensorflow-cpu==2.21.0
 

@@ -18,7 +18,7 @@ from flowc.errors import DataLossError, InvalidModelError, NotFoundError, Unsupp
 from flowc.importer.checkpoint.slices import cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import crc, damage, mask, read_table
 from flowc.importer.tensor_proto import element_type, shape_of
-from flowc.importer.wire import Region, open_region
+from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
 
 MAX_SHARDS = 100_000
@@ -30,7 +30,7 @@ class BundleReader:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self._index = open_region(prefix + ".index")
-        self._shards: dict[int, Region] = {}
+        self._shards: dict[int, FileBytes] = {}
         self._entries: dict[bytes, memoryview] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._parsed: dict[bytes, BundleEntryProto] = {}
@@ -149,13 +149,13 @@ class BundleReader:
         found = np.frombuffer(content.view, stored).reshape(shape)
         return found if found.flags.aligned else found.copy()
 
-    def _verify(self, found: int, entry: BundleEntryProto, content: Region, where: str) -> None:
+    def _verify(self, found: int, entry: BundleEntryProto, content: FileBytes, where: str) -> None:
         if mask(found) != entry.crc32c:
             raise damage(
                 content, 0, f"checksum of {where}: {mask(found):08x}, stored {entry.crc32c:08x}"
             )
 
-    def _content(self, entry: BundleEntryProto, where: str) -> Region:
+    def _content(self, entry: BundleEntryProto, where: str) -> FileBytes:
         if not 0 <= entry.shard_id < self.num_shards:
             raise damage(
                 self._index, 0, f"{where} lies in shard {entry.shard_id} of {self.num_shards}"
@@ -169,7 +169,7 @@ class BundleReader:
             )
         return shard.part(entry.offset, entry.offset + entry.size)
 
-    def _shard(self, index: int, where: str) -> Region:
+    def _shard(self, index: int, where: str) -> FileBytes:
         if index not in self._shards:
             name = f"{self.prefix}.data-{index:05d}-of-{self.num_shards:05d}"
             try:
@@ -183,7 +183,9 @@ class BundleReader:
                 raise DataLossError(error.message, hint=error.hint) from None
         return self._shards[index]
 
-    def _strings(self, content: Region, n: int, entry: BundleEntryProto, where: str) -> np.ndarray:
+    def _strings(
+        self, content: FileBytes, n: int, entry: BundleEntryProto, where: str
+    ) -> np.ndarray:
         """n lengths (varints), their checksum, then the strings."""
         if n > len(content):
             raise damage(content, 0, f"{where}: {n} strings in {len(content)} bytes")

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.errors import DataLossError
 from flowc.importer.checkpoint.snappy import decompress
-from flowc.importer.wire import Region
+from flowc.importer.wire import FileBytes
 
 FOOTER = 48
 MAGIC = 0xDB4775248B80FB57
@@ -39,20 +39,20 @@ def mask(value: int) -> int:
     return ((value >> 15 | value << 17) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def damage(region: Region, at: int, message: str) -> DataLossError:
+def damage(region: FileBytes, at: int, message: str) -> DataLossError:
     return DataLossError(
         f"{region.name}, byte {region.base + at}: {message}",
         hint="the file is damaged or incomplete: copy it again from where it was made",
     )
 
 
-def is_table(region: Region) -> bool:
+def is_table(region: FileBytes) -> bool:
     """Whether a file ends as tables do."""
     tail = bytes(region.view[-8:])
     return len(region) >= FOOTER and struct.unpack("<Q", tail)[0] == MAGIC
 
 
-def read_table(region: Region) -> Iterator[tuple[bytes, memoryview]]:
+def read_table(region: FileBytes) -> Iterator[tuple[bytes, memoryview]]:
     """Every (key, value) of a table. Raises `DataLossError` where it is damaged."""
     if len(region) < FOOTER:
         raise damage(region, 0, f"a table takes at least {FOOTER} bytes, found {len(region)}")
@@ -71,7 +71,7 @@ def read_table(region: Region) -> Iterator[tuple[bytes, memoryview]]:
             yield key, content
 
 
-def _varint(region: Region, view: memoryview, at: int) -> tuple[int, int]:
+def _varint(region: FileBytes, view: memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(view) or shift > 63:
@@ -84,7 +84,7 @@ def _varint(region: Region, view: memoryview, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _handle(region: Region, view: memoryview, at: int) -> tuple[tuple[int, int], int]:
+def _handle(region: FileBytes, view: memoryview, at: int) -> tuple[tuple[int, int], int]:
     """((offset, size) of a block, position behind it)."""
     offset, at = _varint(region, view, at)
     size, at = _varint(region, view, at)
@@ -95,7 +95,7 @@ def _handle(region: Region, view: memoryview, at: int) -> tuple[tuple[int, int],
     return (offset, size), at
 
 
-def _block(region: Region, handle: tuple[int, int]) -> memoryview:
+def _block(region: FileBytes, handle: tuple[int, int]) -> memoryview:
     """The verified, uncompressed content of a block."""
     offset, size = handle
     end = offset + size
@@ -115,7 +115,9 @@ def _block(region: Region, handle: tuple[int, int]) -> memoryview:
             raise damage(region, offset, f"a block of compression type {other}; known are 0 and 1")
 
 
-def _entries(block: memoryview, region: Region, offset: int) -> Iterator[tuple[bytes, memoryview]]:
+def _entries(
+    block: memoryview, region: FileBytes, offset: int
+) -> Iterator[tuple[bytes, memoryview]]:
     if len(block) < 4:
         raise damage(region, offset, "a block without its restart points")
     restarts = struct.unpack("<I", block[-4:])[0]

@@ -17,7 +17,7 @@ from flowc.graph.encode import data_type
 from flowc.importer.checkpoint.slices import Extents, cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import damage, read_table
 from flowc.importer.tensor_proto import decode_tensor, element_type, shape_of
-from flowc.importer.wire import Region, open_region
+from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.checkpoint_pb2 import SavedTensorSlices
 from flowc.proto.tensor_pb2 import TensorProto
 
@@ -27,7 +27,7 @@ class TensorSliceReader:
 
     def __init__(self, prefix: str, files: list[Path]) -> None:
         self.prefix = prefix
-        self._values: dict[bytes, tuple[memoryview, Region]] = {}
+        self._values: dict[bytes, tuple[memoryview, FileBytes]] = {}
         self._slices: dict[str, set[Extents]] = {}
         self._dtypes: dict[str, DType] = {}
         shapes: dict[str, tuple[int, ...]] = {}
@@ -35,7 +35,7 @@ class TensorSliceReader:
             self._open(open_region(path), shapes)
         self.shapes = dict(sorted(shapes.items()))
 
-    def _open(self, region: Region, shapes: dict[str, tuple[int, ...]]) -> None:
+    def _open(self, region: FileBytes, shapes: dict[str, tuple[int, ...]]) -> None:
         meta = None
         for key, value in read_table(region):
             if key == b"":
@@ -56,7 +56,7 @@ class TensorSliceReader:
             found = self._slices.setdefault(tensor.name, set())
             found.update(extents_of(s) for s in tensor.slice)
 
-    def _parse(self, value: memoryview, region: Region) -> SavedTensorSlices:
+    def _parse(self, value: memoryview, region: FileBytes) -> SavedTensorSlices:
         try:
             return SavedTensorSlices.FromString(bytes(value))
         except DecodeError as error:

@@ -1,0 +1,1 @@
+"""Shapes, slices, fills, gathers."""

@@ -1,0 +1,69 @@
+"""Diagonals of matrices, and blocks of space moved to depth or batch and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowc.api.framework.raw_ops import output
+from flowc.graph import Tensor
+
+
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    return output("Diag", diagonal, name=name)
+
+
+def diag_part(input: Any, name: str | None = None) -> Tensor:
+    return output("DiagPart", input, name=name)
+
+
+def matrix_diag(diagonal: Any, name: str = "diag") -> Tensor:
+    return output("MatrixDiag", diagonal, name=name)
+
+
+def matrix_diag_part(input: Any, name: str = "diag_part") -> Tensor:
+    return output("MatrixDiagPart", input, name=name)
+
+
+def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    return output("MatrixBandPart", input, num_lower, num_upper, name=name)
+
+
+def space_to_depth(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    return output("SpaceToDepth", input, block_size=block_size, data_format=data_format, name=name)
+
+
+def depth_to_space(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    return output("DepthToSpace", input, block_size=block_size, data_format=data_format, name=name)
+
+
+def space_to_batch_nd(
+    input: Any, block_shape: Any, paddings: Any, name: str | None = None
+) -> Tensor:
+    return output("SpaceToBatchND", input, block_shape, paddings, name=name)
+
+
+def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+    return output("BatchToSpaceND", input, block_shape, crops, name=name)
+
+
+def space_to_batch(
+    input: Any, paddings: Any, block_size: int | None = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    if block_shape is not None:
+        return space_to_batch_nd(input, block_shape, paddings, name)
+    found = space_to_batch_nd(input, [block_size, block_size], paddings, name)
+    return found
+
+
+def batch_to_space(
+    input: Any, crops: Any, block_size: int | None = None, name: str | None = None,
+    block_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    if block_shape is not None:
+        return batch_to_space_nd(input, block_shape, crops, name)
+    return batch_to_space_nd(input, [block_size, block_size], crops, name)

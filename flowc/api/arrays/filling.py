@@ -1,0 +1,170 @@
+"""Tensors from little: constants of a shape, ranges, one-hot rows, grids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays.shaping import broadcast_to, expand_dims, rank, reshape, shape, size, stack
+from flowc.api.framework.basics import cast, constant
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math import elementwise
+from flowc.graph import Tensor, TensorShape
+
+SMALL = 1000  # elements up to which zeros and ones become constants
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    return output("Fill", dims, value, name=name)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, name: str | None, default: str) -> Tensor:
+    wanted = dtypes.as_dtype(dtype)
+    one: Any = {"string": "", "bool": bool(value)}.get(wanted.kind, value)
+    with name_scope(name, default) as scope:
+        dims = shape
+        if not isinstance(shape, Tensor):
+            try:
+                sizes = TensorShape(shape)
+                if sizes.is_fully_defined() and (sizes.num_elements() or 0) < SMALL:
+                    return constant(one, wanted, shape=sizes, name=scope)
+                dims = as_tensor(sizes)
+            except (TypeError, ValueError):
+                dims = as_tensor(shape, dtypes.i32)
+        if dims.shape.ndims == 0:
+            dims = reshape(dims, [-1])
+        return output("Fill", dims, constant(one, wanted), name=scope)
+
+
+def zeros(shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
+    return _filled(shape, 0, dtype, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
+    return _filled(shape, 1, dtype, name, "ones")
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of the same shape, in the tensor's dtype or another."""
+    with name_scope(name, "zeros_like", [tensor]) as scope:
+        value = as_tensor(tensor, name="tensor")
+        wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
+        if optimize and value.shape.is_fully_defined():
+            return zeros(value.shape, wanted, name=scope)
+        if wanted is not value.dtype:
+            return zeros(shape(value), wanted, name=scope)
+        return output("ZerosLike", value, name=scope)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of the same shape, in the tensor's dtype or another."""
+    with name_scope(name, "ones_like", [tensor]) as scope:
+        value = as_tensor(tensor, name="tensor")
+        wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
+        if value.shape.is_fully_defined():
+            with name_scope(None, "Shape"):
+                sizes = as_tensor(value.shape)
+        else:
+            sizes = shape(value)
+        found = ones(sizes, wanted, name=scope)
+        found.set_shape(value.shape)
+        return found
+
+
+_RANGE_ORDER = (dtypes.i32, dtypes.i64, dtypes.f32, dtypes.f64)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """Numbers from `start` (0, if only one is given) up to `limit`, `delta` apart."""
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        parts = [
+            v if isinstance(v, Tensor) else as_tensor(v, wanted, n)
+            for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
+        if wanted is None:
+            found = [p.dtype for p in parts if p.dtype is not None]
+            known = [d for d in _RANGE_ORDER if d in found]
+            wanted = known[-1] if known else found[0]
+        parts = [cast(p, wanted) for p in parts]
+        return output("Range", *parts, name=scope)
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    return output("LinSpace", start, stop, num, name=name)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """`on_value` (1) at each index along a new axis, `off_value` (0) elsewhere.
+
+    Raises `TypeError` where the dtypes of the two values differ."""
+    with name_scope(name, "one_hot", [indices, depth]) as scope:
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        given = [as_tensor(v, name=n) for v, n in ((on_value, "on_value"), (off_value, "off_value"))
+                 if v is not None]  # fmt: skip
+        if wanted is None:
+            wanted = given[0].dtype if given else dtypes.f32
+        for tensor in given:
+            if tensor.dtype is not wanted:
+                raise TypeError(
+                    f"dtypes of on_value and off_value must match `dtype`: found {tensor.dtype!r}, "
+                    f"expected {wanted!r}"
+                )
+        on = constant(1, wanted, name="on_value") if on_value is None else given[0]
+        off = constant(0, wanted, name="off_value") if off_value is None else given[-1]
+        at = -1 if axis is None else axis
+        return output("OneHot", indices, depth, on, off, axis=at, name=scope)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
+) -> Tensor:
+    """Rows whose first `lengths[i]` elements are true."""
+    with name_scope(name, "SequenceMask", [lengths, maxlen]):
+        rows = as_tensor(lengths)
+        if maxlen is None:
+            most = output("Max", rows, range(rank(rows)), keep_dims=False)
+            maxlen = elementwise.maximum(constant(0, most.dtype), most)
+        limit = as_tensor(maxlen, preferred=rows.dtype)
+        columns = output("Range", constant(0, limit.dtype), limit, constant(1, limit.dtype))
+        found = elementwise.less(columns, cast(expand_dims(rows, -1), limit.dtype))
+        return cast(found, dtype)
+
+
+def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
+    """Coordinates of a grid: one tensor for each axis given."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(
+            f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'"
+        )
+    with name_scope(name, "meshgrid", args):
+        count = len(args)
+        vectors = [
+            reshape(as_tensor(x), [1] * i + [-1] + [1] * (count - i - 1))
+            for i, x in enumerate(args)
+        ]
+        sizes = [size(as_tensor(x)) for x in args]
+        if indexing == "xy" and count > 1:
+            vectors[0] = reshape(vectors[0], [1, -1] + [1] * (count - 2))
+            vectors[1] = reshape(vectors[1], [-1, 1] + [1] * (count - 2))
+            sizes[0], sizes[1] = sizes[1], sizes[0]
+        full = stack(sizes)
+        return [broadcast_to(v, full) for v in vectors]

@@ -1,0 +1,120 @@
+"""Elements by their places, masks and values, under TensorFlow's names: gathers, where, unique."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays.shaping import concat, reshape, shape, squeeze, stack
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.reductions import reduce_prod
+from flowc.graph import Tensor
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Slices of `params` along `axis` at `indices`."""
+    axis = batch_dims if axis is None else axis
+    return output("GatherV2", params, indices, axis, name=name, batch_dims=batch_dims)
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    return output("GatherNd", params, indices, name=name)
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    return output("ScatterNd", indices, updates, shape, name=name)
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    return call("DynamicPartition", data, partitions, num_partitions=num_partitions, name=name)
+
+
+def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
+    return output("DynamicStitch", list(indices), list(data), name=name)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """The indices of true elements; or elements of `x` where true and of `y` elsewhere.
+
+    Raises `ValueError` where only one of `x` and `y` is given."""
+    if x is None and y is None:
+        with name_scope(name, "Where", [condition]) as scope:
+            return output("Where", as_tensor(condition, name="condition"), name=scope)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return output("Select", condition, x, y, name=name)
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`where` that broadcasts."""
+    if x is None and y is None:
+        return where(condition, name=name)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return output("SelectV2", condition, x, y, name=name)
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """The elements (slices) of `tensor` at which `mask` is true.
+
+    Raises `ValueError` for a mask of unknown or zero rank, or whose sizes do not fit."""
+    with name_scope(name, "boolean_mask", [tensor, mask]):
+        value, keep = as_tensor(tensor, name="tensor"), as_tensor(mask, name="mask")
+        count = keep.shape.ndims
+        if count == 0:
+            raise ValueError("mask cannot be scalar.")
+        if count is None:
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions "
+                             "are None. E.g. shape=[None] is ok, but not shape=None.")  # fmt: skip
+        at = 0 if axis is None else axis
+        value.shape[at : at + count].assert_is_compatible_with(keep.shape)
+        leading = reduce_prod(shape(value)[at : at + count], [0])
+        flat = concat([shape(value)[:at], [leading], shape(value)[at + count :]], 0)
+        rows = reshape(value, flat)
+        chosen = squeeze(where(reshape(keep, [-1])), axis=[1])
+        return gather(rows, chosen, axis=at)
+
+
+def unique(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("Unique", x, out_idx=out_idx, name=name)
+
+
+def unique_with_counts(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("UniqueWithCounts", x, out_idx=out_idx, name=name)
+
+
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("ListDiff", x, y, out_idx=index_dtype, name=name)
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    side: str = "left",
+    out_type: Any = dtypes.i32,
+    name: str | None = None,
+) -> Tensor:
+    """Where each value would have to stand in its sorted row."""
+    row = as_tensor(sorted_sequence)
+    wanted = as_tensor(values)
+    last = shape(row)[-1]
+    rows = reshape(row, stack([-1, last]))
+    flat = reshape(wanted, stack([-1, shape(wanted)[-1]]))
+    if side not in ("left", "right"):
+        raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: {side}")
+    op_type = "UpperBound" if side == "right" else "LowerBound"
+    return reshape(output(op_type, rows, flat, out_type=out_type, name=name), shape(wanted))

@@ -1,0 +1,331 @@
+"""Shapes, joins and slices under TensorFlow's names; both argument orders where 2016's
+differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.framework.basics import constant, identity
+from flowc.api.framework.conversion import as_tensor, constant_array, constant_tensor
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.reductions import one_of
+from flowc.graph import Dimension, Tensor
+
+newaxis = None
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+    """The sizes as a vector: a constant where they are known."""
+    dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
+    with name_scope(name, "Shape", [input]) as scope:
+        tensor = as_tensor(input)
+        if tensor.shape.is_fully_defined():
+            sizes = np.array(tensor.shape.as_list(), dtype.numpy)
+            return constant_tensor(constant_array(sizes), scope)
+        return output("Shape", tensor, name=scope, out_type=dtype)
+
+
+def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None = None) -> Any:
+    return call("ShapeN", list(input), name=name, out_type=out_type)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Tensor:
+    """The number of elements: a constant where it is known."""
+    dtype = dtypes.as_dtype(out_type)
+    with name_scope(name, "Size", [input]) as scope:
+        tensor = as_tensor(input)
+        count = tensor.shape.num_elements()
+        if count is not None:
+            return constant(count, dtype, name=scope)
+        return output("Size", tensor, name=scope, out_type=dtype)
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of dimensions: a constant where it is known."""
+    with name_scope(name, "Rank", [input]) as scope:
+        tensor = as_tensor(input)
+        if tensor.shape.ndims is not None:
+            return constant(tensor.shape.ndims, dtypes.i32, name=scope)
+        return output("Rank", tensor, name=scope)
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The elements in another shape; one size may be -1, which follows from the others."""
+    return output("Reshape", tensor, shape, name=name)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """Without dimensions of size 1: all of them, or those of `axis`."""
+    axis = one_of(axis, "axis", squeeze_dims, "squeeze_dims")
+    if axis is None:
+        axis = []
+    elif np.ndim(axis) == 0:
+        axis = [axis]
+    return output("Squeeze", input, name=name, squeeze_dims=[int(a) for a in axis])
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """With a dimension of size 1 at `axis`."""
+    axis = one_of(axis, "axis", dim, "dim")
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return output("ExpandDims", input, axis, name=name)
+
+
+def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """The part that starts at `begin` and has `size` (-1: all that is left)."""
+    return output("Slice", input_, begin, size, name=name)
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    if strides is None:
+        strides = output("OnesLike", as_tensor(begin))
+    return output(
+        "StridedSlice",
+        input_,
+        begin,
+        end,
+        strides,
+        name=name,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )
+
+
+def _is_axis(value: Any) -> bool:
+    """Whether an argument can only be an axis: an int, or an integer scalar."""
+    if isinstance(value, int | np.integer):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
+    if not isinstance(value, Tensor) or value.dtype is None:
+        return False
+    return value.shape.ndims == 0 and value.dtype.is_integer
+
+
+def split(
+    value: Any = None,
+    num_or_size_splits: Any = None,
+    axis: Any = None,
+    num: int | None = None,
+    name: str = "split",
+    *,
+    split_dim: Any = None,
+    num_split: Any = None,
+) -> list[Tensor]:
+    """Pieces along an axis: `split(value, num_or_sizes, axis=0)`, or in the order of 2016
+    `split(split_dim, num_split, value)`.
+
+    Raises `ValueError` where the pieces do not come out even."""
+    if split_dim is not None or num_split is not None:
+        pieces = num_split if num_split is not None else num_or_size_splits
+        return split(value, pieces, 0 if split_dim is None else split_dim, name=name)
+    if axis is not None and _is_axis(value) and not _is_axis(axis):
+        value, axis = axis, value
+    axis = 0 if axis is None else axis
+    if isinstance(num_or_size_splits, int | np.integer | Dimension):
+        return call("Split", axis, value, name=name, num_split=int(num_or_size_splits))
+    sizes = as_tensor(num_or_size_splits)
+    if sizes.shape.ndims == 0:
+        raise ValueError("Rank-0 tensors are not supported as the num_or_size_splits argument to "
+                         "split. Argument provided: "
+                         f"{num_or_size_splits}")  # fmt: skip
+    count = num if num is not None else sizes.shape[0].value
+    if count is None:
+        raise ValueError(f"Cannot infer argument `num` from shape {num_or_size_splits}")
+    return call("SplitV", value, sizes, axis, name=name, num_split=count)
+
+
+def concat(
+    values: Any = None, axis: Any = None, name: str = "concat", *, concat_dim: Any = None
+) -> Tensor:
+    """Joined along an axis: `concat(values, axis)`, or in the order of 2016
+    `concat(concat_dim, values)`."""
+    if concat_dim is not None:
+        axis = concat_dim
+    elif isinstance(axis, list | tuple) and not isinstance(values, list | tuple):
+        values, axis = axis, values
+    if axis is None:
+        raise TypeError("concat() missing 1 required positional argument: 'axis'")
+    if not isinstance(values, list | tuple):
+        values = [values]
+    if len(values) == 1:
+        with name_scope(name, None):
+            as_tensor(axis, dtypes.i32, "concat_dim").shape.assert_has_rank(0)
+            return identity(values[0], name=name)
+    return output("ConcatV2", list(values), axis, name=name)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Tensors of one shape as one tensor with a new axis. Raises `ValueError` for an axis outside
+    the result."""
+    if axis == 0:
+        return as_tensor(list(values), name=name)
+    tensors = [as_tensor(v) for v in values]
+    known = tensors[0].shape.ndims if tensors else None
+    if known is not None and not -(known + 1) <= axis < known + 1:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-(known + 1)}, {known + 1})")
+    return output("Pack", tensors, axis=axis, name=name)
+
+
+def pack(values: Any, name: str = "pack", axis: int = 0) -> Tensor:
+    """`stack` under its name of 2016."""
+    return stack(values, axis, name)
+
+
+def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tensor:
+    return stack(values, 0, name)
+
+
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
+    """The slices along an axis. Raises `ValueError` where their number is not known."""
+    if num is None:
+        value = as_tensor(value)
+        sizes = value.shape
+        if sizes.ndims is not None:
+            if not -sizes.ndims <= axis < sizes.ndims:
+                raise ValueError(
+                    f"Argument `axis` = {axis} not in range [{-sizes.ndims}, {sizes.ndims})"
+                )
+            num = sizes[axis].value
+        if num is None:
+            shown = "<unknown>" if sizes.ndims is None else tuple(sizes.as_list())
+            raise ValueError(f"Cannot infer argument `num` from shape {shown}")
+    return call("Unpack", value, num=num, axis=axis, name=name)
+
+
+def unpack(value: Any, num: int | None = None, name: str = "unpack", axis: int = 0) -> Any:
+    """`unstack` under its name of 2016."""
+    return unstack(value, num, axis, name)
+
+
+def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any = None) -> Tensor:
+    """Elements in reverse order along the axes of a list of ints, or (2016) along each dimension
+    whose bool is true."""
+    axis = one_of(axis, "axis", dims, "dims")
+    value = as_tensor(tensor, name="tensor")
+    _check_reversed(value)
+    if isinstance(axis, Tensor):
+        by_bool = axis.dtype is dtypes.bool_
+    else:
+        by_bool = np.asarray(axis).dtype == np.bool_
+    return output("Reverse" if by_bool else "ReverseV2", value, axis, name=name)
+
+
+def _check_reversed(tensor: Tensor) -> None:
+    if tensor.shape.ndims is not None and tensor.shape.ndims > 8:
+        raise ValueError(
+            f"reverse does not work on tensors with more than 8 dimensions, found {tensor.shape}"
+        )
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """Each slice along the batch axis with its first `seq_lengths[i]` elements reversed."""
+    seq = one_of(seq_axis, "seq_axis", seq_dim, "seq_dim")
+    batch = one_of(batch_axis, "batch_axis", batch_dim, "batch_dim")
+    return output(
+        "ReverseSequence",
+        input,
+        seq_lengths,
+        name=name,
+        seq_dim=seq,
+        batch_dim=0 if batch is None else batch,
+    )
+
+
+def transpose(
+    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
+    """The axes in the order of `perm`: reversed, if None."""
+    with name_scope(name, "transpose", [a]) as scope:
+        tensor = as_tensor(a, name="a")
+        op_type = "ConjugateTranspose" if conjugate else "Transpose"
+        if perm is None and tensor.shape.ndims is not None:
+            perm = np.arange(tensor.shape.ndims - 1, -1, -1, dtype=np.int32)
+        elif perm is None:
+            count = output("Rank", tensor)
+            perm = (count - 1) - output("Range", 0, count, 1)
+        return output(op_type, tensor, perm, name=scope)
+
+
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+    """The last two axes exchanged. Raises `ValueError` for an unknown or too small rank."""
+    with name_scope(name, None, [a]) as scope:
+        tensor = as_tensor(a, name="a")
+        count = tensor.shape.ndims
+        if count is None or count < 2:
+            raise ValueError("Argument `a` should be a (batch) matrix with rank >= 2. Received `a` "
+                             f"= {a} with shape: {tensor.shape}")  # fmt: skip
+        perm = [*range_list(count - 2), count - 1, count - 2]
+        return transpose(tensor, perm, scope, conjugate)
+
+
+def range_list(count: int) -> list[int]:
+    return [int(i) for i in np.arange(count)]
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    return output("Tile", input, multiples, name=name)
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """With elements before and after each axis: constants, or mirrored (`REFLECT`, `SYMMETRIC`)."""
+    kind = mode.upper()
+    if kind == "CONSTANT":
+        if (
+            not isinstance(constant_values, Tensor)
+            and np.ndim(constant_values) == 0
+            and (constant_values == 0)
+        ):
+            return output("Pad", tensor, paddings, name=name)
+        return output("PadV2", tensor, paddings, constant_values, name=name)
+    if kind in ("REFLECT", "SYMMETRIC"):
+        return output("MirrorPad", tensor, paddings, mode=kind, name=name)
+    raise ValueError(
+        'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
+        f"Received `mode` = {mode}"
+    )
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    return output("BroadcastTo", input, shape, name=name)
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    return output("Roll", input, shift, axis, name=name)

@@ -1,0 +1,274 @@
+"""`map_fn`, `scan`, `foldl` and `foldr`: loops over the rows of tensors.
+
+In: a function of one row (of each tensor of a structure), tensors of as many rows. Out: what it
+gave for the rows, stacked, or what was accumulated. Rows come from TensorArrays, results go to
+them, so the graphs are those of TensorFlow 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays.shaping import shape as shape_of
+from flowc.api.control_flow.loops import while_loop
+from flowc.api.control_flow.tensor_array import TensorArray
+from flowc.api.framework import nest
+from flowc.api.framework.basics import constant
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.scopes import name_scope
+from flowc.graph import Dimension, Tensor, TensorShape
+
+
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """`fn` of each row of `elems`, stacked. `dtype` (or `fn_output_signature`): the structure of
+    dtypes that `fn` returns, where it differs from that of `elems`.
+
+    Raises `TypeError` where `fn` is not callable, `ValueError` where `elems` are scalars, differ in
+    their number of rows, or where `fn` returns another structure.
+    """
+    _check_callable(fn)
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    leaves = nest.flatten(elems)
+    if not leaves:
+        raise ValueError(
+            f"elems must be a Tensor or (possibly nested) sequence of Tensors. Got {elems}, which "
+            "does not contain any Tensors."
+        )
+    with name_scope(name, "map", leaves):
+        rows = _Rows(leaves)
+        sources = rows.arrays()
+        start = constant(0)
+        kinds = (
+            [t.dtype for t in rows.tensors]
+            if signature is None
+            else [dtypes.as_dtype(d) for d in nest.flatten(signature)]
+        )
+        results = [
+            TensorArray(d, size=rows.count, dynamic_size=False, infer_shape=infer_shape)
+            for d in kinds
+        ]
+        wanted = elems if signature is None else signature
+
+        def compute(i: Tensor, arrays: list[TensorArray]) -> Any:
+            row = nest.pack_sequence_as(elems, [a.read(i) for a in sources])
+            value = fn(row)
+            nest.assert_same_structure(wanted, value)
+            written = [a.write(i, v) for a, v in zip(arrays, nest.flatten(value), strict=True)]
+            return i + 1, written
+
+        _, arrays = while_loop(
+            lambda i, _: i < rows.count,
+            compute,
+            (start, results),
+            parallel_iterations=parallel_iterations or 10,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=rows.count,
+        )
+        return nest.pack_sequence_as(wanted, rows.stacked(arrays))
+
+
+def scan(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """All intermediate results of `a = fn(a, row)` over the rows of `elems`, stacked.
+
+    The first `a` is `initializer`, or else the first row; `reverse` begins with the last row.
+    Raises as `map_fn`."""
+    _check_callable(fn)
+    leaves = nest.flatten(elems)
+    wanted = elems if initializer is None else initializer
+    with name_scope(name, "scan", leaves):
+        rows = _Rows(leaves, count_zero=True)
+        count = rows.count
+        sources = rows.arrays(with_shape=True)
+        if initializer is None:
+            state = [a.read(count - 1 if reverse else 0) for a in sources]
+        else:
+            state = [as_tensor(v) for v in nest.flatten(initializer)]
+        done = 1 if initializer is None else 0
+        results = [
+            TensorArray(
+                _known_dtype(t),
+                size=count,
+                element_shape=t.shape if infer_shape else None,
+                dynamic_size=False,
+                infer_shape=infer_shape,
+            )
+            for t in state
+        ]
+        if initializer is None:
+            at = count - 1 if reverse else 0
+            results = [a.write(at, t) for a, t in zip(results, state)]
+
+        def compute(i: Tensor, values: Any, arrays: list[TensorArray]) -> Any:
+            row = nest.pack_sequence_as(elems, [a.read(i) for a in sources])
+            value = fn(nest.pack_sequence_as(wanted, values), row)
+            nest.assert_same_structure(wanted, value)
+            flat = nest.flatten(value)
+            written = [a.write(i, v) for a, v in zip(arrays, flat, strict=True)]
+            return (i - 1 if reverse else i + 1), flat, written
+
+        *_, arrays = while_loop(
+            lambda i, *_: i >= 0 if reverse else i < count,
+            compute,
+            (count - 1 - done if reverse else done, state, results),
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=count,
+        )
+        return nest.pack_sequence_as(wanted, rows.stacked(arrays))
+
+
+def foldl(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
+    first row. Raises as `map_fn`."""
+    _check_callable(fn)
+    with name_scope(name, "foldl", nest.flatten(elems)):
+        rows, sources = _sources(elems)
+        if initializer is None:
+            state = nest.map_structure(lambda a: a.read(0), sources)
+            start = constant(1)
+        else:
+            state, start = initializer, constant(0)
+
+        def compute(i: Tensor, a: Any) -> list[Any]:
+            row = nest.map_structure(lambda array: array.read(i), sources)
+            a = fn(a, row)
+            return [i + 1, a]
+
+        _, result = while_loop(
+            lambda i, _: i < rows.count,
+            compute,
+            [start, state],
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=rows.count,
+        )
+        return result
+
+
+def foldr(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """`foldl` from the last row to the first. Raises as `map_fn`."""
+    _check_callable(fn)
+    with name_scope(name, "foldr", nest.flatten(elems)):
+        rows, sources = _sources(elems)
+        start: Any = rows.count
+        if initializer is None:
+            start = rows.count - 1
+            state = nest.map_structure(lambda a: a.read(start), sources)
+        else:
+            state = initializer
+
+        def compute(i: Tensor, a: Any) -> list[Any]:
+            i = i - 1
+            row = nest.map_structure(lambda array: array.read(i), sources)
+            return [i, fn(a, row)]
+
+        _, result = while_loop(
+            lambda i, _: i > 0,
+            compute,
+            [start, state],
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=rows.count,
+        )
+        return result
+
+
+def _check_callable(fn: Any) -> None:
+    if not callable(fn):
+        raise TypeError(f"{fn!r} is not callable. Please provide a callable function.")
+
+
+def _known_dtype(tensor: Tensor) -> dtypes.DType:
+    assert tensor.dtype is not None
+    return tensor.dtype
+
+
+class _Rows:
+    """Tensors that are gone through row by row. `count`: their rows, an int where it is known."""
+
+    def __init__(self, leaves: Sequence[Any], count_zero: bool = False) -> None:
+        self.tensors = [as_tensor(leaf, name="elem") for leaf in leaves]
+        if self.tensors[0].shape.ndims == 0:
+            raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+        self._static: Dimension = self.tensors[0].shape.with_rank_at_least(1)[0]
+        known = self._static.value
+        unknown = known is None if count_zero else not known
+        self.count: Any = shape_of(self.tensors[0])[0] if unknown else known
+
+    def arrays(self, with_shape: bool = False) -> list[TensorArray]:
+        for tensor in self.tensors[1:]:
+            size = tensor.shape.with_rank_at_least(1)[0]
+            self._static.assert_is_compatible_with(size)
+        made = [
+            TensorArray(
+                _known_dtype(t),
+                size=self.count,
+                dynamic_size=False,
+                infer_shape=True,
+                element_shape=t.shape[1:] if with_shape else None,
+            )
+            for t in self.tensors
+        ]
+        return [a.unstack(t) for a, t in zip(made, self.tensors)]
+
+    def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
+        found = [a.stack() for a in arrays]
+        for tensor in found:
+            tensor.set_shape(TensorShape([self._static.value]).concatenate(tensor.shape[1:]))
+        return found
+
+
+def _sources(elems: Any) -> tuple[_Rows, Any]:
+    """The rows of a structure, and its TensorArrays in the same structure. (Each is made and filled
+    before the next, as `foldl` and `foldr` do.)"""
+    rows = _Rows(nest.flatten(elems))
+
+    def filled(leaf: Tensor) -> TensorArray:
+        kind = _known_dtype(leaf)
+        return TensorArray(kind, size=rows.count, dynamic_size=False, infer_shape=True).unstack(
+            leaf
+        )
+
+    return rows, nest.pack_sequence_as(elems, [filled(t) for t in rows.tensors])

@@ -1,0 +1,1 @@
+"""Graphs, scopes, conversions, raw ops, models: what every other family uses."""

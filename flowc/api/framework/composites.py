@@ -1,0 +1,195 @@
+"""`SparseTensor` and `IndexedSlices`: values that are made of several tensors.
+
+In: their tensors. Out: objects that loops and conditionals carry and sessions fetch and feed.
+Invariant: `with_components(components())` is the same value.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.framework.basics import placeholder
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.scopes import name_scope
+from flowc.api.framework.static_shapes import constant_elements
+from flowc.dtypes import DType
+from flowc.graph import Graph, Operation, Tensor, TensorShape
+
+SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
+IndexedSlicesValue = namedtuple(
+    "IndexedSlicesValue", ("values", "indices", "dense_shape"), defaults=(None,)
+)
+
+
+class SparseTensor:
+    """A tensor of which only some elements are kept: `values[n]` at `indices[n, rank]`, in a tensor
+    of sizes `dense_shape[rank]`. Raises `ValueError` for shapes that contradict each other."""
+
+    value_type = SparseTensorValue
+
+    def __init__(
+        self, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None
+    ) -> None:
+        sizes = shape if dense_shape is None else dense_shape
+        with name_scope(None, "SparseTensor", [indices, values, sizes]):
+            self._indices = as_tensor(indices, dtypes.i64, "indices")
+            self._values = as_tensor(values, name="values")
+            self._dense_shape = as_tensor(sizes, dtypes.i64, "dense_shape")
+        pairs, rank = self._indices.shape.with_rank(2), self._dense_shape.shape.with_rank(1)
+        pairs[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
+        pairs[1].assert_is_compatible_with(rank[0])
+
+    @property
+    def indices(self) -> Tensor:
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        return self._dense_shape
+
+    @property
+    def dtype(self) -> DType | None:
+        return self._values.dtype
+
+    @property
+    def op(self) -> Operation:
+        return self._values.op
+
+    @property
+    def graph(self) -> Graph:
+        return self._values.graph
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape of the whole tensor."""
+        known = constant_elements(self._dense_shape)
+        if known is not None:
+            return TensorShape(known.tolist())
+        rank = self._dense_shape.shape.with_rank(1)[0].value
+        return TensorShape(None if rank is None else [None] * rank)
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def components(self) -> Sequence[Tensor]:
+        return self._indices, self._values, self._dense_shape
+
+    def with_components(self, components: Sequence[Tensor]) -> SparseTensor:
+        return SparseTensor(*components)
+
+    def component_invariants(self, shape: TensorShape | None) -> list[TensorShape]:
+        """The shapes that the components keep in a loop; `shape`: [rank]. Raises `ValueError`."""
+        if shape is None:
+            shape = self._dense_shape.shape
+        if shape.ndims not in (None, 1):
+            raise ValueError(
+                f"Expected a shape with 1 dimension. Obtained: {shape} which has {shape.ndims} "
+                "dimensions."
+            )
+        rank = shape.with_rank(1)[0].value
+        return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        from flowc.run.session import get_default_session
+
+        chosen = session if session is not None else get_default_session()
+        if chosen is None:
+            raise ValueError(
+                "Cannot evaluate the tensor using `eval()`: No default session is registered."
+            )
+        return chosen.run(self, feed_dict)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{n}={getattr(self, n)}" for n in ("indices", "values", "dense_shape"))
+        return f"SparseTensor({parts})"
+
+
+class IndexedSlices:
+    """Rows of a tensor: `values[n, ...]` are the rows at `indices[n]` of a tensor of sizes
+    `dense_shape`, which need not be known."""
+
+    value_type = IndexedSlicesValue
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def dtype(self) -> DType | None:
+        return self.values.dtype
+
+    @property
+    def name(self) -> str:
+        return self.values.name
+
+    @property
+    def device(self) -> str:
+        return self.values.device
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def graph(self) -> Graph:
+        return self.values.graph
+
+    @property
+    def _control_input(self) -> Operation:
+        return self.op
+
+    @property
+    def shape(self) -> TensorShape:
+        known = None if self.dense_shape is None else constant_elements(self.dense_shape)
+        return TensorShape(None if known is None else known.tolist())
+
+    def components(self) -> Sequence[Tensor]:
+        kept = (self.values, self.indices)
+        return kept if self.dense_shape is None else (*kept, self.dense_shape)
+
+    def with_components(self, components: Sequence[Tensor]) -> IndexedSlices:
+        return IndexedSlices(*components)
+
+    def component_invariants(self, shape: TensorShape | None) -> list[TensorShape]:
+        """The shapes that the components keep in a loop; `shape`: that of the values."""
+        if shape is None:
+            return [t.shape for t in self.components()]
+        found = [shape, shape[:1]]
+        if self.dense_shape is not None:
+            found.append(TensorShape([shape.ndims]))
+        return found
+
+    def _as_tensor(self) -> Tensor:
+        """The whole tensor, with the rows of equal indices summed."""
+        if self.dense_shape is None:
+            raise ValueError(
+                f"Tensor conversion requested for IndexedSlices without dense_shape: {self}"
+            )
+        from flowc.api.math.reductions import unsorted_segment_sum
+
+        return unsorted_segment_sum(self.values, self.indices, self.dense_shape[0])
+
+    def __repr__(self) -> str:
+        sizes = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{sizes})"
+
+
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor that every run must feed, with a `SparseTensorValue`."""
+    static = TensorShape(shape)
+    part = {n: None if name is None else f"{name}/{n}" for n in ("shape", "values", "indices")}
+    if static.is_fully_defined():
+        sizes = as_tensor(static.as_list(), dtypes.i64, part["shape"])
+    else:
+        sizes = placeholder(dtypes.i64, [static.ndims], part["shape"])
+    values = placeholder(dtype, [None], part["values"])
+    indices = placeholder(dtypes.i64, [None, static.ndims], part["indices"])
+    return SparseTensor(indices, values, sizes)

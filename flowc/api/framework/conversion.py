@@ -1,0 +1,262 @@
+"""Python and NumPy values -> tensors of the graph, by TensorFlow's rules.
+
+In: numbers, strings, lists (of tensors too), arrays, shapes, dtypes. Out: NumPy arrays for
+constants, and tensors. Invariant: Python floats become f32 and ints i32 unless a dtype is asked
+for; what an array says of its dtype holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.framework.new_operation import add_operation, different_types
+from flowc.dtypes import DType
+from flowc.graph import Dimension, Graph, Operation, Tensor, TensorShape, get_default_graph
+
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "bool": (bool, np.bool_),
+    "int": (int, np.integer, Dimension),
+    "uint": (int, np.integer, Dimension),
+    "quantized": (int, np.integer),
+    "float": (int, float, np.integer, np.floating),
+    "complex": (int, float, complex, np.number),
+    "string": (str, bytes, np.str_, np.bytes_),
+}
+
+
+def as_tensor(
+    value: Any,
+    dtype: DType | None = None,
+    name: str | None = None,
+    preferred: DType | None = None,
+) -> Tensor:
+    """`value` as a tensor: itself, or a new constant (or a Pack of tensors) named `name`.
+
+    `dtype` must hold; `preferred` is taken where the value allows it. Raises `ValueError` for a
+    tensor of another dtype and for values that are no tensors, `TypeError` for a value that the
+    dtype does not hold.
+    """
+    if not isinstance(value, Tensor | Operation):
+        if hasattr(value, "_as_tensor"):  # a variable
+            value = value._as_tensor()
+        elif hasattr(value, "_as_graph_element"):
+            value = value._as_graph_element()
+    if isinstance(value, Tensor):
+        if dtype is not None and value.dtype is not dtype:
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
+                f"{'unknown' if value.dtype is None else value.dtype.name}: {value!r}"
+            )
+        if value.graph is not get_default_graph():
+            raise ValueError(f"{value} must be from the same graph as the operation that takes it")
+        return value
+    if isinstance(value, Operation):
+        raise TypeError(f"Can't convert Operation '{value.name}' to Tensor (it has no value)")
+    if isinstance(value, list | tuple):
+        value = _with_variables_read(value)
+    if isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in _leaves(value)):
+        return _packed(value, dtype, name or "packed")
+    if isinstance(value, TensorShape):
+        name = name or "shape_as_tensor"
+    if dtype is None and preferred is not None:
+        try:
+            return constant_tensor(constant_array(value, preferred), name or "Const")
+        except (TypeError, ValueError):
+            pass
+    return constant_tensor(constant_array(value, dtype), name or "Const")
+
+
+def _with_variables_read(values: Any) -> Any:
+    if any(hasattr(v, "_as_tensor") for v in _leaves(values)):
+        return [
+            _with_variables_read(v)
+            if isinstance(v, list | tuple)
+            else (v._as_tensor() if hasattr(v, "_as_tensor") else v)
+            for v in values
+        ]
+    return values
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    stack = [values]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list | tuple):
+            stack.extend(item)
+        else:
+            yield item
+
+
+def _packed(values: Any, dtype: DType | None, name: str) -> Tensor:
+    """A list that holds tensors: its elements, made tensors of one dtype, packed."""
+    found = dtype
+    for leaf in _leaves(values):
+        if found is None and isinstance(leaf, Tensor):
+            found = leaf.dtype
+    graph = get_default_graph()
+    with graph.name_scope(name) as scope:
+        parts = []
+        for i, value in enumerate(values):
+            if isinstance(value, Tensor):
+                parts.append(value)
+            elif isinstance(value, list | tuple) and any(
+                isinstance(v, Tensor) for v in _leaves(value)
+            ):
+                parts.append(_packed(value, found, str(i)))
+            else:
+                parts.append(constant_tensor(constant_array(value, found), str(i)))
+        if any(part.dtype is not parts[0].dtype for part in parts):
+            raise different_types("values", "Pack", parts)
+        attrs = {"N": len(parts), "T": parts[0].dtype, "axis": 0}
+        return add_operation("Pack", parts, attrs, scope).outputs[0]
+
+
+def constant_tensor(array: np.ndarray, name: str, dtype: DType | None = None) -> Tensor:
+    """A Const operation of the default graph."""
+    dtype = dtype if dtype is not None else dtypes.as_dtype(array.dtype)
+    graph: Graph = get_default_graph()
+    attrs = {"dtype": dtype, "value": array}
+    op = graph.create_op("Const", (), attrs, name, output_types=[(dtype, array.shape)])
+    return op.outputs[0]
+
+
+def constant_array(value: Any, dtype: DType | None = None, shape: Any = None) -> np.ndarray:
+    """`value` as a read-only array of `dtype` (TensorFlow's choice, if None); a `shape` is filled
+    with the last element. Raises `TypeError` for values of another kind, `ValueError` for lists
+    that are no array and for too many elements."""
+    array = _array(_plain(value), dtype)
+    if shape is not None:
+        wanted = TensorShape(shape)
+        if wanted.num_elements() == 0 and not isinstance(value, np.ndarray):
+            array = array.reshape(-1)[:0]  # a number may stand for no elements, too
+        array = _filled(array, wanted)
+    if array.flags.writeable:
+        array = array.copy() if isinstance(value, np.ndarray) else array
+        array.flags.writeable = False
+    return array
+
+
+def _plain(value: Any) -> Any:
+    if value is None:
+        raise ValueError("None values not supported.")
+    if isinstance(value, TensorShape):
+        if not value.is_fully_defined():
+            raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+        return np.array(value.as_list(), dtype=_fits_i32(value.as_list()))
+    if isinstance(value, Dimension):
+        if value.value is None:
+            raise ValueError("Cannot convert an unknown Dimension to a Tensor.")
+        return np.array(value.value, dtype=_fits_i32([value.value]))
+    if isinstance(value, list | tuple) and any(isinstance(v, Dimension) for v in _leaves(value)):
+        return type(value)(_plain_dimension(v) for v in value)
+    if isinstance(value, Iterable) and not isinstance(value, list | tuple | str | bytes):
+        return value if hasattr(value, "__array__") else list(value)
+    return value
+
+
+def _plain_dimension(value: Any) -> Any:
+    if isinstance(value, Dimension):
+        if value.value is None:
+            raise ValueError("Cannot convert an unknown Dimension to a Tensor.")
+        return value.value
+    return value
+
+
+def _fits_i32(sizes: Iterable[Any]) -> type:
+    return np.int64 if any(s > 2**31 - 1 for s in sizes) else np.int32
+
+
+def _array(value: Any, dtype: DType | None) -> np.ndarray:
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+        if dtype is not None and dtype.kind != "string" and array.dtype.kind not in "SUO":
+            return array.astype(dtype.numpy)
+        return _bytes_array(array) if array.dtype.kind in "SUO" else _known(array)
+    if dtype is not None:
+        _check_leaves(value, dtype)
+    try:
+        if dtype is not None and dtype.kind == "string":
+            return _bytes_array(np.array(value, dtype=object))
+        array = np.array(value, dtype=None if dtype is None else dtype.numpy)
+    except ValueError as error:
+        raise ValueError(
+            f"Can't convert non-rectangular Python sequence to Tensor. ({error})"
+        ) from None
+    except OverflowError:
+        raise TypeError(f"{value!r} does not fit into {dtype}") from None
+    return array if dtype is not None else _narrowed(array, value)
+
+
+def _check_leaves(value: Any, dtype: DType) -> None:
+    """Raises `TypeError` for Python values that are not of the dtype's kind."""
+    allowed = _PYTHON_TYPES.get(dtype.kind)
+    for leaf in _leaves(value):
+        if isinstance(leaf, np.ndarray):
+            continue
+        bad = allowed is not None and not isinstance(leaf, allowed)
+        if bad or (isinstance(leaf, bool) and dtype.kind != "bool"):
+            raise TypeError(
+                f"Expected {dtype.name}, but got {leaf!r} of type '{type(leaf).__name__}'."
+            )
+
+
+def _narrowed(array: np.ndarray, value: Any) -> np.ndarray:
+    """The dtype that TensorFlow gives Python numbers: f32, and i32 where the numbers fit."""
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64:
+        small = array.astype(np.int32)
+        return small if np.array_equal(small, array) else array
+    if array.dtype.kind in "SU":
+        return _bytes_array(np.array(value, dtype=object))
+    if array.dtype.kind == "O":
+        _check_strings(array, value)
+        return _bytes_array(array)
+    return array
+
+
+def _check_strings(array: np.ndarray, value: Any) -> None:
+    bad = next((x for x in array.reshape(-1) if not isinstance(x, str | bytes)), None)
+    if bad is not None or array.size == 0:
+        raise TypeError(
+            f"Failed to convert elements of {value!r} to Tensor. Consider casting elements to a "
+            "supported type."
+        )
+
+
+def _known(array: np.ndarray) -> np.ndarray:
+    dtypes.as_dtype(array.dtype)
+    return array
+
+
+def _bytes_array(array: np.ndarray) -> np.ndarray:
+    """Strings as TensorFlow holds them: objects, each of bytes."""
+    found = np.empty(array.shape, dtype=object)
+    for index in np.ndindex(array.shape):
+        item = array[index]
+        if not isinstance(item, str | bytes):
+            raise TypeError(f"Expected string, but got {item!r} of type '{type(item).__name__}'.")
+        found[index] = item.encode() if isinstance(item, str) else bytes(item)
+    return found
+
+
+def _filled(array: np.ndarray, shape: TensorShape) -> np.ndarray:
+    sizes = tuple(size for size in shape.as_list() if size is not None)
+    count = shape.num_elements()
+    if count is None:
+        raise ValueError(f"A constant needs a complete shape, found {shape}")
+    if array.size == count:
+        return array.reshape(sizes)
+    if array.size > count:
+        raise ValueError(
+            f"Too many elements provided. Takes at most {count:d}, but got {array.size:d}"
+        )
+    if not array.size:
+        raise ValueError(f"No elements provided for a constant of shape {shape}")
+    flat = np.full(count, array.reshape(-1)[-1], dtype=array.dtype)
+    flat[: array.size] = array.reshape(-1)
+    return flat.reshape(sizes)

@@ -1,0 +1,182 @@
+"""Makes operations of the default graph from Python values, by the op records.
+
+In: an op type, one value (or list of values) for each input of the signature, attrs. Out: an
+Operation. Invariant: what does not fit is refused before the graph changes, save for constants made
+of its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.new_operation import add_operation, different_types, record_of
+from flowc.dtypes import DType
+from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.ir.op import Op
+from flowc.ir.signature import REQUIRED, Arg
+
+
+def create(
+    op_type: str,
+    inputs: Sequence[Any] = (),
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Adds an operation to the default graph.
+
+    `inputs`: one entry for each input of the op's signature, a list where it takes several tensors.
+    Python numbers take the dtype of the tensors that must match them. `attrs`: those that do not
+    follow from the inputs and have no default. Raises `TypeError` for dtypes that do not fit,
+    `ValueError` (`ShapeError`) for shapes and attrs, `NotFoundError` for an op type without record.
+    """
+    record = record_of(op_type)
+    with get_default_graph().name_scope(name or op_type) as scope:
+        found = _Inputs(record, op_type, attrs or {})
+        found.take(inputs)
+        return add_operation(op_type, found.tensors, found.attrs, scope, found.references)
+
+
+class _Inputs:
+    """The tensors of a new operation, and the attrs that follow from them."""
+
+    def __init__(self, record: Op, op_type: str, attrs: Mapping[str, Any]) -> None:
+        self.record = record
+        self.op_type = op_type
+        self.tensors: list[Tensor] = []
+        self.references: list[Tensor] = []  # what the op changes: it stands beside them
+        self.attrs: dict[str, Any] = dict(attrs)
+        self.origins: dict[str, str] = {}  # type attr -> the input that fixed it
+        for attr in record.signature.attrs.values():
+            if attr.kind == "type" and attr.name in self.attrs:
+                self.attrs[attr.name] = dtypes.as_dtype(self.attrs[attr.name])
+
+    def take(self, inputs: Sequence[Any]) -> None:
+        args = self.record.signature.inputs
+        if len(inputs) != len(args):
+            names = ", ".join(a.name for a in args) or "none"
+            raise TypeError(
+                f"{self.op_type} takes {len(args)} inputs ({names}), found {len(inputs)}"
+            )
+        hints = self._dtype_hints(inputs)
+        for arg, value in zip(args, inputs):
+            if arg.is_ref and hasattr(value, "_ref"):  # a variable
+                value = value._ref()
+            at = len(self.tensors)
+            if arg.is_list:
+                self._take_typed_list(arg, value)
+            elif arg.number_attr is not None:
+                self._take_list(arg, value, hints)
+            else:
+                self._take_one(arg, value, hints)
+            if arg.is_ref:
+                self.references += self.tensors[at:]
+
+    def _dtype_hints(self, inputs: Sequence[Any]) -> dict[str, DType]:
+        """For each type attr, the dtype of the first tensor that it is about."""
+        found: dict[str, DType] = {}
+        for arg, value in zip(self.record.signature.inputs, inputs):
+            if arg.type_attr is None or arg.is_list:
+                continue
+            several = arg.number_attr is not None and isinstance(value, list | tuple)
+            for item in value if several else [value]:
+                dtype = getattr(item, "dtype", None)
+                if isinstance(item, Tensor) and dtype is not None:
+                    found.setdefault(arg.type_attr, dtype)
+        return found
+
+    def _take_typed_list(self, arg: Arg, value: Any) -> None:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
+                            f"not {value}.")  # fmt: skip
+        wanted = self.attrs.get(arg.type_attr or "")
+        types = [None] * len(value) if wanted is None else [dtypes.as_dtype(t) for t in wanted]
+        names = [f"{arg.name}_{i}" for i in range(len(value))]
+        tensors = [as_tensor(v, t, n) for v, t, n in zip(value, types, names, strict=True)]
+        self.attrs[arg.type_attr or ""] = [t.dtype for t in tensors]
+        self.tensors += tensors
+
+    def _take_list(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
+                            f"not {value}.")  # fmt: skip
+        number = self.attrs.setdefault(arg.number_attr or "", len(value))
+        definition = self.record.signature.attrs[arg.number_attr or ""]
+        if number != len(value):
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_type}' Op with length {len(value)} must "
+                f"match length {number} of argument that came before."
+            )
+        if definition.minimum is not None and len(value) < definition.minimum:
+            raise ValueError(
+                f"List argument '{arg.name}' to '{self.op_type}' Op with length {len(value)} "
+                f"shorter than minimum length {definition.minimum}."
+            )
+        dtype, hint = self._wanted(arg, hints)
+        for i, item in enumerate(value):
+            tensor = self._converted(item, dtype, hint, f"{arg.name}_{i}")
+            if dtype is not None and tensor.dtype is not dtype:
+                raise different_types(arg.name, self.op_type, value)
+            dtype = tensor.dtype
+            self._fix(arg, tensor)
+            self.tensors.append(tensor)
+
+    def _take_one(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
+        dtype, hint = self._wanted(arg, hints)
+        if dtype is None and hint is None and isinstance(value, list | tuple) and not value:
+            hint = self._default(arg)  # an empty list says nothing of its dtype
+        tensor = self._converted(value, dtype, hint, arg.name)
+        if dtype is not None and tensor.dtype is not dtype:
+            raise TypeError(self._mismatch(arg, tensor, dtype))
+        self._fix(arg, tensor)
+        self.tensors.append(tensor)
+
+    def _wanted(self, arg: Arg, hints: Mapping[str, DType]) -> tuple[DType | None, DType | None]:
+        """The dtype that an input must have, and the one that is tried first for numbers."""
+        if arg.type_attr is None:
+            return arg.dtype, None
+        if arg.type_attr in self.attrs:
+            return self.attrs[arg.type_attr], None
+        return None, hints.get(arg.type_attr)
+
+    def _default(self, arg: Arg) -> DType | None:
+        default = self.record.signature.attrs[arg.type_attr or ""].default
+        return None if default is REQUIRED else default
+
+    def _converted(self, value: Any, dtype: DType | None, hint: DType | None, name: str) -> Tensor:
+        if isinstance(value, Tensor) and value.graph is get_default_graph():
+            return value
+        try:
+            return as_tensor(value, dtype, name, hint)
+        except TypeError as error:
+            if dtype is None:
+                raise
+            raise TypeError(
+                f"Expected {dtype.name} passed to parameter '{name}' of op '{self.op_type}', "
+                f"got {value!r} of type '{type(value).__name__}' instead. Error: {error}"
+            ) from None
+
+    def _mismatch(self, arg: Arg, tensor: Tensor, dtype: DType) -> str:
+        found = "unknown" if tensor.dtype is None else tensor.dtype.name
+        text = f"Input '{arg.name}' of '{self.op_type}' Op has type {found} that does not match "
+        origin = self.origins.get(arg.type_attr or "")
+        if origin is not None:
+            return text + f"type {dtype.name} of argument '{origin}'."
+        return text + f"expected type of {dtype.name}."
+
+    def _fix(self, arg: Arg, tensor: Tensor) -> None:
+        if arg.type_attr is None:
+            return
+        definition = self.record.signature.attrs[arg.type_attr]
+        if definition.allowed and tensor.dtype not in definition.allowed:
+            allowed = ", ".join(d.name for d in definition.allowed)
+            found = "unknown" if tensor.dtype is None else tensor.dtype.name
+            raise TypeError(
+                f"Value passed to parameter '{arg.name}' has DataType {found} not in list of "
+                f"allowed values: {allowed}"
+            )
+        if arg.type_attr not in self.attrs:
+            self.attrs[arg.type_attr] = tensor.dtype
+            self.origins[arg.type_attr] = arg.name

@@ -1,0 +1,227 @@
+"""Models as a whole: load, import, compile, write.
+
+In: files, GraphDefs and Graphs. Out: Graphs, callable programs, libraries, files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from flowc.graph import Graph
+
+if TYPE_CHECKING:
+    from flowc.extract.interface import Interface
+    from flowc.run.executable import Executable
+    from flowc.run.variables import HeldVariables
+
+PathLike = str | os.PathLike[str]
+
+
+def load_graph(
+    path: PathLike,
+    checkpoint: PathLike | None = None,
+    tags: Any = None,
+    signature: str | None = None,
+) -> Graph:
+    """Reads a model: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form.
+
+    `checkpoint`: where the variables' values are, if not beside the model. `tags`, `signature`:
+    those of a SavedModel to take. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
+    damage) and `UnknownNameError`.
+    """
+    from flowc.api.framework import static_shapes  # noqa: F401  (gives shapes)
+    from flowc.importer import load_graph as load
+
+    return load(path, checkpoint, tags, signature)
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Adds the nodes of a GraphDef (a message, its bytes or a path) to the default graph under the
+    prefix `name` (`import` for None). Returns what `return_elements` names."""
+    from flowc.api.framework import static_shapes  # noqa: F401
+    from flowc.importer import import_graph_def as import_nodes
+
+    return import_nodes(graph_def, input_map, return_elements, name)
+
+
+def initialize(graph: Graph, operations: Any) -> None:
+    """Runs operations that assign variables (names, or as `Session.run` takes them): their values
+    become the graph's, as those of a checkpoint are."""
+    from flowc.run.session import Session
+
+    with Session(graph=graph) as session:
+        session.run(operations)
+        found = session.variable_values()
+    graph.variable_values = ChainMap(found, graph.variable_values)  # type: ignore[arg-type]
+
+
+def load(path: PathLike) -> Any:
+    """Opens a library that `compile` wrote."""
+    from flowc_runtime import load as load_library
+
+    return load_library(path)
+
+
+class Program:
+    """A compiled part of a graph: call it with arrays by position or by name.
+
+    `inputs` and `outputs` are the tensors' names; `threads` may differ between programs. Variables
+    that it assigns begin with the graph's values and live as long as it does.
+    """
+
+    def __init__(
+        self,
+        executable: Executable,
+        interface: Interface,
+        variables: HeldVariables,
+        places: tuple[Sequence[str], Sequence[str]],
+    ) -> None:
+        self._executable = executable
+        self._interface = interface
+        self._variables = variables
+        self._reads: Sequence[str] = places[0]
+        self._writes: Sequence[str] = places[1]
+        changed = [int(i) - len(interface.feeds) for i, _ in executable.metadata["in_place"]]
+        self._in_place = frozenset(self._reads[i] for i in changed)
+        variables.adopt(self._reads)
+        self.inputs: tuple[str, ...] = tuple(f.name for f in interface.feeds)
+        self.outputs: tuple[str, ...] = tuple(f.name for f in interface.fetches)
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs,
+        `ValueError` (`InvalidArgumentError`) for shapes that do not fit."""
+        results = self.run(dict(zip(self.inputs, arrays, strict=False)) | named, len(arrays))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, feeds: Mapping[str, Any], positional: int = 0) -> list[np.ndarray]:
+        """The outputs for arrays by name."""
+        if positional > len(self.inputs):
+            raise TypeError(f"the program takes {len(self.inputs)} inputs, found {positional}")
+        known = {self._short(n): a for n, a in feeds.items()}
+        missing = [n for n in self.inputs if n not in known]
+        unknown = [n for n in known if n not in self.inputs]
+        if missing or unknown:
+            raise TypeError(
+                f"the program's inputs are {', '.join(self.inputs) or 'none'}"
+                + (f"; missing: {', '.join(missing)}" if missing else "")
+                + (f"; unknown: {', '.join(unknown)}" if unknown else "")
+            )
+        feeds_of = zip(self._interface.feeds, self.inputs)
+        arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
+        if not self._reads and not self._writes:
+            return self._executable.run(arrays)
+        return self._run_with_variables(arrays)
+
+    def _run_with_variables(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        def run(values: Sequence[np.ndarray], buffers: Sequence[Any]) -> list[np.ndarray]:
+            every = [np.asarray(a, order="C") for a in (*arrays, *values)]
+            layout = self._executable.layout_of(every)
+            outputs = layout.outputs_ending_in(buffers)
+            return self._executable.run_laid_out(layout, every, outputs)
+
+        while True:
+            version = self._variables.version
+            results = self._variables.run(version, self._reads, self._writes, run, self._in_place)
+            if results is not None:
+                return list(results)
+
+    def _short(self, name: str) -> str:
+        for feed in self._interface.feeds:
+            if name in (feed.name, feed.tensor.name, feed.tensor.op.name):
+                return feed.name
+        return name
+
+    def __repr__(self) -> str:
+        return f"<flowc.Program {', '.join(self.inputs)} -> {', '.join(self.outputs)}>"
+
+
+def compile(
+    graph_or_path: Graph | PathLike,
+    feeds: Any = None,
+    fetches: Any = None,
+    out: PathLike | None = None,
+    *,
+    target: str = "native",
+    checkpoint: PathLike | None = None,
+    tags: Any = None,
+    signature: str | None = None,
+    init: Any = None,
+    threads: int | None = None,
+    weights: Literal["embed", "file"] = "embed",
+) -> Any:
+    """Compiles a graph or a model file.
+
+    `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
+    `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
+    and sinks. `init`: operations to run first; what they assign are the first values of variables.
+    With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
+    returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
+    """
+    from flowc.extract.interface import choose_interface
+    from flowc.extract.size_unification import extract_interface
+    from flowc.options import Options
+
+    if isinstance(graph_or_path, Graph):
+        graph = graph_or_path
+    else:
+        graph = load_graph(graph_or_path, checkpoint, tags, signature)
+    if init is not None:
+        initialize(graph, init)
+    interface = choose_interface(graph, feeds, fetches, signature)
+    interface, extracted = extract_interface(graph, interface)
+    reads, writes = extracted.reads, extracted.writes
+    names = ([f.name for f in interface.feeds], [f.name for f in interface.fetches])
+    options = Options(target=target)
+    initial = graph.variable_values
+    if out is None:
+        from flowc.cache.store import load_executable
+        from flowc.run.random_states import first_states
+        from flowc.run.variables import HeldVariables
+
+        every = ([*names[0], *reads], [*names[1], *writes])
+        executable = load_executable(
+            extracted.computation, options, every, threads, extracted.state
+        )
+        first = ChainMap(first_states(extracted.starts), initial)  # type: ignore[arg-type]
+        return Program(executable, interface, HeldVariables(lambda: first), (reads, writes))
+    from flowc.aot import write_library
+    from flowc.compiler import compile_for_library
+
+    path = Path(out)
+    program = compile_for_library(extracted, initial, options, names)
+    write_library(
+        program, path, weights=weights, header=path.with_suffix(".h"), threads=threads or 0
+    )
+    return load(path)
+
+
+def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:
+    """Writes a GraphDef as text or binary, whole or not at all. Returns the path."""
+    from flowc.aot import replacing
+
+    message = graph_or_graph_def
+    if isinstance(message, Graph):
+        message = message.as_graph_def()
+    folder = Path(logdir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    if as_text:
+        data = str(message).encode()
+    else:
+        data = message.SerializeToString()
+    with replacing(path) as file:
+        file.write(data)
+    return str(path)

@@ -1,0 +1,61 @@
+"""`tf.py_func`, `tf.numpy_function`: functions of Python as operations of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.scopes import name_scope
+from flowc.dtypes import DType
+from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.ops.control.python_functions import register
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Tensor | list[Tensor] | Operation:
+    """What `func` returns for the arrays of `inp`: a tensor where `Tout` is a dtype, a list of them
+    where it is a list; the operation where that is empty.
+
+    Static shapes are unknown: `set_shape` tells them. `stateful`: whether calls with equal inputs
+    may give different values, or have effects; else a run may leave calls out. The function must be
+    in the process that runs the graph.
+    """
+    if not callable(func):
+        found = f"Received func={func} of type {type(func)}."
+        raise ValueError(f"Expected func to be callable. {found}")
+    several = isinstance(Tout, list | tuple)
+    declared: list[DType] = [dtypes.as_dtype(t) for t in (Tout if several else [Tout])]
+    graph = get_default_graph()
+    kept = register(func)
+    graph.host_functions.append(kept)
+    op_type = "PyFunc" if stateful else "PyFuncStateless"
+    with name_scope(name, op_type, list(inp)) as scope:
+        inputs = [as_tensor(value, None, f"input_{i}") for i, value in enumerate(inp)]
+        attrs = {
+            "token": kept.token.encode(),
+            "Tin": tuple(t.dtype for t in inputs),
+            "Tout": tuple(declared),
+        }
+        types = [(t, None) for t in declared]
+        op = graph.create_op(op_type, inputs, attrs, scope, output_types=types)
+    if not declared:
+        return op
+    return list(op.outputs) if several else op.outputs[0]
+
+
+def numpy_function(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Tensor | list[Tensor] | Operation:
+    """As `py_func`."""
+    return py_func(func, inp, Tout, stateful, name)

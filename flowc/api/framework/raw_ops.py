@@ -1,0 +1,131 @@
+"""`flowc.raw_ops.X(**kwargs)`: a function for every TensorFlow op type that flowc has a record of.
+
+In: the op's inputs and attrs by keyword, as in `tf.raw_ops`. Out: its output tensor, a named tuple
+of several, a list where the op gives a list, or the Operation where it has no outputs.
+"""
+
+from __future__ import annotations
+
+import typing  # not its names: `Any` is an op
+from collections import namedtuple
+from collections.abc import Callable
+
+from flowc.errors import did_you_mean
+from flowc.graph import Operation, Tensor
+
+
+def results_of(op: Operation) -> typing.Any:
+    """The outputs of an operation as TensorFlow's raw ops return them."""
+    from flowc.api.framework.new_operation import record_of
+
+    args = record_of(op.type).signature.outputs
+    if not args:
+        return op
+    grouped: list[typing.Any] = []
+    at = 0
+    outputs = op.outputs
+    for arg in args:
+        if arg.number_attr is None and not arg.is_list:
+            grouped.append(outputs[at])
+            at += 1
+            continue
+        name = arg.number_attr or arg.type_attr or ""
+        width = op.attrs[name] if arg.number_attr is not None else len(op.attrs[name])
+        grouped.append(outputs[at : at + width])
+        at += width
+    if len(grouped) == 1:
+        return grouped[0]
+    return namedtuple(op.type, [arg.name for arg in args])(*grouped)
+
+
+def call(
+    op_type: str, *inputs: typing.Any, name: str | None = None, **attrs: typing.Any
+) -> typing.Any:
+    """Creates an operation; the result in the form of `results_of`."""
+    from flowc.api.framework.create import create
+
+    return results_of(create(op_type, inputs, attrs, name))
+
+
+def output(
+    op_type: str, *inputs: typing.Any, name: str | None = None, **attrs: typing.Any
+) -> Tensor:
+    """Creates an operation with one output and returns it."""
+    from flowc.api.framework.create import create
+
+    return create(op_type, inputs, attrs, name).outputs[0]
+
+
+def _function(op_type: str) -> Callable[..., typing.Any]:
+    from flowc.api.framework.create import create
+    from flowc.api.framework.new_operation import record_of
+
+    signature = record_of(op_type).signature
+    inputs = [arg.name for arg in signature.inputs]
+    taken = {*inputs, *signature.attrs, "name"}
+
+    def raw_op(**kwargs: typing.Any) -> typing.Any:
+        kwargs = {_declared_name(n, taken): v for n, v in kwargs.items()}
+        missing = [n for n in inputs if n not in kwargs]
+        if missing:
+            raise TypeError(f"{op_type}() missing required keyword-only argument: {missing[0]!r}")
+        unknown = [n for n in kwargs if n not in taken]
+        if unknown:
+            raise TypeError(
+                f"{op_type}() got an unexpected keyword argument {unknown[0]!r}: it takes "
+                f"{', '.join(sorted(taken))}"
+            )
+        values = [kwargs[n] for n in inputs]
+        attrs = {n: v for n, v in kwargs.items() if n not in inputs and n != "name"}
+        attrs = {
+            n: v for n, v in attrs.items() if v is not None or signature.attrs[n].kind == "shape"
+        }
+        return results_of(create(op_type, values, attrs, kwargs.get("name")))
+
+    raw_op.__name__ = raw_op.__qualname__ = op_type
+    raw_op.__doc__ = f"TensorFlow's op of this signature:\n\n    {_text(op_type)}"
+    return raw_op
+
+
+# The Python names of some arguments -> what the ops' signatures call them.
+_RENAMED = {
+    "axis": ("reduction_indices", "dim", "split_dim", "squeeze_dims"),
+    "x": ("t",),
+    "y": ("e",),
+    "condition": ("input",),
+}
+
+
+def _declared_name(name: str, taken: set[str]) -> str:
+    if name in taken:
+        return name
+    return next((n for n in _RENAMED.get(name, ()) if n in taken), name)
+
+
+def _text(op_type: str) -> str:
+    from flowc.api.framework.new_operation import record_of
+
+    return record_of(op_type).tf
+
+
+def _public_names() -> list[str]:
+    from flowc.api.framework.raw_control import CONTROL_OPS
+    from flowc.ops import tf_names
+
+    return sorted({*CONTROL_OPS, *(n for n in tf_names() if not n.startswith("_"))})
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name.startswith("_") or name not in _public_names():
+        near = None if name.startswith("_") else did_you_mean(name, _public_names())
+        raise AttributeError(
+            f"flowc has no record of the op {name!r}" + (f": {near}" if near else "")
+        )
+    from flowc.api.framework.raw_control import CONTROL_OPS
+
+    found = globals()[name] = CONTROL_OPS[name] if name in CONTROL_OPS else _function(name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return _public_names()

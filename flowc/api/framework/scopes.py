@@ -1,0 +1,191 @@
+"""Graphs, scopes and the operations that only order others, as TensorFlow's functions.
+
+In: names, devices, operations. Out: context managers over the default graph, and NoOps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from flowc.graph import Graph, Operation, Tensor, get_default_graph
+
+
+@contextmanager
+def name_scope(
+    name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None
+) -> Iterator[str]:
+    """Prefixes the names of operations made inside; yields the prefix with its slash.
+
+    Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
+    """
+    graph = _graph_of(values or ())
+    with graph.as_default(), graph.name_scope(name if name is not None else default_name) as scope:
+        yield scope
+
+
+def _graph_of(values: Iterable[Any]) -> Graph:
+    found = next((v.graph for v in values if isinstance(v, Tensor | Operation)), None)
+    return found if found is not None else get_default_graph()
+
+
+def op_scope(
+    values: Iterable[Any], name: str | None, default_name: str | None = None
+) -> AbstractContextManager[str]:
+    """`name_scope` in the argument order of 2016."""
+    return name_scope(name, default_name, values)
+
+
+def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
+    """Operations made inside wait for `control_inputs` (None: for nothing outside)."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def init_scope() -> AbstractContextManager[Any]:
+    """Operations made inside stand in no loop and no branch, and wait for nothing outside."""
+    return get_default_graph().control_dependencies(None)
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    return get_default_graph().device(device_name_or_function)
+
+
+def colocate_with(
+    op: Operation | Tensor | None, ignore_existing: bool = False
+) -> AbstractContextManager[None]:
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> AbstractContextManager[str]:
+    return get_default_graph().container(container_name)
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    return get_default_graph().get_collection_ref(key)
+
+
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing, to hang control inputs on."""
+    from flowc.api.framework.create import create
+
+    return create("NoOp", (), None, name)
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that is done when all `inputs` (operations, tensors, nested lists) are done.
+
+    Raises `TypeError` for anything else."""
+    if not inputs:
+        return no_op(name)
+    ops = [_operation(item) for item in _flat(inputs)]
+    by_device: dict[str, list[Operation]] = {}
+    for op in ops:
+        by_device.setdefault(op.device, []).append(op)
+    with name_scope(name, "group_deps", ops) as scope:
+        if len(by_device) == 1:
+            ((where, deps),) = by_device.items()
+            return _group_on(where, deps, scope)
+        parts = [_group_on(where, by_device[where], None) for where in sorted(by_device)]
+        return _group_on("", parts, scope)
+
+
+def _flat(items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        if isinstance(item, list | tuple):
+            yield from _flat(item)
+        else:
+            yield item
+
+
+def _operation(item: Any) -> Operation:
+    item = getattr(item, "_control_input", item)
+    if hasattr(item, "_as_graph_element") and not isinstance(item, Operation | Tensor):
+        item = item._as_graph_element()
+    if isinstance(item, Tensor):
+        return item.op
+    if isinstance(item, Operation):
+        return item
+    raise TypeError(
+        f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type "
+        f"'{type(item)}'."
+    )
+
+
+def _group_on(where: str, deps: Sequence[Operation], name: str | None) -> Operation:
+    graph = get_default_graph()
+    with graph.control_dependencies(deps):
+        if not where:
+            return no_op(name)
+        with graph.device(where):
+            return no_op(name)
+
+
+def with_dependencies(
+    dependencies: Sequence[Any], output_tensor: Tensor, name: str | None = None
+) -> Tensor:
+    """The tensor again, available only when the dependencies are done."""
+    from flowc.api.framework.create import create
+
+    graph = output_tensor.graph
+    with (
+        name_scope(name, "control_dependency", [output_tensor]) as scope,
+        graph.colocate_with(output_tensor),
+        graph.control_dependencies(dependencies),
+    ):
+        return create("Identity", [output_tensor], name=scope).outputs[0]
+
+
+def tuple_(
+    tensors: Sequence[Tensor | None],
+    name: str | None = None,
+    control_inputs: Sequence[Any] | None = None,
+) -> list[Tensor | None]:
+    """The tensors again, each available only when all of them (and `control_inputs`) are.
+
+    Raises `ValueError` when no tensor is given."""
+    with name_scope(name, "tuple", [t for t in tensors if t is not None]):
+        gating = [t.op for t in tensors if t is not None]
+        gating += [_operation(c) for c in control_inputs or ()]
+        if not gating:
+            raise ValueError(f"'tensors' must have at least one Tensor. Received: {tensors}.")
+        gate = group(*gating)
+        return [None if t is None else with_dependencies([gate], t) for t in tensors]
+
+
+def set_random_seed(seed: int) -> None:
+    """The graph's seed, which random operations without their own start from."""
+    get_default_graph().seed = seed
+
+
+def executing_eagerly() -> bool:
+    """Always False: flowc builds graphs first and runs them in sessions."""
+    return False
+
+
+def disable_control_flow_v2() -> None:
+    """Nothing to do: `cond` and `while_loop` write the nodes of TensorFlow 1."""
+
+
+def control_flow_v2_enabled() -> bool:
+    """Always False: `cond` and `while_loop` write the nodes of TensorFlow 1."""
+    return False
+
+
+def disable_eager_execution() -> None:
+    """Nothing to do: flowc never executes eagerly."""
+
+
+disable_v2_behavior = disable_eager_execution

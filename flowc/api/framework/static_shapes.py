@@ -1,0 +1,276 @@
+"""Static shapes of a Graph's operations, from the type rules of the op records.
+
+In: a record, input tensors whose dims may be unknown, attrs. Out: one shape an output: a tuple of
+ints and Nones, or None for an unknown rank. Invariant: what is said holds for every run; a rule
+that needs the elements of an input gets them where constants and shape arithmetic give them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import resource
+from flowc.errors import FlowcError
+from flowc.graph import Operation, Tensor, set_shape_rule
+from flowc.graph.node_source import node_attrs
+from flowc.ir.builder import Builder, Content
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim, Expr, symbol
+from flowc.ir.op import NeedsContent, Op, output_dtypes
+from flowc.ir.signature import REQUIRED
+from flowc.ir.types import TensorType
+from flowc.ops import tf_op
+
+Sizes = tuple[int | None, ...] | None
+
+CHAIN_LIMIT = 64  # operations of shape arithmetic that are followed for one shape
+RANKS = range(6)  # tried for inputs of unknown rank: what all that fit agree on holds
+
+
+class _Shapes(Builder):
+    """A builder for the inference of one operation: inputs are parameters; shape arithmetic behind
+    them is emitted when a rule asks for elements."""
+
+    def __init__(self, ranks: Mapping[Tensor, int]) -> None:
+        super().__init__()
+        self._ranks = ranks
+        self._values: dict[Tensor, Value] = {}
+        self._tensors: dict[Value, Tensor] = {}
+        self._emitted: dict[Operation, tuple[Value, ...] | None] = {}
+        self._count = 0
+
+    def value(self, tensor: Tensor) -> Value:
+        found = self._values.get(tensor)
+        if found is None and tensor.dtype is resource:
+            emitted = self._emit_chain(tensor)  # the dims of a handle are those of its variable
+            if emitted is None:
+                raise NeedsContent(f"{tensor.name} is a handle of an unknown variable")
+            found = self._values[tensor] = emitted
+        if found is None:
+            found = self.parameter(tensor.name, TensorType(tensor.dtype, self._dims(tensor)))  # type: ignore[arg-type]
+            self._values[tensor] = found
+            self._tensors[found] = tensor
+        return found
+
+    def _dims(self, tensor: Tensor) -> tuple[Dim, ...]:
+        shape = tensor.settled_shape
+        sizes = None if shape is None else shape.sizes
+        if sizes is None:
+            sizes = (None,) * self._ranks[tensor]
+        return tuple(self._unknown() if s is None else s for s in sizes)
+
+    def _unknown(self) -> Dim:
+        self._count += 1
+        return symbol(f"u{self._count}")
+
+    def content(self, value: Value) -> Content:
+        tensor = self._tensors.get(value)
+        if tensor is None or value in self._content:
+            return super().content(value)
+        emitted = self._emit_chain(tensor)
+        known = None if emitted is None else super().content(emitted)
+        self._content[value] = known
+        return known
+
+    def _read_sizes(self, value: Value, below: int = 0) -> Content:
+        tensor = self._tensors.get(value)
+        emitted = None if tensor is None else self._emit_chain(tensor)
+        known = super()._read_sizes(value if emitted is None else emitted, below)
+        self._content[value] = known
+        return known
+
+    def _emit_chain(self, tensor: Tensor) -> Value | None:
+        """The value of a constant, or of shape arithmetic; None for other tensors."""
+        order: list[Operation] = []
+        stack = [(tensor.op, False)]
+        while stack and len(order) <= CHAIN_LIMIT:
+            op, ready = stack.pop()
+            if ready:
+                order.append(op)
+            elif op not in self._emitted and self._followed(op):
+                stack.append((op, True))
+                stack += [(t.op, False) for t in op.inputs]
+        if len(order) > CHAIN_LIMIT:
+            return None
+        for op in order:
+            if op not in self._emitted:
+                self._emitted[op] = self._emit_operation(op)
+        outputs = self._emitted.get(tensor.op)
+        return None if outputs is None else outputs[tensor.value_index]
+
+    def _followed(self, op: Operation) -> bool:
+        record = tf_op(op.type)
+        if record is None or "fed" in record.traits:
+            return False  # a default tells nothing: a run may feed something else
+        handle = op.outputs and op.outputs[0].dtype is resource
+        return record.name == "const" or bool(record.content) or bool(handle)
+
+    def _emit_operation(self, op: Operation) -> tuple[Value, ...] | None:
+        record = tf_op(op.type)
+        assert record is not None
+        try:
+            if record.name == "const":
+                return (self.const(op.attrs["value"], op.attrs["dtype"]),)
+            inputs = []
+            for tensor in op.inputs:
+                outputs = self._emitted.get(tensor.op)
+                value = None if outputs is None else outputs[tensor.value_index]
+                inputs.append(self.value(tensor) if value is None else value)
+            return self.emit(record, inputs, node_attrs(record, op.attrs, {})).outputs
+        except (FlowcError, KeyError):
+            return None  # an unknown rank, or not typed: its elements are not known
+
+
+def infer_shapes(
+    record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
+) -> tuple[Sizes, ...] | None:
+    """The shapes of an operation's outputs, or None where nothing can be said.
+
+    Raises `ShapeError` and other `FlowcError`s for inputs that the op does not take.
+    """
+    if any(t.dtype is None for t in inputs):
+        return None
+    plain = node_attrs(record, attrs, {})
+    if inputs and "fed" in record.traits:
+        return _stated(plain)  # what is fed may differ from the input's shape
+    unranked = list(dict.fromkeys(t for t in inputs if _unranked(t)))
+    if not unranked:
+        return _inferred(record, inputs, plain, {})
+    found: list[tuple[Sizes, ...]] = []
+    choices: Any = itertools.product(RANKS, repeat=len(unranked))
+    if len(unranked) > 2:
+        choices = ([r] * len(unranked) for r in RANKS)
+    for ranks in choices:
+        try:
+            one = _inferred(record, inputs, plain, dict(zip(unranked, ranks)))
+        except FlowcError:
+            continue
+        if one is None:
+            return None
+        found.append(one)
+    if not found or len({len(one) for one in found}) > 1:
+        return None
+    return tuple(_common([one[k] for one in found]) for k in range(len(found[0])))
+
+
+def _unranked(tensor: Tensor) -> bool:
+    shape = tensor.settled_shape
+    return tensor.dtype is not resource and (shape is None or shape.sizes is None)
+
+
+def _common(shapes: Sequence[Sizes]) -> Sizes:
+    """What all shapes agree on."""
+    ranks = {None if s is None else len(s) for s in shapes}
+    if None in ranks or len(ranks) > 1:
+        return None
+    columns = [set(column) for column in zip(*[s for s in shapes if s is not None])]
+    return tuple(next(iter(c)) if len(c) == 1 else None for c in columns)
+
+
+def _inferred(
+    record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], ranks: Mapping[Tensor, int]
+) -> tuple[Sizes, ...] | None:
+    builder = _Shapes(ranks)
+    try:
+        values = [builder.value(t) for t in inputs]
+        types, _ = builder.infer(record, values, _with_defaults(record, attrs), ())
+    except NeedsContent:
+        return _declared(record, attrs, len(inputs))
+    return tuple(() if t.dtype is resource else _sizes(t) for t in types)
+
+
+def _with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attrs with the defaults of those left out, save what follows from the inputs."""
+    signature = record.signature
+    found = {
+        n: a.default
+        for n, a in signature.attrs.items()
+        if a.default is not REQUIRED and n not in signature.inferred_attrs
+    }
+    return found | dict(attrs)
+
+
+def _sizes(found: TensorType) -> tuple[int | None, ...]:
+    return tuple(None if isinstance(d, Expr) else int(d) for d in found.dims)
+
+
+def _declared(record: Op, attrs: Mapping[str, Any], count: int) -> tuple[Sizes, ...] | None:
+    """The shape that an attr states (a placeholder's), where the elements of an input would be
+    needed to know more."""
+    return _stated(attrs) if not count and "shape" in attrs else None
+
+
+def _stated(attrs: Mapping[str, Any]) -> tuple[Sizes, ...]:
+    shape = attrs["shape"]
+    return (None if shape is None else tuple(shape),)
+
+
+# -- shapes of operations that were imported
+
+
+class _Unsettled:
+    """Which operations are being inferred, so that loops in a graph end."""
+
+    active = False
+
+
+def shapes_of(op: Operation) -> Sequence[Any] | None:
+    """The shape rule of the Graph: the outputs' shapes of an operation that was given none."""
+    record = tf_op(op.type)
+    if not _Unsettled.active:
+        _Unsettled.active = True
+        try:
+            for other in _unsettled_before(op):
+                for tensor in other.outputs:
+                    _ = tensor.shape  # settles it, from inputs that are settled
+        finally:
+            _Unsettled.active = False
+    if record is None or ("_output_shapes" in op.attrs and not op.inputs):
+        return None
+    try:
+        return infer_shapes(record, op.inputs, op.attrs)
+    except (FlowcError, KeyError):
+        return None  # a graph of a file: extraction says what is wrong with it
+
+
+def _unsettled_before(op: Operation) -> list[Operation]:
+    """Operations before `op` with outputs of unknown shape, inputs before users."""
+    order: list[Operation] = []
+    seen = {op}
+    stack = [(t.op, False) for t in op.inputs]
+    while stack:
+        other, ready = stack.pop()
+        if ready:
+            order.append(other)
+        elif other not in seen:
+            seen.add(other)
+            if all(t.settled_shape is not None for t in other.outputs):
+                continue
+            stack.append((other, True))
+            stack += [(t.op, False) for t in other.inputs]
+    return order
+
+
+def constant_elements(tensor: Tensor) -> np.ndarray | None:
+    """The elements of a tensor that is known when the graph is built, or None."""
+    builder = _Shapes({})
+    shape = tensor.shape.sizes
+    if shape is None or tensor.dtype is None:
+        return None
+    found = builder.content(builder.value(tensor))
+    if found is None or any(isinstance(x, Expr) for x in found.reshape(-1)):
+        return None
+    return np.asarray(found, dtype=tensor.dtype.numpy)
+
+
+def check_types(record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The dtypes of an operation's outputs."""
+    types = [TensorType(t.dtype, ()) for t in inputs]  # type: ignore[arg-type]
+    return output_dtypes(record, types, node_attrs(record, attrs, {}))
+
+
+set_shape_rule(shapes_of)

@@ -1,0 +1,189 @@
+"""`tf.image`: resizing and boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays import shaping as arrays
+from flowc.api.framework.basics import cast
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.graph import Tensor
+
+BOXES_LIMIT = float("-inf")
+
+
+class ResizeMethod:
+    """How `resize_images` computes new pixels."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+def _resize(op_type: str, centers: bool = True) -> Callable[..., Tensor]:
+    def resize(
+        images: Any,
+        size: Any,
+        align_corners: bool = False,
+        name: str | None = None,
+        half_pixel_centers: bool = False,
+    ) -> Tensor:
+        attrs: dict[str, Any] = {"align_corners": align_corners}
+        if centers:
+            attrs["half_pixel_centers"] = half_pixel_centers
+        return output(op_type, images, size, name=name, **attrs)
+
+    resize.__doc__ = (
+        f"TensorFlow's `{op_type}` of a batch of images [batch, height, width, channels]."
+    )
+    return resize
+
+
+resize_bilinear = _resize("ResizeBilinear")
+resize_nearest_neighbor = _resize("ResizeNearestNeighbor")
+resize_bicubic = _resize("ResizeBicubic")
+resize_area = _resize("ResizeArea", centers=False)
+_METHODS = (resize_bilinear, resize_nearest_neighbor, resize_bicubic, resize_area)
+
+
+def resize_images(
+    images: Any,
+    size: Any,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Images, one or a batch, in another size [height, width].
+
+    Raises `ValueError` for a rank other than 3 or 4, an unknown method, or
+    `preserve_aspect_ratio`, which flowc does not have yet."""
+    if preserve_aspect_ratio:
+        raise ValueError("resize_images does not take preserve_aspect_ratio yet")
+    if method not in (0, 1, 2, 3):
+        raise ValueError("Resize method is not implemented.")
+    with name_scope(name, "resize", [images, size]):
+        value = as_tensor(images, name="images")
+        if value.shape.ndims not in (3, 4):
+            raise ValueError("'images' must have either 3 or 4 dimensions.")
+        single = value.shape.ndims == 3
+        batch = arrays.expand_dims(value, 0) if single else value
+        found = _METHODS[method](batch, size, align_corners=align_corners)
+        return arrays.squeeze(found, [0]) if single else found
+
+
+resize = resize_images
+
+
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Tensor:
+    return output(
+        "CropAndResize",
+        image,
+        boxes,
+        box_ind if box_indices is None else box_indices,
+        crop_size,
+        method=method,
+        extrapolation_value=extrapolation_value,
+        name=name,
+    )
+
+
+def non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = BOXES_LIMIT,
+    name: str | None = None,
+) -> Tensor:
+    """The indices of boxes to keep, best scores first."""
+    with name_scope(name, "non_max_suppression"):
+        iou = as_tensor(iou_threshold, dtypes.f32, "iou_threshold")
+        least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
+        return output("NonMaxSuppressionV3", boxes, scores, max_output_size, iou, least)
+
+
+def non_max_suppression_with_scores(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = BOXES_LIMIT,
+    soft_nms_sigma: Any = 0.0,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The indices of boxes to keep, and their scores after soft suppression."""
+    with name_scope(name, "non_max_suppression_with_scores"):
+        limits = [
+            as_tensor(v, dtypes.f32, n)
+            for v, n in (
+                (iou_threshold, "iou_threshold"),
+                (score_threshold, "score_threshold"),
+                (soft_nms_sigma, "soft_nms_sigma"),
+            )
+        ]
+        found = call("NonMaxSuppressionV5", boxes, scores, max_output_size, *limits)
+        return found[0], found[1]
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """Mirrored along the width; one image or a batch."""
+    return _flipped(image, 1, "flip_left_right")
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """Mirrored along the height; one image or a batch."""
+    return _flipped(image, 0, "flip_up_down")
+
+
+def _flipped(image: Any, axis: int, name: str) -> Tensor:
+    with name_scope(None, name, [image]):
+        value = as_tensor(image, name="image")
+        if value.shape.ndims not in (3, 4):
+            raise ValueError(f"'image' (shape {value.shape}) must have either 3 or 4 dimensions.")
+        return arrays.reverse(value, [axis if value.shape.ndims == 3 else axis + 1])
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """Height and width exchanged."""
+    value = as_tensor(image, name="image")
+    perm = [1, 0, 2] if value.shape.ndims == 3 else [0, 2, 1, 3]
+    return arrays.transpose(value, perm, name=name)
+
+
+transpose = transpose_image
+
+
+def adjust_brightness(image: Any, delta: float) -> Tensor:
+    """`image + delta`, for images of floats."""
+    with name_scope(None, "adjust_brightness", [image]):
+        value = as_tensor(image, name="image")
+        return value + cast(delta, value.dtype)
+
+
+def extract_image_patches(
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    return output(
+        "ExtractImagePatches", images, ksizes=list(ksizes), strides=list(strides),
+        rates=list(rates), padding=padding, name=name,
+    )  # fmt: skip

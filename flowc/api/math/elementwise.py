@@ -1,0 +1,304 @@
+"""Elementwise functions under TensorFlow's names.
+
+In: tensors or Python values; the first tensor's dtype decides for numbers. Out: tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import output
+from flowc.api.framework.scopes import name_scope
+from flowc.dtypes import DType
+from flowc.graph import Tensor
+
+Unary = Callable[..., Tensor]
+
+
+def unary(op_type: str, argument: str = "x", name: str | None = None) -> Unary:
+    """The function of an op with one input, called `argument`."""
+    default = name
+
+    def function(*args: Any, **kwargs: Any) -> Tensor:
+        given = dict(zip((argument, "name"), args))
+        repeated = [n for n in kwargs if n in given or n not in (argument, "name")]
+        if len(args) > 2 or repeated or argument not in given | kwargs:
+            raise TypeError(f"expected ({argument}, name=None), found {args} {kwargs}")
+        given |= kwargs
+        return output(op_type, given[argument], name=given.get("name") or default)
+
+    function.__doc__ = f"TensorFlow's `{op_type}` of one tensor: ({argument}, name=None)."
+    return function
+
+
+def binary(op_type: str, left: str = "x", right: str = "y", name: str | None = None) -> Unary:
+    """The function of an op with two inputs, called `left` and `right`."""
+    default = name
+
+    def function(*args: Any, **kwargs: Any) -> Tensor:
+        given = dict(zip((left, right, "name"), args))
+        unknown = [n for n in kwargs if n in given or n not in (left, right, "name")]
+        given |= kwargs
+        if len(args) > 3 or unknown or left not in given or right not in given:
+            raise TypeError(f"expected ({left}, {right}, name=None), found {args} {kwargs}")
+        return output(op_type, given[left], given[right], name=given.get("name") or default)
+
+    function.__doc__ = f"TensorFlow's `{op_type}` of two tensors: ({left}, {right}, name=None)."
+    return function
+
+
+acos = unary("Acos")
+acosh = unary("Acosh")
+asin = unary("Asin")
+asinh = unary("Asinh")
+atan = unary("Atan")
+atanh = unary("Atanh")
+bessel_i0 = unary("BesselI0")
+bessel_i0e = unary("BesselI0e")
+bessel_i1 = unary("BesselI1")
+bessel_i1e = unary("BesselI1e")
+ceil = unary("Ceil")
+conj = unary("Conj")
+cos = unary("Cos")
+cosh = unary("Cosh")
+digamma = unary("Digamma")
+erf = unary("Erf")
+erfc = unary("Erfc")
+erfinv = unary("Erfinv")
+exp = unary("Exp")
+expm1 = unary("Expm1")
+floor = unary("Floor")
+inv = unary("Reciprocal")
+invert_permutation = unary("InvertPermutation")
+is_finite = unary("IsFinite")
+is_inf = unary("IsInf")
+is_nan = unary("IsNan")
+lgamma = unary("Lgamma")
+log = unary("Log")
+log1p = unary("Log1p")
+logical_not = unary("LogicalNot")
+negative = neg = unary("Neg")
+ndtri = unary("Ndtri")
+reciprocal = unary("Reciprocal")
+rint = unary("Rint")
+round = unary("Round")
+rsqrt = unary("Rsqrt")
+sigmoid = unary("Sigmoid")
+sign = unary("Sign")
+sin = unary("Sin")
+sinh = unary("Sinh")
+sqrt = unary("Sqrt")
+square = unary("Square")
+tan = unary("Tan")
+tanh = unary("Tanh")
+
+add = binary("AddV2", name="Add")
+atan2 = binary("Atan2", "y", "x")
+div_no_nan = binary("DivNoNan", name="div_no_nan")
+floor_div = binary("FloorDiv")
+floordiv = binary("FloorDiv", name="floordiv")
+floormod = mod = binary("FloorMod")
+greater = binary("Greater")
+greater_equal = binary("GreaterEqual")
+igamma = binary("Igamma", "a", "x")
+igammac = binary("Igammac", "a", "x")
+less = binary("Less")
+less_equal = binary("LessEqual")
+logical_and = binary("LogicalAnd")
+logical_or = binary("LogicalOr")
+maximum = binary("Maximum")
+minimum = binary("Minimum")
+multiply = mul = binary("Mul")
+multiply_no_nan = binary("MulNoNan")
+polygamma = binary("Polygamma", "a", "x")
+pow = binary("Pow")
+realdiv = binary("RealDiv")
+squared_difference = binary("SquaredDifference")
+subtract = sub = binary("Sub")
+truncatediv = binary("TruncateDiv")
+truncatemod = binary("TruncateMod")
+xdivy = binary("Xdivy")
+xlog1py = binary("Xlog1py")
+xlogy = binary("Xlogy")
+zeta = binary("Zeta", "x", "q")
+equal = binary("Equal")
+not_equal = binary("NotEqual")
+
+_DIVIDED_AS: dict[str, DType] = {
+    "u8": dtypes.f32,
+    "i8": dtypes.f32,
+    "u16": dtypes.f32,
+    "i16": dtypes.f32,
+    "i32": dtypes.f64,
+    "i64": dtypes.f64,
+    "u32": dtypes.f64,
+    "u64": dtypes.f64,
+}
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Python 3's division: integers are divided as floats. Raises `TypeError` where the dtypes
+    differ."""
+    with name_scope(name, "truediv", [x, y]) as scope:
+        left, right = pair(x, y)
+        if left.dtype is not right.dtype:
+            raise TypeError(
+                f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
+            )
+        wide = _DIVIDED_AS.get(str(left.dtype))
+        if wide is not None:
+            left = output("Cast", left, DstT=wide, name="Cast")
+            right = output("Cast", right, DstT=wide, name="Cast")
+        return output("RealDiv", left, right, name=scope)
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Division in the style of Python 3."""
+    return truediv(x, y, name)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Division in the style of Python 2: integers round towards minus infinity."""
+    with name_scope(name, "div", [x, y]) as scope:
+        left, right = pair(x, y)
+        if left.dtype is not right.dtype:
+            raise TypeError(
+                f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
+            )
+        real = left.dtype is not None and (left.dtype.is_floating or left.dtype.is_complex)
+        return output("RealDiv" if real else "FloorDiv", left, right, name=scope)
+
+
+def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors: a Python number takes the other's dtype."""
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        return as_tensor(x, name="x", preferred=y.dtype), y
+    left = as_tensor(x, name="x")
+    return left, as_tensor(y, name="y", preferred=left.dtype)
+
+
+def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+    return logical_and(logical_or(x, y), logical_not(logical_and(x, y)), name=name)
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+    """`scalar * x`. Raises `ValueError` where `scalar` is no scalar."""
+    tensor = as_tensor(x, name="x")
+    factor = as_tensor(scalar, tensor.dtype, name="scalar")
+    if factor.shape.ndims not in (None, 0):
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
+    return output("Mul", factor, tensor, name=name)
+
+
+def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape. Raises `ValueError` for an empty list."""
+    if not inputs or not isinstance(inputs, list | tuple):
+        raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the "
+                         "same dtype and shape.")  # fmt: skip
+    tensors = [as_tensor(x, name=f"inputs_{i}") for i, x in enumerate(inputs)]
+    if len(tensors) == 1:
+        return output("Identity", tensors[0], name=name) if name else tensors[0]
+    return output("AddN", tensors, name=name)
+
+
+def accumulate_n(
+    inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """The sum of tensors of one shape."""
+    return add_n(inputs, name)
+
+
+def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
+    """Complex numbers of two parts of one dtype, f32 or f64."""
+    with name_scope(name, "Complex", [real, imag]) as scope:
+        left, right = as_tensor(real, name="real"), as_tensor(imag, name="imag")
+        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(str(left.dtype))
+        if wide is None or left.dtype is not right.dtype:
+            raise TypeError(
+                f"The `real` and `imag` components have incompatible types: {left.dtype!r} "
+                f"{right.dtype!r}. They must be consistent, and one of [tf.float32, tf.float64]"
+            )
+        return output("Complex", left, right, name=scope, Tout=wide)
+
+
+def _part(op_type: str) -> Unary:
+    def function(input: Any, name: str | None = None) -> Tensor:
+        tensor = as_tensor(input, name="input")
+        if tensor.dtype is None or not tensor.dtype.is_complex:
+            if op_type == "Real":
+                return tensor
+            return output("ZerosLike", tensor, name=name)
+        return output(op_type, tensor, name=name, Tout=tensor.dtype.real_dtype)
+
+    function.__doc__ = f"TensorFlow's `{op_type}` of a complex tensor."
+    return function
+
+
+real, imag = _part("Real"), _part("Imag")
+
+
+def angle(input: Any, name: str | None = None) -> Tensor:
+    """The argument of complex numbers."""
+    tensor = as_tensor(input, name="input")
+    dtype = tensor.dtype.real_dtype if tensor.dtype is not None else None
+    return output("Angle", tensor, name=name, Tout=dtype)
+
+
+def complex_abs(x: Any, name: str | None = None) -> Tensor:
+    tensor = as_tensor(x, name="x")
+    dtype = tensor.dtype.real_dtype if tensor.dtype is not None else None
+    return output("ComplexAbs", tensor, name=name, Tout=dtype)
+
+
+def abs(x: Any, name: str | None = None) -> Tensor:
+    """The absolute value, of complex numbers too."""
+    tensor = as_tensor(x, name="x")
+    if tensor.dtype is not None and tensor.dtype.is_complex:
+        return complex_abs(tensor, name)
+    return output("Abs", tensor, name=name)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """log(sigmoid(x)), without overflow."""
+    with name_scope(name, "LogSigmoid", [x]) as scope:
+        return output("Neg", output("Softplus", output("Neg", as_tensor(x, name="x"))), name=scope)
+
+
+def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
+    return output("ApproximateEqual", x, y, tolerance=tolerance, name=name)
+
+
+def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    return output("Betainc", a, b, x, name=name)
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """`t` with its elements no less than the minimum and no more than the maximum."""
+    with name_scope(name, "clip_by_value", [t]) as scope:
+        tensor = as_tensor(t, name="t")
+        low = output("Minimum", tensor, clip_value_max)
+        tensor.shape.assert_is_compatible_with(low.shape)
+        found = output("Maximum", low, clip_value_min, name=scope)
+        tensor.shape.assert_is_compatible_with(found.shape)
+        return found
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """A cast that takes values beyond the dtype's range to its ends."""
+    import numpy as np
+
+    from flowc.api.framework.basics import cast
+
+    wanted = dtypes.as_dtype(dtype)
+    with name_scope(name, "saturate_cast", [value]) as scope:
+        tensor = as_tensor(value, name="value")
+        if wanted.is_integer and tensor.dtype is not None and tensor.dtype is not wanted:
+            limits = np.iinfo(wanted.numpy)
+            found = np.finfo if tensor.dtype.is_floating else np.iinfo
+            mine = found(tensor.dtype.numpy)
+            low, high = max(limits.min, mine.min), min(limits.max, mine.max)
+            tensor = clip_by_value(tensor, low, high, name="clamp")
+        return cast(tensor, wanted, name=scope)

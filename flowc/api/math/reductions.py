@@ -1,0 +1,332 @@
+"""Reductions, products of matrices and scans under TensorFlow's names and argument orders."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.framework.basics import cast
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math import elementwise
+from flowc.graph import Tensor
+
+
+def one_of(newer: Any, newer_name: str, older: Any, older_name: str) -> Any:
+    """The value of an argument that has two names. Raises `ValueError` where both are given."""
+    if older is None:
+        return newer
+    if newer is not None:
+        raise ValueError(f"Cannot specify both '{older_name}' and '{newer_name}'.")
+    return older
+
+
+def reduction_axes(tensor: Tensor, axis: Any) -> Any:
+    """The axes to reduce: all of them for None."""
+    if axis is not None:
+        return axis
+    rank = tensor.shape.ndims
+    if rank is not None:
+        return as_tensor(np.arange(rank, dtype=np.int32), name="Const")
+    return output("Range", 0, output("Rank", tensor), 1, name="range")
+
+
+def _reduction(op_type: str) -> Callable[..., Tensor]:
+    def reduce(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
+        keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+        tensor = as_tensor(input_tensor, name="input_tensor")
+        axes = reduction_axes(tensor, axis)
+        return output(op_type, tensor, axes, name=name, keep_dims=keep)
+
+    reduce.__doc__ = f"TensorFlow's `{op_type}` over `axis` (all axes, if None)."
+    return reduce
+
+
+reduce_sum = _reduction("Sum")
+reduce_mean = _reduction("Mean")
+reduce_prod = _reduction("Prod")
+reduce_max = _reduction("Max")
+reduce_min = _reduction("Min")
+reduce_all = _reduction("All")
+reduce_any = _reduction("Any")
+reduce_euclidean_norm = _reduction("EuclideanNorm")
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """log(sum(exp(x))), without overflow."""
+    axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
+    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+    with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
+        x = as_tensor(input_tensor, name="x")
+        highest = reduce_max(x, axis=axis, keepdims=True)
+        zeros = output("ZerosLike", highest)
+        shift = output("Select", elementwise.is_finite(highest), highest, zeros)
+        shift = output("StopGradient", shift)
+        sums = reduce_sum(elementwise.exp(x - shift), axis=axis, keepdims=keep)
+        result = elementwise.log(sums)
+        if not keep:
+            shift = output("Reshape", shift, output("Shape", result))
+        return elementwise.add(result, shift, name=scope)
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean of the squared distances from the mean."""
+    with name_scope(name, "reduce_variance"):
+        x = as_tensor(input_tensor)
+        return reduce_mean(elementwise.square(x - reduce_mean(x, axis, True)), axis, keepdims)
+
+
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of the variance."""
+    with name_scope(name, "reduce_std"):
+        return elementwise.sqrt(reduce_variance(input_tensor, axis, keepdims))
+
+
+def count_nonzero(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.i64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Tensor:
+    """How many elements are not zero."""
+    axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
+    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+    with name_scope(name, "count_nonzero"):
+        x = as_tensor(one_of(input, "input", input_tensor, "input_tensor"), name="input")
+        zero = as_tensor(np.zeros((), x.dtype.numpy), name="Const")  # type: ignore[union-attr]
+        return reduce_sum(cast(elementwise.not_equal(x, zero), dtypes.as_dtype(dtype)), axis, keep)
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.i64,
+) -> Tensor:
+    """The index of the largest element along `axis` (0, if None); the first of equal ones."""
+    axis = one_of(axis, "axis", dimension, "dimension")
+    axis = 0 if axis is None else axis
+    return output("ArgMax", input, axis, name=name, output_type=output_type)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.i64,
+) -> Tensor:
+    """The index of the smallest element along `axis` (0, if None); the first of equal ones."""
+    axis = one_of(axis, "axis", dimension, "dimension")
+    axis = 0 if axis is None else axis
+    return output("ArgMin", input, axis, name=name, output_type=output_type)
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    return output("Cumsum", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    return output("Cumprod", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    return output("CumulativeLogsumexp", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+# -- products
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of matrices; of batches of them where the rank is above 2.
+
+    Raises `ValueError` where a matrix is to be transposed and adjoint."""
+    for side, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
+        if transpose and adjoint:
+            raise ValueError(
+                f"Only one of `transpose_{side}` and `adjoint_{side}` can be True. Received "
+                f"`transpose_{side}`={transpose}, `adjoint_{side}`={adjoint}."
+            )
+    with name_scope(name, "MatMul", [a, b]) as scope:
+        left = as_tensor(a, name="a")
+        right = as_tensor(b, name="b", preferred=left.dtype)
+        ranks = (left.shape.ndims, right.shape.ndims)
+        if any(r is None or r > 2 for r in ranks):
+            return _batch_matmul(left, right, transpose_a, transpose_b, adjoint_a, adjoint_b, scope)
+        if adjoint_a:
+            left, transpose_a = elementwise.conj(left) if _complex(left) else left, True
+        if adjoint_b:
+            right, transpose_b = elementwise.conj(right) if _complex(right) else right, True
+        return output(
+            "MatMul", left, right, name=scope, transpose_a=transpose_a, transpose_b=transpose_b
+        )
+
+
+def _complex(tensor: Tensor) -> bool:
+    return tensor.dtype is not None and tensor.dtype.is_complex
+
+
+def _batch_matmul(
+    a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, adj_a: bool, adj_b: bool, name: str
+) -> Tensor:
+    if transpose_a:
+        a, adj_a = elementwise.conj(a) if _complex(a) else a, True
+    if transpose_b:
+        b, adj_b = elementwise.conj(b) if _complex(b) else b, True
+    return output("BatchMatMulV2", a, b, name=name, adj_x=adj_a, adj_y=adj_b)
+
+
+def matvec(
+    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
+) -> Tensor:
+    """The product of a matrix and a vector."""
+    with name_scope(name, "MatVec", [a, b]) as scope:
+        column = output("ExpandDims", as_tensor(b, name="b"), -1)
+        product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
+        return output("Squeeze", product, name=scope, squeeze_dims=[-1])
+
+
+def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
+    """Products and sums named by an equation such as `ij,jk->ik`; three or more inputs are combined
+    two at a time from the left. Raises `ValueError` for an equation that does not fit."""
+    equation = equation.replace(" ", "")
+    if len(inputs) == 1 and isinstance(inputs[0], list | tuple):
+        inputs = tuple(inputs[0])
+    left, arrow, result = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(inputs):
+        raise ValueError(
+            f'Got {len(inputs)} arguments for equation "{equation}", expecting {len(terms)}.'
+        )
+    if not arrow:
+        result = _implicit_result(terms)
+    with name_scope(name, "einsum", inputs):
+        tensors = [as_tensor(x) for x in inputs]
+        while len(tensors) > 2:
+            kept = _labels_used(terms[2:], result)
+            inner = _pair_result(terms[0], terms[1], kept)
+            first = output("Einsum", tensors[:2], equation=f"{terms[0]},{terms[1]}->{inner}")
+            tensors, terms = [first, *tensors[2:]], [inner, *terms[2:]]
+        return output("Einsum", tensors, equation=f"{','.join(terms)}->{result}")
+
+
+def _implicit_result(terms: Sequence[str]) -> str:
+    joined = "".join(terms)
+    once = sorted(c for c in set(joined.replace("...", "")) if joined.count(c) == 1)
+    return ("..." if "..." in joined else "") + "".join(once)
+
+
+def _labels_used(terms: Sequence[str], result: str) -> set[str]:
+    return set("".join(terms) + result) - {"."}
+
+
+def _pair_result(a: str, b: str, kept: set[str]) -> str:
+    labels = dict.fromkeys((a + b).replace("...", ""))
+    return ("..." if "..." in a + b else "") + "".join(c for c in labels if c in kept)
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """The sum of products over axes of `a` and `b`: the last of `a` and first of `b` for an int,
+    else a pair of lists. Raises `ValueError` where the axes or ranks do not fit."""
+    with name_scope(name, "Tensordot", [a, b]):
+        left, right = as_tensor(a, name="a"), as_tensor(b, name="b")
+        ranks = (left.shape.ndims, right.shape.ndims)
+        if ranks[0] is None or ranks[1] is None:
+            raise ValueError("tensordot needs tensors of known rank")
+        over_a, over_b = _dot_axes(axes, ranks[0])
+        letters = iter(string.ascii_letters)
+        names_a = [next(letters) for _ in range(ranks[0])]
+        names_b = [next(letters) for _ in range(ranks[1])]
+        for i, j in zip(over_a, over_b, strict=True):
+            names_b[j] = names_a[i]
+        shared = {names_a[i] for i in over_a}
+        result = [c for c in names_a + names_b if c not in shared]
+        equation = f"{''.join(names_a)},{''.join(names_b)}->{''.join(result)}"
+        return output("Einsum", [left, right], equation=equation)
+
+
+def _dot_axes(axes: Any, rank: int) -> tuple[list[int], list[int]]:
+    if isinstance(axes, int | np.integer):
+        if not 0 <= axes <= rank:
+            raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor "
+                             f"a. Received {axes}, vs tensor dimensions {rank}.")  # fmt: skip
+        return list(range(rank - int(axes), rank)), list(range(int(axes)))
+    if len(axes) != 2:
+        raise ValueError("`axes` must be an integer or have length 2.")
+    pair = [[int(x)] if np.ndim(x) == 0 else [int(v) for v in x] for x in axes]
+    if len(pair[0]) != len(pair[1]):
+        raise ValueError(
+            f"Different number of contraction axes `a` and `b`, {len(pair[0])} != {len(pair[1])}."
+        )
+    return pair[0], pair[1]
+
+
+# -- segments
+
+
+def _segment(op_type: str) -> Callable[..., Tensor]:
+    def segment(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+        return output(op_type, data, segment_ids, name=name)
+
+    return segment
+
+
+def _unsorted(op_type: str) -> Callable[..., Tensor]:
+    def segment(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+        return output(op_type, data, segment_ids, num_segments, name=name)
+
+    return segment
+
+
+segment_sum, segment_mean = _segment("SegmentSum"), _segment("SegmentMean")
+segment_max, segment_min = _segment("SegmentMax"), _segment("SegmentMin")
+segment_prod = _segment("SegmentProd")
+unsorted_segment_sum = _unsorted("UnsortedSegmentSum")
+unsorted_segment_max = _unsorted("UnsortedSegmentMax")
+unsorted_segment_min = _unsorted("UnsortedSegmentMin")
+unsorted_segment_prod = _unsorted("UnsortedSegmentProd")

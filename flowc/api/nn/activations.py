@@ -1,0 +1,103 @@
+"""`tf.nn`: activations and softmax.
+
+In: tensors. Out: tensors of the same shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.arrays import shaping as arrays
+from flowc.api.framework.basics import cast
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math import elementwise
+from flowc.api.math.elementwise import unary
+from flowc.api.math.reductions import one_of
+from flowc.graph import Tensor
+
+relu = unary("Relu", "features")
+elu = unary("Elu", "features")
+selu = unary("Selu", "features")
+softplus = unary("Softplus", "features")
+softsign = unary("Softsign", "features")
+relu6 = unary("Relu6", "features")
+sigmoid = elementwise.sigmoid
+tanh = elementwise.tanh
+log_sigmoid = elementwise.log_sigmoid
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """`alpha * x` for negative elements, `x` for the others."""
+    with name_scope(name, "LeakyRelu", [features]) as scope:
+        x = as_tensor(features, name="features")
+        if x.dtype is not None and x.dtype.is_integer:
+            x = cast(x, dtypes.f32)
+        return output("LeakyRelu", x, alpha=alpha, name=scope)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """relu of `x` and of `-x`, joined."""
+    with name_scope(name, "CRelu", [features]) as scope:
+        x = as_tensor(features, name="features")
+        return relu(arrays.concat([x, -x], axis, name=scope), name=scope)
+
+
+def swish(features: Any, name: str | None = None) -> Tensor:
+    """`x * sigmoid(x)`."""
+    x = as_tensor(features, name="features")
+    return elementwise.multiply(x, elementwise.sigmoid(x), name=name)
+
+
+silu = swish
+
+
+def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
+    """`x * P(X <= x)` for a standard normal X; `approximate` with tanh."""
+    with name_scope(name, "Gelu", [features]):
+        x = as_tensor(features, name="features")
+        if approximate:
+            inner = 0.7978845608028654 * (x + 0.044715 * elementwise.pow(x, 3))
+            return 0.5 * x * (1.0 + elementwise.tanh(inner))
+        return 0.5 * x * (1.0 + elementwise.erf(x / 1.4142135623730951))
+
+
+def _over_axis(op_type: str, logits: Any, axis: int, name: str | None) -> Tensor:
+    """Softmax along any axis: moved to the end and back. Raises `ValueError` for an axis outside
+    the rank."""
+    x = as_tensor(logits, name="logits")
+    count = x.shape.ndims
+    if axis == -1 or (count is not None and axis == count - 1):
+        return output(op_type, x, name=name)
+    if count is None:
+        raise ValueError(f"{op_type} over the axis {axis} needs a tensor of known rank")
+    if not -count <= axis < count:
+        raise ValueError(
+            f"`axis` must be in the range [{-count}, {count}) where {count} is the number of "
+            f"dimensions in the input. Received: axis={axis}"
+        )
+    order = list(np.arange(count))
+    order[axis], order[-1] = order[-1], order[axis]
+    with name_scope(name, op_type) as scope:
+        moved = output(op_type, arrays.transpose(x, order))
+        return arrays.transpose(moved, order, name=scope)
+
+
+def softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """exp(x) divided by its sum along `axis` (the last)."""
+    chosen = one_of(axis, "axis", dim, "dim")
+    return _over_axis("Softmax", logits, -1 if chosen is None else chosen, name)
+
+
+def log_softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """log(softmax(x)) along `axis` (the last)."""
+    chosen = one_of(axis, "axis", dim, "dim")
+    return _over_axis("LogSoftmax", logits, -1 if chosen is None else chosen, name)

@@ -1,0 +1,336 @@
+"""`tf.nn`: convolutions and pooling. Strides and windows may be one number, one for each spatial
+dimension, or one for each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.arrays import shaping as arrays
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.reductions import one_of
+from flowc.graph import Tensor
+
+
+def _per_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:
+    """Strides or dilations, one for each dimension. Raises `ValueError` for other lengths."""
+    given = [int(v) for v in (value if isinstance(value, list | tuple | np.ndarray) else [value])]
+    if len(given) == spatial + 2:
+        return given
+    if len(given) == 1:
+        given = given * spatial
+    if len(given) != spatial:
+        raise ValueError(
+            f"`{what}` should be of length 1, {spatial} or {spatial + 2}. Received: {value}"
+        )
+    return [1, 1, *given] if data_format.startswith("NC") else [1, *given, 1]
+
+
+def _padding(padding: Any) -> tuple[str, list[int]]:
+    """The padding attr, and explicit paddings as one list."""
+    if isinstance(padding, str):
+        return padding, []
+    return "EXPLICIT", [int(v) for pair in padding for v in pair]
+
+
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """Convolution of images (`data_format`) with filters [height, width, in, out]. `padding`: SAME,
+    VALID, or a list of pairs, one for each dimension."""
+    kind, explicit = _padding(padding)
+    return output(
+        "Conv2D",
+        input,
+        one_of(filter, "filter", filters, "filters"),
+        strides=_per_dimension(1 if strides is None else strides, data_format, 2, "strides"),
+        padding=kind,
+        explicit_paddings=explicit,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        data_format=data_format,
+        dilations=_per_dimension(dilations, data_format, 2, "dilations"),
+        name=name,
+    )
+
+
+def depthwise_conv2d_native(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    kind, explicit = _padding(padding)
+    return output(
+        "DepthwiseConv2dNative",
+        input,
+        filter,
+        strides=list(strides),
+        padding=kind,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def depthwise_conv2d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Each channel convolved with its own filters [height, width, in, multiplier]."""
+    layout = data_format or "NHWC"
+    spread = one_of(dilations, "dilations", rate, "rate")
+    spread = _per_dimension(1 if spread is None else spread, layout, 2, "rate")
+    return depthwise_conv2d_native(
+        input, filter, strides, padding, layout, spread, name or "depthwise"
+    )
+
+
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """A depthwise convolution, then one with filters of size 1."""
+    with name_scope(name, "separable_conv2d") as scope:
+        deep = depthwise_conv2d(
+            input, depthwise_filter, strides, padding, rate, None, data_format, dilations
+        )
+        layout = data_format or "NHWC"
+        return conv2d(deep, pointwise_filter, 1, "VALID", data_format=layout, name=scope)
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any = None,
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    kind, explicit = _padding(padding)
+    return output(
+        "Conv2DBackpropInput",
+        input_sizes,
+        one_of(filter, "filter", filters, "filters"),
+        out_backprop,
+        strides=_per_dimension(strides, data_format, 2, "strides"),
+        padding=kind,
+        explicit_paddings=explicit,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        data_format=data_format,
+        dilations=_per_dimension(dilations, data_format, 2, "dilations"),
+        name=name,
+    )
+
+
+def conv2d_transpose(
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transposed convolution, with filters [height, width, out, in] and the output's shape."""
+    with name_scope(name, "conv2d_transpose") as scope:
+        return conv2d_backprop_input(
+            output_shape,
+            one_of(filter, "filter", filters, "filters"),
+            one_of(value, "value", input, "input"),
+            strides,
+            padding,
+            data_format=data_format,
+            dilations=1 if dilations is None else dilations,
+            name=scope,
+        )
+
+
+def conv3d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: str | None = None,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    return output(
+        "Conv3D",
+        input,
+        one_of(filter, "filter", filters, "filters"),
+        strides=_per_dimension(strides, data_format, 3, "strides"),
+        padding=padding,
+        data_format=data_format,
+        dilations=_per_dimension(dilations, data_format, 3, "dilations"),
+        name=name,
+    )
+
+
+def conv1d(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: str | None = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NWC",
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """A convolution along one axis: that of an image of height 1."""
+    with name_scope(name, "conv1d") as scope:
+        channels_last = data_format in (None, "NHWC", "NWC")
+        at = 1 if channels_last else 2
+        image = arrays.expand_dims(one_of(value, "value", input, "input"), at)
+        step = int(np.ravel(stride)[-1 if np.size(stride) == 1 else (1 if channels_last else 2)])
+        spread = 1 if dilations is None else int(np.ravel(dilations)[0])
+        layout = "NHWC" if channels_last else "NCHW"
+        found = conv2d(
+            image,
+            arrays.expand_dims(filters, 0),
+            [1, 1, step, 1] if channels_last else [1, 1, 1, step],
+            padding,
+            data_format=layout,
+            dilations=[1, 1, spread, 1] if channels_last else [1, 1, 1, spread],
+        )
+        return arrays.squeeze(found, [at], name=scope)
+
+
+# -- pooling
+
+
+def _pool(
+    op_type: str, x: Any, ksize: Any, strides: Any, padding: Any, layout: str, name: str | None,
+    spatial: int = 2,
+) -> Tensor:  # fmt: skip
+    kind, explicit = _padding(padding)
+    extra = {"explicit_paddings": explicit} if explicit else {}
+    return output(
+        op_type,
+        x,
+        ksize=_per_dimension(ksize, layout, spatial, "ksize"),
+        strides=_per_dimension(strides, layout, spatial, "strides"),
+        padding=kind,
+        data_format=layout,
+        name=name,
+        **extra,
+    )
+
+
+def max_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    x = one_of(value, "value", input, "input")
+    return _pool("MaxPool", x, ksize, strides, padding, data_format, name)
+
+
+def avg_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    x = one_of(value, "value", input, "input")
+    return _pool("AvgPool", x, ksize, strides, padding, data_format, name)
+
+
+max_pool2d, avg_pool2d = max_pool, avg_pool
+
+
+def max_pool3d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    return _pool("MaxPool3D", input, ksize, strides, padding, data_format, name, 3)
+
+
+def avg_pool3d(
+    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    return _pool("AvgPool3D", input, ksize, strides, padding, data_format, name, 3)
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> Any:
+    """The maxima and the flat indices at which they stand."""
+    wanted = one_of(output_dtype, "output_dtype", Targmax, "Targmax")
+    return call(
+        "MaxPoolWithArgmax",
+        input,
+        ksize=list(ksize),
+        strides=list(strides),
+        padding=padding,
+        Targmax=dtypes.i64 if wanted is None else wanted,
+        include_batch_in_index=include_batch_in_index,
+        name=name,
+    )
+
+
+def dilation2d(
+    input: Any,
+    filter: Any = None,
+    strides: Sequence[int] = (),
+    rates: Sequence[int] = (),
+    padding: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    return output(
+        "Dilation2D", input, filter, strides=list(strides), rates=list(rates), padding=padding,
+        name=name,
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""`tf.nn`: losses of logits and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc.api.arrays import shaping as arrays
+from flowc.api.arrays.filling import zeros_like
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math import elementwise
+from flowc.api.math.elementwise import unary
+from flowc.api.math.reductions import one_of
+from flowc.api.nn.activations import relu
+from flowc.graph import Tensor
+
+l2_loss = unary("L2Loss", "t")
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """`max(x, 0) - x * z + log1p(exp(-abs(x)))` for logits x and labels z.
+
+    Raises `ValueError` where the shapes differ."""
+    _need_both("sigmoid_cross_entropy_with_logits", labels, logits)
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        x, z = as_tensor(logits, name="logits"), as_tensor(labels, name="labels")
+        if not z.shape.is_compatible_with(x.shape):
+            raise ValueError(
+                f"`logits` and `labels` must have the same shape, received ({x.shape} vs "
+                f"{z.shape})."
+            )
+        zeros = zeros_like(x)
+        positive = x >= zeros
+        top = output("Select", positive, x, zeros)
+        low = output("Select", positive, -x, x)
+        return elementwise.add(top - x * z, elementwise.log1p(elementwise.exp(low)), name=scope)
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Tensor:
+    """The logistic loss with positive labels weighted."""
+    z = one_of(labels, "labels", targets, "targets")
+    with name_scope(name, "logistic_loss", [logits, z]) as scope:
+        x, z = as_tensor(logits, name="logits"), as_tensor(z, name="labels")
+        weight = 1 + (pos_weight - 1) * z
+        low = elementwise.log1p(elementwise.exp(-elementwise.abs(x))) + relu(-x)
+        return elementwise.add((1 - z) * x, weight * low, name=scope)
+
+
+def _need_both(what: str, labels: Any, logits: Any) -> None:
+    if labels is None or logits is None:
+        raise ValueError(f"Both labels and logits must be provided to {what}.")
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any,
+    logits: Any,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Tensor:
+    """The cross entropy of softmax(logits) and the labels' distributions, along `axis` (the
+    last)."""
+    chosen = one_of(axis, "axis", dim, "dim")
+    _need_both("softmax_cross_entropy_with_logits", labels, logits)
+    with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
+        x = as_tensor(logits, name="logits")
+        z = as_tensor(labels, name="labels", preferred=x.dtype)
+        x, z, sizes = _rows(x, z, -1 if chosen is None else chosen)
+        flat = [_two_dimensional(t) for t in (x, z)]
+        cost = call("SoftmaxCrossEntropyWithLogits", *flat, name=scope)[0]
+        return arrays.reshape(cost, sizes)
+
+
+def _rows(x: Tensor, z: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The tensors with `axis` last, and the shape without it."""
+    count = x.shape.ndims
+    if axis != -1 and count is not None and axis % count != count - 1:
+        order = [i for i in np.arange(count) if i != axis % count] + [axis % count]
+        x, z = arrays.transpose(x, order), arrays.transpose(z, order)
+    return x, z, arrays.shape(x)[:-1]
+
+
+def _two_dimensional(x: Tensor) -> Tensor:
+    if x.shape.ndims == 2:
+        return x
+    return arrays.reshape(x, arrays.stack([-1, arrays.shape(x)[-1]]))
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Tensor:
+    """As `softmax_cross_entropy_with_logits_v2`; no gradient goes to the labels."""
+    _need_both("softmax_cross_entropy_with_logits", labels, logits)
+    with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
+        fixed = output("StopGradient", as_tensor(labels), name="labels_stop_gradient")
+        return softmax_cross_entropy_with_logits_v2(
+            fixed, logits, axis=dim if axis is None else axis, name=scope
+        )
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """The cross entropy of softmax(logits) and class numbers. Raises `ValueError` where the rank of
+    the labels is not that of the logits less one."""
+    _need_both("sparse_softmax_cross_entropy_with_logits", labels, logits)
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
+        z, x = as_tensor(labels), as_tensor(logits)
+        if x.shape.ndims is not None and z.shape.ndims not in (None, x.shape.ndims - 1):
+            raise ValueError(
+                f"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape="
+                f"{z.shape} of rank {z.shape.ndims} and logits.shape={x.shape} of rank "
+                f"{x.shape.ndims}"
+            )
+        if x.shape.ndims == 2:
+            return call("SparseSoftmaxCrossEntropyWithLogits", x, z, name=scope)[0]
+        flat = arrays.reshape(x, arrays.stack([-1, arrays.shape(x)[-1]]))
+        found = call(
+            "SparseSoftmaxCrossEntropyWithLogits", flat, arrays.reshape(z, [-1]), name=scope
+        )
+        return arrays.reshape(found[0], arrays.shape(z))

@@ -1,0 +1,165 @@
+"""`tf.nn`: biases, moments and normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.arrays import shaping as arrays
+from flowc.api.framework.basics import cast
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math import elementwise
+from flowc.api.math.reductions import one_of, reduce_mean, reduce_sum
+from flowc.api.nn.activations import relu
+from flowc.graph import Tensor
+
+
+def bias_add(
+    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """A vector added along the channels."""
+    layout = "NHWC" if data_format is None else data_format
+    layout = {"N..C": "NHWC", "NC..": "NCHW"}.get(layout, layout)
+    with name_scope(name, "BiasAdd", [value, bias]) as scope:
+        x = as_tensor(value, name="input")
+        b = as_tensor(bias, x.dtype, name="bias")
+        return output("BiasAdd", x, b, data_format=layout, name=scope)
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """`matmul(x, weights) + biases`."""
+    with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
+        product = output("MatMul", as_tensor(x, name="x"), as_tensor(weights, name="weights"))
+        return bias_add(product, as_tensor(biases, name="biases"), name=scope)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """`relu(matmul(x, weights) + biases)`."""
+    with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
+        return relu(xw_plus_b(x, weights, biases), name=scope)
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over `axes`."""
+    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+    with name_scope(name, "moments", [x]):
+        value = as_tensor(x, name="x")
+        half = value.dtype is dtypes.f16
+        y = cast(value, dtypes.f32) if half else value
+        mean = reduce_mean(y, axes, True, name="mean")
+        spread = elementwise.squared_difference(y, output("StopGradient", mean))
+        variance = reduce_mean(spread, axes, True, name="variance")
+        if not keep:
+            rest = [int(a) for a in np.ravel(axes)]
+            mean, variance = arrays.squeeze(mean, rest), arrays.squeeze(variance, rest)
+        if half:
+            return cast(mean, dtypes.f16), cast(variance, dtypes.f16)
+        return mean, variance
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: Any,
+    name: str | None = None,
+) -> Tensor:
+    """`(x - mean) / sqrt(variance + epsilon) * scale + offset`."""
+    with name_scope(name, "batchnorm", [x, mean, variance]):
+        value = as_tensor(x)
+        factor = elementwise.rsqrt(as_tensor(variance) + variance_epsilon)
+        if scale is not None:
+            factor = factor * scale
+        shift = -mean * factor if offset is None else offset - mean * factor
+        return value * cast(factor, value.dtype) + cast(shift, value.dtype)
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Batch normalisation as one op: the result, the mean and the variance."""
+    if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
+        raise ValueError(
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
+            f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` "
+            f"{variance!r}"
+        )
+    empty = np.zeros(0, np.float32)
+    found = call(
+        "FusedBatchNormV3",
+        x,
+        scale,
+        offset,
+        empty if mean is None else mean,
+        empty if variance is None else variance,
+        epsilon=max(epsilon, 1.001e-5),
+        exponential_avg_factor=exponential_avg_factor,
+        data_format=data_format,
+        is_training=is_training,
+        name=name,
+    )
+    return found[0], found[1], found[2]
+
+
+def l2_normalize(
+    x: Any,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
+    """`x` divided by its Euclidean norm over `axis`."""
+    axis = one_of(axis, "axis", dim, "dim")
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        value = as_tensor(x, name="x")
+        total = reduce_sum(elementwise.square(value), axis, True)
+        return elementwise.multiply(
+            value, elementwise.rsqrt(elementwise.maximum(total, epsilon)), name=scope
+        )
+
+
+def lrn(
+    input: Any,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor:
+    """Local response normalisation across channels."""
+    return output(
+        "LRN", input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name
+    )
+
+
+local_response_normalization = lrn
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The share of elements that are zero."""
+    with name_scope(name, "zero_fraction", [value]):
+        x = as_tensor(value, name="value")
+        zero = as_tensor(np.zeros((), x.dtype.numpy))  # type: ignore[union-attr]
+        return reduce_mean(cast(elementwise.equal(x, zero), dtypes.f32))

@@ -1,0 +1,255 @@
+"""`tf.nn.rnn_cell`: what a recurrent network computes in one time step.
+
+In: the inputs of a step [batch, depth] and a state. Out: the output and the next state. Invariant:
+a cell makes its variables at its first call, under the variable scope of that call; every later
+call shares them.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays.filling import zeros
+from flowc.api.arrays.shaping import concat, split, stack
+from flowc.api.framework import nest
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.elementwise import sigmoid
+from flowc.api.math.reductions import matmul
+from flowc.api.nn.activations import tanh
+from flowc.api.nn.normalization import bias_add
+from flowc.api.variables.initializers import Constant, Zeros
+from flowc.api.variables.variable_scope import VariableScope, get_variable, variable_scope
+from flowc.graph import Tensor, TensorShape
+
+LSTMStateTuple = namedtuple("LSTMStateTuple", ("c", "h"))
+
+
+class RNNCell:
+    """One step of a network. Subclasses give `state_size`, `output_size`, `build`, `call`."""
+
+    default_name = "rnn_cell"
+
+    def __init__(self, name: str | None = None, reuse: bool | None = None, dtype: Any = None):
+        self._name = name
+        self._reuse = reuse
+        self._dtype = None if dtype is None else dtypes.as_dtype(dtype)
+        self._scope: VariableScope | None = None
+
+    @property
+    def state_size(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def output_size(self) -> Any:
+        raise NotImplementedError
+
+    def build(self, depth: int, dtype: Any) -> None:
+        """Makes the variables, for inputs of this depth."""
+
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
+        raise NotImplementedError
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Any]:
+        """(output, next state). Raises `ValueError` for inputs whose depth is not known."""
+        inputs = as_tensor(inputs)
+        if self._scope is None:
+            chosen = scope if scope is not None else self._name
+            with variable_scope(chosen, self.default_name, reuse=self._reuse) as opened:
+                depth = inputs.shape[-1].value
+                if depth is None:
+                    raise ValueError(
+                        f"Expected inputs.shape[-1] to be known, saw shape: {inputs.shape}"
+                    )
+                self._scope = opened
+                self.build(depth, self._dtype or inputs.dtype)
+                return self.call(inputs, state)
+        with (
+            variable_scope(self._scope, auxiliary_name_scope=False),
+            name_scope(self._scope.name.split("/")[-1]),
+        ):
+            return self.call(inputs, state)
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """A state of zeros: [batch, size] for each size of `state_size`."""
+        with name_scope(f"{type(self).__name__}ZeroState", None):
+            return nest.map_structure(
+                lambda size: zeros(sizes_with(batch_size, size), dtype), self.state_size
+            )
+
+
+def sizes_with(batch_size: Any, size: Any) -> Any:
+    """The shape of a batch of elements of `size`, whose number may be known to the run only."""
+    inner = TensorShape(size).as_list()
+    if isinstance(batch_size, Tensor):
+        return stack([batch_size, *inner])
+    return [int(batch_size), *(int(s or 0) for s in inner)]
+
+
+class _Units(RNNCell):
+    """A cell with a state of `num_units` numbers, which is its output too."""
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Callable[[Tensor], Tensor] | None = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(name, reuse, dtype)
+        self._units = num_units
+        self._activation = tanh if activation is None else activation
+
+    @property
+    def state_size(self) -> Any:
+        return self._units
+
+    @property
+    def output_size(self) -> int:
+        return self._units
+
+    def _layer(
+        self, prefix: str, depth: int, width: int, dtype: Any, kernel: Any, bias: Any
+    ) -> tuple[Any, Any]:
+        shape = [depth + self._units, width]
+        return (
+            get_variable(f"{prefix}kernel", shape, dtype, initializer=kernel),
+            get_variable(f"{prefix}bias", [width], dtype, initializer=bias),
+        )
+
+
+def _applied(layer: tuple[Any, Any], values: Sequence[Tensor]) -> Tensor:
+    kernel, bias = layer
+    return bias_add(matmul(concat(list(values), 1), kernel), bias)
+
+
+class BasicRNNCell(_Units):
+    """output = state = activation(W [input, state] + b)."""
+
+    default_name = "basic_rnn_cell"
+
+    def build(self, depth: int, dtype: Any) -> None:
+        self._weights = self._layer("", depth, self._units, dtype, None, Zeros())
+
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
+        output = self._activation(_applied(self._weights, [inputs, state]))
+        return output, output
+
+
+class GRUCell(_Units):
+    """The gated recurrent unit of Cho et al., 2014 (arXiv:1406.1078)."""
+
+    default_name = "gru_cell"
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Callable[[Tensor], Tensor] | None = None,
+        reuse: bool | None = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_units, activation, reuse, name, dtype)
+        self._kernel_initializer = kernel_initializer
+        self._bias_initializer = bias_initializer
+
+    def build(self, depth: int, dtype: Any) -> None:
+        kernel, bias = self._kernel_initializer, self._bias_initializer
+        open_gates = Constant(1.0, dtype) if bias is None else bias
+        closed = Zeros() if bias is None else bias
+        self._gates = self._layer("gates/", depth, 2 * self._units, dtype, kernel, open_gates)
+        self._candidate = self._layer("candidate/", depth, self._units, dtype, kernel, closed)
+
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
+        gates = sigmoid(_applied(self._gates, [inputs, state]))
+        reset, update = split(value=gates, num_or_size_splits=2, axis=1)
+        found = self._activation(_applied(self._candidate, [inputs, reset * state]))
+        output = update * state + (1 - update) * found
+        return output, output
+
+
+class BasicLSTMCell(_Units):
+    """The long short-term memory of Zaremba et al., 2014 (arXiv:1409.2329).
+
+    `forget_bias` is added to the forget gate. The state is an `LSTMStateTuple`, or [batch, 2 units]
+    where `state_is_tuple` is False.
+    """
+
+    default_name = "basic_lstm_cell"
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Callable[[Tensor], Tensor] | None = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_units, activation, reuse, name, dtype)
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+
+    @property
+    def state_size(self) -> Any:
+        if self._state_is_tuple:
+            return LSTMStateTuple(self._units, self._units)
+        return 2 * self._units
+
+    def build(self, depth: int, dtype: Any) -> None:
+        self._weights = self._layer("", depth, 4 * self._units, dtype, None, Zeros())
+
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
+        c, h = state if self._state_is_tuple else split(state, 2, 1)
+        gates = _applied(self._weights, [inputs, h])
+        i, j, f, o = split(value=gates, num_or_size_splits=4, axis=1)
+        new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
+        new_h = self._activation(new_c) * sigmoid(o)
+        if self._state_is_tuple:
+            return new_h, LSTMStateTuple(new_c, new_h)
+        return new_h, concat([new_c, new_h], 1)
+
+
+class MultiRNNCell(RNNCell):
+    """Cells one above the other: each takes the output of the one below.
+
+    Raises `TypeError` where `cells` is no list, `ValueError` where it is empty."""
+
+    default_name = "multi_rnn_cell"
+
+    def __init__(self, cells: Sequence[RNNCell], state_is_tuple: bool = True) -> None:
+        super().__init__()
+        if not isinstance(cells, list | tuple):
+            raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
+        if not cells:
+            raise ValueError("Must specify at least one cell for MultiRNNCell.")
+        if not state_is_tuple:
+            raise ValueError("MultiRNNCell keeps its state as a tuple of the cells' states")
+        self._cells = cells
+
+    @property
+    def state_size(self) -> Any:
+        return tuple(cell.state_size for cell in self._cells)
+
+    @property
+    def output_size(self) -> Any:
+        return self._cells[-1].output_size
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        with name_scope(f"{type(self).__name__}ZeroState", None):
+            return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
+
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
+        states = []
+        for number, (cell, before) in enumerate(zip(self._cells, state, strict=True)):
+            with variable_scope(f"cell_{number}"):
+                inputs, after = cell(inputs, before)
+                states.append(after)
+        return inputs, tuple(states)

@@ -1,0 +1,251 @@
+"""Random tensors: nodes with a state, whose seeds follow from the graph's, and stateless ones.
+
+In: shapes, parameters of distributions, seeds. Out: tensors. Invariant: the nodes, their names and
+seeds are those that TensorFlow makes, so programs with seeds get TensorFlow's numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from flowc import dtypes
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.elementwise import add
+from flowc.dtypes import DType
+from flowc.graph import Dimension, Graph, Tensor, get_default_graph
+
+DEFAULT_GRAPH_SEED = 87654321
+SEED_LIMIT = 2**31 - 1
+ALGORITHMS = {"philox": 1, "threefry": 2, "auto_select": 3}
+_drawn: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The two seeds of a random node: the graph's, and its own, or how many nodes without one of
+    their own came before. (None, None): other numbers in every session."""
+    graph = get_default_graph()
+    if graph.seed is None and op_seed is None:
+        return None, None
+    if graph.seed is None:
+        first, second = DEFAULT_GRAPH_SEED, op_seed
+    else:
+        first, second = graph.seed, op_seed
+        if second is None:
+            second = _drawn.setdefault(graph, 0)
+            _drawn[graph] += 1
+    assert second is not None
+    seeds = first % SEED_LIMIT, second % SEED_LIMIT
+    return (0, SEED_LIMIT) if seeds == (0, 0) else seeds
+
+
+def _seeds(op_seed: int | None) -> dict[str, Any]:
+    first, second = get_seed(op_seed)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+def _shape_tensor(shape: Any) -> Tensor:
+    dtype = None
+    if isinstance(shape, list | tuple):
+        dtype = None if shape else dtypes.i32
+        shape = [s.value if isinstance(s, Dimension) else s for s in shape]
+    return as_tensor(shape, dtype, name="shape")
+
+
+def _is_int(value: Any, number: int) -> bool:
+    return isinstance(value, int) and value == number
+
+
+def _accepted(dtype: Any, accepted: tuple[DType, ...]) -> DType:
+    found = dtypes.as_dtype(dtype)
+    if found not in accepted:
+        names = ", ".join(repr(d) for d in accepted)
+        raise ValueError(
+            f"Argument `dtype` got invalid value {found!r}. Accepted dtypes are ({names})."
+        )
+    return found
+
+
+_FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.f32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from [minval, maxval), which is [0, 1) for floats unless given.
+
+    Raises `ValueError` for an integer dtype without `maxval`, and for other dtypes."""
+    kind = _accepted(dtype, (*_FLOATS, dtypes.i32, dtypes.i64))
+    if maxval is None:
+        if kind.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+        maxval = 1
+    with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        dims = _shape_tensor(shape)
+        from_zero, to_one = _is_int(minval, 0), _is_int(maxval, 1)
+        if not from_zero or not to_one or kind.is_integer:
+            minval = as_tensor(minval, kind, name="min")
+            maxval = as_tensor(maxval, kind, name="max")
+        seeds = _seeds(seed)
+        if kind.is_integer:
+            return output("RandomUniformInt", dims, minval, maxval, name=scope, **seeds)
+        drawn = output("RandomUniform", dims, dtype=kind, **seeds)
+        if not from_zero:
+            return add(drawn * (maxval - minval), minval, name=scope)
+        return drawn if to_one else output("Mul", drawn, maxval)
+
+
+def _normal(
+    op_type: str, default: str, shape: Any, mean: Any, stddev: Any, given: tuple[Any, Any, Any]
+) -> Tensor:
+    dtype, seed, name = given
+    kind = dtypes.as_dtype(dtype)
+    with name_scope(name, default, [shape, mean, stddev]) as scope:
+        dims = _shape_tensor(shape)
+        middle = as_tensor(mean, kind, name="mean")
+        spread = as_tensor(stddev, kind, name="stddev")
+        drawn = output(op_type, dims, dtype=kind, **_seeds(seed))
+        return add(drawn * spread, middle, name=scope)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.f32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the normal distribution."""
+    given = (dtype, seed, name)
+    return _normal("RandomStandardNormal", "random_normal", shape, mean, stddev, given)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.f32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the normal distribution, drawn again until they lie within two `stddev`."""
+    given = (dtype, seed, name)
+    return _normal("TruncatedNormal", "truncated_normal", shape, mean, stddev, given)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of `value` in a random order."""
+    return output("RandomShuffle", value, name=name, **_seeds(seed))
+
+
+# -- stateless
+
+
+def _algorithm(alg: Any) -> Any:
+    if alg is None:
+        return ALGORITHMS["auto_select"]
+    if isinstance(alg, str):
+        if alg not in ALGORITHMS:
+            raise ValueError(f"Argument `alg` got unsupported string value {alg}.")
+        return ALGORITHMS[alg]
+    return alg
+
+
+def _stateless(
+    op_type: str, dims: Tensor, seed: Any, alg: Any, *more: Any, **keywords: Any
+) -> Tensor:
+    key, counter = call("StatelessRandomGetKeyCounter", seed)
+    return output(op_type, dims, key, counter, _algorithm(alg), *more, **keywords)
+
+
+def stateless_random_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.f32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Numbers from [minval, maxval) that the two integers of `seed` decide; of integer dtypes
+    without either, all there are.
+
+    Raises `ValueError` for integer dtypes with only one of them, and for other dtypes."""
+    unsigned = (dtypes.u32, dtypes.u64)
+    kind = _accepted(dtype, (*_FLOATS, dtypes.i32, dtypes.i64, *unsigned))
+    if kind.is_integer:
+        if (minval is None) != (maxval is None):
+            raise ValueError(
+                f"For integer `dtype` argument {kind!r}, argument `minval` and `maxval` must be "
+                f"both None or not None. Got `minval`={minval} and `maxval`={maxval}."
+            )
+        if minval is not None and kind in unsigned:
+            raise ValueError(
+                f"Argument `dtype` got invalid value {kind!r} when argument `minval` is not None. "
+                "Please don't use unsigned integers in this case."
+            )
+    elif maxval is None:
+        maxval = 1
+    with name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]) as scope:
+        dims = _shape_tensor(shape)
+        if kind.is_integer and minval is None:
+            op_type = "StatelessRandomUniformFullIntV2"
+            return _stateless(op_type, dims, seed, alg, dtype=kind, name=scope)
+        low, high = as_tensor(minval, kind, name="min"), as_tensor(maxval, kind, name="max")
+        if kind.is_integer:
+            return _stateless("StatelessRandomUniformIntV2", dims, seed, alg, low, high, name=scope)
+        drawn = _stateless("StatelessRandomUniformV2", dims, seed, alg, dtype=kind)
+        return add(drawn * (high - low), low, name=scope)
+
+
+def _stateless_normal(
+    op_type: str, default: str, shape: Any, seed: Any, more: tuple[Any, Any, Any, Any, Any]
+) -> Tensor:
+    mean, stddev, dtype, name, alg = more
+    kind = dtypes.as_dtype(dtype)
+    with name_scope(name, default, [shape, seed, mean, stddev]) as scope:
+        dims = _shape_tensor(shape)
+        middle = as_tensor(mean, kind, name="mean")
+        spread = as_tensor(stddev, kind, name="stddev")
+        drawn = _stateless(op_type, dims, seed, alg, dtype=kind)
+        return add(drawn * spread, middle, name=scope)
+
+
+def stateless_random_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.f32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Numbers of the normal distribution that the two integers of `seed` decide."""
+    more = (mean, stddev, dtype, name, alg)
+    return _stateless_normal(
+        "StatelessRandomNormalV2", "stateless_random_normal", shape, seed, more
+    )
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.f32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """As `truncated_normal`, decided by the two integers of `seed`."""
+    more = (mean, stddev, dtype, name, alg)
+    return _stateless_normal(
+        "StatelessTruncatedNormalV2", "stateless_truncated_normal", shape, seed, more
+    )

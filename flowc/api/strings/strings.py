@@ -1,0 +1,76 @@
+"""`tf.strings`: strings from numbers and other strings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.framework.conversion import as_tensor
+from flowc.api.framework.raw_ops import output
+from flowc.api.framework.scopes import name_scope
+from flowc.graph import Tensor, get_default_graph
+
+
+def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
+    """The strings of one or several tensors, element by element, joined."""
+    with name_scope(name, "StringJoin", inputs) as scope:
+        parts = [as_tensor(x, dtypes.string, f"inputs_{i}") for i, x in enumerate(inputs)]
+        shape: Any = ()
+        for part in parts:
+            if part.shape.ndims != 0:
+                shape = part.shape.sizes
+        attrs = {"N": len(parts), "separator": separator.encode()}
+        op = get_default_graph().create_op(
+            "StringJoin", parts, attrs, scope, output_types=[(dtypes.string, shape)]
+        )
+        return op.outputs[0]
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Numbers as text, as C's `printf` writes them."""
+    return output(
+        "AsString",
+        input,
+        name=name,
+        precision=precision,
+        scientific=scientific,
+        shortest=shortest,
+        width=width,
+        fill=fill,
+    )
+
+
+def format_(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor:
+    """A template with tensors in the places of placeholders: a scalar.
+
+    Raises `ValueError` for other numbers of placeholders and of tensors."""
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    if template.count(placeholder) != len(given):
+        raise ValueError(
+            f"The template expects {template.count(placeholder)} tensors, but the inputs only has "
+            f"{len(given)}. Please ensure the number of placeholders in template matches inputs "
+            "length."
+        )
+    return output(
+        "StringFormat",
+        given,
+        name=name,
+        template=template,
+        placeholder=placeholder,
+        summarize=summarize,
+    )

@@ -1,0 +1,87 @@
+"""What both kinds of variables share: where they are made, how they change, their operators.
+
+In: tensors that stand for variables, values. Out: the nodes of changes. Invariant: nothing of a
+variable is made inside a loop or a branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flowc.api.framework.raw_ops import output
+from flowc.graph import Graph, Tensor, TensorShape
+
+
+def check_outside(initial: Tensor, scope: str) -> None:
+    """Raises `ValueError` for an initial value that a loop or a branch makes."""
+    if initial.op.control_flow_context is not None:
+        raise ValueError(
+            f"Initializer for variable {scope} is from inside a control-flow construct, such as a "
+            "loop or conditional. When creating a variable inside a loop or conditional, use a "
+            "lambda as the initializer."
+        )
+
+
+@contextmanager
+def outside_control_flow(graph: Graph) -> Iterator[None]:
+    """Operations made inside belong to no loop or branch and wait for nothing."""
+    scope = graph.get_name_scope()
+    with graph.name_scope(f"{scope}/" if scope else None), graph.control_dependencies(None):
+        yield
+
+
+def assign_to(
+    ref: Tensor,
+    value: Any,
+    use_locking: bool = True,
+    name: str | None = None,
+    validate_shape: bool = True,
+) -> Tensor:
+    found = output(
+        "Assign", ref, value, name=name, validate_shape=validate_shape, use_locking=use_locking
+    )
+    if not validate_shape:
+        found.set_shape(None)
+    return found
+
+
+def scatter_to(
+    ref: Tensor, kind: str, indices: Any, updates: Any, use_locking: bool, name: str | None
+) -> Tensor:
+    found = output(f"Scatter{kind}", ref, indices, updates, name=name, use_locking=use_locking)
+    if not kind.startswith("Nd"):
+        check_rows(ref.shape, *found.op.inputs[1:])
+    return found
+
+
+def check_rows(held: TensorShape, indices: Tensor, updates: Tensor) -> None:
+    """Raises `ValueError` where updates are not one row of a variable of shape `held` (or one
+    number) for each index."""
+    wanted = indices.shape.concatenate(held[1:])
+    if updates.shape.ndims != 0 and not updates.shape.is_compatible_with(wanted):
+        raise ValueError(
+            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
+            f"got updates.shape {updates.shape}, indices.shape {indices.shape}, params.shape {held}"
+        )
+
+
+_OPERATORS = (
+    "add radd sub rsub mul rmul truediv rtruediv div rdiv floordiv rfloordiv mod rmod pow rpow "
+    "matmul rmatmul lt le gt ge and rand or ror xor rxor neg abs invert getitem"
+)
+
+
+def _delegated(method: str) -> Callable[..., Any]:
+    def operator(self: Any, *args: Any) -> Any:
+        return getattr(self.value(), method)(*args)
+
+    return operator
+
+
+def with_operators(variable: type) -> type:
+    """The class, on which Python's operators do what they do on the variable's value."""
+    for name in _OPERATORS.split():
+        setattr(variable, f"__{name}__", _delegated(f"__{name}__"))
+    return variable

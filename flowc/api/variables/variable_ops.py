@@ -1,0 +1,110 @@
+"""Functions of variables: assignments, changes of rows, collections, initialisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flowc.api.framework.raw_ops import output
+from flowc.api.framework.scopes import group, no_op
+from flowc.api.variables.variable_nodes import assign_to, scatter_to
+from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, ResourceVariable, Variable
+from flowc.graph import Operation, Tensor, get_default_graph
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool = True,
+    use_locking: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Gives a variable another value. Raises `ValueError` for a value of another shape, unless
+    `validate_shape` is False."""
+    if isinstance(ref, ResourceVariable):
+        return ref.assign(value, name=name)
+    return assign_to(reference_of(ref), value, use_locking, name, validate_shape)
+
+
+def assign_add(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    if isinstance(ref, ResourceVariable):
+        return ref.assign_add(value)
+    return output("AssignAdd", reference_of(ref), value, name=name, use_locking=use_locking)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    if isinstance(ref, ResourceVariable):
+        return ref.assign_sub(value)
+    return output("AssignSub", reference_of(ref), value, name=name, use_locking=use_locking)
+
+
+def _scatter(kind: str, locks: bool) -> Callable[..., Any]:
+    def function(
+        ref: Any, indices: Any, updates: Any, use_locking: bool = locks, name: str | None = None
+    ) -> Any:
+        if isinstance(ref, Variable):
+            return ref.scatter(kind, indices, updates, use_locking, name)
+        return scatter_to(reference_of(ref), kind, indices, updates, use_locking, name)
+
+    function.__name__ = function.__qualname__ = f"scatter_{kind.lower()}"
+    function.__doc__ = (
+        f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` by `updates`."
+    )
+    return function
+
+
+scatter_update = _scatter("Update", True)
+scatter_add = _scatter("Add", False)
+scatter_sub = _scatter("Sub", False)
+scatter_mul = _scatter("Mul", False)
+scatter_div = _scatter("Div", False)
+scatter_min = _scatter("Min", False)
+scatter_max = _scatter("Max", False)
+scatter_nd_update = _scatter("NdUpdate", True)
+scatter_nd_add = _scatter("NdAdd", False)
+scatter_nd_sub = _scatter("NdSub", False)
+
+
+def is_variable_initialized(ref: Any) -> Tensor:
+    if isinstance(ref, Variable):
+        return ref._has_value()
+    return output("IsVariableInitialized", reference_of(ref))
+
+
+def count_up_to(ref: Variable, limit: int) -> Tensor:
+    return ref.count_up_to(limit)
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    return get_default_graph().get_collection(GLOBAL, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Variable]:
+    return get_default_graph().get_collection(LOCAL, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    return get_default_graph().get_collection(TRAINABLE, scope)
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """An operation that gives the variables their initial values."""
+    if not var_list:
+        return no_op(name)
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    return variables_initializer(local_variables())
+
+
+def reference_of(ref: Any) -> Tensor:
+    """Raises `TypeError` for what is no variable."""
+    found = ref._ref() if isinstance(ref, Variable) else ref
+    if not isinstance(found, Tensor) or not found.is_ref:
+        raise TypeError(f"{ref!r} is no variable: only variables can be assigned to")
+    return found

@@ -1,0 +1,1 @@
+"""Compiled programs and kernels in memory and on disk, and what finds them again."""

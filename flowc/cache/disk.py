@@ -1,0 +1,106 @@
+"""The files of the cache: one an entry, the oldest dropped where they take too much room.
+
+In: keys and compiled programs. Out: the same programs for the same keys. `FLOWC_CACHE_SIZE` is the
+most bytes that the entries may take; cache_folder.py says where they are.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from flowc.cache.entry import read_entry, write_entry
+from flowc.codegen.compiled import CompiledProgram
+
+log = logging.getLogger("flowc.cache.store")
+
+DEFAULT_SIZE = 8 << 30
+
+
+class DiskCache:
+    """Entries of one folder. Every failure to read is a miss; every failure to write is logged."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def path(self, key: str) -> Path | None:
+        return None if self.folder is None else self.folder / key[:2] / f"{key[2:]}.flowc"
+
+    def load(self, key: str) -> CompiledProgram | None:
+        path = self.path(key)
+        if path is None:
+            return None
+        program = read_entry(path, key)
+        if program is not None:
+            _touch(path)
+        return program
+
+    def store(self, key: str, program: CompiledProgram) -> None:
+        path = self.path(key)
+        if path is None or self.folder is None:
+            return
+        try:
+            path.parent.mkdir(exist_ok=True, mode=0o700)
+            write_entry(path, key, program)
+            # Listing a folder of thousands of entries for every kernel would cost more than the
+            # kernel: the total is measured once a process and when the limit is near.
+            if self.folder not in _held:
+                _held[self.folder] = _measured(self.folder)
+            else:
+                _held[self.folder] += path.stat().st_size
+            if _held[self.folder] > size_limit():
+                _held[self.folder] = evict(self.folder, size_limit(), keep=path)
+        except OSError as error:
+            log.warning("cannot write the cache entry %s: %s", path, error)
+
+
+def _touch(path: Path) -> None:
+    try:
+        os.utime(path)
+    except OSError as error:
+        log.debug("cannot mark %s as used: %s", path, error)
+
+
+def size_limit() -> int:
+    """The most bytes that the folder may hold."""
+    text = os.environ.get("FLOWC_CACHE_SIZE", "")
+    if text and not text.isdecimal():
+        log.warning(
+            "FLOWC_CACHE_SIZE is a number of bytes, found %r: %d is used", text, DEFAULT_SIZE
+        )
+        text = ""
+    return int(text) if text else DEFAULT_SIZE
+
+
+_held: dict[Path, int] = {}  # bytes in each folder, as far as this process knows
+
+
+def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+    """(last use, size, path) of every entry."""
+    found: list[tuple[float, int, Path]] = []
+    for path in folder.glob("*/*.flowc"):
+        try:
+            info = path.stat()
+        except FileNotFoundError:
+            continue
+        found.append((info.st_mtime, info.st_size, path))
+    return found
+
+
+def _measured(folder: Path) -> int:
+    return sum(size for _, size, _ in _entries(folder))
+
+
+def evict(folder: Path, limit: int, keep: Path) -> int:
+    """Drops the entries unused for longest until the folder holds no more than it may; gives the
+    bytes that are left."""
+    found = _entries(folder)
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= limit:
+            break
+        if path != keep:
+            path.unlink(missing_ok=True)
+            total -= size
+    return total

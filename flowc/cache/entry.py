@@ -1,0 +1,129 @@
+"""The file of one cache entry: a program's objects, metadata and weights.
+
+    magic (8 bytes), header length (u64), SHA-256 of the header (32 bytes), header (JSON)
+    objects, the runtime's last, one after another; then, at a page boundary, the weights
+
+The header holds the key, the metadata, and the size and checksum of every part: SHA-256 of code,
+CRC32C of weights. Reading gives None for anything that is not exactly what was written. Weights are
+mapped, not copied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import mmap
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import google_crc32c
+import numpy as np
+
+from flowc.codegen.compiled import CompiledProgram
+
+log = logging.getLogger("flowc.cache.store")
+
+MAGIC = b"FLOWC\x00\x00\x01"
+PREFIX = struct.Struct("<8sQ32s")
+PAGE = mmap.PAGESIZE
+HEADER_LIMIT = 1 << 28
+
+
+def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
+    """Writes an entry whole or not at all. Raises `OSError`."""
+    import tempfile  # late: most processes only read
+
+    weights = program.weights_image()
+    parts = (*program.objects, program.runtime)
+    header = json.dumps(
+        {
+            "key": key,
+            "metadata": program.metadata,
+            "objects": [[len(o), hashlib.sha256(o).hexdigest()] for o in parts],
+            "weights": [int(weights.nbytes), _crc(weights)],
+        },
+        sort_keys=True,
+    ).encode()
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(PREFIX.pack(MAGIC, len(header), hashlib.sha256(header).digest()))
+            file.write(header)
+            for data in parts:
+                file.write(data)
+            if weights.nbytes:
+                file.write(b"\0" * (-file.tell() % PAGE))
+                file.write(weights.data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _crc(weights: np.ndarray) -> int:
+    """The checksum of bytes, read in place."""
+    view = weights.view()
+    view.flags.writeable = False
+    return int(google_crc32c.value(view))
+
+
+def read_entry(path: Path, key: str) -> CompiledProgram | None:
+    """The entry of a key, or None; what is damaged or foreign is removed."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.getuid():
+                return None
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (FileNotFoundError, ValueError):
+        return None
+    except OSError as error:
+        log.warning("cannot read the cache entry %s: %s", path, error)
+        return None
+    program = _parse(whole, key)
+    if program is None:
+        log.warning("dropped the damaged cache entry %s", path)
+        path.unlink(missing_ok=True)
+    return program
+
+
+def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
+    header = _header(whole, key)
+    if header is None:
+        return None
+    at = PREFIX.size + header[1]
+    parts = []
+    for size, checksum in header[0]["objects"]:
+        data = whole[at : at + size]
+        if len(data) != size or hashlib.sha256(data).hexdigest() != checksum:
+            return None
+        parts.append(data)
+        at += size
+    size, checksum = header[0]["weights"]
+    metadata = header[0]["metadata"]
+    if not size:
+        return CompiledProgram(tuple(parts[:-1]), [], metadata, parts[-1])
+    at += -at % PAGE
+    if at + size != len(whole):
+        return None
+    weights = np.frombuffer(whole, np.uint8, size, at)
+    if _crc(weights) != checksum:
+        return None
+    return CompiledProgram(tuple(parts[:-1]), [(0, weights)], metadata, parts[-1])
+
+
+def _header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int] | None:
+    if len(whole) < PREFIX.size:
+        return None
+    magic, length, checksum = PREFIX.unpack(whole[: PREFIX.size])
+    if magic != MAGIC or length > min(HEADER_LIMIT, len(whole)):
+        return None
+    text = whole[PREFIX.size : PREFIX.size + length]
+    if hashlib.sha256(text).digest() != checksum:
+        return None
+    header = json.loads(text)
+    return (header, length) if header["key"] == key else None

@@ -1,0 +1,1 @@
+"""The C ABI of a compiled model, and its header."""

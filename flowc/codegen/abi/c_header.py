@@ -1,0 +1,199 @@
+"""The C header of a compiled model.
+
+In: a program's metadata. Out: the text of `model.h`: the library's functions, the same for all
+models and guarded once, and this model's inputs and outputs as comments and constants. Invariant:
+it declares exactly the functions that the library exports, and compiles as C99 and C++11 by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flowc.codegen.abi.model import Model, TensorPort, read_model
+from flowc.dtypes import DType
+from flowc.ir.dims import symbols_of
+
+_C_TYPES = {
+    "f16": "uint16_t (IEEE half)", "bf16": "uint16_t (bfloat16)", "f32": "float", "f64": "double",
+    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "u8": "uint8_t",
+    "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "bool": "uint8_t (0 or 1)",
+    "c64": "float[2]", "c128": "double[2]",
+}  # fmt: skip
+
+DECLARATIONS = """\
+#ifndef FLOWC_ABI_VERSION
+#define FLOWC_ABI_VERSION 2
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What functions return. After any code but FLOWC_OK, flowc_last_error() tells what was wrong. */
+enum {
+  FLOWC_OK = 0,
+  FLOWC_BAD_ARGUMENT = 2, /* NULL, wrong dims, no such input: the model did not run */
+  FLOWC_INVALID = 3,      /* the values of the inputs made the run fail: outputs are undefined */
+  FLOWC_BAD_FILE = 4,     /* the weights file is missing or belongs to another library */
+  FLOWC_NO_MEMORY = 5
+};
+
+/* Element types, by TensorFlow's DataType numbers. */
+enum {
+  FLOWC_F32 = 1, FLOWC_F64 = 2, FLOWC_I32 = 3, FLOWC_U8 = 4, FLOWC_I16 = 5, FLOWC_I8 = 6,
+  FLOWC_C64 = 8, FLOWC_I64 = 9, FLOWC_BOOL = 10, FLOWC_BF16 = 14, FLOWC_U16 = 17, FLOWC_C128 = 18,
+  FLOWC_F16 = 19, FLOWC_U32 = 22, FLOWC_U64 = 23
+};
+
+/* All functions may be called from any number of threads at once. */
+
+/* The ABI that the library was built with; compare it with FLOWC_ABI_VERSION. */
+int32_t flowc_abi_version(void);
+/* The version of flowc that built the library, the model's name, and all there is to know, as JSON.
+ * Texts are UTF-8, belong to the library and live as long as it is loaded. */
+const char *flowc_version(void);
+const char *flowc_model_name(void);
+const char *flowc_metadata(void);
+
+/* Inputs and outputs, counted from 0. For a number that does not exist: NULL, dtype 0, rank -1. */
+int32_t flowc_input_count(void);
+const char *flowc_input_name(int32_t input);
+int32_t flowc_input_dtype(int32_t input);
+int32_t flowc_input_rank(int32_t input);
+/* Writes `rank` dims, -1 for a dim that each run may choose. */
+int32_t flowc_input_dims(int32_t input, int64_t *dims);
+/* The name of a dim that each run may choose, or the expression it must be equal to; else NULL. */
+const char *flowc_input_dim_name(int32_t input, int32_t axis);
+
+int32_t flowc_output_count(void);
+const char *flowc_output_name(int32_t output);
+int32_t flowc_output_dtype(int32_t output);
+int32_t flowc_output_rank(int32_t output);
+int32_t flowc_output_dims(int32_t output, int64_t *dims);
+const char *flowc_output_dim_name(int32_t output, int32_t axis);
+
+/* The dims that an output will have when the inputs have these dims (one array per input; NULL, or
+ * NULL for an input, where all its dims are fixed). A dim that depends on values gives its upper
+ * bound, or -1 when there is none. */
+int32_t flowc_output_dims_for(const int64_t *const *input_dims, int32_t output, int64_t *dims);
+
+/* Runs the model. `inputs` and `outputs` hold one pointer each, to dense row-major elements aligned
+ * to their size (8 bytes at most); each output has room for the dims that flowc_output_dims_for
+ * tells. Outputs overlap neither inputs nor one another. `input_dims`: as above. `output_dims`:
+ * NULL, or one array (or NULL) per output, which gets its dims. Where an output has a dim without
+ * bound, its pointer must be NULL, and the run sets it to memory that flowc_free gives back. */
+int32_t flowc_run(const void *const *inputs, const int64_t *const *input_dims,
+                  void **outputs, int64_t *const *output_dims);
+void flowc_free(void *memory);
+
+/* Variables: what the model keeps from run to run (a counter, weights that it trains). They live in
+ * instances, which share nothing; a model that has variables runs in an instance only, and
+ * flowc_run is an error. Random nodes are the exception: their states (i64: counter, its upper
+ * half, key) are variables too, but where there are no others, flowc_run starts from the seeds each
+ * time. A node without seeds starts from other numbers in every instance. Names and shapes, counted
+ * from 0 as above: */
+int32_t flowc_variable_count(void);
+const char *flowc_variable_name(int32_t variable);
+int32_t flowc_variable_dtype(int32_t variable);
+int32_t flowc_variable_rank(int32_t variable);
+int32_t flowc_variable_dims(int32_t variable, int64_t *dims);
+
+/* Makes an instance, whose variables have the values that the model was compiled with, if it was
+ * with any; flowc_instance_destroy ends it (NULL is nothing to end), when no call is inside it. */
+typedef struct flowc_instance flowc_instance;
+int32_t flowc_instance_create(flowc_instance **instance);
+void flowc_instance_destroy(flowc_instance *instance);
+/* As it was made. */
+int32_t flowc_instance_reset(flowc_instance *instance);
+/* As flowc_run. Calls with one instance wait for one another. A run that fails changes nothing, but
+ * for variables of which it changes rows: some may have been changed when it fails. */
+int32_t flowc_instance_run(flowc_instance *instance, const void *const *inputs,
+                           const int64_t *const *input_dims, void **outputs,
+                           int64_t *const *output_dims);
+/* Copies the value of a variable to or from `value`, dense and row-major. */
+int32_t flowc_instance_read(flowc_instance *instance, int32_t variable, void *value);
+int32_t flowc_instance_write(flowc_instance *instance, int32_t variable, const void *value);
+
+/* How many threads a run may use, 1 to 1024; 0: one per core the process may use. Results do not
+ * depend on it. */
+int32_t flowc_set_threads(int32_t threads);
+int32_t flowc_get_threads(void);
+
+/* What went wrong in the last call that failed on this thread; "" when none did. */
+const char *flowc_last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FLOWC_ABI_VERSION */
+"""
+
+
+def header_text(metadata: Mapping[str, Any], stem: str) -> str:
+    """The header for the library `stem`.so; its own constants begin with that name in capitals."""
+    model = read_model(metadata)
+    prefix = identifier(stem).upper()
+    lines = [
+        f"/* {_comment(model.name)}: a model compiled by flowc {_comment(model.version)}.",
+        " *",
+        *_port_lines("input", model.inputs),
+        *_port_lines("output", model.outputs),
+        *_port_lines("variable", model.ports("variable")),
+    ]
+    late = sorted(_late_sizes(model))
+    if late:
+        lines += [" *", f" * Known only after a run: {', '.join(late)}."]
+    lines += [" */", f"#ifndef {prefix}_H", f"#define {prefix}_H", "", DECLARATIONS]
+    for kind in ("input", "output", "variable"):
+        ports = model.ports(kind)
+        if kind == "variable" and not ports:
+            continue
+        lines.append(f"#define {prefix}_{kind.upper()}S {len(ports)}")
+        for index, name in enumerate(constant_names(ports)):
+            lines.append(f"#define {prefix}_{kind.upper()}_{name} {index}")
+    lines += ["", f"#endif /* {prefix}_H */", ""]
+    return "\n".join(lines)
+
+
+def constant_names(ports: tuple[TensorPort, ...]) -> list[str]:
+    """One C identifier a port; a number is added where two names would be equal."""
+    names: list[str] = []
+    for index, port in enumerate(ports):
+        name = identifier(port.name.removesuffix(":0")).upper()
+        names.append(name if name not in names else f"{name}_{index}")
+    return names
+
+
+def identifier(text: str) -> str:
+    """The text with every run of other characters than letters and digits made one underscore."""
+    name = re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_")
+    return name if name and not name[0].isdigit() else f"m_{name}"
+
+
+def stem_of(out: Path) -> str:
+    return out.name.removesuffix(out.suffix) or "model"
+
+
+def _port_lines(kind: str, ports: tuple[TensorPort, ...]) -> list[str]:
+    return [
+        f" * {kind} {i}: {_comment(p.name)}  {p.dtype}{p.dims_text()}  {_c_type(p.dtype)}"
+        for i, p in enumerate(ports)
+    ]
+
+
+def _c_type(dtype: DType) -> str:
+    return _C_TYPES[dtype.short]
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end the comment it stands in."""
+    return text.replace("*/", "* /").replace("\n", " ")
+
+
+def _late_sizes(model: Model) -> set[str]:
+    known = {name for port in model.inputs for dim in port.dims for name in symbols_of(dim)}
+    return {n for port in model.outputs for dim in port.dims for n in symbols_of(dim)} - known

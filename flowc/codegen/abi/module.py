@@ -1,0 +1,176 @@
+"""The module that the C ABI is emitted into, with what all its parts use.
+
+In: the model, the target, where the weights are. Out: an `AbiModule`: exports, constant tables, the
+per-thread error message. Invariant: an exported function is one of `EXPORTS`, with its types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from flowc.codegen.abi.model import Model, TensorPort
+from flowc_runtime.native import data_layout
+from flowc_runtime.native.writer import (
+    I32,
+    I64,
+    NULL,
+    PTR,
+    VOID,
+    FunctionWriter,
+    as_pointer,
+    data_constant,
+    declare,
+    i32,
+    i64,
+    new_global,
+)
+
+OK, BAD_ARGUMENT, INVALID, BAD_FILE, NO_MEMORY = 0, 2, 3, 4, 5
+MESSAGE_BYTES = 1024
+
+
+def _port_exports(kind: str) -> dict[str, tuple[ir.Type, dict[str, ir.Type]]]:
+    return {
+        f"flowc_{kind}_count": (I32, {}),
+        f"flowc_{kind}_name": (PTR, {kind: I32}),
+        f"flowc_{kind}_dtype": (I32, {kind: I32}),
+        f"flowc_{kind}_rank": (I32, {kind: I32}),
+        f"flowc_{kind}_dims": (I32, {kind: I32, "dims": PTR}),
+        f"flowc_{kind}_dim_name": (PTR, {kind: I32, "axis": I32}),
+    }
+
+
+def _instance(**more: ir.Type) -> tuple[ir.Type, dict[str, ir.Type]]:
+    return I32, {"instance": PTR, **more}
+
+
+RUN_ARGS: dict[str, ir.Type] = {
+    "inputs": PTR, "input_dims": PTR, "outputs": PTR, "output_dims": PTR,
+}  # fmt: skip
+
+EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
+    "flowc_abi_version": (I32, {}),
+    "flowc_version": (PTR, {}),
+    "flowc_model_name": (PTR, {}),
+    "flowc_metadata": (PTR, {}),
+    **_port_exports("input"),
+    **_port_exports("output"),
+    "flowc_output_dims_for": (I32, {"input_dims": PTR, "output": I32, "dims": PTR}),
+    "flowc_run": (I32, RUN_ARGS),
+    **{n: d for n, d in _port_exports("variable").items() if not n.endswith("_dim_name")},
+    "flowc_instance_create": _instance(),
+    "flowc_instance_destroy": (VOID, {"instance": PTR}),
+    "flowc_instance_reset": _instance(),
+    "flowc_instance_run": _instance(**RUN_ARGS),
+    "flowc_instance_read": _instance(variable=I32, value=PTR),
+    "flowc_instance_write": _instance(variable=I32, value=PTR),
+    "flowc_set_threads": (I32, {"threads": I32}),
+    "flowc_get_threads": (I32, {}),
+    "flowc_free": (VOID, {"memory": PTR}),
+    "flowc_last_error": (PTR, {}),
+}
+
+
+class AbiModule:
+    """The LLVM module of one model's C ABI."""
+
+    def __init__(self, model: Model, triple: str, has_weights_file: bool = False) -> None:
+        self.model = model
+        self.has_weights_file = has_weights_file
+        self.module = ir.Module("flowc_c_abi")
+        self.module.triple = triple
+        self.module.data_layout = data_layout(triple)
+        self.message_key = as_pointer(new_global(self.module, "flowc_abi_message_key", i32(-1)))
+
+    def export(self, name: str) -> FunctionWriter:
+        """Begins the body of an exported function."""
+        result, args = EXPORTS[name]
+        return FunctionWriter(self.module, name, result, args, linkage="")
+
+    def function(self, name: str, result: ir.Type, args: Mapping[str, ir.Type]) -> FunctionWriter:
+        """Begins the body of a function that only the other functions here call."""
+        return FunctionWriter(self.module, name, result, args)
+
+    def table(self, kind: ir.Type, rows: Sequence[Any], name: str) -> Any:
+        """A constant array; one unused row stands in an empty one."""
+        value = ir.Constant(ir.ArrayType(kind, max(len(rows), 1)), list(rows) or None)
+        return as_pointer(data_constant(self.module, value, name))
+
+    def static_dims(self, port: TensorPort) -> Any:
+        """The dims as numbers, -1 where they are not."""
+        return self.table(I64, [i64(d if isinstance(d, int) else -1) for d in port.dims], "dims")
+
+    def weights_address(self, w: FunctionWriter) -> Any:
+        """The address of the weights; returns from the function when they cannot be had."""
+        if not self.model.weights_bytes:
+            return NULL
+        if not self.has_weights_file:
+            blob: Any = self.module.globals.get("flowc_weights")
+            if blob is None:
+                blob = ir.GlobalVariable(self.module, ir.ArrayType(I64, 0), "flowc_weights")
+            blob.linkage = "external"
+            blob.storage_class = "hidden"
+            blob.global_constant = True
+            blob.align = 64
+            return as_pointer(blob)
+        address = w.b.load(as_pointer(self.module.globals["flowc_weights_address"]), typ=PTR)
+        with w.when(w.compare("==", address, NULL)):
+            path = as_pointer(self.module.globals["flowc_weights_path"])
+            reason = w.b.load(as_pointer(self.module.globals["flowc_weights_reason"]), typ=PTR)
+            self.fail(w, BAD_FILE, "the weights file %s %s", path, reason)
+        return address
+
+    # -- messages ----------------------------------------------------------------------------
+
+    def emit_message(self) -> ir.Function:
+        """The per-thread message: its key is made when the library is loaded."""
+        w = FunctionWriter(self.module, "flowc_abi_open_messages", VOID, {})
+        free = declare(self.module, "free", ir.FunctionType(VOID, [PTR]))
+        failed = w.call("pthread_key_create", self.message_key, as_pointer(free))
+        with w.when(w.compare("!=", failed, i32(0))):
+            w.b.store(i32(-1), self.message_key)
+        w.give()
+        opened = w.function
+
+        w = FunctionWriter(self.module, "flowc_abi_message", PTR, {})
+        key = w.b.load(self.message_key, typ=I32)
+        with w.when(w.compare("<", key, i32(0))):
+            w.give(NULL)
+        found = w.call("pthread_getspecific", key)
+        with w.when(w.compare("!=", found, NULL)):
+            w.give(found)
+        made = w.call("malloc", i64(MESSAGE_BYTES))
+        with w.when(w.compare("!=", made, NULL)):
+            w.call("pthread_setspecific", key, made)
+        w.give(made)
+
+        w = self.export("flowc_last_error")
+        key = w.b.load(self.message_key, typ=I32)
+        with w.when(w.compare("<", key, i32(0))):
+            w.give(w.text("no memory for error messages"))
+        found = w.call("pthread_getspecific", key)
+        w.give(w.b.select(w.compare("!=", found, NULL), found, w.text("")))
+
+        w = self.export("flowc_free")
+        w.call("free", w.args[0])
+        w.give()
+        return opened
+
+    def emit_close_messages(self) -> ir.Function:
+        w = FunctionWriter(self.module, "flowc_abi_close_messages", VOID, {})
+        key = w.b.load(self.message_key, typ=I32)
+        with w.when(w.compare(">=", key, i32(0))):
+            w.call("free", w.call("pthread_getspecific", key))
+            w.call("pthread_key_delete", key)
+        w.give()
+        return w.function
+
+    def fail(self, w: FunctionWriter, code: int, template: str, *args: Any) -> None:
+        """Writes the message and returns the code."""
+        message = w.call("flowc_abi_message")
+        with w.when(w.compare("!=", message, NULL)):
+            w.print_to(message, i64(MESSAGE_BYTES), template, *args)
+        w.give(i32(code))

@@ -1,0 +1,1 @@
+"""What depends on the CPU: register tiles, contractions, packing, the Numba front end."""

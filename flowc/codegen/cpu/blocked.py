@@ -1,0 +1,223 @@
+"""What every generated contraction kernel has in common.
+
+In: the pieces of one contraction (how a block of its left operand is gathered, what follows a
+finished block). Out: a `ContractionSource`: the text of one Python function that Numba compiles in
+nopython mode, with its arguments, the globals it calls, and how much scratch and how many tasks it
+takes.
+
+A kernel walks tasks `begin <= task < end`. A task is a block of rows x columns of C (of one batch
+entry or group), owned by that task alone and summed over the whole inner dimension in one fixed
+order, so results do not depend on how tasks are shared out. Per block of the inner dimension the
+kernel gathers rows of A into `scratch` (row-major, `shape.row_stride` apart) and runs the register
+tile over the packed panels of B. When a block of C is finished, and still in cache, the epilogue's
+lines run over it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol
+
+from flowc.codegen.cpu.block_copy import copy_rows_routine
+from flowc.codegen.cpu.block_product import conv_block_routine, gemm_block_routine
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
+from flowc.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A kernel argument: a pointer to elements of `type` (`"bytes"` for scratch), or an index."""
+
+    name: str
+    type: DType | str = "index"
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type != "index"
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionSource:
+    """One kernel as text.
+
+    `arguments` are in order: pointers, indices, `begin, end`. `symbols` are the globals that the
+    text calls. `tasks` (an expression over the index arguments, of `+ - * //`, `min` and `max`) is
+    the end of the whole parallel range. `scratch_bytes` is what each worker must have at
+    `scratch`, 64-byte aligned; its contents need no initial value.
+    """
+
+    name: str
+    text: str
+    arguments: tuple[Argument, ...]
+    tasks: str
+    scratch_bytes: int
+    symbols: dict[str, Any] = field(compare=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        buffers = tuple(a.type for a in self.arguments if a.is_pointer)
+        ints = len(self.arguments) - len(buffers) - 2
+        return Kernel(self.text, buffers, ints, globals=self.symbols, entry=self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Columns of A that stand in one place: expressions of a kernel's text. `first` is the first of
+    them among those of all of A, `depth` how many there are, `stride` from one row to the next."""
+
+    pointer: str
+    first: str
+    depth: str
+    stride: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOperand:
+    """The arguments for A[m, k], which is one array or `count` of them side by side.
+
+    One: `a` and `a_stride` (elements from one stored row to the next). Several: `a0 a1 ...`, each
+    with its columns `k0 k1 ...`, which add up to k and are what is from one row to the next.
+    """
+
+    count: int = 1
+
+    @property
+    def pointers(self) -> str:
+        return " ".join(piece.pointer for piece in self.parts)
+
+    @property
+    def sizes(self) -> list[str]:
+        return [piece.stride for piece in self.parts]
+
+    @property
+    def parts(self) -> list[Piece]:
+        if self.count == 1:
+            return [Piece("a", "0", "k", "a_stride")]
+        sizes = [f"k{i}" for i in range(self.count)]
+        return [
+            Piece(f"a{i}", " + ".join(sizes[:i]) or "0", size, size) for i, size in enumerate(sizes)
+        ]
+
+
+class Epilogue(Protocol):
+    """Writes the lines that finish a block of C in place.
+
+    `indent` is the number of spaces each line must start with. `rows` and `columns` are pairs of
+    expressions, begin and end: a row is a matrix row, counted over all batch entries, or a flat
+    output pixel; an element is at row * stride + column of the kernel's result. Ranges may be
+    empty, and together they cover every element once.
+    """
+
+    def __call__(
+        self, indent: int, rows: tuple[str, str], columns: tuple[str, str]
+    ) -> Sequence[str]: ...
+
+
+def no_epilogue(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+    return ()
+
+
+def indented(text: str, indent: int) -> str:
+    return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * indent)
+
+
+def parts(total: str, size: int) -> str:
+    """How many blocks of `size` hold `total`, in the language of `ContractionSource.tasks`."""
+    return f"(({total} + {size - 1}) // {size})"
+
+
+def block_count(shape: TileShape, rows: str) -> str:
+    """How many blocks of C `block_bounds` makes of `rows` x `n`."""
+    row_blocks = parts(rows, shape.block_rows)
+    step = f"min({shape.block_columns}, {shape.few_columns} * max(1, {row_blocks}))"
+    return f"{row_blocks} * ((n + {step} - 1) // {step})"
+
+
+def arguments_of(
+    shape: TileShape, pointers: str, indices: Sequence[str], extra: Sequence[Argument]
+) -> tuple[Argument, ...]:
+    """All arguments in order; of the pointers, the one named `scratch` is to bytes."""
+    return (
+        *(Argument(p, "bytes" if p == "scratch" else shape.dtype) for p in pointers.split()),
+        *(a for a in extra if a.is_pointer),
+        *(Argument(name) for name in indices),
+        *(a for a in extra if not a.is_pointer),
+        Argument("begin"),
+        Argument("end"),
+    )
+
+
+def block_pointer(shape: TileShape) -> str:
+    """The line that makes `blocks`, where rows are gathered, of the scratch bytes."""
+    return f"blocks = as_{shape.dtype}_pointer(scratch)"
+
+
+def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str:
+    """`def name(arguments):` over bodies that are already indented by 4."""
+    head = textwrap.fill(
+        f"def {name}({', '.join(a.name for a in arguments)}):",
+        96,
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+    )
+    return "\n".join([head, *(body for body in bodies if body)]) + "\n"
+
+
+def block_bounds(shape: TileShape) -> str:
+    """Lines that share out `m` rows evenly over row blocks and count the column blocks of `n`.
+
+    Where one block holds all rows, columns are shared out more finely, for the workers' sake.
+    """
+    return f"""
+        row_blocks = ceil_div(m, {shape.block_rows})
+        per_block = ceil_div(ceil_div(m, row_blocks), {shape.rows}) * {shape.rows}
+        column_step = least({shape.block_columns}, {shape.few_columns} * row_blocks)
+        column_blocks = ceil_div(n, column_step)
+        """
+
+
+def block_of_task(shape: TileShape, outer: str) -> str:
+    """Lines that set `outer` (batch entry, group...) and `row_begin .. column_end` of a task.
+
+    Consecutive tasks go down the rows of a column block, whose panels stay in the caches.
+    """
+    return f"""
+        {outer} = idiv(task, row_blocks * column_blocks)
+        place = task - {outer} * (row_blocks * column_blocks)
+        column_block = idiv(place, row_blocks)
+        row_begin = (place - column_block * row_blocks) * per_block
+        row_end = least(row_begin + per_block, m)
+        column_begin = column_block * column_step
+        column_end = least(column_begin + column_step, n)
+        """
+
+
+@lru_cache(maxsize=64)
+def block_symbols(
+    shape: TileShape, rank: int, transpose_a: bool, pieces: int = 1
+) -> dict[str, Any]:
+    """The globals of contraction kernels: the same objects for the same structure. Those that
+
+    differ between tiles are named for the tile, so that equal texts have equal meanings.
+    """
+    return {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        gemm_block_name(shape, pieces): gemm_block_routine(shape, transpose_a, pieces).intrinsic(),
+        block_name("conv_block", shape): conv_block_routine(shape, rank).intrinsic(),
+        "copy_rows": copy_rows_routine(shape).intrinsic(),
+    }
+
+
+def block_name(name: str, shape: TileShape) -> str:
+    return f"{name}_{shape.rows}x{shape.columns}"
+
+
+def gemm_block_name(shape: TileShape, pieces: int) -> str:
+    return block_name("gemm_block" if pieces == 1 else f"gemm_block{pieces}", shape)

@@ -1,0 +1,312 @@
+"""Matrix products and convolutions as launches: gemm.py and convolution.py give the kernels, the
+cluster's elementwise nodes become loops over each block of the result while it is in cache.
+
+In: a cluster of kind `matmul` or `convolution`. Out: launches; weights packed where they are known,
+else a first launch that packs them into the cluster's workspace. Invariant: the contraction's own
+kernel depends on dtype and target only; what a cluster adds is a small kernel of its own, which the
+contraction calls through its address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.codegen.cpu.blocked import Argument, ContractionSource, LeftOperand, no_epilogue
+from flowc.codegen.cpu.blocked import Epilogue as EpilogueLines
+from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
+from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
+from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
+from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
+from flowc.codegen.kernels.kernel import (
+    EPILOGUE,
+    EPILOGUE_BUFFERS,
+    EPILOGUE_INTS,
+    SCRATCH,
+    WORKSPACE,
+    Epilogue,
+    Fault,
+    Launch,
+    Operand,
+)
+from flowc.codegen.kernels.loop_cost import CHUNK_NANOSECONDS, is_dear
+from flowc.codegen.kernels.scalars import Scalar
+from flowc.codegen.kernels.source_writer import LOCAL
+from flowc.codegen.kernels.vector_interleave import end_dear_loop
+from flowc.codegen.target import Target
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
+from flowc.ir.lowering import Convolution, MatMul
+
+ALIGNMENT = 64
+AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Finish:
+    """What follows a finished block: an epilogue and the faults it may report."""
+
+    epilogue: Epilogue | None = None
+    errors: tuple[Fault, ...] = ()
+
+    @property
+    def hook(self) -> EpilogueLines:
+        return no_epilogue if self.epilogue is None else _call_lines
+
+    @property
+    def extra(self) -> tuple[Argument, ...]:
+        return () if self.epilogue is None else _EPILOGUE_ARGUMENTS
+
+
+MULTIPLICATIONS = 25  # a core does about so many a nanosecond, each with its addition
+
+_EPILOGUE_ARGUMENTS = tuple(
+    Argument(name, dtypes.u8) for name in (EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS)
+)
+
+
+def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+    """The one line that calls the epilogue: a contraction's code does not depend on what it is."""
+    tables = ", ".join(a.name for a in _EPILOGUE_ARGUMENTS)
+    return [f"{' ' * indent}call_epilogue({tables}, {', '.join((*rows, *columns))})"]
+
+
+def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
+    """The kernels of a cluster of kind `matmul` or `convolution`."""
+    body: Computation = node.attrs["body"]
+    inner = _product_in(body)
+    outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
+    shape = tile_shape(
+        inner.output.type.dtype,
+        target.vector_bits,
+        registers=target.registers,
+        fma=target.has_fma,
+    )
+    finish = _finish(node, body, inner)
+    lowering = inner.lowering
+    if isinstance(lowering, MatMul):
+        return _matmul(node, inner, lowering, outer, shape, finish)
+    assert isinstance(lowering, Convolution)
+    return _convolution(node, inner, lowering, outer, shape, finish)
+
+
+def _product_in(body: Computation) -> Node:
+    return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
+
+
+def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
+    """The loops that turn a block of the raw result into the cluster's results.
+
+    The raw result stands in the buffer of the first result until its element is replaced.
+    """
+    if body.results == (inner.output,):
+        return _Finish()
+    c = ClusterLowering(body, node.inputs)
+    w = c.writer
+    dims = inner.output.dims
+    row = symbol(f"{LOCAL}row", product(dims[:-1]))
+    column = symbol(f"{LOCAL}column", dims[-1])
+    index = (*unravel(row, dims[:-1]), column)
+    raw = f"{c.out_names[body.results[0]]}[{w.index(row_major(dims, index))}]"
+    with w.block("for row in range(begin, end):"), w.block("for column in range(first, last):"):
+        c.rows[inner.output] = (index, Scalar(w.local(raw), inner.output.type.dtype))
+        for value, x in [(v, c.element(v, index)) for v in body.results]:
+            c.store(value, index, x)
+        if any(is_dear(n) for n in body.nodes):
+            end_dear_loop(c, dims[-1])
+    made = c.launch(node.outputs, 1, 1, 0, node, tail=("begin", "end", "first", "last"))
+    return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
+
+
+def _launch(
+    node: Node,
+    source: ContractionSource,
+    operands: dict[str, Operand],
+    ints: dict[str, Dim],
+    finish: _Finish | None,
+    workspace: Dim = 0,
+) -> Launch:
+    """A launch from operands and ints by argument name."""
+    names = [a.name for a in source.arguments[:-2]]
+    operands |= {a.name: a.name for a in _EPILOGUE_ARGUMENTS}
+    tasks = parse_dim(source.tasks, ints)
+    return Launch(
+        source.kernel,
+        tuple(operands[a.name] for a in source.arguments if a.is_pointer),
+        tuple(ints[n] for n, a in zip(names, source.arguments) if not a.is_pointer),
+        tasks,
+        _tasks_worth_a_thread(node, tasks),
+        scratch=source.scratch_bytes,
+        workspace=workspace,
+        errors=finish.errors if finish is not None else (),
+        nodes=node.origin,
+        epilogue=finish.epilogue if finish is not None else None,
+    )
+
+
+def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
+    """How many of a launch's tasks make a chunk: a small product is not shared among threads."""
+    inner = _product_in(node.attrs["body"])
+    weights = inner.inputs[-1]
+    match inner.lowering:
+        case MatMul(transpose_b=transposed):
+            depth = weights.dims[-1 if transposed else -2]
+        case Convolution(transposed=True):
+            depth = product(weights.dims[:-2]) * weights.dims[-1]
+        case _:
+            depth = product(weights.dims[:-1])
+    work = maximum(1, inner.output.type.size * depth)
+    enough = CHUNK_NANOSECONDS * MULTIPLICATIONS
+    return maximum(1, floordiv(tasks * enough, work))
+
+
+def _matmul(
+    node: Node,
+    inner: Node,
+    lowering: MatMul,
+    outer: dict[Value, Value],
+    shape: TileShape,
+    finish: _Finish,
+) -> tuple[Launch, ...]:
+    *left, b = (outer[v] for v in inner.inputs)
+    (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
+    m = a1 if lowering.transpose_a else a0
+    n, k = (b0, b1) if lowering.transpose_b else (b1, b0)
+    batch = product(inner.output.dims[:-2])
+    a_step: Dim = 0 if product(a_batch) == 1 else m * k
+    shared_b = product(b_batch) == 1
+    if shared_b and not lowering.transpose_a:
+        # One right operand for the whole batch: its entries are more rows.
+        m, batch, a_step = m * product(a_batch), 1, 0
+    panels = ceildiv(n, shape.columns) * shape.columns
+    ints: dict[str, Dim] = {
+        "batch": batch,
+        "m": m,
+        "n": n,
+        "k": k,
+        "c_stride": n,
+        "a_batch": a_step,
+        "b_batch": 0 if shared_b else panels * k,
+    }
+    names = LeftOperand(lowering.pieces)
+    ints |= dict(zip(names.sizes, (v.dims[-1] for v in left)))
+    source = gemm_source(
+        GemmSpec(shape, transpose_a=lowering.transpose_a, pieces=lowering.pieces),
+        finish.hook,
+        name="gemm_transposed" if lowering.transpose_a else "gemm",
+        extra=finish.extra,
+    )
+    operands: dict[str, Operand] = {"c": node.outputs[0], "scratch": SCRATCH}
+    operands |= dict(zip(names.pointers.split(), left))
+    constant = b.constant
+    if constant is not None:
+        right = np.swapaxes(constant, -1, -2) if lowering.transpose_b else constant
+        right = right.reshape(-1, *right.shape[-2:])
+        if batch == 1 and not lowering.transpose_a and is_turned(shape, m, n, k):
+            assert isinstance(k, int)
+            source = turned_source(
+                shape, k, finish.hook, pieces=lowering.pieces, extra=finish.extra
+            )
+            operands["b"] = pack_gemm_b(right, shape, turned_columns(shape))
+            return (_launch(node, source, operands, ints, finish),)
+        packed = pack_gemm_b(right, shape)
+        return (_launch(node, source, {**operands, "b": packed}, ints, finish),)
+    count = product(b_batch)
+    workspace = count * panels * k * shape.dtype.size + ALIGNMENT  # never empty
+    pack = _pack_launch(
+        node, b, shape, (count, k, n), (b1, k * n), workspace, transposed=lowering.transpose_b
+    )
+    return (pack, _launch(node, source, operands | {"b": WORKSPACE}, ints, finish, workspace))
+
+
+def _pack_launch(
+    node: Node,
+    b: Value,
+    shape: TileShape,
+    sizes: tuple[Dim, Dim, Dim],
+    steps: tuple[Dim, Dim],
+    workspace: Dim,
+    *,
+    transposed: bool = False,
+) -> Launch:
+    """Packs a right operand that the run computes."""
+    ints: dict[str, Dim] = dict(zip(("batch", "k", "n"), sizes))
+    ints |= {"b_stride": steps[0], "b_batch": steps[1]}
+    source = pack_source(shape, transpose_b=transposed)
+    operands: dict[str, Operand] = {"b": b, "packed": WORKSPACE}
+    return _launch(node, source, operands, ints, None, workspace)
+
+
+def _convolution(
+    node: Node,
+    inner: Node,
+    lowering: Convolution,
+    outer: dict[Value, Value],
+    shape: TileShape,
+    finish: _Finish,
+) -> tuple[Launch, ...]:
+    x, weights = (outer[v] for v in inner.inputs[:2])
+    rank = len(lowering.strides)
+    axes = AXES[rank]
+    *window, channels, _ = weights.dims
+    n = inner.output.dims[-1]
+    ints: dict[str, Dim] = {"batch": x.dims[0]}
+    for i, axis in enumerate(axes):
+        ints |= {
+            f"in_{axis}": x.dims[1 + i],
+            f"out_{axis}": inner.output.dims[1 + i],
+            f"kernel_{axis}": window[i],
+            f"stride_{axis}": lowering.strides[i],
+            f"dilation_{axis}": lowering.dilations[i],
+            f"pad_{axis}": lowering.pad[i][0],
+        }
+    operands: dict[str, Operand] = {"x": x, "y": node.outputs[0], "scratch": SCRATCH}
+    constant = weights.constant
+    if lowering.transposed:
+        assert constant is not None  # others are written as plain convolutions
+        ints |= {"channels": x.dims[-1], "n": n, "x_stride": x.dims[-1], "y_stride": n}
+        operands["weights"] = pack_conv_transpose_weights(
+            constant, shape, lowering.strides, lowering.dilations
+        )
+        spec = ConvSpec(shape, rank)
+        source = conv_transpose_source(spec, finish.hook, extra=finish.extra)
+        return (_launch(node, source, operands, ints, finish),)
+    depthwise = rank == 2 and lowering.groups == n and channels == 1 and x.dims[-1] == n
+    if depthwise:
+        ints["channels"] = n
+        taps = tuple(d for d in window if isinstance(d, int))
+        source = depthwise_source(
+            shape, finish.hook, taps=taps if len(taps) == 2 else None, extra=finish.extra
+        )
+        if constant is None:
+            operands["weights"] = weights
+        else:
+            transposed = constant.transpose(0, 1, 3, 2)
+            operands["weights"] = pack_depthwise(transposed, shape)
+        return (_launch(node, source, operands, ints, finish),)
+    per_group = n // lowering.groups
+    ints |= {
+        "channels": channels,
+        "n": per_group,
+        "groups": lowering.groups,
+        "x_stride": x.dims[-1],
+        "c_stride": n,
+    }
+    source = conv_source(ConvSpec(shape, rank), finish.hook, extra=finish.extra)
+    if constant is not None:
+        operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
+        return (_launch(node, source, operands, ints, finish),)
+    k = product(window) * channels
+    panels = ceildiv(per_group, shape.columns) * shape.columns
+    workspace = panels * k * lowering.groups * shape.dtype.size + ALIGNMENT
+    pack = _pack_launch(
+        node, weights, shape, (lowering.groups, k, per_group), (n, per_group), workspace
+    )
+    operands["weights"] = WORKSPACE
+    return (pack, _launch(node, source, operands, ints, finish, workspace))

@@ -1,0 +1,212 @@
+"""Products turned: vectors hold rows of C, and elements of B are what is broadcast.
+
+In: a `TileShape`. Out: a routine and kernel source for C = A x B, where enough rows of A are known
+to fill vectors. B is packed as `pack_gemm_b` does it, in panels of `turned_columns` columns.
+
+Tiles whose vectors hold columns fetch a panel of B in one burst and go over it once for every few
+rows; here B is read once for all rows of a task, at an even pace, each element for two vectors of
+multiply-adds. A is turned once a call. What tiles make is the transpose of C: several panels of it
+are turned back while they are in cache.
+
+Invariant: every element of C is one chain of multiply-adds in the order of the inner dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from llvmlite import ir
+
+from flowc.codegen.cpu.block_copy import transpose_routine, zero_run_routine
+from flowc.codegen.cpu.blocked import (
+    Argument,
+    ContractionSource,
+    Epilogue,
+    LeftOperand,
+    arguments_of,
+    function_text,
+    indented,
+    no_epilogue,
+    parts,
+)
+from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape
+from flowc.codegen.cpu.tiles import Operands, emit_by_height, least_height, sums_routine
+from flowc.codegen.llvm.vector_ir import (
+    Index,
+    Routine,
+    Values,
+    advance,
+    ceil_div,
+    const,
+    counted_loop,
+    indices,
+    least,
+    offset,
+)
+from flowc.ir.dims import Dim
+
+SIDE = 16  # columns of a task are a multiple of it, so that all of C is turned by vectors
+COLUMNS = 120  # of one task, at most
+WIDTHS = (8, 4)  # of lower tiles, for the columns that are left behind the last whole panel
+TASKS = 4  # that are finished together: their columns are a multiple of whole unrolled vectors
+FILLED = 15 / 16  # of the rows of all tasks are rows of A, at least
+SHALLOW, DEPTH = 128, 4096  # the inner dimension: below, turning costs more; all of it is turned
+CACHED_BYTES = 16 << 20  # of B that are read more than once, at most
+
+
+def turned_columns(shape: TileShape) -> int:
+    """Columns of a panel of B: as many as have their sums in registers."""
+    return shape.rows
+
+
+def turned_rows(shape: TileShape) -> int:
+    """Rows of a task."""
+    return 2 * shape.lanes
+
+
+def is_turned(shape: TileShape, m: Dim, n: Dim, k: Dim) -> bool:
+    """Whether a product is to be computed turned: its rows are known to fill vectors, and B, read
+    once for every `turned_rows`, is not fetched from memory each time."""
+    if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)):
+        return False
+    tasks = -(-m // turned_rows(shape))
+    if shape.lanes == 1 or m < FILLED * tasks * turned_rows(shape) or not SHALLOW <= k <= DEPTH:
+        return False
+    return tasks == 1 or n * k * shape.dtype.size <= CACHED_BYTES
+
+
+def _task_columns(shape: TileShape) -> int:
+    step = math.lcm(turned_columns(shape), SIDE)
+    return COLUMNS // step * step
+
+
+def _emit_left(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+    left, a = args[:2]
+    k, a_stride, rows = indices(b, args[2:])
+    width = Index(b, const(turned_rows(shape)))
+    with b.if_then(rows.compare("<", width), likely=False):
+        zero_run_routine(shape).call(b, left, k * width)
+    transpose_routine(shape).call(b, left, a, rows, k, width, a_stride)
+
+
+def _left_routine(shape: TileShape) -> Routine:
+    """`turn_left(left, a, k, a_stride, rows)`: `left[k, turned_rows]` is what `turned_block` takes
+
+    of at most that many rows of A, zeros in place of those that there are not.
+    """
+    return Routine(
+        f"turn_left.{shape.dtype}.{shape.lanes}",
+        shape.dtype,
+        "ppiii",
+        lambda b, values: _emit_left(b, values, shape),
+    )
+
+
+def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+    scratch, left, panels, c = args[:4]
+    k, c_stride, rows, columns = indices(b, args[4:])
+    step, width = turned_columns(shape), Index(b, const(turned_rows(shape)))
+    operands = Operands(step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES)
+    widths = tuple(w for w in WIDTHS if w < step)
+    with counted_loop(b, columns, _task_columns(shape)) as first:
+        count = (columns - first).least(_task_columns(shape))
+        with counted_loop(b, count, step) as j:
+            passed = (
+                offset(panels, (first + j) * k),
+                left,
+                offset(scratch, j * width),
+                k,
+                width,
+                0,
+            )
+            emit_by_height(
+                b,
+                least_height(count - j, (step, *widths)),
+                (step, *widths),
+                lambda w: sums_routine(shape, w, 2, operands).call(b, *passed),
+            )
+        transpose_routine(shape).call(b, offset(c, first), scratch, count, rows, c_stride, width)
+
+
+def _block_routine(shape: TileShape) -> Routine:
+    """`turned_block(scratch, left, panels, c, k, c_stride, rows, columns)`:
+
+    C[rows, columns] = A x B, of at most `turned_rows` rows, which `turn_left` turned.
+    """
+    return Routine(
+        f"turned_block.{shape.dtype}.{shape.rows}x{shape.columns}",
+        shape.dtype,
+        "pppp" + "i" * 4,
+        lambda b, values: _emit_block(b, values, shape),
+    )
+
+
+def turned_source(
+    shape: TileShape,
+    depth: int = DEPTH,
+    epilogue: Epilogue = no_epilogue,
+    *,
+    pieces: int = 1,
+    name: str = "turned_gemm",
+    extra: Sequence[Argument] = (),
+) -> ContractionSource:
+    """C[m, n] = A x packed B. The inner dimension is at most `depth`.
+
+    Arguments: the `LeftOperand`, `b, c, scratch` and the pointers of `extra`; `m n k`, the sizes of
+    the `LeftOperand`, `c_stride` (elements from one row to the next); the indices of `extra`;
+    `begin, end`.
+    """
+    left = LeftOperand(pieces)
+    arguments = arguments_of(
+        shape, f"{left.pointers} b c scratch", ["m", "n", "k", *left.sizes, "c_stride"], extra
+    )
+    rows, columns = turned_rows(shape), _task_columns(shape)
+    tile = f"{shape.rows}x{shape.columns}"
+    head = f"""
+        turned = as_{shape.dtype}_pointer(scratch)
+        left = advance(turned, {rows * columns})
+        column_blocks = ceil_div(n, {columns})
+        known = -1
+        task = begin
+        while task < end:
+            row_block = idiv(task, column_blocks)
+            stop = least(least(task + {TASKS}, end), (row_block + 1) * column_blocks)
+            row_begin = row_block * {rows}
+            row_end = least(row_begin + {rows}, m)
+            column_begin = (task - row_block * column_blocks) * {columns}
+            column_end = least((stop - row_block * column_blocks) * {columns}, n)
+            if row_block != known:
+        """
+    turns = [
+        f"turn_left_{tile}(advance(left, ({part.first}) * {rows}), advance({part.pointer},"
+        f" row_begin * {part.stride}),\n    {part.depth}, {part.stride}, row_end - row_begin)"
+        for part in left.parts
+    ]
+    tail = f"""
+        turned_block_{tile}(
+            turned, left, advance(b, column_begin * k),
+            advance(c, row_begin * c_stride + column_begin), k, c_stride,
+            row_end - row_begin, column_end - column_begin)
+        known = row_block
+        task = stop
+        """
+    bounds = ("row_begin", "row_end"), ("column_begin", "column_end")
+    body = (indented(head, 4), *(indented(turn, 12) for turn in turns), indented(tail, 8))
+    text = function_text(name, arguments, *body, *epilogue(8, *bounds))
+    tasks = f"{parts('m', rows)} * {parts('n', columns)}"
+    scratch = rows * (columns + depth) * shape.dtype.size
+    return ContractionSource(name, text, arguments, tasks, scratch, _symbols(shape, tile))
+
+
+@lru_cache(maxsize=64)
+def _symbols(shape: TileShape, tile: str) -> dict[str, Any]:
+    return {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        f"turn_left_{tile}": _left_routine(shape).intrinsic(),
+        f"turned_block_{tile}": _block_routine(shape).intrinsic(),
+    }

@@ -1,0 +1,250 @@
+"""Register tiles: the innermost loops of contractions, written as vector IR.
+
+In: a `TileShape`, chosen from a target's vector width (`tile_shape`), never from the host. Out: the
+routine `add_panels`, which adds a gathered block times packed panels to a block of C.
+
+Invariant: nothing here allocates, raises or calls out. All reads are inside what the caller gave,
+where panels are padded to whole rows and blocks to whole tiles. Every element of C is one chain of
+multiply-adds in the order of the inner dimension, whichever tile computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from flowc.codegen.cpu.block_copy import copy_rows_routine
+from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape, tile_shape
+from flowc.codegen.llvm.vector_ir import (
+    I64,
+    Index,
+    Routine,
+    Value,
+    Values,
+    broadcast,
+    const,
+    element_type,
+    index_range,
+    indices,
+    load_vector,
+    multiply_add,
+    offset,
+    prefetch,
+    store_vector,
+)
+
+__all__ = [
+    "Operands",
+    "TileShape",
+    "emit_by_height",
+    "least_height",
+    "panels_routine",
+    "sums_routine",
+    "tile_shape",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Where the elements stand that sums are made of: [i, k] of the block at `k * step + i *
+    stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
+    each of the two is fetched into the cache: 0 does not ask for it."""
+
+    step: int
+    stride: int
+    width: int
+    block_ahead: int = 0
+    panel_ahead: int = AHEAD_BYTES
+
+
+def sums_routine(shape: TileShape, rows: int, vectors: int, operands: Operands) -> Routine:
+    """`sums(block, panel, c, depth, c_stride, accumulate)`: C[rows, vectors] (+)= block x panel."""
+    o = operands
+    return Routine(
+        f"sums.{shape.dtype}.{rows}x{vectors * shape.lanes}.{o.step}.{o.stride}.{o.width}",
+        shape.dtype,
+        "pppiii",
+        lambda b, values: _emit_sums(b, values, shape, rows, vectors, operands),
+    )
+
+
+def _emit_sums(
+    b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vectors: int, o: Operands
+) -> None:
+    """C[rows, vectors] (+)= block[rows, depth] x panel[depth, vectors], all sums in registers."""
+    block, panel, c, depth, c_stride, accumulate = args
+    size, lanes = shape.dtype.size, shape.lanes
+    vector = ir.VectorType(element_type(shape.dtype), lanes)
+    zero = ir.Constant(vector, None)
+    entry = b.block
+    loop, stores = b.append_basic_block("depth"), b.append_basic_block("stores")
+    b.cbranch(b.icmp_signed(">", depth, const(0)), loop, stores)
+    b.position_at_end(loop)
+    k, row_of_panel = b.phi(I64), b.phi(panel.type)
+    sums = [[b.phi(vector) for _ in range(vectors)] for _ in range(rows)]
+    columns = [
+        load_vector(b, b.gep(row_of_panel, [const(j * lanes)]), lanes, size) for j in range(vectors)
+    ]
+    first = b.gep(block, [b.mul(k, const(o.step))])
+    _emit_prefetches(b, row_of_panel, o.panel_ahead, vectors * lanes, size)
+    _emit_prefetches(b, first, o.block_ahead, rows, size)
+    totals: list[list[Value]] = []
+    for i in range(rows):
+        a = b.load(b.gep(first, [const(i * o.stride)]))
+        wide = broadcast(b, a, lanes)
+        totals.append([multiply_add(b, wide, columns[j], sums[i][j]) for j in range(vectors)])
+    next_k, next_row = b.add(k, const(1)), b.gep(row_of_panel, [const(o.width)])
+    for phi, start, following in [(k, const(0), next_k), (row_of_panel, panel, next_row)]:
+        phi.add_incoming(start, entry)
+        phi.add_incoming(following, loop)
+    for i in range(rows):
+        for j in range(vectors):
+            sums[i][j].add_incoming(zero, entry)
+            sums[i][j].add_incoming(totals[i][j], loop)
+    b.cbranch(b.icmp_signed("<", next_k, depth), loop, stores)
+    b.position_at_end(stores)
+    results = [[b.phi(vector) for _ in range(vectors)] for _ in range(rows)]
+    for i in range(rows):
+        for j in range(vectors):
+            results[i][j].add_incoming(zero, entry)
+            results[i][j].add_incoming(totals[i][j], loop)
+    _emit_sum_stores(b, results, c, c_stride, accumulate, shape)
+
+
+def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
+    """Asks for `count` elements, `ahead` bytes after `start`, unless that is none."""
+    for at in range(ahead, ahead + count * size, 64) if ahead else ():
+        prefetch(b, b.gep(start, [const(at // size)]))
+
+
+def _emit_sum_stores(
+    b: ir.IRBuilder,
+    results: list[list[Value]],
+    c: Value,
+    c_stride: Value,
+    accumulate: Value,
+    shape: TileShape,
+) -> None:
+    """C is read only where it is added to."""
+    size, lanes = shape.dtype.size, shape.lanes
+    targets = [
+        b.gep(b.gep(c, [b.mul(c_stride, const(i))]), [const(j * lanes)])
+        for i, row in enumerate(results)
+        for j in range(len(row))
+    ]
+    values = [value for row in results for value in row]
+    plus = b.add if shape.dtype.is_integer else b.fadd
+    with b.if_else(b.icmp_signed("!=", accumulate, const(0))) as (add, replace):
+        with add:
+            for p, value in zip(targets, values):
+                store_vector(b, plus(load_vector(b, p, lanes, size), value), p, size)
+        with replace:
+            for p, value in zip(targets, values):
+                store_vector(b, value, p, size)
+
+
+def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+    """Choose the sums that cover `rows` x `columns`; where they do not fit exactly, they go through
+
+    a tile on the stack.
+    """
+    block, panel, c = args[:3]
+    depth, c_stride, rows, columns, accumulate = indices(b, args[3:])
+
+    operands = Operands(1, shape.row_stride, shape.columns)
+
+    def sums(height: int, vectors: int) -> Routine:
+        return sums_routine(shape, height, vectors, operands)
+
+    with b.goto_entry_block():
+        side = b.alloca(element_type(shape.dtype), const(shape.rows * shape.columns))
+    narrow = columns.compare("<=", shape.lanes)
+    height = b.select(narrow, const(shape.rows), least_height(rows, shape.heights).value)
+    height = Index(b, height)
+    width = Index(b, b.select(narrow, const(shape.lanes), const(shape.columns)))
+    direct = b.and_(rows.compare("==", height), columns.compare("==", width))
+    spill = b.not_(direct)
+    copy_rows = copy_rows_routine(shape)
+    with b.if_then(b.and_(accumulate.compare("!=", 0), spill), likely=False):
+        copy_rows.call(b, side, c, rows, columns, shape.columns, c_stride)
+    target = b.select(direct, c, side)
+    target_stride = b.select(direct, c_stride.value, const(shape.columns))
+    passed = (block, panel, target, depth, target_stride, accumulate)
+    with b.if_else(narrow, likely=False) as (thin, wide):
+        with thin:
+            sums(shape.rows, 1).call(b, *passed)
+        with wide:
+            emit_by_height(b, height, shape.heights, lambda h: sums(h, 2).call(b, *passed))
+    with b.if_then(spill, likely=False):
+        copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
+
+
+def least_height(rows: Index, heights: Sequence[int]) -> Index:
+    """The lowest of tiles, the highest of which comes first, that holds so many rows."""
+    b = rows.b
+    height = const(heights[0])
+    for lower in heights[1:]:
+        height = b.select(rows.compare("<=", lower), const(lower), height)
+    return Index(b, height)
+
+
+def emit_by_height(
+    b: ir.IRBuilder, height: Index, heights: Sequence[int], emit: Callable[[int], None]
+) -> None:
+    """The code of one of `heights`, the highest of which is the likely one."""
+    first, *lower = heights
+    if not lower:
+        emit(first)
+        return
+    with b.if_else(height.compare("==", first), likely=True) as (found, other):
+        with found:
+            emit(first)
+        with other:
+            emit_by_height(b, height, lower, emit)
+
+
+def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+    """Panels outside, tiles inside: a panel stays in the first caches for a whole block.
+
+    As few tiles as can be share its rows evenly.
+    """
+    block, panels, c = args[:3]
+    inner, depth, c_stride, *bounds, accumulate = indices(b, args[3:])
+    row_begin, row_end, column_begin, column_end = bounds
+    tile = Routine(
+        f"tile.{shape.dtype}.{shape.rows}x{shape.columns}",
+        shape.dtype,
+        "pppiiiii",
+        lambda inside, values: _emit_tile(inside, values, shape),
+    )
+    count = row_end - row_begin
+    even = count.ceil_div(count.ceil_div(shape.rows).most(1))
+    with index_range(b, column_begin, column_end, shape.columns) as j:
+        columns = (column_end - j).least(shape.columns)
+        panel = offset(panels, j * inner)
+        narrow = columns.compare("<=", shape.lanes)
+        step = Index(
+            b, b.select(narrow, const(shape.rows), least_height(even, shape.heights).value)
+        )
+        with index_range(b, row_begin, row_end, step) as i:
+            rows = (row_end - i).least(step)
+            rows_of_block = offset(block, (i - row_begin) * shape.row_stride)
+            c_tile = offset(c, i * c_stride + j)
+            tile.call(b, rows_of_block, panel, c_tile, depth, c_stride, rows, columns, accumulate)
+
+
+def panels_routine(shape: TileShape) -> Routine:
+    """`add_panels(block, panels, c, inner, depth, c_stride, row_begin, row_end, column_begin,
+
+    column_end, accumulate)`: C[rows, columns] = (C if accumulate) + block x panels, over `depth`
+    steps of the inner dimension. `block` starts at `row_begin`, rows `shape.row_stride` apart;
+    `panels` starts at panel 0, at the first of the `depth` steps, and has `inner` steps in all.
+    """
+    return Routine(
+        f"add_panels.{shape.dtype}.{shape.rows}x{shape.columns}",
+        shape.dtype,
+        "pppiiiiiiii",
+        lambda b, values: _emit_panels(b, values, shape),
+    )

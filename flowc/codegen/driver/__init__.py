@@ -1,0 +1,1 @@
+"""The native function that runs a whole Plan."""

@@ -1,0 +1,407 @@
+"""The driver: one native function that runs a whole Plan.
+
+In: a Plan and the launches of its clusters. Out: LLVM IR text that exports `flowc_program_run`,
+`flowc_program_output_dims` and `flowc_program_output_bounds`, and the table of errors. It is
+emitted with llvmlite directly: a straight line of kernel calls costs milliseconds to compile.
+
+    i32 flowc_program_run(i8** inputs, i8** outputs, i64* sizes, i8* weights, i64 threads,
+                          i64* status, i8* interpreter)
+
+`sizes` holds the inputs' sizes when it is called and all sizes when it returns. An output of
+unbounded size is allocated with malloc by the run, which stores its address in `outputs`.
+`interpreter`: the table by which the run asks Python for signals, after large kernels and where
+loops start again; NULL where Python did not start it. The first word of `status` is the deadline
+of the run when it is called, 0 for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from llvmlite import ir
+
+from flowc.codegen.driver.frame import STATUS_INVALID, ErrorRow, Frame, error_row
+from flowc.codegen.driver.launch import Launcher
+from flowc.codegen.driver.memory import Memory
+from flowc.codegen.driver.scalars import emit_direct, memory_type
+from flowc.codegen.driver.sizes import BYTES, I8, I64, SizeFunction, number
+from flowc.codegen.kernels.kernel import Launch
+from flowc.errors import BROADCAST_HINT, InternalError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, substitute, symbol, symbols_of
+from flowc.plan.plan import (
+    Branch,
+    Call,
+    Copy,
+    Loop,
+    Place,
+    Plan,
+    ReadSizes,
+    Region,
+    Run,
+    WriteSizes,
+    bytes_of,
+    updated_input,
+)
+
+
+@dataclass(slots=True)
+class Driver:
+    """`text`: LLVM IR. `errors`: rows of the error table, in the order of their numbers.
+    `calls`: the nodes that Python computes, in the order of theirs."""
+
+    text: str
+    errors: list[ErrorRow] = field(default_factory=list[ErrorRow])
+    calls: list[Node] = field(default_factory=list[Node])
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What the driver needs to know beside the plan: the size symbols in table order, how many of
+    them the inputs define, and where each constant's bytes stand among the weights."""
+
+    sizes: tuple[str, ...]
+    input_sizes: int
+    weight_offset: Callable[[Any], int]
+
+
+class _Emitter:
+    def __init__(
+        self, plan: Plan, launches: Mapping[Node, Sequence[Launch]], interface: Interface
+    ) -> None:
+        self.plan = plan
+        self.launches = launches
+        self.interface = interface
+        self.module = ir.Module("flowc_driver")
+        self.places_of_sizes = {name: i for i, name in enumerate(interface.sizes)}
+        self.region = plan.top
+        self.pending: list[tuple[Dim, Dim]] = []
+        self.calls: list[Node] = []
+        self.where = ""  # the loop or branch whose steps are emitted
+
+    def emit(self) -> Driver:
+        frame = self.frame = Frame(self.module)
+        self.b = frame.b
+        self.memory = Memory(frame, self.plan, self.interface.weight_offset)
+        every = [x for launches in self.launches.values() for x in launches]
+        self.launcher = Launcher(frame, self.memory, every, self._bind)
+        for i, name in enumerate(self.interface.sizes[: self.interface.input_sizes]):
+            frame.bind(name, self.b.load(frame.element(frame.sizes, i)))
+        self.pending = list(self.plan.computation.constraints)
+        self._check_constraints()
+        self.memory.acquire_arena()
+        self.launcher.begin()
+        self._steps()
+        self.b.branch(frame.exit)
+        self.b.position_at_end(frame.exit)
+        self.memory.release()
+        frame.finish()
+        self._emit_dims("flowc_program_output_dims", lambda d: d)
+        self._emit_dims("flowc_program_output_bounds", self.plan.bounded)
+        return Driver(str(self.module), frame.errors, self.calls)
+
+    # -- sizes
+
+    def _bind(self, name: str, value: ir.Value) -> None:
+        """A size that the run found. Those of bodies are nobody else's."""
+        self.frame.bind(name, value)
+        if self.region is self.plan.top:
+            place = self.frame.element(self.frame.sizes, self.places_of_sizes[name])
+            self.b.store(value, place)
+
+    def _check_constraints(self) -> None:
+        """Sizes that must be equal, as soon as both are known."""
+        left: list[tuple[Dim, Dim]] = []
+        for x, y in self.pending:
+            names = {*symbols_of(x), *symbols_of(y)}
+            if not names <= self.frame.env.keys():
+                left.append((x, y))
+                continue
+            a, c = self.frame.dim(x), self.frame.dim(y)
+            message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
+            one = self.b.or_(*(self.b.icmp_signed("==", v, number(1)) for v in (a, c)))
+            rows = [error_row(text, self.where) for text in (message + BROADCAST_HINT, message)]
+            row = self.b.select(one, *map(self.frame.error_number, rows))
+            self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
+        self.pending = left
+
+    # -- steps
+
+    def _steps(self) -> None:
+        for step in self.region.steps:
+            match step:
+                case Run():
+                    self._run(step)
+                case Call(node):
+                    self._call(node)
+                case ReadSizes(node):
+                    self._read_sizes(node)
+                case WriteSizes(node):
+                    self._write_sizes(node)
+                case Copy(value, target):
+                    self._copy(value, target, bytes_of(value))
+                case Loop():
+                    self._loop(step)
+                case Branch():
+                    self._branch(step)
+
+    def _nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
+        """A region of a loop or branch, and what follows it where its sizes are known."""
+        outer = self.region, self.pending, self.where
+        self.region, self.pending = region, list(region.computation.constraints)
+        self.where = node.name
+        with self.frame.scope():
+            self._check_constraints()
+            self._steps()
+            then()
+        self.region, self.pending, self.where = outer
+
+    def _run(self, step: Run) -> None:
+        node, region, memory = step.node, self.region, self.memory
+        changed = updated_input(node)
+        for i, value in enumerate(node.outputs):
+            place = region.places[value]
+            if i or changed is None:
+                # A size that the kernel finds is not known yet: there is room for its bound.
+                found = {name: bound for name, bound in node.sizes if bound is not None}
+                memory.make(place, substitute(bytes_of(value), found))
+            elif region.place_of(changed) != place:
+                memory.make(place, bytes_of(value))
+                self._copy_common(changed, value)
+            elif bytes_of(changed) != bytes_of(value):
+                memory.make(place, bytes_of(value), kept=bytes_of(changed))
+        if step.workspace is not None:
+            memory.make(step.workspace, step.needs.workspace)
+        if step.late_scratch is not None:
+            memory.make(step.late_scratch, step.needs.scratch, times=memory.workers())
+        for launch in self.launches[node]:
+            self.launcher.emit(region, step, launch)
+            self._check_constraints()
+        if node.attrs["kind"] == "native":
+            self.frame.poll()  # nothing tells how much work it was
+        if not self.launches[node]:
+            self._compute(node)
+
+    def _compute(self, node: Node) -> None:
+        """A cluster of scalars without a kernel."""
+
+        def address(value: Value) -> Any:
+            kind = memory_type(value.type.dtype).as_pointer()
+            return self.b.bitcast(self.memory.pointer(self.region.place_of(value)), kind)
+
+        found = emit_direct(self.b, node, lambda v: self.b.load(address(v)))
+        for value, scalar in zip(node.outputs, found):
+            self.b.store(scalar, address(value))
+
+    def _copy_common(self, changed: Value, value: Value) -> None:
+        """What an updated value starts from: as much of the old one as both hold."""
+        old, new = self.frame.dim(bytes_of(changed)), self.frame.dim(bytes_of(value))
+        size = old if bytes_of(changed) == bytes_of(value) else self.frame.smaller(old, new)
+        source = self.memory.pointer(self.region.place_of(changed))
+        self.memory.copy(self.memory.pointer(self.region.places[value]), source, size)
+
+    def _copy(self, value: Value, target: Place, size: Dim) -> None:
+        self.memory.make(target, size)
+        source = self.memory.pointer(self.region.place_of(value))
+        self.memory.copy(self.memory.pointer(target), source, self.frame.dim(size))
+
+    def _call(self, node: Node) -> None:
+        """Python gets the addresses and dims of the inputs and the dims that it must return, -1 for
+        one that it decides; it gives the addresses and dims of the outputs."""
+        b, memory = self.b, self.memory
+        found = {name for name, _ in node.sizes}
+        words = self.frame.variable(I64, "call", max(1, words_of_call(node)))
+        given: list[ir.Value] = []
+        for value in node.inputs:
+            given.append(b.ptrtoint(memory.pointer(self.region.place_of(value)), I64))
+            given += [self.frame.dim(d) for d in value.dims]
+        places: list[int] = []
+        decided: dict[str, int] = {}
+        for value in node.outputs:
+            places.append(len(given))
+            given.append(number(0))
+            for dim in value.dims:
+                is_open = not found.isdisjoint(symbols_of(dim))
+                if is_open:
+                    decided.setdefault(str(dim), len(given))
+                given.append(number(-1) if is_open else self.frame.dim(dim))
+        for i, word in enumerate(given):
+            b.store(word, self.frame.element(words, i))
+        self.calls.append(node)
+        self.frame.call_python(len(self.calls) - 1, words)
+        for name, _ in node.sizes:
+            self._bind(name, b.load(self.frame.element(words, decided[name])))
+        self._check_constraints()
+        self.frame.poll()
+        for value, at in zip(node.outputs, places):
+            place = self.region.places[value]
+            memory.make(place, bytes_of(value))
+            source = b.inttoptr(b.load(self.frame.element(words, at)), BYTES)
+            memory.copy(memory.pointer(place), source, self.frame.dim(bytes_of(value)))
+
+    def _read_sizes(self, node: Node) -> None:
+        b = self.b
+        (value,) = node.inputs
+        dtype = value.type.dtype
+        element = ir.IntType(8 * dtype.size)
+        pointer = self.memory.pointer(self.region.place_of(value))
+        base = b.bitcast(pointer, element.as_pointer())
+        for i, (name, _) in enumerate(node.sizes):
+            raw = b.load(self.frame.element(base, i))
+            wide = raw
+            if dtype.size < 8:
+                wide = b.sext(raw, I64) if dtype.kind == "int" else b.zext(raw, I64)
+            found = wide
+            if node.attrs["below"]:
+                wide = b.add(wide, number(node.attrs["below"]))
+            message = f"a size must not be negative, found {{a}} at position {i}"
+            bad = b.icmp_signed("<", wide, number(0))
+            self.frame.leave_if(bad, STATUS_INVALID, error_row(message, node.name), [found])
+            self._bind(name, wide)
+        self._check_constraints()
+
+    def _write_sizes(self, node: Node) -> None:
+        b = self.b
+        element = ir.IntType(8 * node.attrs["dtype"].size)
+        place = self.region.places[node.output]
+        self.memory.make(place, bytes_of(node.output))
+        base = b.bitcast(self.memory.pointer(place), element.as_pointer())
+        for i, dim in enumerate(node.attrs["dims"]):
+            value = self.frame.dim(dim)
+            narrow = b.trunc(value, element) if element.width < 64 else value
+            b.store(narrow, self.frame.element(base, i))
+
+    # -- loops and branches
+
+    def _holds(self, region: Region, value: Value) -> ir.Value:
+        """Whether a bool scalar is true."""
+        byte = self.memory.load_scalar(region.place_of(value), 1)
+        return self.b.icmp_unsigned("!=", byte, ir.Constant(I8, 0))
+
+    def _loop(self, loop: Loop) -> None:
+        frame, b, node = self.frame, self.b, loop.node
+        parameters = loop.body.computation.parameters[: node.attrs["carried"]]
+        axes = [_axis_of(name, [p.output for p in parameters]) for name in node.attrs["varying"]]
+        variables = [frame.variable(I64, name) for name in node.attrs["varying"]]
+        for variable, (i, axis) in zip(variables, axes):
+            b.store(frame.dim(node.inputs[i].dims[axis]), variable)
+        head, body, end = (frame.function.append_basic_block(n) for n in ("loop", "body", "end"))
+        b.branch(head)
+        b.position_at_end(head)
+        frame.loops += 1
+        with frame.scope():
+            for variable, name in zip(variables, node.attrs["varying"]):
+                frame.bind(name, b.load(variable))
+            (tested,) = loop.condition.computation.results
+            self._nested(
+                node,
+                loop.condition,
+                lambda: b.cbranch(self._holds(loop.condition, tested), body, end),
+            )
+            b.position_at_end(body)
+            results = loop.body.computation.results
+
+            def advance() -> None:
+                following = [frame.dim(results[i].dims[axis]) for i, axis in axes]
+                self._hand_on(loop)
+                for variable, size in zip(variables, following):
+                    b.store(size, variable)
+                frame.poll_sometimes()
+                b.branch(head)
+
+            self._nested(node, loop.body, advance)
+        frame.loops -= 1
+        b.position_at_end(end)
+        for (name, _), variable in zip(node.sizes, variables):
+            self._bind(name, b.load(variable))
+        self._check_constraints()
+
+    def _hand_on(self, loop: Loop) -> None:
+        """Gives the next iteration what this one computed, all at once."""
+        memory = self.memory
+        scalars = [
+            memory.load_scalar(loop.body.place_of(value), _static_bytes(value))
+            for _, value in loop.assigned
+        ]
+        memory.exchange(loop.exchanged)
+        for (place, _), scalar in zip(loop.assigned, scalars):
+            memory.store_scalar(place, scalar)
+
+    def _branch(self, step: Branch) -> None:
+        frame, b, node = self.frame, self.b, step.node
+        axes = [_axis_of(name, node.outputs) for name, _ in node.sizes]
+        variables = [frame.variable(I64, name) for name, _ in node.sizes]
+        names = ("then", "otherwise", "joined")
+        then, otherwise, end = (frame.function.append_basic_block(n) for n in names)
+        b.cbranch(self._holds(self.region, node.inputs[0]), then, otherwise)
+        for block, region in ((then, step.then), (otherwise, step.otherwise)):
+            b.position_at_end(block)
+
+            def leave(results: tuple[Value, ...] = region.computation.results) -> None:
+                for variable, (k, axis) in zip(variables, axes):
+                    b.store(frame.dim(results[k].dims[axis]), variable)
+                b.branch(end)
+
+            self._nested(node, region, leave)
+        b.position_at_end(end)
+        for (name, _), variable in zip(node.sizes, variables):
+            self._bind(name, b.load(variable))
+        self._check_constraints()
+
+    # -- dims of the outputs
+
+    def _emit_dims(self, name: str, known: Callable[[Dim], Dim | None]) -> None:
+        """`void name(i64* sizes, i64* dims)`: dims of all outputs, one after another."""
+        signature = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64.as_pointer()])
+        function = ir.Function(self.module, signature, name)
+        f = SizeFunction(function, {})
+        sizes, dims = function.args
+        for i, size in enumerate(self.interface.sizes):
+            f.bind(size, f.b.load(f.b.gep(sizes, [number(i)])))
+        position = 0
+        for value in self.plan.computation.results:
+            for dim in value.dims:
+                found = known(dim)
+                shown = number(-1) if found is None else f.dim(found)
+                f.b.store(shown, f.b.gep(dims, [number(position)]))
+                position += 1
+        f.b.ret_void()
+
+
+def words_of_call(node: Node) -> int:
+    """How many words tell Python of the inputs and outputs of a node."""
+    return sum(1 + v.type.rank for v in (*node.inputs, *node.outputs))
+
+
+def _static_bytes(value: Value) -> int:
+    size = bytes_of(value)
+    assert isinstance(size, int)
+    return size
+
+
+def _axis_of(name: str, values: Sequence[Value]) -> tuple[int, int]:
+    """Which value has the size for itself, and at which axis."""
+    for i, value in enumerate(values):
+        for axis, dim in enumerate(value.dims):
+            if dim == symbol(name):
+                return i, axis
+    raise InternalError(f"no dim of {values} tells the size {name}")
+
+
+def emit_driver(
+    plan: Plan, launches: Mapping[Node, Sequence[Launch]], interface: Interface
+) -> Driver:
+    """The driver of a plan. `launches`: for each cluster node the uses of its kernels."""
+    return _Emitter(plan, launches, interface).emit()
+
+
+def size_symbols(plan: Plan) -> tuple[tuple[str, ...], int]:
+    """All size symbols in table order, those of the inputs first, and how many those are."""
+    first: dict[str, None] = {}
+    for parameter in plan.computation.parameters:
+        for dim in parameter.output.dims:
+            first.update(dict.fromkeys(symbols_of(dim)))
+    late = [name for name in plan.top.bounds if name not in first]
+    return (*first, *late), len(first)

@@ -1,0 +1,228 @@
+"""Calls of kernels: their tables, the range that workers share, the faults that they report.
+
+In: the launches of a cluster. Out: LLVM IR in the frame of the run. In a loop every launch has
+tables of its own, whose entries that never change are written once, before the run's first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from flowc.codegen.driver.frame import STATUS_INVALID, Frame, error_row
+from flowc.codegen.driver.memory import Memory
+from flowc.codegen.driver.sizes import BYTES, I64, number
+from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
+from flowc.errors import InternalError
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim, ceildiv, symbols_of
+from flowc.plan.plan import ALIGNMENT, Region, Run
+
+KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
+
+EPILOGUE_TYPE = ir.FunctionType(
+    ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
+)
+
+
+class _Tables:
+    """The pointers and the ints that a kernel is given."""
+
+    def __init__(self, frame: Frame, buffers: int, ints: int) -> None:
+        self.buffers = frame.variable(BYTES, "buffers", max(buffers, 1))
+        self.ints = frame.variable(I64, "ints", max(ints, 1))
+
+
+class Launcher:
+    """Emits launches. `bind(name, value)` is told the sizes that kernels find."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        memory: Memory,
+        every: Iterable[Launch],
+        bind: Callable[[str, ir.Value], None],
+    ) -> None:
+        self.frame = frame
+        self.memory = memory
+        self.bind = bind
+        launches = list(every)
+        after = [x.epilogue for x in launches if x.epilogue is not None]
+        self.tables = _Tables(
+            frame,
+            max((len(x.operands) for x in launches), default=0),
+            max((len(x.ints) + 1 for x in launches), default=0),
+        )
+        self.late_tables = _Tables(
+            frame,
+            max((len(e.operands) for e in after), default=0),
+            max((len(e.ints) for e in after), default=0),
+        )
+        self.found = frame.variable(
+            I64, "found", max((len(x.sizes) for x in launches), default=0) or 1
+        )
+        self.status = frame.variable(I64, "kernel_status", 4)
+        for i in range(4):
+            frame.b.store(number(0), frame.element(self.status, i))
+        pointer_kinds = [BYTES, BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64]
+        self.parallel_for = frame.declare("flowc_parallel_for", ir.VoidType(), pointer_kinds)
+
+    def begin(self) -> None:
+        """Ends the part of the run that stands before every step."""
+        frame = self.frame
+        self.prologue = frame.b.block
+        self.first_env, self.first_known = dict(frame.env), dict(frame.known)
+        block = frame.function.append_basic_block("steps")
+        frame.b.branch(block)
+        frame.b.position_at_end(block)
+
+    def emit(self, region: Region, step: Run, launch: Launch) -> None:
+        frame = self.frame
+        tables, late = self.tables, self.late_tables
+        if frame.loops:
+            tables = _Tables(frame, len(launch.operands), len(launch.ints) + 1)
+        epilogue = launch.epilogue
+        if epilogue is not None:
+            if frame.loops:
+                late = _Tables(frame, len(epilogue.operands), len(epilogue.ints))
+            self._fill(region, step, launch, late, epilogue.operands, epilogue.ints, late)
+        assert len(launch.operands) == len(launch.kernel.buffers), launch.kernel.source
+        ints = [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
+        self._fill(region, step, launch, tables, launch.operands, ints, late)
+        self._call(launch, tables)
+        self._after(launch)
+
+    def _fill(
+        self,
+        region: Region,
+        step: Run,
+        launch: Launch,
+        tables: _Tables,
+        operands: Sequence[Operand],
+        ints: Sequence[Dim],
+        late: _Tables,
+    ) -> None:
+        """Writes the two tables of a kernel; in a loop, what is always the same outside of it."""
+        frame, b = self.frame, self.frame.b
+
+        def write_pointer(i: int, operand: Operand) -> None:
+            pointer = self._operand(region, step, launch, operand, late)
+            b.store(pointer, frame.element(tables.buffers, i))
+
+        def write_int(i: int, dim: Dim) -> None:
+            b.store(frame.dim(dim), frame.element(tables.ints, i))
+
+        changing_operands = list(enumerate(operands))
+        changing_ints = list(enumerate(ints))
+        if frame.loops:
+            fixed = [i for i, o in changing_operands if self._is_fixed(region, step, o)]
+            early = [i for i, d in changing_ints if self._is_early(d)]
+            with b.goto_block(self.prologue), frame.scope():
+                # What later blocks computed is not there yet.
+                frame.env, frame.known = self.first_env, self.first_known
+                for i in fixed:
+                    write_pointer(i, operands[i])
+                for i in early:
+                    write_int(i, ints[i])
+            changing_operands = [x for x in changing_operands if x[0] not in fixed]
+            changing_ints = [x for x in changing_ints if x[0] not in early]
+        for i, operand in changing_operands:
+            write_pointer(i, operand)
+        for i, dim in changing_ints:
+            write_int(i, dim)
+
+    def _is_early(self, dim: Dim) -> bool:
+        """Whether the inputs alone decide a size."""
+        env = self.frame.env
+        return all(env[n] is self.first_env.get(n) for n in symbols_of(dim))
+
+    def _is_fixed(self, region: Region, step: Run, operand: Operand) -> bool:
+        """Whether an operand has one address throughout the run."""
+        if isinstance(operand, Value):
+            return self.memory.is_fixed(region.place_of(operand))
+        if isinstance(operand, str) and operand == "scratch":
+            return step.late_scratch is None
+        if isinstance(operand, str) and operand == "workspace":
+            return step.workspace is not None and self.memory.is_fixed(step.workspace)
+        return True
+
+    def _operand(
+        self, region: Region, step: Run, launch: Launch, operand: Operand, late: _Tables
+    ) -> Any:
+        frame, b, memory = self.frame, self.frame.b, self.memory
+        if isinstance(operand, Value):
+            return memory.pointer(region.place_of(operand))
+        if isinstance(operand, np.ndarray):
+            return memory.weight(operand)
+        match operand:
+            case "scratch" if step.late_scratch is not None:
+                return memory.pointer(step.late_scratch)
+            case "scratch":
+                return memory.scratch()
+            case "workspace" if step.workspace is not None:
+                return memory.pointer(step.workspace)
+            case "interpreter":
+                return b.bitcast(frame.interpreter, BYTES)
+            case "status":
+                return b.bitcast(self.status, BYTES)
+            case "sizes" if launch.sizes:
+                return b.bitcast(self.found, BYTES)
+            case "epilogue" if launch.epilogue is not None:
+                key = launch.epilogue.kernel.key
+                found = self.frame.module.globals.get(key)
+                function = found or ir.Function(self.frame.module, EPILOGUE_TYPE, key)
+                return b.bitcast(function, BYTES)
+            case "epilogue_buffers":
+                return b.bitcast(late.buffers, BYTES)
+            case "epilogue_ints":
+                return b.bitcast(late.ints, BYTES)
+            case _:
+                raise InternalError(f"a kernel of {step.node!r} has no operand {operand}")
+
+    def _call(self, launch: Launch, tables: _Tables) -> None:
+        """One call where one worker has enough to do, which the run may find out."""
+        frame, b = self.frame, self.frame.b
+        key = launch.kernel.key
+        kernel = frame.module.globals.get(key) or ir.Function(frame.module, KERNEL_TYPE, key)
+        total, grain = frame.dim(launch.total), frame.dim(launch.grain)
+        alone = [tables.buffers, tables.ints, number(0), total, number(0)]
+        shared = [b.bitcast(kernel, BYTES), tables.buffers, tables.ints, total, grain]
+        if isinstance(launch.total, int) and isinstance(launch.grain, int):
+            if launch.total <= launch.grain:
+                b.call(kernel, alone)
+            else:
+                self._share(shared)
+            return
+        if not frame.loops:
+            self._share(shared)
+            return
+        with b.if_else(b.icmp_signed("<=", total, grain)) as (small, large):
+            with small:
+                b.call(kernel, alone)
+            with large:
+                self._share(shared)
+
+    def _share(self, arguments: Sequence[ir.Value]) -> None:
+        self.frame.b.call(self.parallel_for, [*arguments, self.frame.threads])
+        self.frame.poll()
+
+    def _after(self, launch: Launch) -> None:
+        frame, b = self.frame, self.frame.b
+        if any(x is INTERPRETER for x in launch.operands):
+            frame.leave_if_ended()
+        if launch.errors:
+            fault = b.load(self.status)
+            first = len(frame.errors)
+            node = launch.nodes[0] if launch.nodes else ""
+            frame.errors += [
+                error_row(e.message, e.node or node, launch.fault) for e in launch.errors
+            ]
+            error = b.add(fault, number(first - 1))
+            values = [b.load(frame.element(self.status, i)) for i in (1, 2, 3)]
+            failed = b.icmp_signed("!=", fault, number(0))
+            frame.leave_if(failed, STATUS_INVALID, error, values)
+        for i, name in enumerate(launch.sizes):
+            self.bind(name, b.load(frame.element(self.found, i)))

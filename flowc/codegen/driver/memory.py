@@ -1,0 +1,203 @@
+"""Where values are while a plan runs: the arena, blocks, cells, scalars of the stack.
+
+In: a Plan and the frame of its run. Out: addresses of places. Invariants: the run releases what it
+acquired, however it ends; cells hold the addresses of different pieces of the arena at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from llvmlite import ir
+
+from flowc.codegen.driver.frame import STATUS_MEMORY, Frame
+from flowc.codegen.driver.sizes import BYTES, I1, I64, NULL, number
+from flowc.ir.dims import Dim, ceildiv
+from flowc.plan.plan import (
+    ALIGNMENT,
+    Arena,
+    Cell,
+    Constant,
+    Heap,
+    Input,
+    Local,
+    Output,
+    Place,
+    Plan,
+    bytes_of,
+)
+from flowc_runtime.native.arena import HEADER
+
+
+class Memory:
+    """The memory of one run. `weight_offset` says where constants stand among the weights."""
+
+    def __init__(self, frame: Frame, plan: Plan, weight_offset: Callable[[Any], int]) -> None:
+        self.frame = frame
+        self.plan = plan
+        self.weight_offset = weight_offset
+        self.acquire_block = frame.declare("flowc_arena_acquire", BYTES, [I64])
+        self.release_block = frame.declare("flowc_arena_release", ir.VoidType(), [BYTES])
+        count = plan.blocks + 1  # the arena is block 0
+        self.blocks = [frame.variable(BYTES, "block") for _ in range(count)]
+        for block in self.blocks:
+            frame.b.store(NULL, block)
+        self.cells = [frame.variable(BYTES, "cell") for _ in plan.cells]
+        self.locals = [frame.variable(ir.IntType(8 * size), "scalar") for size in plan.locals]
+
+    def acquire_arena(self) -> None:
+        """The arena: slots and what cells hold one after another, then each worker's scratch."""
+        frame, b = self.frame, self.frame.b
+        offsets: list[ir.Value] = []
+        total: Dim = 0
+        for size in (*self.plan.slots, *self.plan.cells):
+            offsets.append(frame.dim(total))
+            total = total + ceildiv(size, ALIGNMENT) * ALIGNMENT
+        bytes_needed = frame.dim(total)
+        self.scratch_offset = bytes_needed
+        if self.plan.scratch != 0:
+            scratch = b.mul(self.workers(), frame.dim(self.plan.scratch))
+            bytes_needed = b.add(bytes_needed, scratch)
+        self.arena: ir.Value = NULL
+        if total != 0 or self.plan.scratch != 0:
+            self.arena = b.call(self.acquire_block, [bytes_needed])
+            b.store(self.arena, self.blocks[0])
+            missing = b.icmp_unsigned("==", self.arena, NULL)
+            frame.leave_if(missing, STATUS_MEMORY, None, [bytes_needed])
+        self.slot_offsets = offsets[: len(self.plan.slots)]
+        for cell, offset in zip(self.cells, offsets[len(self.plan.slots) :]):
+            b.store(b.gep(self.arena, [offset]), cell)
+
+    def release(self) -> None:
+        b = self.frame.b
+        for block in self.blocks:
+            b.call(self.release_block, [b.load(block)])
+
+    def workers(self) -> ir.Value:
+        """How many workers may need scratch."""
+        return self.frame.larger(self.frame.threads, number(1))
+
+    def scratch(self) -> ir.Value:
+        return self.frame.b.gep(self.arena, [self.scratch_offset])
+
+    # -- places
+
+    def pointer(self, place: Place) -> Any:
+        """The address of a place, where something was made before."""
+        frame, b = self.frame, self.frame.b
+        match place:
+            case Input(i):
+                return b.load(frame.element(frame.inputs, i))
+            case Output(i):
+                return b.load(frame.element(frame.outputs, i))
+            case Arena(slot):
+                return b.gep(self.arena, [self.slot_offsets[slot]])
+            case Local(i):
+                return b.bitcast(self.locals[i], BYTES)
+            case Cell(i):
+                return b.load(self.cells[i])
+            case Heap(block):
+                return b.load(self.blocks[block + 1])
+            case Constant(array):
+                return self.weight(array)
+
+    def is_fixed(self, place: Place) -> bool:
+        """Whether the place has one address throughout the run."""
+        if isinstance(place, Output):
+            return self._is_given(place.index)
+        return not isinstance(place, (Cell, Heap))
+
+    def weight(self, array: Any) -> ir.Value:
+        return self.frame.b.gep(self.frame.weights, [number(self.weight_offset(array))])
+
+    def _is_given(self, output: int) -> bool:
+        """Whether the caller gave the buffer of a result; else its size is not bounded, and the run
+        allocates it with malloc."""
+        return self.plan.bounded(bytes_of(self.plan.computation.results[output])) is not None
+
+    def make(
+        self,
+        place: Place,
+        size: Dim,
+        *,
+        kept: Dim | None = None,
+        times: ir.Value | None = None,
+    ) -> None:
+        """Makes room for `size` bytes (or so many `times`) where the plan could not know the size.
+
+        Of what is there `kept` bytes stay.
+        """
+        frame, b = self.frame, self.frame.b
+        match place:
+            case Heap(block):
+                wanted = frame.dim(size) if times is None else b.mul(frame.dim(size), times)
+                kept_bytes = None if kept is None else frame.dim(kept)
+                self._make_block(self.blocks[block + 1], wanted, kept_bytes)
+            case Output(i) if not self._is_given(i):
+                malloc = frame.declare("malloc", BYTES, [I64])
+                wanted = b.add(frame.dim(size), number(ALIGNMENT))
+                pointer = b.call(malloc, [wanted])
+                b.store(pointer, frame.element(frame.outputs, i))
+                missing = b.icmp_unsigned("==", pointer, NULL)
+                frame.leave_if(missing, STATUS_MEMORY, None, [wanted])
+            case _:
+                pass
+
+    def _make_block(self, variable: ir.Value, size: ir.Value, kept: ir.Value | None) -> None:
+        """The block stays while it is large enough. In loops a new one is twice as large at least,
+        so that what grows step by step is replaced rarely. Size 0 needs a block too."""
+        frame, b = self.frame, self.frame.b
+        old = b.load(variable)
+        with b.if_else(b.icmp_unsigned("==", old, NULL)) as (new, present):
+            with new:
+                none, none_block = number(-1), b.block
+            with present:
+                header = b.bitcast(b.gep(old, [number(-HEADER)]), I64.as_pointer())
+                room = b.sub(b.load(header), number(HEADER))
+                room_block = b.block
+        capacity = b.phi(I64)
+        capacity.add_incoming(none, none_block)
+        capacity.add_incoming(room, room_block)
+        with b.if_then(b.icmp_signed("<", capacity, size), likely=False):
+            wanted = size
+            if frame.loops or kept is not None:
+                wanted = frame.larger(size, b.shl(capacity, number(1)))
+            made = b.call(self.acquire_block, [wanted])
+            frame.leave_if(b.icmp_unsigned("==", made, NULL), STATUS_MEMORY, None, [wanted])
+            if kept is not None:
+                self.copy(made, old, kept)
+            b.call(self.release_block, [old])
+            b.store(made, variable)
+
+    def copy(self, target: ir.Value, source: ir.Value, size: ir.Value) -> None:
+        kinds = [BYTES, BYTES, I64, I1]
+        memcpy = self.frame.declare("llvm.memcpy.p0i8.p0i8.i64", ir.VoidType(), kinds)
+        self.frame.b.call(memcpy, [target, source, size, ir.Constant(I1, 0)])
+
+    def exchange(self, moves: Sequence[tuple[Place, Place]]) -> None:
+        """Gives places the pointers of others, all at once."""
+        b = self.frame.b
+        pointers = [b.load(self._variable(source)) for _, source in moves]
+        for (target, _), pointer in zip(moves, pointers):
+            b.store(pointer, self._variable(target))
+
+    def _variable(self, place: Place) -> ir.Value:
+        match place:
+            case Cell(i):
+                return self.cells[i]
+            case Heap(block):
+                return self.blocks[block + 1]
+            case _:
+                raise AssertionError(place)
+
+    def load_scalar(self, place: Place, size: int) -> ir.Value:
+        """The bytes of a scalar as one integer."""
+        b = self.frame.b
+        typed = b.bitcast(self.pointer(place), ir.IntType(8 * size).as_pointer())
+        return b.load(typed, align=1)
+
+    def store_scalar(self, place: Place, value: ir.Value) -> None:
+        b = self.frame.b
+        kind = cast(Any, value).type
+        b.store(value, b.bitcast(self.pointer(place), kind.as_pointer()), align=1)

@@ -1,0 +1,1 @@
+"""Clusters as kernels: loop nests, scalar expressions, what they cost."""

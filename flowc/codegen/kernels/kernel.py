@@ -1,0 +1,120 @@
+"""A kernel (what is compiled) and a launch (one use of it in a plan).
+
+In: loops.py, contractions.py and native_kernels.py make them from clusters. Out: numba_frontend.py
+compiles the kernels, driver.py calls them. Invariant: a kernel's key is a pure function of its
+content, so equal kernels of any graph share one compilation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim
+
+# Pointers that are no tensors: memory private to a worker, memory that the launches of one cluster
+# share, the words that report a fault, and the words that receive data-dependent sizes.
+SCRATCH, WORKSPACE, STATUS, SIZES = "scratch", "workspace", "status", "sizes"
+# The words by which a long kernel asks whether a signal ends the run.
+INTERPRETER = "interpreter"
+# An epilogue's function and its tables, for the kernel that calls it.
+EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS = "epilogue", "epilogue_buffers", "epilogue_ints"
+Operand = Value | np.ndarray | str
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """One function `entry(*buffers, *ints, begin, end)` in Python source.
+
+    `buffers`: element dtypes of its pointers; f16 and bf16 are carried as 16-bit integers, bool as
+    u8, and the special names `"bytes"` (scratch) and `"i64"` give a uint8 and an int64 pointer.
+    `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
+    `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
+    dtype that the source calls `elem`. `ranges`: pairs of begin and end that it takes: one for a
+    kernel that is launched, two (rows, columns) for an epilogue.
+    """
+
+    source: str
+    buffers: tuple[DType | str, ...]
+    ints: int
+    functions: tuple[str, ...] = ()
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    globals: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    entry: str = "kernel"
+    element: DType | None = None
+    ranges: int = 1
+
+    @cached_property
+    def key(self) -> str:
+        """A name that is a pure function of the content."""
+        constants = sorted(
+            (n, repr(v), str(getattr(v, "dtype", ""))) for n, v in self.constants.items()
+        )
+        text = repr(
+            (
+                self.source,
+                [str(b) for b in self.buffers],
+                self.ints,
+                self.ranges,
+                str(self.element),
+                sorted(self.functions),
+                constants,
+                sorted(self.globals),
+            )
+        )
+        return f"k_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Epilogue:
+    """What a contraction calls for each block of its result that is finished: a kernel with two
+    ranges, its operands and ints."""
+
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    ints: tuple[Dim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A message, and the node that finds the fault (empty: the one that the launch is for)."""
+
+    message: str
+    node: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One call of a kernel: what its pointers and ints are, and the range that workers share.
+
+    `operands`, one a buffer: values of the Computation, constant arrays (weights in the layout that
+    the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes` names the
+    data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes for
+    the whole cluster. `errors`: the faults it may report, in the order of their numbers; `fault`:
+    their class.
+    """
+
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    ints: tuple[Dim, ...]
+    total: Dim = 1
+    grain: Dim = 1
+    sizes: tuple[str, ...] = ()
+    scratch: Dim = 0
+    workspace: Dim = 0
+    errors: tuple[Fault, ...] = ()
+    fault: str = "InvalidArgumentError"
+    nodes: tuple[str, ...] = ()
+    epilogue: Epilogue | None = None
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernel that is launched, and the one that it calls."""
+        return (self.kernel,) if self.epilogue is None else (self.kernel, self.epilogue.kernel)

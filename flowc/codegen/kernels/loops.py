@@ -1,0 +1,368 @@
+"""A loop cluster as a kernel: loop nests, reductions by stages, the range that workers share.
+
+In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three forms:
+
+- pointwise: no reduction (pointwise.py);
+- rows: all reductions fold the same axes, among them the last one. A worker takes whole rows; each
+  stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once;
+- columns: the last axis is kept. A worker takes a block of columns and adds rows to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.codegen.kernels.cluster import (
+    ClusterLowering,
+    broadcast_index,
+    known_product,
+    loaded,
+    row_major,
+    stored,
+    unravel,
+)
+from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.kernels.loop_cost import cost_of, grain
+from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
+from flowc.codegen.kernels.row_stages import kept_values, stages_of
+from flowc.codegen.kernels.scalars import Scalar, held_as
+from flowc.codegen.kernels.source_writer import LOCAL
+from flowc.dtypes import DType
+from flowc.errors import InternalError
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, ceildiv, product, symbol
+from flowc.ir.lowering import Reduction
+
+COLUMN_BLOCK = 1024  # columns whose running totals a worker keeps near
+SUM_BLOCK = 1024  # elements added up before their total joins the running one
+
+
+def loop_launch(node: Node) -> Launch:
+    """The kernel of a cluster of kind `loop`."""
+    body: Computation = node.attrs["body"]
+    reductions = [n for n in body.nodes if isinstance(n.lowering, Reduction)]
+    if not reductions:
+        return pointwise_launch(node, body)
+    first = reductions[0]
+    lowering = first.lowering
+    assert isinstance(lowering, Reduction)
+    rank = first.inputs[0].type.rank
+    if rank - 1 in lowering.axes or not lowering.axes or rank == 0:
+        return _rows(node, body, reductions)
+    return _columns(node, body, reductions)
+
+
+class _Reducing:
+    """What the row and column forms share: axes, accumulators, stages."""
+
+    def __init__(self, node: Node, body: Computation, reductions: Sequence[Node]) -> None:
+        self.node = node
+        self.body = body
+        self.reductions = list(reductions)
+        self.c = ClusterLowering(body, node.inputs)
+        self.lowerings = {n: n.lowering for n in reductions if isinstance(n.lowering, Reduction)}
+        first = reductions[0]
+        self.axes = self.lowerings[first].axes
+        self.full = first.inputs[0].dims
+        self.kept = tuple(d for d in range(len(self.full)) if d not in self.axes)
+
+    def prepared(self, node: Node, index: tuple[Dim, ...]) -> Scalar:
+        """What joins the running total at one index of the full space."""
+        lowering = self.lowerings[node]
+        k = self.c.k
+        operands = []
+        for v in node.inputs:
+            # Of no higher rank than what is folded, but for the axes of a scalar: none, in a list.
+            if v.type.rank <= len(self.full):
+                operands.append(self.c.element(v, broadcast_index(v.dims, self.full, index)))
+        x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
+        if lowering.accumulator is not None:
+            x = k.cast(x, lowering.accumulator)
+        return Scalar(x.text, wide(x.dtype))
+
+    def accumulator_dtype(self, node: Node) -> DType:
+        lowering = self.lowerings[node]
+        if lowering.accumulator is not None:
+            return wide(lowering.accumulator)
+        if lowering.prepare is None:
+            return wide(node.inputs[0].type.dtype)
+        probe = ClusterLowering(self.body, ())
+        types = [Scalar("probe", v.type.dtype) for v in node.inputs]
+        return wide(lowering.prepare(probe.k, *types).dtype)
+
+    def finished(self, node: Node, total: Scalar) -> Scalar:
+        lowering = self.lowerings[node]
+        k = self.c.k
+        if lowering.finish is not None:
+            total = lowering.finish(k, total, self.count(total.dtype))
+        if lowering.empty is not None:
+            total = self._unless_empty(total, lowering.empty)
+        return k.cast(total, node.output.type.dtype)
+
+    def count(self, dtype: DType) -> Scalar:
+        dims = product(self.full[a] for a in self.axes)
+        if isinstance(dims, int):
+            return self.c.k.const(dims, dtype)
+        return self.c.k.cast(self.c.k.index_value(dims, dtypes.i64), dtype)
+
+    def _unless_empty(self, total: Scalar, empty: Any) -> Scalar:
+        dims = product(self.full[a] for a in self.axes)
+        k = self.c.k
+        if isinstance(dims, int):
+            return k.const(empty, total.dtype) if dims == 0 else total
+        some = k.gt(k.index_value(dims, dtypes.i64), 0)
+        return k.select(some, total, k.const(empty, total.dtype))
+
+    def result_index(self, node: Node, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The index of a reduction's output for an index of the kept dims."""
+        if len(node.output.dims) == len(kept_index):
+            return tuple(kept_index)
+        by_dim = dict(zip(self.kept, kept_index))
+        return tuple(by_dim.get(d, 0) for d in range(len(self.full)))
+
+    def combine(self, node: Node, total: str, x: Scalar) -> str:
+        """The running total with one more element."""
+        how = self.lowerings[node].combine
+        if x.dtype.is_floating:
+            return f"fold_{how}({total}, {x.text})"
+        kind = str(x.dtype)
+        match how:
+            case "add" | "mul":
+                sign = "+" if how == "add" else "*"
+                both = f"{total} {sign} {x.text}"
+                return both if x.dtype.is_complex else f"{kind}({both})"
+            case "max":
+                return f"{total} if {total} > {x.text} else {x.text}"
+            case "min":
+                return f"{total} if {total} < {x.text} else {x.text}"
+            case "and":
+                return f"{total} & {x.text}"
+            case "or":
+                return f"{total} | {x.text}"
+        raise InternalError(f"no such fold: {how}")
+
+    def neutral(self, node: Node, dtype: DType) -> str:
+        how = self.lowerings[node].combine
+        match how:
+            case "add":
+                value: Any = 0
+            case "mul":
+                value = 1
+            case "and":
+                value = True
+            case "or":
+                value = False
+            case _:
+                value = _extreme(dtype, how)
+        return self.c.k.const(value, dtype).text
+
+
+def wide(dtype: DType) -> DType:
+    """The dtype of a running total: f16 and bf16 add up in f32."""
+    return dtypes.f32 if dtype in (dtypes.f16, dtypes.bf16) else dtype
+
+
+def _extreme(dtype: DType, how: str) -> Any:
+    if dtype.is_floating:
+        return -np.inf if how == "max" else np.inf
+    limits = np.iinfo(dtype.numpy)
+    return limits.min if how == "max" else limits.max
+
+
+def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
+    r = _Reducing(node, body, reductions)
+    c, w = r.c, r.c.writer
+    stages = stages_of(body, r.lowerings)
+    kept = [r.full[d] for d in r.kept]
+    outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
+    kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
+    row = product(r.full[a] for a in r.axes)
+    cached = kept_values(body, r.lowerings, stages, r.full) if row != 0 else []
+    scratch: Dim = 0
+    offsets: dict[Value, Dim] = {}
+    for value in cached:
+        offsets[value] = scratch
+        scratch = scratch + ceildiv(row * wide(value.type.dtype).size, 64) * 64
+    with w.block("for p in range(begin, end):"):
+        if kept:
+            split_flat(c, kept, "o")
+        for value in cached:
+            kind = held_as(value.type.dtype)
+            start = w.size(offsets[value]) if offsets[value] != 0 else "0"
+            w.line(f"{_row_name(cached, value)} = as_{kind}_pointer(offset(scratch, {start}))")
+        last = max(stages.values(), default=0)
+        full_results = [v for v in body.results if v.dims == r.full and _reads_row(v, r)]
+        for stage in range(last + 1):
+            folding = [n for n in reductions if stages[n] == stage]
+            storing = full_results if stage == last else []
+            if folding or storing:
+                _row_loop(r, stages, stage, folding, storing, kept_index, cached, row)
+            for n in folding:
+                total = Scalar(f"a{reductions.index(n)}", r.accumulator_dtype(n))
+                x = r.finished(n, total)
+                c.rows[n.output] = (r.result_index(n, kept_index), x)
+        for value in body.results:
+            if value not in full_results:
+                index = _row_index(value, r, kept_index)
+                c.store(value, index, c.element(value, index))
+    total = product(kept)
+    return c.launch(node.outputs, total, grain(cost_of(body), row), scratch, node)
+
+
+def _row_name(cached: Sequence[Value], value: Value) -> str:
+    return f"kept{cached.index(value)}"
+
+
+def _reads_row(value: Value, r: _Reducing) -> bool:
+    """Whether a value spans the folded axes (a row of size 1 does so only in name)."""
+    return value not in {n.output for n in r.reductions}
+
+
+def _row_index(value: Value, r: _Reducing, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The index of a value that has one element a row."""
+    if len(value.dims) == len(kept_index):
+        return tuple(kept_index)
+    if len(value.dims) == len(r.full):
+        by_dim = dict(zip(r.kept, kept_index))
+        return tuple(by_dim.get(d, 0) for d in range(len(r.full)))
+    flat = row_major(tuple(r.full[d] for d in r.kept), kept_index)
+    return unravel(flat, value.dims)
+
+
+def _row_loop(
+    r: _Reducing,
+    stages: dict[Node, int],
+    stage: int,
+    folding: Sequence[Node],
+    storing: Sequence[Value],
+    kept_index: Sequence[Dim],
+    cached: Sequence[Value],
+    row: Dim,
+) -> None:
+    """One loop over a row: folds what it can, keeps and stores what it must."""
+    c, w = r.c, r.c.writer
+    kinds = {n: r.accumulator_dtype(n) for n in folding}
+    for n in folding:
+        w.line(f"a{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+    blocked = bool(folding) and any(
+        r.lowerings[n].combine == "add" and kinds[n].is_floating for n in folding
+    )
+    size = known_product([row])
+    inner = [r.full[a] for a in r.axes]
+    position = symbol(f"{LOCAL}i", row)
+
+    def loop_body() -> None:
+        places = unravel(position, tuple(inner))
+        # Where all of a row is one element, its results are known at the very same index.
+        folded = [0 if size == 1 else i for size, i in zip(inner, places)]
+        index = _full_index(r, kept_index, folded)
+        restored = []
+        for value in cached:
+            if stages[value.node] < stage:
+                x = Scalar(w.local(f"{_row_name(cached, value)}[i]"), value.type.dtype)
+                c.rows[value] = (index, x)
+                restored.append(value)
+        for value in cached:
+            if stages[value.node] == stage:
+                x = c.element(value, index)
+                w.line(f"{_row_name(cached, value)}[i] = {x.text}")
+        for n in folding:
+            x = r.prepared(n, index)
+            name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
+            w.line(f"{name} = {r.combine(n, name, x)}")
+        for value in storing:
+            c.store(value, index, c.element(value, index))
+        for value in restored:
+            del c.rows[value]
+
+    if blocked and (size is None or size > SUM_BLOCK):
+        with w.block(f"for block in range(0, {w.size(row)}, {SUM_BLOCK}):"):
+            for n in folding:
+                w.line(f"part{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+            w.line(f"stop = block + {SUM_BLOCK}")
+            w.line(f"stop = stop if stop < {w.size(row)} else {w.size(row)}")
+            with w.block("for i in range(block, stop):"):
+                loop_body()
+            _join_parts(r, folding, kinds)
+    elif blocked:
+        for n in folding:
+            w.line(f"part{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+        with w.block(f"for i in range({w.size(row)}):"):
+            loop_body()
+        _join_parts(r, folding, kinds)
+    else:
+        with w.block(f"for i in range({w.size(row)}):"):
+            loop_body()
+
+
+def _join_parts(r: _Reducing, folding: Sequence[Node], kinds: dict[Node, DType]) -> None:
+    for n in folding:
+        i = r.reductions.index(n)
+        r.c.writer.line(f"a{i} = {r.combine(n, f'a{i}', Scalar(f'part{i}', kinds[n]))}")
+
+
+def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
+    by_dim: dict[int, Dim] = dict(zip(r.kept, kept_index))
+    by_dim |= dict(zip(r.axes, folded))
+    return tuple(by_dim[d] for d in range(len(r.full)))
+
+
+def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
+    """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
+    r = _Reducing(node, body, reductions)
+    c, w = r.c, r.c.writer
+    last_folded = max(r.axes)
+    columns = [d for d in r.kept if d > last_folded]
+    outer = [d for d in r.kept if d < last_folded]
+    width = product(r.full[d] for d in columns)
+    blocks = ceildiv(width, COLUMN_BLOCK)
+    outer_symbols = [symbol(f"{LOCAL}o{i}", r.full[d]) for i, d in enumerate(outer)]
+    by_outer = {d: (0 if r.full[d] == 1 else s) for d, s in zip(outer, outer_symbols)}
+    column = symbol(f"{LOCAL}i", width)
+    by_column = dict(zip(columns, unravel(column, tuple(r.full[d] for d in columns))))
+    kept_index = tuple((by_outer | by_column)[d] for d in r.kept)
+    kinds = {n: r.accumulator_dtype(n) for n in reductions}
+    scratch = 0
+    with w.block("for p in range(begin, end):"):
+        extents = [*(r.full[d] for d in outer), blocks]
+        split_flat(c, extents, "o")
+        w.line(f"start = o{len(outer)} * {COLUMN_BLOCK}")
+        w.line(f"stop = start + {COLUMN_BLOCK}")
+        w.line(f"stop = stop if stop < {w.size(width)} else {w.size(width)}")
+        for i, n in enumerate(reductions):
+            pointer = f"as_{_accumulator_kind(kinds[n])}_pointer(offset(scratch, {scratch}))"
+            w.line(f"a{i} = {pointer}")
+            scratch += COLUMN_BLOCK * max(8, kinds[n].size)
+        with w.block("for i in range(start, stop):"):
+            for i, n in enumerate(reductions):
+                x = Scalar(r.neutral(n, kinds[n]), kinds[n])
+                w.line(f"a{i}[i - start] = {stored(w, x)}")
+        folded = [r.full[a] for a in r.axes]
+        row = symbol(f"{LOCAL}r", product(folded))
+        by_row = unravel(row, tuple(folded))
+        rows = w.block(f"for r in range({w.size(product(folded))}):")
+        with rows, w.block("for i in range(start, stop):"):
+            index = _full_index(r, kept_index, by_row)
+            for i, n in enumerate(reductions):
+                x = r.prepared(n, index)
+                before = w.local(loaded(w, f"a{i}[i - start]", kinds[n]))
+                after = Scalar(w.local(r.combine(n, before, x)), x.dtype)
+                w.line(f"a{i}[i - start] = {stored(w, after)}")
+        with w.block("for i in range(start, stop):"):
+            for i, n in enumerate(reductions):
+                total = Scalar(w.local(loaded(w, f"a{i}[i - start]", kinds[n])), kinds[n])
+                c.rows[n.output] = (r.result_index(n, kept_index), r.finished(n, total))
+            for value in body.results:
+                index = _row_index(value, r, kept_index)
+                c.store(value, index, c.element(value, index))
+    total = product(r.full[d] for d in outer) * blocks
+    cost = cost_of(body) * COLUMN_BLOCK
+    return c.launch(node.outputs, total, grain(cost, product(folded)), scratch, node)
+
+
+def _accumulator_kind(dtype: DType) -> str:
+    return "u8" if dtype is dtypes.bool_ else held_as(dtype)

@@ -1,0 +1,310 @@
+"""A cluster without reductions as a kernel: which loops walk its elements, and in what order.
+
+In: a cluster of elementwise ops and views. Out: a Launch. A first lowering, which is thrown away,
+tells how every access and every condition depends on the index. From that follow
+
+- merging: adjacent dims that every access walks in one stride become one loop;
+- splitting: where conditions such as "inside this part of a concatenation" hold on one stretch of a
+  loop, each stretch becomes a loop of its own, in which they are known;
+- tiling: where reads step over rows while writes step over columns, both walk small tiles.
+
+Invariant: every element of the results is written once, by the worker whose range it is in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from flowc.codegen.kernels.cluster import ClusterLowering, unravel
+from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.kernels.loop_cost import cost_of, grain, is_dear
+from flowc.codegen.kernels.scalars import Condition
+from flowc.codegen.kernels.source_writer import LOCAL, has_local
+from flowc.codegen.kernels.tile_loops import BLOCK, SIDE, tile_loops
+from flowc.codegen.kernels.vector_interleave import end_dear_loop
+from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Dim, Expr, Symbol, ceildiv, is_nonnegative, product, symbol, symbols_of
+
+MOST_PARTS = 32  # stretches that one loop is split into
+MOST_BODIES = 48  # copies of the body that splits make
+MOST_NODES = 400  # nodes in all copies of the body
+FEW = SIDE // 2  # rows or columns that are not worth tiles
+
+
+def pointwise_launch(node: Node, body: Computation) -> Launch:
+    """The kernel of a cluster of elementwise ops and views."""
+    return _Pointwise(node, body).launch()
+
+
+class _Probe:
+    """How accesses and conditions of a body depend on the index of the element that is computed.
+
+    `strides`: for each access the factor of every index. `tied`: dims whose index is used in any
+    other way than linearly in addresses. `conditions`: ranges that are asked for.
+    """
+
+    def __init__(self, body: Computation) -> None:
+        self.dims = body.results[0].dims
+        self.c = c = ClusterLowering(body, ())
+        index = tuple(
+            0 if size == 1 else symbol(_probe_name(d), size) for d, size in enumerate(self.dims)
+        )
+        with c.writer.block("for probe in range(1):"):
+            _store_all(c, body, index)
+        self.strides = [_linear(a) for a in c.addresses]
+        self.conditions: list[Condition] = c.k.conditions
+        self.tied = self._tied()
+
+    def _tied(self) -> set[str]:
+        found: set[str] = set()
+        for address in self.c.addresses:
+            found |= _nonlinear_names(address)
+        # Between brackets stand addresses, of which the loop above has taken care.
+        beside = re.sub(r"\[.*?\]", "", "\n".join(self.c.writer.lines))
+        return found | {LOCAL + name for name in re.findall(r"\ba\d+\b", beside)}
+
+    def groups(self) -> list[list[int]]:
+        """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
+        one is as far as all of the other in every access, and neither is tied."""
+        found: list[list[int]] = []
+        for d, size in enumerate(self.dims):
+            if size == 1:
+                continue
+            if found and self._mergeable(found[-1][-1], d):
+                found[-1].append(d)
+            else:
+                found.append([d])
+        return found
+
+    def _mergeable(self, a: int, b: int) -> bool:
+        x, y = _probe_name(a), _probe_name(b)
+        if x in self.tied or y in self.tied:
+            return False
+        return all(s.get(x, 0) == s.get(y, 0) * self.dims[b] for s in self.strides)
+
+    def tiled_with(self, groups: Sequence[Sequence[int]]) -> int | None:
+        """The group that walks a read without gaps where the last group steps over rows of it."""
+        if len(groups) < 2 or self._few(groups[-1]):
+            return None
+        last = _probe_name(groups[-1][-1])
+        for strides in self.strides:
+            if strides.get(last, 0) in (0, 1):
+                continue
+            for number, group in enumerate(groups[:-1]):
+                if strides.get(_probe_name(group[-1]), 0) == 1 and not self._few(group):
+                    return number
+        return None
+
+    def _few(self, group: Sequence[int]) -> bool:
+        size = product(self.dims[d] for d in group)
+        return isinstance(size, int) and size < FEW
+
+    def split_points(self, dim: int) -> list[Dim]:
+        """Where along a dim the truth of conditions may change."""
+        found: list[Dim] = []
+        for value, low, high in self.conditions:
+            factor, rest = _on_one_index(value, _probe_name(dim))
+            for limit in (low, high):
+                if factor == 1:
+                    found.append(limit - rest)
+                elif factor == -1:
+                    found.append(rest - limit + 1)
+                elif factor > 1:
+                    found.append(ceildiv(limit - rest, factor))
+        return list(dict.fromkeys(p for p in found if not has_local(p)))
+
+
+def _probe_name(dim: int) -> str:
+    return f"{LOCAL}a{dim}"
+
+
+def _linear(address: Dim) -> dict[str, Dim]:
+    """The factor of each index in an address."""
+    found: dict[str, Dim] = {}
+    if isinstance(address, int):
+        return found
+    for monomial, coefficient in address.terms:
+        local = [a for a in monomial if isinstance(a, Symbol) and a.name.startswith(LOCAL)]
+        if len(local) != 1:
+            continue
+        factor: Dim = coefficient
+        for atom in monomial:
+            if atom is not local[0]:
+                factor = factor * Expr((((atom,), 1),))
+        found[local[0].name] = found.get(local[0].name, 0) + factor
+    return found
+
+
+def _nonlinear_names(address: Dim) -> set[str]:
+    found: set[str] = set()
+    if isinstance(address, int):
+        return found
+    for monomial, _ in address.terms:
+        local = [a for a in monomial if has_local(Expr((((a,), 1),)))]
+        if len(local) == 1 and isinstance(local[0], Symbol):
+            continue
+        for atom in local:
+            found |= set(symbols_of(Expr((((atom,), 1),))))
+    return found
+
+
+def _on_one_index(value: Dim, name: str) -> tuple[int, Dim]:
+    """(factor, rest) where `value == factor*index + rest`, rest without indices; else (0, 0)."""
+    factor = _linear(value).get(name, 0)
+    if not isinstance(factor, int) or factor == 0:
+        return 0, 0
+    rest = value - symbol(name) * factor
+    return (0, 0) if has_local(rest) else (factor, rest)
+
+
+def _stretches(extent: Dim, points: Sequence[Dim]) -> list[tuple[Dim, Dim]]:
+    """The loop's range cut at those points whose order can be proved."""
+    cuts: list[Dim] = [0, extent]
+    for point in points:
+        place = next((i for i, cut in enumerate(cuts) if is_nonnegative(cut - point)), None)
+        if place in (None, 0) or cuts[place or 0] == point:
+            continue
+        if is_nonnegative(point - cuts[place - 1] - 1):
+            cuts.insert(place, point)
+        if len(cuts) > MOST_PARTS:
+            break
+    return list(pairwise(cuts))
+
+
+class _Pointwise:
+    """Emits the loops of one kernel."""
+
+    def __init__(self, node: Node, body: Computation) -> None:
+        self.node = node
+        self.body = body
+        self.dims = body.results[0].dims
+        probe = _Probe(body)
+        self.groups = probe.groups()
+        self.extents = [product(self.dims[d] for d in g) for g in self.groups]
+        self.last = len(self.groups) - 1
+        self.tiled = probe.tiled_with(self.groups)
+        self.parts = self._parts(probe)
+        self.c = ClusterLowering(body, node.inputs)
+        self.dear = any(is_dear(n) for n in body.nodes)
+        self.scratch: Dim = 0
+
+    def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
+        """The stretches of every loop: inner loops are split first, while copies are few."""
+        found: list[list[tuple[Dim, Dim]]] = [[(0, e)] for e in self.extents]
+        bodies = 1
+        for g in reversed(range(len(self.groups))):
+            if len(self.groups[g]) > 1 or (self.tiled is not None and g in (self.tiled, self.last)):
+                continue
+            stretches = _stretches(self.extents[g], probe.split_points(self.groups[g][0]))
+            copies = bodies * len(stretches)
+            if copies <= MOST_BODIES and copies * len(self.body.nodes) <= MOST_NODES:
+                found[g], bodies = stretches, copies
+        return found
+
+    def launch(self) -> Launch:
+        c, w, extents = self.c, self.c.writer, self.extents
+        cost = cost_of(self.body)
+        if not self.groups:
+            self._store([])
+            return c.launch(self.node.outputs, 1, 1, 0, self.node)
+        if len(self.groups) == 1:
+            self._shared_loop()
+            return c.launch(self.node.outputs, extents[0], grain(cost), 0, self.node)
+        outer = list(extents[:-1])
+        inner = extents[-1]
+        if self.tiled is not None:
+            inner = inner * BLOCK
+            outer[self.tiled] = ceildiv(outer[self.tiled], BLOCK)
+        with w.block("for p in range(begin, end):"):
+            split_flat(c, outer, "i")
+            self._nest(0, [])
+        share = grain(cost, inner)
+        return c.launch(self.node.outputs, product(outer), share, self.scratch, self.node)
+
+    def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
+        index: list[Dim] = [0] * len(self.dims)
+        for group, s in zip(self.groups, chosen):
+            for d, i in zip(group, unravel(s, tuple(self.dims[d] for d in group))):
+                index[d] = i
+        _store_all(c or self.c, self.body, tuple(index))
+
+    def _shared_loop(self) -> None:
+        """The one loop is the range that workers share: each stretch meets it."""
+        w = self.c.writer
+        for start, stop in self.parts[0]:
+            first, last = "begin", "end"
+            if len(self.parts[0]) > 1:
+                a, b = w.size(start), w.size(stop)
+                first = w.local(f"(begin if begin > {a} else {a}) - {a}", "s")
+                last = w.local(f"(end if end < {b} else {b}) - {a}", "s")
+            with w.block(f"for i0 in range({first}, {last}):"):
+                self._store([symbol(f"{LOCAL}i0", stop - start) + start])
+                if self.dear:
+                    end_dear_loop(self.c, stop - start)
+
+    def _nest(self, number: int, chosen: list[Dim]) -> None:
+        """The loops or branches of group `number` and those inside it."""
+        w = self.c.writer
+        if number == self.tiled:
+            self._tiles(number, chosen)
+            return
+        for start, stop in self.parts[number]:
+            if number == self.last:
+                self._inner_loop(start, stop, chosen)
+            elif len(self.parts[number]) == 1:
+                self._nest(number + 1, [*chosen, symbol(f"{LOCAL}i{number}", stop)])
+            else:
+                inside = f"(i{number} >= {w.size(start)}) & (i{number} < {w.size(stop)})"
+                with w.block(f"if {inside}:"):
+                    here = w.local(f"i{number} - {w.size(start)}", "j")
+                    index = symbol(LOCAL + here, stop - start) + start
+                    self._nest(number + 1, [*chosen, start if stop - start == 1 else index])
+
+    def _inner_loop(self, start: Dim, stop: Dim, chosen: list[Dim]) -> None:
+        w = self.c.writer
+        count = stop - start
+        if count == 1:
+            self._store([*chosen, start])
+            return
+        with w.block(f"for i{self.last} in range({w.size(count)}):"):
+            self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])
+            if self.dear:
+                end_dear_loop(self.c, count)
+
+    def _tiles(self, number: int, chosen: list[Dim]) -> None:
+        """Tiles of group `number` and the last; the indices of groups between are set before."""
+        from flowc.codegen.cpu.register_transpose import turn_tile
+
+        between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
+
+        def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
+            self._store([*chosen, row, *between, column], c)
+
+        probe = ClusterLowering(self.body, ())
+        sizes = self.extents[number], self.extents[-1]
+        self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store)
+        if self.scratch != 0:
+            self.c.globals["turn_tile"] = turn_tile
+
+
+def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:
+    scalars = [c.element(v, index) for v in body.results]
+    for value, x in zip(body.results, scalars):
+        c.store(value, index, x)
+
+
+def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:
+    """Locals for the indices of the outer loops, from their flat position `p`."""
+    w = c.writer
+    if len(extents) == 1:
+        w.line(f"{prefix}0 = p")
+        return
+    rest = "p"
+    for d in range(len(extents) - 1, 0, -1):
+        size = w.size(extents[d])
+        w.line(f"r{d} = idiv({rest}, {size})")
+        w.line(f"{prefix}{d} = {rest} - r{d}*{size}")
+        rest = f"r{d}"
+    w.line(f"{prefix}0 = {rest}")

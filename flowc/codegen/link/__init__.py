@@ -1,0 +1,1 @@
+"""Object code into libraries or into this process."""

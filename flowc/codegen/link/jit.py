@@ -1,0 +1,91 @@
+"""A compiled program in memory, ready to run.
+
+In: a CompiledProgram. Out: the addresses of its functions and the object that keeps them alive.
+Imports llvmlite but not Numba: what comes from the cache starts without it.
+
+The pool and the arena are loaded once a process and never freed: threads wait inside their code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from llvmlite import binding as llvm
+
+from flowc.codegen.link.address_space import side_by_side
+
+RUNTIME_FUNCTIONS = (
+    "flowc_parallel_for",
+    "flowc_arena_acquire",
+    "flowc_arena_release",
+    "flowc_interpreter_release",
+    "flowc_interpreter_poll",
+    "flowc_interpreter_call",
+    "flowc_interpreter_acquire",
+)
+
+# The run releases the interpreter itself, and may leave an exception behind.
+_RUN = ctypes.PYFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
+_DIMS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(slots=True)
+class LoadedCode:
+    """Native functions of a program; `engine` owns their memory."""
+
+    engine: llvm.ExecutionEngine
+    run: Callable[..., int]
+    output_dims: Callable[..., None]
+    output_bounds: Callable[..., None]
+
+
+SPARE = 1 << 18  # bytes for the pages that the sections of an object do not fill
+
+_runtime: list[llvm.ExecutionEngine] = []
+_loading = threading.Lock()
+
+
+def load_objects(objects: Sequence[bytes], runtime: bytes) -> LoadedCode:
+    """Links relocatable objects in memory; `runtime` holds the pool and the arena."""
+    with _loading:
+        if not _runtime:
+            _runtime.append(_load_runtime(runtime))
+        engine = _engine(objects)
+    return LoadedCode(
+        engine,
+        _RUN(engine.get_function_address("flowc_program_run")),
+        _DIMS(engine.get_function_address("flowc_program_output_dims")),
+        _DIMS(engine.get_function_address("flowc_program_output_bounds")),
+    )
+
+
+def _load_runtime(data: bytes) -> llvm.ExecutionEngine:
+    engine = _engine([data])
+    for name in RUNTIME_FUNCTIONS:
+        llvm.add_symbol(name, engine.get_function_address(name))
+    engine.detach()  # threads of the pool may be inside until the process ends
+    return engine
+
+
+def _engine(objects: Sequence[bytes]) -> llvm.ExecutionEngine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    with side_by_side(2 * sum(len(data) + SPARE for data in objects)):
+        for data in objects:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+    return engine

@@ -1,0 +1,1 @@
+"""LLVM: building IR, and compiling it to objects."""

@@ -1,0 +1,1 @@
+"""TensorFlow 1 control flow read back: frames, guards, and which input of a Merge is live."""

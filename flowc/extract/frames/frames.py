@@ -1,0 +1,385 @@
+"""TensorFlow 1 control flow, read back: which nodes form loops, which stand in conditionals.
+
+In: the nodes of a source that a set of roots needs, with Switch, Merge, Enter, Exit, NextIteration
+and LoopCond among them. Out: the frame of every node, and its guard: the (predicate, branch) pairs
+under which it runs. Malformed frames end in an `InvalidModelError` that names the nodes.
+
+Invariants: a guard holds predicates of the node's own frame only (loops begin with none); the guard
+of a Merge is what its inputs' guards have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowc.errors import InvalidModelError
+from flowc.extract.frames.merge_decision import ALWAYS, Choice, Guard, choose, shared_guard
+from flowc.graph.control_types import (
+    ENTER,
+    EXIT,
+    FRAME_TYPES,
+    LOOP_COND,
+    MERGE,
+    NEXT,
+    PASSING,
+    SWITCH,
+)
+from flowc.graph.node_source import ARGUMENT, Ref, Source, SourceNode
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One loop. `merges`: for each loop variable the key of its Merge, to the refs of its initial
+    and its next value. `enters`: keys of all Enters. `condition`: the key of the LoopCond."""
+
+    name: str
+    parent: Frame | None
+    enters: list[Any] = field(default_factory=list[Any])
+    exits: list[Any] = field(default_factory=list[Any])
+    merges: dict[Any, tuple[Ref, Ref]] = field(default_factory=dict[Any, tuple[Ref, Ref]])
+    condition: Any = None
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.parent is None else 1 + self.parent.depth
+
+
+class ControlFlow:
+    """Frames and guards of the nodes that `roots` need. `fed`: refs that are given from outside;
+    `fetched`: those that are read from outside."""
+
+    def __init__(
+        self,
+        source: Source,
+        roots: Iterable[Any],
+        fed: Collection[Ref],
+        fetched: Iterable[Ref] = (),
+    ) -> None:
+        self.source = source
+        self.fed = fed
+        self.needed = _needed(source, roots, fed)
+        self.top = Frame("", None)
+        self.frames: dict[Any, Frame] = {}
+        self.guards: dict[Any, Guard] = {}
+        self.loop_guards: dict[Frame, Guard] = {}  # the branches in which loops stand
+        self.read_refs: set[Ref] = set()
+        self._choices: dict[Any, Choice] = {}
+        self._passed: dict[Ref, list[str]] | None = None
+        self._read_outputs: dict[Any, list[Ref]] | None = None
+        self.is_plain = not any(source.node(k).type in FRAME_TYPES for k in self.needed)
+        if not self.is_plain:
+            self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
+            self.read_refs.update(fetched)
+            for key in sorted(self.needed, key=source.order):
+                self._check_inputs(key)
+            order = self._ordered()
+            self._find_frames(order)
+            self._find_loops()
+            order = self._ordered(with_loops=True)
+            self._find_guards(order)
+            if any(self._is_given(key) for key in order):
+                self._find_guards(order)
+
+    # -- what extraction asks
+
+    def read_outputs(self, key: Any) -> Sequence[Ref]:
+        """Those outputs of a node that other nodes, or the caller, want."""
+        if self._read_outputs is None:
+            self._read_outputs = {}
+            for ref in sorted(self.read_refs, key=lambda ref: ref[1]):
+                self._read_outputs.setdefault(ref[0], []).append(ref)
+        return self._read_outputs.get(key, ())
+
+    def frame(self, key: Any) -> Frame:
+        """The frame in which a node's outputs stand: an Exit's are in the frame outside."""
+        return self.top if self.is_plain else self.frames.get(key, self.top)
+
+    def guard(self, ref: Ref) -> Guard:
+        """Under which branches an output is alive."""
+        if self.is_plain or ref in self.fed:
+            return ALWAYS
+        key, index = ref
+        guard = self.guards.get(key, ALWAYS)
+        node = self.source.node(key) if key != ARGUMENT else None
+        if node is not None and node.type in SWITCH and not self._is_loop_switch(node):
+            predicate = self.predicate(node.inputs[1])
+            given = self._given(self.frame(key), predicate)
+            if given == index:
+                return guard
+            found = guard | {(predicate, index)}
+            return found if given is None else found | {(predicate, given)}
+        return guard
+
+    def _given(self, frame: Frame, predicate: Ref) -> int | None:
+        """Which branch of a predicate a loop stands in, when the predicate enters it: within the
+        loop that is no question."""
+        while frame.parent is not None and predicate not in self.fed and predicate[0] != ARGUMENT:
+            node = self.source.node(predicate[0])
+            if node.type not in ENTER:
+                break
+            predicate = self.predicate(node.inputs[0])
+            for branch in (0, 1):
+                if (predicate, branch) in self.loop_guards.get(frame, ALWAYS):
+                    return branch
+            frame = frame.parent
+        return None
+
+    def node_guard(self, key: Any) -> Guard:
+        return ALWAYS if self.is_plain else self.guards.get(key, ALWAYS)
+
+    def is_loop_merge(self, key: Any) -> bool:
+        return not self.is_plain and key in self.frame(key).merges
+
+    def predicate(self, ref: Ref) -> Ref:
+        """The predicate behind Identity nodes, so that equal predicates are one."""
+        while ref not in self.fed and ref[0] != ARGUMENT:
+            node = self.source.node(ref[0])
+            if node.type not in PASSING:
+                break
+            ref = node.inputs[0]
+        return ref
+
+    def choice(self, key: Any) -> Choice:
+        """What decides which input of a Merge is alive."""
+        found = self._choices.get(key)
+        if found is None:
+            found = self._choices[key] = self._choose(key)
+        return found
+
+    def names_given(self, ref: Ref) -> list[str]:
+        """The names of the nodes that pass an output on."""
+        if self._passed is None:
+            self._passed = {}
+            for key in sorted(self.needed, key=self.source.order):
+                node = self.source.node(key)
+                if node.type in PASSING:
+                    self._passed.setdefault(node.inputs[0], []).append(node.name)
+        return self._passed.get(ref, [])
+
+    def _choose(self, key: Any) -> Choice:
+        refs = self.source.node(key).inputs
+        guards = [self.guard(r) for r in refs]
+        found = choose(guards)
+        if found is None:
+            found = choose(guards, [i for i, ref in enumerate(refs) if self._reads_fed(ref)])
+        if found is None:
+            raise self._invalid(
+                key,
+                "joins values of which no condition says which one is alive",
+                "the inputs of a Merge come from the two sides of Switch nodes",
+            )
+        return found
+
+    def _reads_fed(self, ref: Ref) -> bool:
+        """Whether an output depends on a fed tensor which the graph would have computed."""
+        stack = [ref]
+        seen: set[Ref] = set()
+        while stack:
+            read = stack.pop()
+            key = read[0]
+            if read in seen or key == ARGUMENT:
+                continue
+            seen.add(read)
+            node = self.source.node(key)
+            if read in self.fed and node.inputs:
+                return True
+            stack += [] if read in self.fed else node.inputs
+        return False
+
+    def _invalid(self, key: Any, fault: str, hint: str | None = None) -> InvalidModelError:
+        name = self.source.name(key)
+        kind = self.source.node(key).type
+        return InvalidModelError(f"node '{name}' ({kind}) {fault}", node=name, hint=hint)
+
+    # -- finding
+
+    def _is_loop_switch(self, node: SourceNode) -> bool:
+        key, _ = node.inputs[1]
+        return key != ARGUMENT and self.source.node(key).type == LOOP_COND
+
+    def _inputs(self, key: Any) -> list[Any]:
+        """Keys that a node reads or waits for; without the edges that close loops."""
+        node = self.source.node(key)
+        kept = [k for k, i in node.inputs if (k, i) not in self.fed and k != ARGUMENT]
+        if node.type in MERGE:
+            kept = [k for k in kept if self.source.node(k).type not in NEXT]
+        return kept + list(node.controls)
+
+    def _ordered(self, with_loops: bool = False) -> list[Any]:
+        """The needed nodes, inputs first. `with_loops`: all Enters of a loop before its Exits."""
+        done: set[Any] = set()
+        active: set[Any] = set()
+        order: list[Any] = []
+        for root in sorted(self.needed, key=self.source.order):
+            stack = [(root, False)]
+            while stack:
+                key, ready = stack.pop()
+                if ready:
+                    active.discard(key)
+                    done.add(key)
+                    order.append(key)
+                    continue
+                if key in done:
+                    continue
+                if key in active:
+                    raise self._invalid(
+                        key, "depends on itself, and no NextIteration closes the loop"
+                    )
+                active.add(key)
+                stack.append((key, True))
+                before = self._inputs(key)
+                if with_loops and self.source.node(key).type in EXIT:
+                    before = before + self.loop_of(key).enters
+                stack += [(k, False) for k in reversed(before) if k not in done]
+        return order
+
+    def loop_of(self, exit_key: Any) -> Frame:
+        """The loop that an Exit leaves."""
+        (ref,) = self.source.node(exit_key).inputs
+        return self.frames[ref[0]]
+
+    def _check_inputs(self, key: Any) -> None:
+        """Refuses nodes of control flow with other numbers of inputs than they have to have, and
+        those that close no loop."""
+        node = self.source.node(key)
+        if node.type not in FRAME_TYPES:
+            expected = len(node.inputs)
+        elif node.type in MERGE:
+            expected = max(len(node.inputs), 1)
+        else:
+            expected = 2 if node.type in SWITCH else 1
+        if len(node.inputs) != expected:
+            raise self._invalid(key, f"has {len(node.inputs)} inputs: expected {expected}")
+        closing = [ref[0] for ref in node.inputs if self._is_next(ref)]
+        if closing and node.type not in MERGE:
+            last = self.source.name(closing[0])
+            raise self._invalid(key, f"reads '{last}' (NextIteration), which only a Merge may")
+        if closing and (len(node.inputs) != 2 or len(closing) != 1):
+            raise self._invalid(
+                key, "is no loop variable: it must join one Enter and one NextIteration"
+            )
+
+    def _find_frames(self, order: list[Any]) -> None:
+        children: dict[tuple[Frame, str], Frame] = {}
+        for key in order:
+            node = self.source.node(key)
+            frame = self._common_frame(key, node)
+            if node.type in ENTER:
+                name = _text(self.source.attr(key, "frame_name", ""))
+                if not name:
+                    raise self._invalid(key, "has no frame_name")
+                inner = children.setdefault((frame, name), Frame(name, frame))
+                inner.enters.append(key)
+                frame = inner
+            elif node.type in EXIT:
+                if frame.parent is None or node.inputs[0][0] == ARGUMENT:
+                    raise self._invalid(key, "leaves a loop that no Enter enters")
+                frame.exits.append(key)
+                frame = frame.parent
+            elif node.type == LOOP_COND:
+                if frame.parent is None:
+                    raise self._invalid(key, "stands in no loop")
+                if frame.condition is not None:
+                    first = self.source.name(frame.condition)
+                    raise self._invalid(key, f"is a second condition of its loop beside '{first}'")
+                frame.condition = key
+            self.frames[key] = frame
+
+    def _common_frame(self, key: Any, node: SourceNode) -> Frame:
+        """The frame of what a node reads and waits for."""
+        found = {self.frames[k] for k in self._inputs(key)}
+        frame = max(found, key=lambda f: f.depth) if found else self.top
+        strange = [f for f in found if f is not frame]
+        if strange and node.type not in ENTER:
+            data = [self.frames[k] for k, _ in node.inputs if k in self.frames]
+            if any(f is not frame for f in data):
+                raise self._crossed(key, frame, strange[0])
+        return frame
+
+    def _crossed(self, key: Any, one: Frame, other: Frame) -> InvalidModelError:
+        shown = " and ".join(repr(f.name) if f.parent else "outside" for f in (one, other))
+        return self._invalid(
+            key,
+            f"reads values of two frames: {shown}",
+            "values enter a loop through Enter and leave it through Exit",
+        )
+
+    def _find_loops(self) -> None:
+        """Pairs each loop Merge with its Enter and its NextIteration."""
+        for key in sorted(self.needed, key=self.source.order):
+            node = self.source.node(key)
+            closing = [i for i, ref in enumerate(node.inputs) if self._is_next(ref)]
+            if not closing:
+                continue
+            frame = self.frames[key]
+            if frame.parent is None:
+                raise self._invalid(key, "closes a loop that no Enter enters")
+            start = node.inputs[1 - closing[0]]
+            last = node.inputs[closing[0]][0]
+            if self.frames[last] is not frame:
+                raise self._crossed(key, frame, self.frames[last])
+            frame.merges[key] = (start, self.source.node(last).inputs[0])
+        for frame in dict.fromkeys(self.frames.values()):
+            if frame.parent is not None and frame.merges and frame.condition is None:
+                raise self._invalid(
+                    frame.enters[0],
+                    f"enters the loop of frame {frame.name!r}, which has no LoopCond",
+                )
+
+    def _is_next(self, ref: Ref) -> bool:
+        return ref not in self.fed and ref[0] != ARGUMENT and self.source.node(ref[0]).type in NEXT
+
+    def _is_given(self, key: Any) -> bool:
+        node = self.source.node(key)
+        if node.type not in SWITCH or self._is_loop_switch(node):
+            return False
+        return self._given(self.frame(key), self.predicate(node.inputs[1])) is not None
+
+    def _find_guards(self, order: list[Any]) -> None:
+        loop_guards: dict[Frame, Guard] = {}
+        for key in order:
+            node = self.source.node(key)
+            if node.type in ENTER:
+                frame = self.frames[key]
+                outside = self._joined(node)
+                loop_guards[frame] = loop_guards.get(frame, ALWAYS) | outside
+                self.guards[key] = ALWAYS
+            elif node.type in EXIT:
+                self.guards[key] = loop_guards.get(self.loop_of(key), ALWAYS)
+            elif node.type in MERGE:
+                if self.is_loop_merge(key):
+                    self.guards[key] = ALWAYS
+                else:
+                    self.guards[key] = shared_guard([self.guard(r) for r in node.inputs])
+            else:
+                self.guards[key] = self._joined(node)
+        self.loop_guards = loop_guards
+
+    def _joined(self, node: SourceNode) -> Guard:
+        found: Guard = ALWAYS
+        for ref in node.inputs:
+            if ref[0] != ARGUMENT:
+                found |= self.guard(ref)
+        for key in node.controls:
+            found |= self.guards[key]
+        return found
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _needed(source: Source, roots: Iterable[Any], fed: Collection[Ref]) -> set[Any]:
+    """Every node that the roots read or wait for, in any frame."""
+    stack = [k for k in roots if k != ARGUMENT]
+    found = set(stack)
+    while stack:
+        node = source.node(stack.pop())
+        before = [k for k, i in node.inputs if (k, i) not in fed and k != ARGUMENT]
+        for key in (*before, *node.controls):
+            if key not in found:
+                found.add(key)
+                stack.append(key)
+    return found

@@ -1,0 +1,392 @@
+"""Which tensors a program takes and gives: feeds and fetches of a graph.
+
+In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out:
+an `Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that
+are not known have names, and one name means one size. Those that nobody named have a name each
+(which of them must be equal is found by size_unification.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from flowc.dtypes import DType
+from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.extract.feed_specs import FeedSpec, Specs, open_sizes, plain_name, read_specs
+from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
+from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
+from flowc.graph.op_info import has_trait
+from flowc.ir.dims import Dim, symbol, symbols_of
+from flowc.ir.types import TensorType
+
+# Nodes that save and restore, or hold state: never what a model is asked for.
+_NO_RESULT = re.compile(
+    r"Assign.*|Save.*|Restore.*|NoOp|Variable.*|VarHandleOp|Const|ReadVariableOp"
+)
+# What stands at the end of a branch or was left behind by shape arithmetic: taken only for want of
+# others.
+_ASIDE = SWITCH | {"Shape"}
+# Where tf.gradients and a Saver put their nodes.
+_BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
+BATCH = "batch"
+LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One input: `name` is what callers know it by. `open`: the axes whose sizes nobody named."""
+
+    name: str
+    tensor: Tensor
+    type: TensorType
+    open: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One output: `name` is what callers know it by."""
+
+    name: str
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """Feeds and fetches, and how they were chosen, to be shown: `given`, `signature NAME`,
+    `placeholders` and `sinks`. `targets`: operations that run and give nothing."""
+
+    feeds: tuple[Feed, ...]
+    fetches: tuple[Fetch, ...]
+    feeds_from: str
+    fetches_from: str
+    targets: tuple[Operation, ...] = ()
+
+
+def is_placeholder(op: Operation) -> bool:
+    """Whether an operation has a value only where it is fed."""
+    return has_trait(op.type, "placeholder")
+
+
+def _is_fed(op: Operation) -> bool:
+    return has_trait(op.type, "fed")
+
+
+def element_named(graph: Graph, name: str, role: str) -> Tensor:
+    """The tensor `scope/op:0` or `scope/op`. Raises `UnknownNameError` with the nearest names."""
+    plain = name if ":" in name else f"{name}:0"
+    try:
+        return graph.get_tensor_by_name(plain)
+    except (KeyError, ValueError):
+        known = [op.name for op in graph.get_operations()]
+        op_name = name.partition(":")[0]
+        what = f"has no output {name.partition(':')[2] or '0'}"
+        if op_name not in graph:
+            what = "is not in the graph"
+        near = did_you_mean(op_name, known) or did_you_mean(
+            op_name.rpartition("/")[2], (k.rpartition("/")[2] for k in known)
+        )
+        raise UnknownNameError(f"{role} {name!r}: '{op_name}' {what}", hint=near) from None
+
+
+def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | None = None) -> Feed:
+    """A feed of a tensor: what the spec leaves open comes from the tensor (or a signature's `shape`
+    and `dtype`).
+
+    Raises `UsageError` for an unknown rank or dtype and for dims that contradict the graph.
+    """
+    kind = spec.dtype or tensor.dtype or dtype
+    if kind is None:
+        raise UsageError(
+            f"nothing says the dtype of the feed {spec.name!r}",
+            hint=f"--feed {spec.name}=f32[...]",
+        )
+    if tensor.dtype is not None and kind is not tensor.dtype:
+        raise UsageError(
+            f"the feed {spec.name!r} is given as {kind}, and the graph has {tensor.dtype}"
+        )
+    known = tensor.shape if shape is None else _merged(tensor.shape, TensorShape(shape))
+    if spec.dims is None and known.sizes is None:
+        raise UsageError(
+            f"the feed {spec.name!r} has an unknown rank",
+            hint=f"give its dims: --feed {spec.name}={kind}[] for a scalar, or such as "
+            f"{spec.name}={kind}[batch,10]",
+        )
+    given = spec.dims if spec.dims is not None else (None,) * len(known.sizes or ())
+    if not known.is_compatible_with([d if isinstance(d, int) else None for d in given]):
+        raise UsageError(
+            f"the feed {spec.name!r} is given as {_shown(given)}, and the graph has "
+            f"{_shown(known.sizes or ())}"
+        )
+    dims = [s if s is not None else d for d, s in zip(given, known.sizes or [None] * len(given))]
+    open_axes = tuple(axis for axis, d in enumerate(dims) if d is None)
+    named = [symbol(next(open_sizes(spec.name, i))) if d is None else d for i, d in enumerate(dims)]
+    return Feed(spec.name, tensor, TensorType(kind, tuple(named)), open_axes)
+
+
+def _shown(dims: Iterable[Dim | None]) -> str:
+    return f"[{','.join('?' if d is None else str(d) for d in dims)}]"
+
+
+def _named_apart(feeds: Sequence[Feed]) -> list[Feed]:
+    """The feeds with a name of its own for each size that nobody named: `batch` for the first that
+    leads, if no caller means another by it, else input and axis."""
+    named = [d for f in feeds for axis, d in enumerate(f.type.dims) if axis not in f.open]
+    taken = {name for d in named for name in symbols_of(d)}
+    found: list[Feed] = []
+    for feed in feeds:
+        dims = list(feed.type.dims)
+        for axis in feed.open:
+            wanted = chain([BATCH] if axis == 0 else [], open_sizes(feed.name, axis))
+            name = next(n for n in wanted if n not in taken)
+            taken.add(name)
+            dims[axis] = symbol(name)
+        found.append(replace(feed, type=feed.type.with_dims(dims)))
+    return found
+
+
+def _merged(one: TensorShape, other: TensorShape) -> TensorShape:
+    return one.merge_with(other) if one.is_compatible_with(other) else one
+
+
+def choose_feeds(graph: Graph, specs: Specs | None = None) -> list[Feed]:
+    """Feeds as they are asked for (texts, tensors, `FeedSpec`s, or a dict from names or tensors to
+    shapes, dtypes or types); without any, those of the signature, else the placeholders.
+
+    Raises `UnknownNameError` and `UsageError`.
+    """
+    if specs is None:
+        return default_feeds(graph)[0]
+    inputs = _signature_inputs(graph)
+    found: list[Feed] = []
+    for tensor, spec in read_specs(specs):
+        info = inputs.get(spec.name) if tensor is None and spec.name not in graph else None
+        if tensor is None:
+            tensor = element_named(graph, info.name if info else spec.name, "feed")
+        if any(f.tensor is tensor for f in found):
+            raise UsageError(f"the feed {spec.name!r} is given twice")
+        found.append(feed_of(tensor, spec, None if info is None else info.shape))
+    return _named_apart(found)
+
+
+def choose_fetches(graph: Graph, names: Any = None, feeds: Sequence[Feed] = ()) -> list[Fetch]:
+    """Fetches as they are asked for (names or tensors); without any, those of the signature, else
+    the sinks: tensors that nothing takes and that depend on `feeds`, if there are any.
+
+    Raises `UnknownNameError`, and `UsageError` where there is nothing to fetch.
+    """
+    if names is None:
+        return default_fetches(graph, feeds)[0]
+    if isinstance(names, str | Tensor | Operation):
+        names = [names]
+    outputs = _signature_outputs(graph)
+    found: list[Fetch] = []
+    for item in names:
+        if isinstance(item, Operation):
+            item = item.name
+        if isinstance(item, Tensor):
+            found.append(Fetch(plain_name(item), item))
+            continue
+        info = outputs.get(item) if item not in graph else None
+        target = info.name if info is not None else item
+        found.append(Fetch(item, element_named(graph, target, "fetch")))
+    if not found:
+        raise UsageError("there is nothing to fetch", hint="name a tensor: --fetch NAME")
+    return found
+
+
+def choose_interface(
+    graph: Graph, feeds: Specs | None = None, fetches: Any = None, signature: str | None = None
+) -> Interface:
+    """Feeds and fetches, given or chosen; placeholders that no fetch needs are not chosen.
+
+    Raises `UnknownNameError` and `UsageError`.
+    """
+    chosen = _signature(graph, signature)
+    if feeds is None and fetches is None and chosen is not None:
+        name, found = chosen
+        ins = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
+        outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
+        text = f"signature {name}"
+        return Interface(tuple(_named_apart(ins)), tuple(outs), text, text)
+    given_feeds = None if feeds is None else choose_feeds(graph, feeds)
+    targets: list[Operation] = []
+    if fetches is not None:
+        names, targets = split_targets(graph, fetches)
+        out_list = choose_fetches(graph, names) if names or not targets else []
+        outs_from = "given"
+    else:
+        out_list, outs_from = default_fetches(graph, given_feeds or ())
+    ends = tuple(targets)
+    if given_feeds is not None:
+        return Interface(tuple(given_feeds), tuple(out_list), "given", outs_from, ends)
+    in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
+    return Interface(tuple(_named_apart(in_list)), tuple(out_list), ins_from, outs_from, ends)
+
+
+def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation]]:
+    """What is asked for, as tensors and as operations: those that have no output."""
+    items = [fetches] if isinstance(fetches, str | Tensor | Operation) else list(fetches)
+    outputs = _signature_outputs(graph)
+    names: list[Any] = []
+    targets: list[Operation] = []
+    for item in items:
+        found = item if isinstance(item, Operation) else None
+        if isinstance(item, str) and item in graph and item not in outputs:
+            found = graph.get_operation_by_name(item)
+        if found is None or found.outputs:
+            names.append(item)
+        else:
+            targets.append(found)
+    return names, targets
+
+
+def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], str]:
+    """The signature's inputs or the placeholders, without those that `ends` do not need."""
+    needed = _ancestors(ends)
+    chosen = _signature(graph, None)
+    if chosen is not None:
+        name, found = chosen
+        feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
+        fed = {f.tensor.op for f in feeds}
+        open_ = [op for op in needed if is_placeholder(op) and op not in fed]
+        if not open_:
+            return [f for f in feeds if f.tensor.op in needed], f"signature {name}"
+    ops = [op for op in graph.get_operations() if is_placeholder(op) and op in needed]
+    return [feed_of(op.output(0), FeedSpec(op.name)) for op in ops], "placeholders"
+
+
+def _ancestors(ops: Iterable[Operation]) -> set[Operation]:
+    seen = set(ops)
+    stack = list(seen)
+    while stack:
+        op = stack.pop()
+        for other in [*(t.op for t in op.inputs), *op.control_inputs]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return seen
+
+
+# -- defaults
+
+
+def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
+    """The signature's inputs, else all placeholders; and where they came from."""
+    chosen = _signature(graph, None)
+    if chosen is not None:
+        name, found = chosen
+        feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
+        return _named_apart(feeds), f"signature {name}"
+    ops = [op for op in graph.get_operations() if is_placeholder(op)]
+    feeds = [feed_of(op.output(0), FeedSpec(op.name)) for op in ops]
+    return _named_apart(feeds), "placeholders"
+
+
+def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetch], str]:
+    """The signature's outputs, else the sinks; and where they came from."""
+    chosen = _signature(graph, None)
+    if chosen is not None:
+        name, found = chosen
+        outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
+        return outs, f"signature {name}"
+    sinks = _sinks(graph, {f.tensor for f in feeds})
+    if not sinks:
+        raise UsageError("the graph has no sink to fetch", hint="name a tensor: --fetch NAME")
+    return [Fetch(plain_name(t), t) for t in sinks], "sinks"
+
+
+def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
+    """Tensors that nothing takes or waits for, of operations that depend on a feed or placeholder
+    where any does; what trains and saves is left out."""
+    starts = {t.op for t in fed} or set(filter(_is_fed, graph.get_operations()))
+    reached = _descendants(starts)
+    awaited = {c for op in graph.get_operations() for c in op.control_inputs}
+    inside = _inside_loops(graph)
+    found: list[Tensor] = []
+    spare: list[Tensor] = []
+    for op in graph.get_operations():
+        outputs = op.outputs
+        if _NO_RESULT.fullmatch(op.type) or _is_fed(op) or not outputs:
+            continue
+        if _BOOKKEEPING.fullmatch(op.name) or any(t.is_ref for t in outputs):
+            continue
+        if op in awaited or op in inside or any(t.consumers() for t in outputs):
+            continue
+        wanted = op in reached and not _stands_aside(op)
+        (found if wanted else spare).extend(outputs)
+    return found or spare
+
+
+def _inside_loops(graph: Graph) -> set[Operation]:
+    """Operations in loops of TensorFlow 1, one of whose many values nobody can ask for."""
+    depths: dict[Operation, int] = {}
+    stack = [op for op in graph.get_operations() if op.type in ENTER]
+    while stack:
+        op = stack.pop()
+        depth = max((depths.get(t.op, 0) for t in op.inputs), default=0)
+        depth += (op.type in ENTER) - (op.type in EXIT)
+        if depth > depths.get(op, 0) and depth <= LOOPS_LIMIT:
+            depths[op] = depth
+            stack += [user for t in op.outputs for user in t.consumers()]
+    return set(depths)
+
+
+def _stands_aside(op: Operation) -> bool:
+    """Whether an operation is a branch's mark (`cond/switch_t`) or a shape that nobody reads."""
+    branch = op.type in PASSING and op.inputs[0].op.type in SWITCH
+    return branch or op.type in _ASIDE
+
+
+def _descendants(starts: Iterable[Operation]) -> set[Operation]:
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        op = stack.pop()
+        for user in dict.fromkeys(u for t in op.outputs for u in t.consumers()):
+            if user not in seen:
+                seen.add(user)
+                stack.append(user)
+    return seen
+
+
+# -- signatures
+
+
+def _signature(graph: Graph, name: str | None) -> tuple[str, Signature] | None:
+    """The signature that was asked for, or the one that the model was loaded with."""
+    wanted = name if name is not None else getattr(graph.source, "signature", None)
+    if wanted is None:
+        return None
+    if wanted not in graph.signatures:
+        listed = ", ".join(sorted(graph.signatures)) or "none"
+        raise UnknownNameError(
+            f"no signature {wanted!r}; the model has: {listed}",
+            hint=did_you_mean(wanted, graph.signatures),
+        )
+    found = graph.signatures[wanted]
+    return (wanted, found) if _is_plain(found) else None
+
+
+def _is_plain(signature: Signature) -> bool:
+    """Whether all its inputs and outputs are single tensors, and there are outputs."""
+    infos = [*signature.inputs.values(), *signature.outputs.values()]
+    return bool(signature.outputs) and not any(i.parts for i in infos)
+
+
+def _signature_inputs(graph: Graph) -> dict[str, TensorInfo]:
+    chosen = _signature(graph, None)
+    return {} if chosen is None else chosen[1].inputs
+
+
+def _signature_outputs(graph: Graph) -> dict[str, TensorInfo]:
+    chosen = _signature(graph, None)
+    return {} if chosen is None else chosen[1].outputs
+
+
+def _signature_feed(graph: Graph, name: str, info: TensorInfo) -> Feed:
+    tensor = element_named(graph, info.name, "feed")
+    return feed_of(tensor, FeedSpec(name), info.shape, info.dtype)

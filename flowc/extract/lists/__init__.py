@@ -1,0 +1,1 @@
+"""What loops find out about the lists that they carry."""

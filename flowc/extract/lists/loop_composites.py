@@ -1,0 +1,69 @@
+"""What loops find of the lists of optionals and of ragged lists that they carry.
+
+In: such a variable before and after an iteration. Out: the lists, one for each value that an
+element is made of, which are carried in its place. Invariant: what elements are made of only grows
+from one trace to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flowc.extract.body_builder import Scope
+from flowc.extract.lists.loop_lists import Column, Slot
+from flowc.ir.extraction import Bound, CompositeList, ListValue, OptionalValue
+from flowc.ir.structures import Element, United, arranged, element_of, united
+
+
+@dataclass(slots=True)
+class CarriedComposites:
+    """What the elements of such variables are made of, by the number of the variable: `elements` as
+    earlier traces have shown, `grown` where the last one showed more. `scope`: around the loop."""
+
+    scope: Scope
+    elements: dict[int, Element] = field(default_factory=dict[int, Element])
+    grown: dict[int, Element] = field(default_factory=dict[int, Element])
+
+    def slots(self, i: int, bound: Bound) -> list[tuple[Slot, Bound]]:
+        """What is carried for a variable: itself, or the columns of a list of optionals."""
+        like = self.elements.get(i)
+        if like is None and not isinstance(bound, CompositeList):
+            return [(i, bound)]
+        assert isinstance(bound, ListValue | CompositeList)
+        whole = self._whole(element_of(bound, like or OptionalValue()), like)
+        columns = arranged(self.scope.b, bound, whole, 0).columns
+        self.elements[i] = whole.element
+        return [((i, k), column) for k, column in enumerate(columns)]
+
+    def _whole(self, one: Element, other: Element | None) -> United:
+        return united(self.scope.b, one, other or one, self.scope.knows)
+
+    def column(self, slot: Column, end: Bound, scope: Scope) -> ListValue:
+        """What is carried in a slot of a variable that is a list of optionals."""
+        i, number = slot
+        like = self.elements[i]
+        assert isinstance(end, ListValue | CompositeList)
+        whole = self._whole(like, element_of(end, like))
+        if whole.adds(like):
+            self.grown[i] = whole.element
+        return arranged(scope.b, end, whole, 1).columns[number]
+
+    def variable(self, i: int, found: Mapping[Slot, Bound]) -> Bound | None:
+        """A variable that is carried: itself, or the list of optionals made of its columns."""
+        like = self.elements.get(i)
+        if like is None:
+            return found.get(i)
+        columns = [c for slot, c in found.items() if isinstance(slot, tuple) and slot[0] == i]
+        lists = tuple(column for column in columns if isinstance(column, ListValue))
+        if not lists:
+            return None
+        rows = next((c.rows for c in lists if c.buffer is not None), lists[0].rows)
+        return CompositeList(rows, like, lists)
+
+    def take_grown(self) -> bool:
+        """Makes the next trace carry what this one showed; whether it showed anything."""
+        found = bool(self.grown)
+        self.elements.update(self.grown)
+        self.grown.clear()
+        return found

@@ -1,0 +1,113 @@
+"""Lists that a loop carries: what traces of it show of their elements.
+
+In: what a list is before the loop, and what one iteration made of it. Out: the type that the list
+has all through the loop. A list that nothing was put into yet takes its elements' dims from what
+the body puts into it, and is ragged where each iteration gives them another size. Invariant: each
+trace shows less in common, never more, so that types settle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from flowc.extract.body_builder import Scope
+from flowc.extract.trace.loop_invariance import is_steady
+from flowc.ir.dims import Dim
+from flowc.ir.extraction import Known, ListValue, Resource, joined_dims, joined_known
+from flowc.ir.types import Dims
+from flowc.ops.lists.ragged_values import as_ragged, stays_dense
+
+Column = tuple[int, int]  # of a loop variable that is a list of optionals or ragged lists
+Slot = int | Resource | Column  # a loop variable, a resource that the body changes, a column
+Varying = dict[tuple[Slot, int, int], Dim]  # the size of an axis of a Value of a slot
+
+
+@dataclass(slots=True)
+class CarriedLists:
+    """What earlier traces have shown of the lists in some slots: their elements where they have
+    none before the loop, the numbers that all elements hold, what ragged ones share.
+
+    `scope`: around the loop. `varying`: shared with what is found of other variables.
+    """
+
+    scope: Scope
+    varying: Varying
+    elements: dict[Slot, ListValue] = field(default_factory=dict[Slot, ListValue])
+    known: dict[Slot, Known] = field(default_factory=dict[Slot, Known])
+    ragged: dict[Slot, ListValue] = field(default_factory=dict[Slot, ListValue])
+
+    def typed(self, slot: Slot, bound: ListValue) -> ListValue:
+        """What a list starts as; one without elements has the dims that the body gave them."""
+        if slot in self.known:
+            bound = replace(bound, known=self.known[slot])
+        assumed = bound.buffer is None or bound.rows == 0
+        ragged = self.ragged.get(slot)
+        if ragged is not None:
+            bound = as_ragged(self.scope.b, bound, ragged.common, ragged.dtype)
+            return replace(bound, common=ragged.common, assumed=assumed)
+        first = self.elements.get(slot)
+        if first is not None and first.element is not None and bound.buffer is None:
+            bound = self.scope.with_element(bound, first.element, first.dtype)
+            return replace(bound, assumed=True)
+        return bound
+
+    def compare_numbers(self, slot: Slot, start: ListValue, end: ListValue) -> bool:
+        """Notes that elements hold other numbers than those before the loop."""
+        if start.known == end.known or (start.known == () and end.known is not None):
+            return False
+        joined = joined_known(start.known, end.known)
+        if joined == start.known:
+            return False
+        self.known[slot] = joined
+        return True
+
+    def compare_elements(self, slot: Slot, start: ListValue, end: ListValue, body: Scope) -> bool:
+        """Notes what an iteration shows of the elements of a list: their dims where it had none,
+        and that they differ."""
+        if end.table is None and not self._vary(start, end, body):
+            if start.element is not None or end.element is None:
+                return False
+            element = self._first_element(slot, end.element)
+            self.elements[slot] = replace(end, element=element)
+            return True
+        given = end.element if end.table is None else end.common
+        held = start.element if start.table is None else start.common
+        assert given is not None
+        seen = tuple(d if d is not None and self.scope.knows(d) else None for d in given)
+        common = seen if held is None else joined_dims(held, seen)
+        if start.table is not None and common == start.common:
+            return False
+        for key in [k for k in self.varying if k[0] == slot]:
+            del self.varying[key]
+        self.ragged[slot] = replace(end, common=common)
+        return True
+
+    def _vary(self, start: ListValue, end: ListValue, body: Scope) -> bool:
+        """Whether each iteration gives the elements of a dense list another size."""
+        if end.element is None or stays_dense(end):
+            return False
+        held = end.element if start.element is None else start.element
+        return any(
+            not (self.scope.knows(new) or is_steady(body, new, end.home))
+            for old, new in zip(held, end.element)
+            if start.element is None or old != new
+        )
+
+    def _first_element(self, slot: Slot, element: Dims) -> Dims:
+        """The dims of a list's elements before the loop, which has yet to write the first one."""
+        found: list[Dim] = []
+        for axis, dim in enumerate(element):
+            if self.scope.knows(dim):
+                found.append(dim)
+            else:
+                found.append(0)
+                key = (slot, 0, axis + 1)
+                self.varying.setdefault(key, self.scope.b.reserve_size("n"))
+        return tuple(found)
+
+
+def as_start(start: ListValue, end: ListValue, scope: Scope) -> ListValue:
+    """What a list is after an iteration; one that starts ragged stays so. `scope`: of the body."""
+    if start.table is None or end.table is not None:
+        return end
+    return as_ragged(scope.b, end, start.common, start.dtype)

@@ -1,0 +1,226 @@
+"""What the lowering of a node that is written in terms of values works with.
+
+In: the Extraction, and the scope in which the node stands. Out: the operations of
+`flowc.ir.extraction.Extractor`: contents of resources, calls, branches and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flowc import dtypes
+from flowc.errors import UnsupportedError
+from flowc.extract.body_builder import Scope
+from flowc.extract.trace.branches import build_if
+from flowc.extract.trace.loop_invariance import is_steady
+from flowc.extract.trace.loop_names import (
+    Hint,
+    Variable,
+    argument_hint,
+    counts,
+    start_hint,
+    variable_names,
+)
+from flowc.extract.trace.loops import build_loop
+from flowc.graph.attrs import FunctionRef
+from flowc.graph.control_types import PASSING
+from flowc.graph.node_source import ARGUMENT, CallSource, Ref
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim
+from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.types import Dims
+
+if TYPE_CHECKING:
+    from flowc.extract.program import Extraction
+
+
+class NodeExtractor:
+    """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
+
+    def __init__(
+        self,
+        extraction: Extraction,
+        scope: Scope,
+        name: str,
+        callers: tuple[str, ...],
+        shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple,
+    ) -> None:
+        self.extraction = extraction
+        self.scope = scope
+        self.name = name
+        self.callers = callers
+        self.shapes = shapes
+
+    @property
+    def b(self) -> Builder:
+        return self.scope.b
+
+    def contents(self, resource: Resource) -> Bound:
+        return self.extraction.contents(self.scope, resource, self.name)
+
+    def replace(self, resource: Resource, contents: Bound) -> None:
+        self.scope.replace(resource, contents)
+
+    def create(
+        self, kind: str, contents: Bound | None, info: Mapping[str, Any] | None = None
+    ) -> Resource:
+        resource = Resource(kind, self.name, dict(info or {}))
+        self.scope.created.add(resource)
+        if contents is not None:
+            self.scope.contents[resource] = contents
+        return resource
+
+    def variable(
+        self,
+        name: str,
+        dtype: dtypes.DType,
+        dims: Dims | None,
+        info: Mapping[str, Any] | None = None,
+    ) -> Resource:
+        found = self.extraction.variables.get(name)
+        if found is None:
+            given = {"dtype": dtype, "dims": dims, **(info or {})}
+            found = self.extraction.variables[name] = Resource("variable", name, given)
+        return found
+
+    def is_initialized(self, resource: Resource) -> bool:
+        return self.extraction.is_initialized(self.scope, resource)
+
+    def related(self, resource: Resource, role: str) -> Resource | None:
+        return self.extraction.related.get((resource, role))
+
+    def create_beside(
+        self,
+        resource: Resource,
+        role: str,
+        make: Callable[[NodeExtractor], Bound],
+        info: Mapping[str, Any] | None = None,
+    ) -> Resource:
+        owner = self.scope.owner(resource)
+        beside = NodeExtractor(self.extraction, owner, self.name, self.callers)
+        made = beside.create(resource.kind, make(beside), info)
+        self.extraction.related[(resource, role)] = made
+        return made
+
+    def note_kept(self, holder: Resource, kept: Resource) -> None:
+        self.extraction.kept[holder] = (kept, self.scope.owner(kept))
+
+    def kept_in(self, holder: Resource, make: Callable[[Extractor, Bound], Bound]) -> Resource:
+        kept, home = self.extraction.kept[holder]
+        iteration = self.scope.iteration()
+        found = self.extraction.taken.get((kept, iteration))
+        if found is None:
+            resource = self.create(kept.kind, make(self, home.contents[kept]), kept.info)
+            self.extraction.taken[(kept, iteration)] = (resource, self.scope, {holder})
+            return resource
+        resource, scope, holders = found
+        if holder in holders or not self.scope.is_within(scope):
+            raise UnsupportedError(
+                f"'{self.name}' takes the {kept.kind} '{kept.name}' of an iteration in another "
+                "branch, or more often, than the rest of the loop does",
+                node=self.name,
+            )
+        holders.add(holder)
+        return resource
+
+    def is_lasting(self, dim: Dim) -> bool:
+        return self.extraction.top.knows(dim)
+
+    def is_steady(self, dim: Dim, home: Builder | None = None) -> bool:
+        return is_steady(self.scope, dim, home)
+
+    def output_shapes(self, like: int) -> Sequence[tuple[int | None, ...] | None]:
+        ranks, found = self.extraction.ranks, list(self.shapes())
+        for k, shape in enumerate(found):
+            if shape is None and ranks is not None:
+                found[k] = (None,) * ranks.of((self.name, k), like)
+        return found
+
+    def effect(self, node: Node) -> None:
+        self.scope.note_effect(node)
+
+    def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        return self.applied(self.scope, function, inputs)
+
+    def applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        if isinstance(function, FunctionRef):
+            return self.extraction.call(scope, self.name, function, inputs, self.callers)
+        return function(NodeExtractor(self.extraction, scope, self.name, self.callers), inputs)
+
+    def branch(
+        self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        def trace(function: Any) -> Callable[[Scope], Sequence[Bound]]:
+            def run(scope: Scope) -> Sequence[Bound]:
+                outside = scope is not self.scope
+                given = [scope.capture(x) if outside else x for x in inputs]
+                return self.applied(scope, function, given)
+
+            return run
+
+        return build_if(self.scope, self.name, condition, trace(then), trace(otherwise))
+
+    def loop(self, condition: Any, body: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+        names, unchanged = self._loop_variables(body, inputs)
+        trace = _FunctionTrace(self, condition, body)
+        memory = self.extraction.loop_memory
+        found = build_loop(self.scope, self.name, names, inputs, trace, memory, unchanged)
+        return found[: len(inputs)]
+
+    def _loop_variables(self, body: Any, inputs: Sequence[Bound]) -> tuple[list[str], set[int]]:
+        """Names of the variables, and those that the body plainly returns as they came."""
+        function = None
+        if isinstance(body, FunctionRef):
+            function = self.extraction.graph.functions.get(body.name)
+        if function is None:
+            return [f"var{i}" for i in range(len(inputs))], set()
+        source = CallSource(function, "", body.attrs, self.extraction.graph.functions)
+        variables: list[Variable] = []
+        unchanged: set[int] = set()
+        results = function.body.results
+        if not len(function.args) == len(inputs) == len(results):
+            return [f"var{i}" for i in range(len(inputs))], set()  # which its trace refuses
+        for i, (arg, bound) in enumerate(zip(function.args, inputs)):
+            ref = _behind_identities(source, source.resolve(results[i]))
+            start = start_hint(bound)
+            hints = [start] if start is not None else []
+            found = Variable([*hints, argument_hint(arg.name, self.name)])
+            found.kind = "list" if isinstance(bound, ListValue) else "var"
+            if ref == (ARGUMENT, i):
+                unchanged.add(i)
+            elif ref[0] != ARGUMENT:
+                node = source.node(ref[0])
+                found.hints.insert(len(hints), Hint(node.name, node.type, False))
+                read = [_behind_identities(source, r) for r in node.inputs]
+                found.counts = counts(source, ref[0], read, (ARGUMENT, i))
+            variables.append(found)
+        return variable_names(variables, self.name, self.scope), unchanged
+
+
+def _behind_identities(source: CallSource, ref: Ref) -> Ref:
+    while ref[0] != ARGUMENT and source.node(ref[0]).type in PASSING:
+        ref = source.node(ref[0]).inputs[0]
+    return ref
+
+
+class _FunctionTrace:
+    """A loop of functions as something to trace (`flowc.extract.trace.loops.LoopTrace`)."""
+
+    def __init__(self, x: NodeExtractor, condition: Any, body: Any) -> None:
+        self.x = x
+        self.functions = (condition, body)
+        self.key = (x.name, body.name if isinstance(body, FunctionRef) else "")
+
+    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+        (found,) = self.x.applied(scope, self.functions[0], variables)
+        return self.x.extraction.read(scope, found, self.x.name)
+
+    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+        return [self.condition(scope, variables)]
+
+    def body(
+        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+    ) -> Sequence[Bound]:
+        return self.x.applied(scope, self.functions[1], variables)

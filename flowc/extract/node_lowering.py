@@ -1,0 +1,192 @@
+"""A node that is no loop and no conditional under extraction.
+
+In: a Region and the key of a node whose inputs are bound there. Out: bindings of its outputs. What
+its record says decides: it is emitted as it is, written in terms of values (`Extracted`,
+`on_lists`, `on_data`), or passes on what it is given. A type without a record is a function's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from flowc import dtypes
+from flowc.errors import UnsupportedError
+from flowc.extract.body_builder import Scope
+from flowc.extract.node_extractor import NodeExtractor
+from flowc.extract.trace.branches import build_if
+from flowc.extract.unsupported_ops import unsupported
+from flowc.graph.attrs import FunctionRef
+from flowc.graph.node_source import node_attrs, with_defaults
+from flowc.ir.computation import Value
+from flowc.ir.dims import Expr
+from flowc.ir.extraction import (
+    Alternatives,
+    Bound,
+    CompositeList,
+    ListValue,
+    OptionalValue,
+    Resource,
+    RunAxes,
+    Unranked,
+)
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Op
+from flowc.ops import tf_op
+
+if TYPE_CHECKING:
+    from flowc.extract.region_extractor import Region
+
+HANDLES = (dtypes.resource, dtypes.variant)
+
+
+def emit_node(region: Region, key: Any) -> None:
+    """Binds the outputs of one plain node."""
+    node = region.source.node(key)
+    name = region.source.name(key)
+    region.scope.b.origin = (name,)
+    record = tf_op(node.type)
+    inputs = [region.extraction.current(region.scope, region.bound(ref)) for ref in node.inputs]
+    chosen = next((bound for bound in inputs if isinstance(bound, Alternatives)), None)
+    if chosen is not None and (record is None or "identity" not in record.traits):
+        _emit_for_each(region, key, chosen)
+        return
+    if record is None:
+        outputs = _call_by_type(region, key, inputs)
+    else:
+        outputs = _by_record(region, key, record, inputs)
+    for i, bound in enumerate(outputs):
+        if (key, i) not in region.flow.fed:
+            region.values[(key, i)] = bound
+
+
+def _emit_for_each(region: Region, key: Any, chosen: Alternatives) -> None:
+    """A node that reads a tensor of one of two ranks stands in both branches of a conditional."""
+    refs = region.source.node(key).inputs
+    name = region.source.name(key)
+
+    def trace(scope: Scope, side: bool) -> list[Bound]:
+        inner = region.beside(scope)
+        for ref in refs:
+            bound = region.bound(ref)
+            if isinstance(bound, Alternatives) and bound.first is chosen.first:
+                value = bound.one if side else bound.other
+                within = value if scope is region.scope else scope.capture(value)
+                inner.values[region.behind_switches(ref)] = within
+        emit_node(inner, key)
+        found = {ref[1]: bound for ref, bound in inner.values.items() if ref[0] == key}
+        return [found[i] for i in sorted(found)]
+
+    results = build_if(
+        region.scope,
+        name,
+        chosen.first,
+        lambda scope: trace(scope, True),
+        lambda scope: trace(scope, False),
+    )
+    for i, bound in enumerate(results):
+        region.values[(key, i)] = bound
+
+
+def _call_by_type(region: Region, key: Any, inputs: Sequence[Bound | None]) -> Sequence[Bound]:
+    """A node whose type is the name of a function calls it."""
+    node, name = region.source.node(key), region.source.name(key)
+    if node.type not in region.extraction.graph.functions:
+        raise unsupported({node.type: [name]})
+    given = [_given(region, key, i, bound) for i, bound in enumerate(inputs)]
+    reference = FunctionRef(node.type, dict(node.attrs))
+    return region.extraction.call(region.scope, name, reference, given, region.callers)
+
+
+def _by_record(
+    region: Region, key: Any, record: Op, inputs: Sequence[Bound | None]
+) -> Sequence[Bound]:
+    source, scope, name = region.source, region.scope, region.source.name(key)
+    attrs = node_attrs(record, source.node(key).attrs, source.attrs)
+    emit = _emitter(region, record, inputs)
+    if emit is not None:
+        shapes = partial(source.output_shapes, key)
+        x = NodeExtractor(region.extraction, scope, name, region.callers, shapes)
+        given = [_given(region, key, i, bound) for i, bound in enumerate(inputs)]
+        return emit(x, given, with_defaults(record, attrs))
+    if "identity" in record.traits and _passes(region, key, record, inputs[0]):
+        return [_given(region, key, 0, inputs[0])]
+    if record.name == "const":
+        return [_constant(region, record, attrs, name)]
+    values = [_read(region, key, i, bound) for i, bound in enumerate(inputs)]
+    node = scope.b.emit(record, values, attrs)
+    if "stateful" in record.traits:
+        scope.note_effect(node)
+    first = inputs[0] if "identity" in record.traits else None
+    if isinstance(first, Resource) and first.info.get("is_ref"):
+        region.extraction.shared[node.output] = first
+    return node.outputs
+
+
+def _emitter(
+    region: Region, record: Op, inputs: Sequence[Bound | None]
+) -> Callable[..., Any] | None:
+    """What writes a node in terms of values, where it is not one itself."""
+    if isinstance(record.lowering, Extracted):
+        return record.lowering.emit
+    if any(isinstance(bound, ListValue | RunAxes | Unranked) for bound in inputs):
+        return record.on_lists
+    values = [bound for bound in inputs if isinstance(bound, Value)]
+    if record.on_data is None or len(values) < len(inputs):
+        return None
+    return None if all(_is_known(region, v) for v in values) else record.on_data
+
+
+def _is_known(region: Region, value: Value) -> bool:
+    """Whether the elements of a value are numbers, and sizes that are the same all through the
+    run."""
+    content = region.scope.b.content(value)
+    if content is None:
+        return False
+    top = region.extraction.top
+    return all(not isinstance(d, Expr) or top.knows(d) for d in content.reshape(-1))
+
+
+def _passes(region: Region, key: Any, record: Op, bound: Bound | None) -> bool:
+    """Whether an identity passes on a handle or a list, and not the value of a variable."""
+    if isinstance(bound, ListValue | OptionalValue | CompositeList | Alternatives):
+        return True
+    if not isinstance(bound, Resource):
+        return False
+    return record.signature.outputs[0].is_ref or region.source.attr(key, "T") in HANDLES
+
+
+def _given(region: Region, key: Any, position: int, bound: Bound | None) -> Bound:
+    if bound is None:
+        raise _without_value(region, key, position)
+    return bound
+
+
+def _read(region: Region, key: Any, position: int, bound: Bound | None) -> Value:
+    """The Value of an input; a variable is read."""
+    if isinstance(bound, Value):
+        return bound
+    if isinstance(bound, Resource) and bound.kind == "variable":
+        return region.extraction.read(region.scope, bound, region.source.name(key))
+    raise _without_value(region, key, position)
+
+
+def _without_value(region: Region, key: Any, position: int) -> UnsupportedError:
+    name = region.source.name(key)
+    return UnsupportedError(
+        f"input {position} of node '{name}' ({region.source.node(key).type}) has no value that "
+        "flowc can compute",
+        node=name,
+    )
+
+
+def _constant(region: Region, record: Op, attrs: Mapping[str, Any], name: str) -> Value:
+    dtype = attrs["dtype"]
+    if not dtype.size and dtype is not dtypes.string:
+        raise UnsupportedError(
+            f"node '{name}' is a constant of dtype {dtype}, which flowc cannot compute with",
+            node=name,
+            problems=[(record.tf_name, 1, (name,))],
+        )
+    return region.scope.b.const(attrs["value"], dtype)

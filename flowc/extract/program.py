@@ -1,0 +1,303 @@
+"""A fetch set of a Graph as a Computation.
+
+In: a Graph, the tensors to compute, the types of the tensors that are fed. Out: a Computation of
+the nodes in between, inputs before users, types inferred. Feeding cuts the graph: what lies behind
+a fed tensor is not looked at. Control flow of either kind becomes `while` and `if` nodes with
+bodies (region_extractor.py, loops.py, branches.py), calls of functions are extracted in place, and
+state becomes values: a variable that is read is a constant or a parameter, one that is assigned a
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    InvalidModelError,
+    UnsupportedError,
+)
+from flowc.extract.assumed_ranks import AssumedRanks
+from flowc.extract.body_builder import Scope
+from flowc.extract.calls import CALL_DEPTH, called_function
+from flowc.extract.frames.conditionals import emit_where_alive
+from flowc.extract.frames.frame_access import before_loops, check_fetches, fault_of_feeds
+from flowc.extract.frames.frames import ControlFlow
+from flowc.extract.region_extractor import Region
+from flowc.extract.trace.loops import LoopMemory
+from flowc.extract.unsupported_ops import check_supported
+from flowc.extract.variable_starts import VariableStarts
+from flowc.graph.graph import Graph
+from flowc.graph.node_source import ARGUMENT, CallSource, GraphSource, Ref
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+from flowc.ir.computation import Computation, Value
+from flowc.ir.dims import Dim
+from flowc.ir.extraction import Alternatives, Bound, Resource
+from flowc.ir.types import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedProgram:
+    """A Computation and the variables that it shares with other runs.
+
+    `computation`: its parameters are the feeds, then one for each variable in `reads` (the value at
+    the start of the run); its results are the fetches, then one for each variable in `writes`.
+    `variables`: all that it depends on, constants and those that it only asks about too.
+    `starts`: first values of those in `reads` that flowc made itself (the states of random nodes);
+    None for one that is chosen anew for every Session or instance.
+    """
+
+    computation: Computation
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    starts: Mapping[str, np.ndarray | None] = field(default_factory=dict[str, Any])
+
+    @property
+    def state(self) -> list[tuple[int, int]]:
+        """The parameters that results replace, and those results."""
+        first_read = len(self.computation.parameters) - len(self.reads)
+        first_write = len(self.computation.results) - len(self.writes)
+        return [
+            (first_read + i, first_write + self.writes.index(name))
+            for i, name in enumerate(self.reads)
+            if name in self.writes
+        ]
+
+
+class Extraction:
+    """One extraction under way. `held`: types of the variables whose value the caller gives to
+    every run; `assigned`: those that this fetch set is known to assign; `ranks`: those that may
+    be assumed; `met`: where to note sizes that the graph needs to be equal."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        held: Mapping[str, TensorType],
+        assigned: set[str],
+        ranks: AssumedRanks | None = None,
+        met: list[tuple[Dim, Dim]] | None = None,
+    ) -> None:
+        self.graph = graph
+        self.ranks = ranks
+        self.starts = VariableStarts(graph, held, assigned)
+        self.top = Scope(first=self.starts.find)
+        self.top.b.met = met
+        self.variables: dict[str, Resource] = {}
+        self.related: dict[tuple[Resource, str], Resource] = {}
+        self.kept: dict[Resource, tuple[Resource, Scope]] = {}  # what the elements of stacks name
+        self.taken: dict[tuple[Resource, Scope], tuple[Resource, Scope, set[Resource]]] = {}
+        self.loop_memory: LoopMemory = {}
+        self.shared: dict[Value, Resource] = {}  # reads that share a reference variable's memory
+
+    def run(
+        self,
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        feeds: Mapping[Tensor, TensorType],
+    ) -> ExtractedProgram:
+        source = GraphSource(self.graph)
+        b = self.top.b
+        fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
+        refs = [before_loops(source, source.ref(t), fed) for t in fetches]
+        roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
+        flow = self._control_flow(source, roots, fed, refs)
+        region = Region(self, self.top, source, flow)
+        region.values.update(fed)
+        alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
+        region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
+        for target in targets:
+            emit_where_alive(region, target)
+        results = [
+            self._fetched(region, i, ref, t) for i, (ref, t) in enumerate(zip(refs, fetches))
+        ]
+        writes = [r for r in self.top.replaced if r.kind == "variable"]
+        return self._program(results, writes)
+
+    def _control_flow(
+        self, source: GraphSource, roots: list[Operation], fed: Mapping[Ref, Value], refs: list[Ref]
+    ) -> ControlFlow:
+        """Loops and branches of what is asked for, none of which is inside of a loop."""
+        try:
+            flow = ControlFlow(source, roots, fed, refs)
+        except InvalidModelError as error:
+            fault = fault_of_feeds(source, fed)
+            if fault is None:
+                raise
+            raise fault from error
+        fault = fault_of_feeds(source, [ref for ref in fed if ref in flow.read_refs])
+        if fault is not None:
+            raise fault
+        check_fetches(flow, roots)
+        return flow
+
+    def _fetched(self, region: Region, position: int, ref: Ref, tensor: Tensor) -> Value:
+        found = region.bound(ref) if not region.flow.guard(ref) else None
+        if found is None:
+            fault = f"{tensor.op.name}: Retval[{position}] does not have value"
+            found = emit_where_alive(region, ref[0], ref, fault)
+        if isinstance(found, Resource) and found.kind == "variable" and found.info.get("is_ref"):
+            found = self.read(self.top, found, tensor.name)
+        if isinstance(found, Alternatives):
+            raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
+        if not isinstance(found, Value):
+            raise UnsupportedError(
+                f"{tensor.name} is a handle and cannot be fetched", node=tensor.op.name
+            )
+        return found
+
+    def _program(self, results: list[Value], writes: Sequence[Resource]) -> ExtractedProgram:
+        late = {r.name for r in writes} & self.starts.constants
+        if late:
+            raise _AssignedLater(late)
+        for resource in writes:
+            contents = self.top.contents[resource]
+            assert isinstance(contents, Value)
+            results.append(contents)
+        names = tuple(r.name for r in writes)
+        c = self.top.b.build(results)
+        reads = tuple(self.starts.read)
+        return ExtractedProgram(c, reads, names, tuple(self.variables), self.starts.made)
+
+    # -- state
+
+    def contents(self, scope: Scope, resource: Resource, reader: str) -> Bound:
+        """What a resource holds in a scope."""
+        found = scope.find(resource)
+        if found is None and resource.kind == "variable":
+            self.top.contents[resource] = self.starts.value(self.top.b, resource, reader)
+            found = scope.find(resource)
+        if found is None:
+            raise FailedPreconditionError(
+                f"{resource.kind} '{resource.name}' holds nothing that '{reader}' could read",
+                node=reader,
+            )
+        return found
+
+    def is_initialized(self, scope: Scope, resource: Resource) -> bool:
+        return scope.find(resource) is not None or self.starts.is_known(resource.name)
+
+    def read(self, scope: Scope, bound: Bound | None, name: str) -> Value:
+        """A Value for something that is read as a tensor: of a variable its contents."""
+        if isinstance(bound, Resource) and bound.kind == "variable":
+            bound = self.contents(scope, bound, name)
+        if isinstance(bound, Alternatives):
+            raise _of_two_ranks(f"what '{name}' reads", bound, name)
+        if not isinstance(bound, Value):
+            what = "has no value" if bound is None else "is a handle, not a value"
+            raise UnsupportedError(f"'{name}' {what} that flowc can compute with", node=name)
+        return bound
+
+    def current(self, scope: Scope, bound: Bound | None) -> Bound | None:
+        """What a node finds in an input when it runs. In TensorFlow the `v/read` of a reference
+        variable is its memory, not a copy: who waits for an assignment finds the new value."""
+        if not isinstance(bound, Value) or bound not in self.shared:
+            return bound
+        found = scope.find(self.shared[bound])
+        return found if isinstance(found, Value) and found.type == bound.type else bound
+
+    # -- calls
+
+    def call(
+        self,
+        scope: Scope,
+        name: str,
+        reference: Any,
+        inputs: Sequence[Bound],
+        callers: tuple[str, ...],
+    ) -> list[Bound]:
+        """What the results of a function are bound to, extracted in place. `callers`: the functions
+        from which it is called, the innermost last. Raises as `called_function`."""
+        function = called_function(self.graph, name, reference, len(inputs), callers)
+        source = CallSource(function, f"{name}/", reference.attrs, self.graph.functions)
+        results = [source.resolve(r) for r in function.body.results]
+        roots = [key for key, _ in results if key != ARGUMENT]
+        roots += [k for k in function.body.control_results if k not in roots]
+        flow = ControlFlow(source, roots, (), results)
+        region = Region(self, scope, source, flow, (*callers, reference.name))
+        for i, bound in enumerate(inputs):
+            region.values[(ARGUMENT, i)] = bound
+        region.run(roots)
+        found: list[Bound] = []
+        for ref in results:
+            bound = region.bound(ref)
+            if bound is None:
+                raise UnsupportedError(
+                    f"result '{ref[0]}' of the function {reference.name!r} has no value that flowc "
+                    "can compute",
+                    node=name,
+                )
+            found.append(bound)
+        return found
+
+
+def _of_two_ranks(what: str, found: Alternatives, name: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{what} is {found.one.type} or {found.other.type}, as branches of a conditional differ in "
+        "rank: expected one rank",
+        node=name,
+        hint="reshape the values in the branches to one rank, or what is fetched: "
+        "tf.reshape(x, [-1])",
+    )
+
+
+class _AssignedLater(Exception):
+    """Variables that were taken for constants are assigned further on."""
+
+    def __init__(self, names: set[str]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
+def extract_program(
+    graph: Graph,
+    fetches: Sequence[Tensor],
+    feeds: Mapping[Tensor, TensorType],
+    targets: Sequence[Operation] = (),
+    held: Mapping[str, TensorType] | None = None,
+    ranks: AssumedRanks | None = None,
+    met: list[tuple[Dim, Dim]] | None = None,
+) -> ExtractedProgram:
+    """The program of a fetch set. `held`: types of the variables whose value the caller keeps and
+    gives to every run; of the others those with a value are constants, unless they are assigned.
+    `ranks`: of outputs of which the graph tells none, if they may be assumed. `met`: where to note
+    sizes that the graph needs to be equal and that are not seen to be, whatever branches it takes.
+
+    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
+    a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
+    `FailedPreconditionError` for a variable without a value, `InvalidModelError` for malformed
+    control flow.
+    """
+    check_supported(graph, fetches, targets, feeds)
+    assigned: set[str] = set()
+    while True:
+        try:
+            return Extraction(graph, held or {}, assigned, ranks, met).run(fetches, targets, feeds)
+        except _AssignedLater as found:
+            assigned |= found.names
+        except RecursionError as found:
+            raise UnsupportedError(
+                "loops, conditionals and calls stand in each other too deeply: flowc takes about "
+                f"{CALL_DEPTH} levels"
+            ) from found
+
+
+def extract(
+    graph: Graph,
+    fetches: Sequence[Tensor],
+    feeds: Mapping[Tensor, TensorType],
+    targets: Sequence[Operation] = (),
+) -> Computation:
+    """The Computation of a fetch set that assigns no variables. Raises as `extract_program`, and
+    `UnsupportedError` for one that does."""
+    program = extract_program(graph, fetches, feeds, targets)
+    if program.reads or program.writes:
+        names = ", ".join(dict.fromkeys((*program.writes, *program.reads)))
+        raise UnsupportedError(f"what is fetched assigns variables: {names}")
+    return program.computation

@@ -1,0 +1,377 @@
+"""The nodes of one frame and branch, extracted into one scope.
+
+In: keys of the nodes that are wanted. Out: what their outputs are bound to. Nodes are emitted when
+what they need is there; among those that are ready plain nodes go first, in the order in which the
+graph created them, then loops and conditionals. So effects that nothing orders have one order,
+the same in every run. Conditionals on one predicate that are ready together become one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.extract.body_builder import Scope
+from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
+from flowc.extract.frames.frames import ControlFlow, Frame
+from flowc.extract.frames.merge_decision import ALWAYS, Decision, Guard, ends_of, predicates_of
+from flowc.extract.node_lowering import emit_node
+from flowc.extract.trace.frame_loops import emit_loop
+from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
+from flowc.graph.node_source import ARGUMENT, Ref, Source
+from flowc.graph.op_info import has_trait
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound, Resource
+
+if TYPE_CHECKING:
+    from flowc.extract.program import Extraction
+
+Unit = Any  # the key of a node (of a Merge: that of its conditional), or a Frame: a whole loop
+
+
+class Region:
+    """`context`: the guard under which the region's nodes run. `outer`: the region around a branch
+    (same frame, smaller context), or the one in which a loop stands."""
+
+    def __init__(
+        self,
+        extraction: Extraction,
+        scope: Scope,
+        source: Source,
+        flow: ControlFlow,
+        callers: tuple[str, ...] = (),
+        frame: Frame | None = None,
+        context: Guard = ALWAYS,
+        outer: Region | None = None,
+    ) -> None:
+        self.extraction = extraction
+        self.scope = scope
+        self.source = source
+        self.flow = flow
+        self.callers = callers
+        self.frame = frame if frame is not None else flow.top
+        self.context = context
+        self.outer = outer
+        self.values: dict[Ref, Bound] = {}
+        self.known: dict[Ref, bool] = {}  # predicates that are decided here
+        self.done: set[Unit] = set()
+        self.changing: list[Unit] = []  # of those done what changed resources of outside
+        self.kept: dict[Ref, Resource] = {}  # what such units in finished branches gave
+        self.finished: set[Any] = set()  # their keys: they do not run again
+
+    # -- what refs are bound to
+
+    def bound(self, ref: Ref) -> Bound | None:
+        """What an output is bound to here, captured from outside where it stands there; None for
+        what has no value."""
+        ref = self.behind_switches(ref)
+        if ref in self.values:
+            return self.values[ref]
+        if ref in self.known:
+            self.values[ref] = self.scope.b.const(np.bool_(self.known[ref]))
+            return self.values[ref]
+        if ref in self.kept:
+            return self.scope.find(self.kept[ref])
+        key, _ = ref
+        found: Bound | None = None
+        if self.outer is not None:
+            if self.outer.frame is self.frame:
+                found = self.outer.bound(ref)
+            elif key != ARGUMENT and self.is_enter(key):
+                found = self.outer.bound(self.source.node(key).inputs[0])
+            if found is not None:
+                if self.scope is not self.outer.scope:
+                    found = self._captured(found)
+                self.values[ref] = found
+        return found
+
+    def _captured(self, bound: Bound) -> Bound:
+        """Something of the region outside; what shares a variable's memory there does so here."""
+        inside = self.scope.capture(bound)
+        shared = self.extraction.shared
+        if isinstance(bound, Value) and isinstance(inside, Value) and bound in shared:
+            shared[inside] = shared[bound]
+        return inside
+
+    def value(self, ref: Ref) -> Value:
+        """The Value of an output; a variable is read. Raises `UnsupportedError` for handles."""
+        found = self.bound(ref)
+        if not isinstance(found, Value):
+            found = self.extraction.read(self.scope, found, self.source.name(ref[0]))
+        return found
+
+    def required(self, ref: Ref, reader: Any) -> Bound:
+        """What an output is bound to, which the node `reader` cannot do without."""
+        found = self.extraction.current(self.scope, self.bound(ref))
+        if found is None:
+            name, kind = self.source.name(reader), self.source.node(reader).type
+            raise UnsupportedError(
+                f"node '{name}' ({kind}) reads '{self.source.name(ref[0])}', which has no value "
+                "that flowc can compute",
+                node=name,
+            )
+        return found
+
+    def left_of(self, guard: Guard) -> list[tuple[Ref, int]]:
+        """The branches that a guard asks for beyond those in which this region stands."""
+        return [g for g in guard if g not in self.context]
+
+    def behind_switches(self, ref: Ref) -> Ref:
+        """Within a branch a Switch passes its input on."""
+        while not self.flow.is_plain and ref not in self.flow.fed and ref[0] != ARGUMENT:
+            node = self.source.node(ref[0])
+            if node.type not in SWITCH:
+                break
+            ref = node.inputs[0]
+        return ref
+
+    def is_enter(self, key: Any) -> bool:
+        return not self.flow.is_plain and self.source.node(key).type in ENTER
+
+    # -- what there is to do
+
+    def run(self, roots: Iterable[Any]) -> None:
+        """Emits everything that the roots need and that stands in this region."""
+        before = self._collect(roots)
+        waiting = {unit: len(needs) for unit, needs in before.items()}
+        users: dict[Unit, list[Unit]] = {unit: [] for unit in before}
+        for unit, needs in before.items():
+            for need in needs:
+                users[need].append(unit)
+        ready: list[tuple[int, int, Unit]] = []
+        alike: dict[Ref, list[Unit]] = {}  # the conditionals among them, by predicate
+
+        def push(unit: Unit) -> None:
+            heapq.heappush(ready, self._rank(unit))
+            decision = self._decision(unit)
+            if decision is not None:
+                alike.setdefault(decision.predicate, []).append(unit)
+
+        for unit, count in waiting.items():
+            if not count:
+                push(unit)
+        while ready:
+            _, _, unit = heapq.heappop(ready)
+            if unit in self.done:
+                continue  # emitted together with another one
+            decision = self._decision(unit)
+            units = [unit]
+            if decision is not None:
+                units = sorted(alike.pop(decision.predicate), key=self.source.order)
+            self._emit(units)
+            for finished in units:
+                self.done.add(finished)
+                for user in users[finished]:
+                    waiting[user] -= 1
+                    if not waiting[user]:
+                        push(user)
+        left = {u: [n for n in needs if n not in self.done] for u, needs in before.items()}
+        left = {u: needs for u, needs in left.items() if u not in self.done}
+        if left:
+            raise self._circle(left)
+
+    def _circle(self, left: Mapping[Unit, Sequence[Unit]]) -> InvalidModelError:
+        """The error for units each of which waits for another one of them."""
+        path = [next(iter(left))]
+        while left[path[-1]][0] not in path:
+            path.append(left[path[-1]][0])
+        path = [*path[path.index(left[path[-1]][0]) :], left[path[-1]][0]]
+        keys = [u.enters[0] if isinstance(u, Frame) else u for u in reversed(path)]
+        names = [self.source.name(k) for k in keys]
+        return InvalidModelError(
+            "nodes wait for each other in a circle: " + " -> ".join(map(repr, names)), node=names[0]
+        )
+
+    def _emit(self, units: Sequence[Unit]) -> None:
+        """Emits a loop, a node, or conditionals of one predicate."""
+        if self._is_merge(units[0]):
+            emit_merges(self, units)
+            return
+        before = self.scope.changes
+        if isinstance(units[0], Frame):
+            emit_loop(self, units[0])
+        else:
+            emit_node(self, units[0])
+        if self.scope.changes != before:
+            self.changing.append(units[0])
+        if not isinstance(units[0], Frame):
+            for key in self.loose(self.source.node(units[0])):
+                # A pushed element is nobody's; what is popped comes where its branch reads it.
+                if (key, 0) not in self.flow.read_refs:
+                    emit_where_alive(self, key)
+
+    def _rank(self, unit: Unit) -> tuple[int, int, Unit]:
+        if isinstance(unit, Frame):
+            return (1, min(map(self.source.order, unit.enters)), unit)
+        return (int(self._decision(unit) is not None), self.source.order(unit), unit)
+
+    def _is_merge(self, unit: Unit) -> bool:
+        if self.flow.is_plain or isinstance(unit, Frame):
+            return False
+        return self.source.node(unit).type in MERGE
+
+    def _decision(self, unit: Unit) -> Decision | None:
+        """What decides a Merge; None for other units, and for a Merge of one living input."""
+        choice = self.flow.choice(unit) if self._is_merge(unit) else None
+        return choice if isinstance(choice, Decision) else None
+
+    def _collect(self, roots: Iterable[Any]) -> dict[Unit, list[Unit]]:
+        """Every unit that the roots need here, with the units that it waits for."""
+        found: dict[Unit, list[Unit]] = {}
+        stack = [self.unit(k) for k in self.keys((), roots) if self._is_here(k)]
+        while stack:
+            unit = stack.pop()
+            if unit in found or unit in self.done:
+                continue
+            needs = dict.fromkeys(self.unit(k) for k in self._needs(unit) if self._is_here(k))
+            found[unit] = [n for n in needs if n not in self.done]
+            stack += [n for n in found[unit] if n not in found]
+        return found
+
+    def unit(self, key: Any) -> Unit:
+        """The loop whose Exit a node is, or the node itself."""
+        if not self.flow.is_plain and self.source.node(key).type in EXIT:
+            return self.flow.loop_of(key)
+        return key
+
+    def _is_here(self, key: Any) -> bool:
+        """Whether a node is to be emitted in this region (and not outside of it)."""
+        if self.flow.is_plain:
+            return True
+        if self.frame.parent is not None and (
+            self.source.node(key).type in ENTER
+            or key in self.frame.merges
+            or key == self.frame.condition
+        ):
+            return False
+        if key in self.finished:
+            return False
+        if self.outer is not None and self.outer.frame is self.frame:
+            if self.flow.node_guard(key) <= self.outer.context:
+                return False
+            return not self.outer.has_finished(key)
+        return True
+
+    def has_finished(self, key: Any) -> bool:
+        """Whether a node that changes something ran in a branch inside or beside this region."""
+        if key in self.finished:
+            return True
+        around = self.outer
+        return around is not None and around.frame is self.frame and around.has_finished(key)
+
+    def finish(self, inner: Region) -> None:
+        """Ends a branch of this region: what changed something in it ran, and conditionals to come
+        take what it gave from here. (A Value is kept as a resource is, which branches thread.)"""
+        for unit in inner.changing:
+            self.changing.append(unit)
+            for key in unit.exits if isinstance(unit, Frame) else (unit,):
+                self.finished.add(key)
+                for ref in self.flow.read_outputs(key):
+                    value = inner.bound(ref)
+                    if isinstance(value, Resource) and value not in inner.scope.created:
+                        self.values[ref] = value
+                    elif isinstance(value, Value):
+                        self.kept[ref] = kept = Resource("value", self.source.name(key))
+                        self.scope.created.add(kept)
+                        self.scope.contents[kept] = self.scope.stand_in(value)
+                        inner.scope.replace(kept, value)
+
+    def _needs(self, unit: Unit) -> list[Any]:
+        """Keys of the nodes that must have been emitted before a unit."""
+        if isinstance(unit, Frame):
+            return self._keys_of_loop(unit)
+        node = self.source.node(unit)
+        if not self._is_merge(unit):
+            loose = self.loose(node)
+            controls = [c for c in node.controls if c not in loose]
+            return [*self.keys(node.inputs, controls), *self.around(loose)]
+        return self.around(self._keys_of_merge(unit))
+
+    def loose(self, node: Any) -> list[Any]:
+        """What a node that always runs waits for, though it may stand in a branch that is not
+        taken."""
+        if self.flow.is_plain or not has_trait(node.type, "always_runs"):
+            return []
+        return [c for c in node.controls if self.left_of(self.flow.node_guard(c))]
+
+    def _keys_of_merge(self, merge: Any) -> list[Any]:
+        """The nodes behind the inputs of a Merge that may be alive, and what decides among them."""
+        node = self.source.node(merge)
+        choice = self.flow.choice(merge)
+        living = [node.inputs[i] for i in ends_of(choice)]
+        return self.keys([*predicates_of(choice), *living], node.controls)
+
+    def _keys_of_loop(self, frame: Frame) -> list[Any]:
+        refs = [self.source.node(k).inputs[0] for k in frame.enters]
+        controls = [c for k in frame.enters for c in self.source.node(k).controls]
+        return self.keys(refs, controls)
+
+    def around(self, keys: Iterable[Any]) -> list[Any]:
+        """The nodes outside of a conditional that its branches read or wait for."""
+        found: dict[Any, None] = {}
+        seen: set[Any] = set()
+        stack = list(keys)
+        while stack:
+            key = stack.pop()
+            if key in seen:
+                continue
+            seen.add(key)
+            if self.flow.node_guard(key) <= self.context:
+                found[key] = None
+                continue
+            unit = self.unit(key)
+            if isinstance(unit, Frame):
+                stack += self._keys_of_loop(unit)
+            elif self._is_merge(unit):
+                stack += self._keys_of_merge(unit)
+            else:
+                node = self.source.node(unit)
+                stack += self.keys(node.inputs, node.controls)
+        return list(found)
+
+    def keys(self, refs: Iterable[Ref], controls: Iterable[Any]) -> list[Any]:
+        """The nodes behind refs and control inputs; a Switch stands for what it reads."""
+        found: list[Any] = []
+        waits = list(controls)
+        for ref in refs:
+            while ref not in self.flow.fed and ref[0] != ARGUMENT:
+                node = self.source.node(ref[0])
+                if node.type not in SWITCH:
+                    found.append(ref[0])
+                    break
+                waits += node.controls
+                ref = node.inputs[0]
+        for key in waits:
+            node = self.source.node(key)
+            if has_trait(node.type, "placeholder") and (key, 0) in self.flow.fed:
+                continue
+            if node.type in SWITCH:
+                found += self.keys(node.inputs, node.controls)
+            else:
+                found.append(key)
+        return found
+
+    # -- regions inside this one
+
+    def branch(self, scope: Scope, predicate: Ref, branch: int) -> Region:
+        """One side of a conditional, in which its predicate is known."""
+        inner = self._inner(scope, self.frame, self.context | {(predicate, branch)})
+        inner.known[predicate] = bool(branch)
+        return inner
+
+    def inside(self, frame: Frame, scope: Scope) -> Region:
+        """The inside of a loop: its condition, its body, or what leaves it."""
+        return self._inner(scope, frame, ALWAYS)
+
+    def beside(self, scope: Scope) -> Region:
+        """The same frame and branch, in a scope inside of this one."""
+        return self._inner(scope, self.frame, self.context)
+
+    def _inner(self, scope: Scope, frame: Frame, context: Guard) -> Region:
+        return Region(
+            self.extraction, scope, self.source, self.flow, self.callers, frame, context, self
+        )

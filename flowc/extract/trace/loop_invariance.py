@@ -1,0 +1,82 @@
+"""Which sizes are the same in every iteration of the loops around them.
+
+In: a scope under construction, and sizes that are known in it. Out: whether each follows from
+nothing that an iteration changes: not from a carried value, and not from a random number. Sizes of
+the top level are the same all through the run. Invariant: a size of which this is not certain is
+not called steady.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowc.ir.bodies import bodies_of
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, symbols_of
+
+if TYPE_CHECKING:
+    from flowc.extract.body_builder import Scope
+
+CHANGING = frozenset({"stateful", "random"})
+
+
+def is_steady(scope: Scope, dim: Dim, home: Builder | None = None) -> bool:
+    """Whether a size is the same in every iteration of the loops around a scope: all of them, or
+    those inside of the scope that `home` builds."""
+    around = scope
+    while around.outer is not None and around.b is not home:
+        around = around.outer
+    return all(_steady_size(scope, name, around) for name in symbols_of(dim))
+
+
+def _steady_size(scope: Scope, name: str, top: Scope) -> bool:
+    definer: Scope | None = None
+    around: Scope | None = scope
+    within = True  # whether the scopes looked at are inside of the top one
+    fixed = False
+    while around is not None:
+        if around.b.defines_size(name):
+            definer, fixed = around, not within or around is top
+        within = within and around is not top
+        around = around.outer
+    if definer is None or fixed:
+        return fixed
+    for node in definer.b.nodes:
+        if any(own == name for own, _ in node.sizes):
+            return _steady_node(definer, node, top)
+    return False  # a dim of a carried value, which each iteration finds anew
+
+
+def _steady_node(scope: Scope, node: Node, top: Scope) -> bool:
+    """Whether what a node computes is the same in every iteration of the loops around it."""
+    if scope is top:
+        return True
+    pending, seen = [node], {node}
+    while pending:
+        found = pending.pop()
+        if found.op.name == "parameter":
+            if not _steady_parameter(scope, found.output, top):
+                return False
+            continue
+        bodies = bodies_of(found).values()
+        if found.op.traits & CHANGING or any(n.has_effects for c in bodies for n in c.nodes):
+            return False
+        if found.op.name == "sizes":
+            names = (name for dim in found.attrs["dims"] for name in symbols_of(dim))
+            if not all(_steady_size(scope, name, top) for name in names):
+                return False
+        for value in found.inputs:
+            if value.node not in seen:
+                seen.add(value.node)
+                pending.append(value.node)
+    return True
+
+
+def _steady_parameter(scope: Scope, parameter: Value, top: Scope) -> bool:
+    """Whether a parameter stands for a value of outside that is the same in every iteration."""
+    assert scope.outer is not None
+    for outside, inside in scope.captured.items():
+        if inside is parameter:
+            return _steady_node(scope.outer, outside.node, top)
+    return False

@@ -1,0 +1,51 @@
+"""Small facts that outlive a process, in a folder of the cache.
+
+In: a subject (a text) and facts about it (plain data). Out: the same facts for the same subject.
+A note that is damaged is none. Every failure to write is logged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger("flowc.cache.store")
+
+LIMIT = 64  # notes in one folder: the oldest go first
+
+
+class Notes:
+    """The notes of one folder, which is made when the first is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self, subject: str) -> dict[str, str]:
+        """What is known of a subject: nothing, where nothing was written."""
+        try:
+            found: Any = json.loads(self._path(subject).read_text())
+        except (OSError, ValueError):
+            return {}
+        good = isinstance(found, dict) and found.get("subject") == subject
+        return dict(found["facts"]) if good else {}
+
+    def write(self, subject: str, facts: dict[str, str]) -> None:
+        """Replaces what is known of a subject."""
+        from flowc.files.safe_write import replacing  # late: most processes only read
+
+        path = self._path(subject)
+        try:
+            self.folder.mkdir(exist_ok=True, mode=0o700)
+            with replacing(path) as file:
+                file.write(json.dumps({"subject": subject, "facts": facts}).encode())
+            notes = sorted(self.folder.glob("*.json"), key=lambda p: p.stat().st_mtime)
+            for old in notes[:-LIMIT]:
+                old.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("cannot write the note %s: %s", path, error)
+
+    def _path(self, subject: str) -> Path:
+        return self.folder / f"{hashlib.sha256(subject.encode()).hexdigest()[:32]}.json"

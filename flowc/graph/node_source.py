@@ -1,0 +1,238 @@
+"""Where extraction finds nodes: a graph, or one call of a function, alike.
+
+In: a Graph or a Function. Out: nodes by key, the node behind each input, the order of creation.
+Invariant: keys and refs of one source are never looked up in another.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from flowc.errors import InvalidModelError
+from flowc.graph.attrs import AttrPlaceholder
+from flowc.graph.control_types import SWITCH_N
+from flowc.graph.function import BodyNode, Function
+from flowc.graph.graph import Graph
+from flowc.graph.op_info import signature_of
+from flowc.graph.operation import Operation
+from flowc.graph.switch_n import CasePart, output_of, read_part
+from flowc.graph.tensor import Tensor
+from flowc.ir.op import Op
+from flowc.ir.signature import REQUIRED, Signature
+
+Ref = tuple[Any, int]  # (node key, output index)
+ARGUMENT = "@arg"  # the key of a call's arguments
+PARTS = 1 << 20  # places in the order of nodes for the parts of one
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    """A node of a graph or of a function's body. `controls` are keys; `inputs` are refs."""
+
+    name: str
+    type: str
+    attrs: Mapping[str, Any]
+    inputs: tuple[Ref, ...]
+    controls: tuple[Any, ...]
+
+
+class Source(ABC):
+    """`prefix` stands before the names of its nodes; `attrs` replace attr placeholders."""
+
+    def __init__(self, prefix: str, attrs: Mapping[str, Any]) -> None:
+        self.prefix = prefix
+        self.attrs = attrs
+        self._nodes: dict[Any, SourceNode] = {}
+
+    def node(self, key: Any) -> SourceNode:
+        found = self._nodes.get(key)
+        if found is None:
+            if isinstance(key, CasePart):
+                found = read_part(self, key)
+            else:
+                found = self._without_cases(self._read(key))
+            self._nodes[key] = found
+        return found
+
+    def _without_cases(self, node: SourceNode) -> SourceNode:
+        """A node that reads switches with two outputs in place of those with many."""
+        inputs = tuple([self._behind_case(ref) for ref in node.inputs])
+        controls = tuple(
+            [CasePart("switch", k, 0, 0) if self._type(k) == SWITCH_N else k for k in node.controls]
+        )
+        if (inputs, controls) == (node.inputs, node.controls):
+            return node
+        return replace(node, inputs=inputs, controls=controls)
+
+    def _behind_case(self, ref: Ref) -> Ref:
+        if ref[0] == ARGUMENT or self._type(ref[0]) != SWITCH_N:
+            return ref
+        return output_of(self, ref[0], self.node(ref[0]), ref[1])
+
+    def name(self, key: Any) -> str:
+        return self.prefix + self.node(key).name
+
+    def order(self, key: Any) -> int:
+        """Where a node stands among those of its graph or body."""
+        if isinstance(key, CasePart):
+            behind = min((key.output << 10) + key.number + 1, PARTS - 1)
+            return self.order(key.key) + behind
+        return self._position_of(key) * PARTS
+
+    @abstractmethod
+    def _position_of(self, key: Any) -> int: ...
+
+    @abstractmethod
+    def _type(self, key: Any) -> str: ...
+
+    @abstractmethod
+    def _read(self, key: Any) -> SourceNode: ...
+
+    def output_shapes(self, key: Any) -> Sequence[tuple[int | None, ...] | None]:
+        """What is said of the shapes of a node's outputs; None for one of unknown rank."""
+        return self.attr(key, "_output_shapes") or ()
+
+    def attr(self, key: Any, name: str, default: Any = None) -> Any:
+        return resolve_attr(self.node(key).attrs.get(name, default), self.attrs)
+
+
+class GraphSource(Source):
+    """Keys are Operations."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__("", {})
+        self.graph = graph
+
+    def ref(self, tensor: Tensor) -> Ref:
+        return (tensor.op, tensor.value_index)
+
+    def _position_of(self, key: Operation) -> int:
+        return self._positions[key]
+
+    def _type(self, key: Any) -> str:
+        return key.type if isinstance(key, Operation) else ""
+
+    def output_shapes(self, key: Any) -> Sequence[tuple[int | None, ...] | None]:
+        return [t.shape.sizes for t in key.outputs] if isinstance(key, Operation) else ()
+
+    @cached_property
+    def _positions(self) -> dict[Operation, int]:
+        return {op: i for i, op in enumerate(self.graph.get_operations())}
+
+    def _read(self, key: Operation) -> SourceNode:
+        inputs = tuple([(t.op, t.value_index) for t in key.inputs])
+        return SourceNode(key.name, key.type, key.attrs, inputs, tuple(key.control_inputs))
+
+
+class CallSource(Source):
+    """Keys are names of the body's nodes; `ARGUMENT` is that of the arguments. `functions`: those
+    of the graph, which a node of the body may call by its type."""
+
+    def __init__(
+        self,
+        function: Function,
+        prefix: str,
+        attrs: Mapping[str, Any],
+        functions: Mapping[str, Function],
+    ) -> None:
+        super().__init__(prefix, attrs)
+        self.functions = functions
+        self.function = function
+        self.body_nodes: dict[str, BodyNode] = {n.name: n for n in function.body.nodes}
+        self._position = {n.name: i for i, n in enumerate(function.body.nodes)}
+
+    def _position_of(self, key: str) -> int:
+        return self._position[key]
+
+    def _type(self, key: Any) -> str:
+        body = self.body_nodes.get(key)
+        return "" if body is None else body.op_type
+
+    def _read(self, key: str) -> SourceNode:
+        body = self.body_nodes.get(key)
+        if body is None:
+            raise InvalidModelError(
+                f"function {self.function.name!r} has no node {key!r}, which another reads",
+                node=self.prefix + key,
+            )
+        inputs = tuple([self.resolve(r) for r in body.inputs])
+        return SourceNode(body.name, body.op_type, body.attrs, inputs, body.control_inputs)
+
+    def resolve(self, ref: Any) -> Ref:
+        if ref[0] == "arg":
+            return (ARGUMENT, ref[1])
+        _, name, output_arg, k = ref
+        node = self.body_nodes.get(name)
+        if node is None:
+            raise InvalidModelError(
+                f"function {self.function.name!r} has no node {name!r}, which another reads",
+                node=self.prefix + name,
+            )
+        return (name, self._output_index(node, output_arg, k))
+
+    def _output_index(self, node: BodyNode, output_arg: str, k: int) -> int:
+        index = 0
+        called = self.functions.get(node.op_type)
+        signature = signature_of(node.op_type)
+        if called is not None:
+            for result in called.results:
+                if result.name == output_arg:
+                    return index + k
+                index += len(result.types(node.attrs))
+        elif signature is None:
+            return k
+        else:
+            for arg in signature.outputs:
+                if arg.name == output_arg:
+                    return index + k
+                index += self._width(arg, signature, node.attrs)
+        raise InvalidModelError(
+            f"{node.op_type} has no output {output_arg!r}", node=self.prefix + node.name
+        )
+
+    def _width(self, arg: Any, signature: Signature, attrs: Mapping[str, Any]) -> int:
+        if arg.number_attr is not None:
+            given = attrs.get(arg.number_attr, signature.attrs[arg.number_attr].default)
+            return int(resolve_attr(given, self.attrs))
+        if arg.is_list:
+            return len(resolve_attr(attrs[arg.type_attr], self.attrs))
+        return 1
+
+
+def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
+    """An attr's value with the placeholders of a function replaced by the call's attrs."""
+    if isinstance(value, AttrPlaceholder):
+        return outer.get(value.name)
+    return value
+
+
+def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's attrs as its record has them: strings as text, lists as tuples, known names only."""
+    found: dict[str, Any] = {}
+    for name, definition in record.signature.attrs.items():
+        if name not in attrs:
+            continue
+        value = resolve_attr(attrs[name], outer)
+        kind = definition.kind
+        if kind == "string" and isinstance(value, bytes):
+            value = value.decode("utf-8", "surrogateescape")
+        elif kind.startswith("list"):
+            value = tuple(
+                v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v for v in value
+            )
+        elif kind == "float":
+            value = float(value)
+        found[name] = value
+    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
+    inferred = record.signature.inferred_attrs
+    return {n: v for n, v in found.items() if n not in inferred}
+
+
+def with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's attrs and, for those that it leaves out, the defaults of the record."""
+    stated = {n: d.default for n, d in record.signature.attrs.items() if d.default is not REQUIRED}
+    return {**stated, **attrs}

@@ -1,0 +1,63 @@
+"""Switches with many outputs, which TensorFlow makes of a `Case`, read as switches with two.
+
+In: a source's nodes, `_SwitchN` (data, index) among them. Out: refs and nodes in their stead: an
+index equal to 0 is one side of a first Switch, what is left goes on to the next one. Invariant: all
+of one index share the nodes that compare it, so that their conditionals are decided together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.graph.control_types import PASSING
+
+if TYPE_CHECKING:
+    from flowc.graph.node_source import Ref, Source, SourceNode
+
+
+@dataclass(frozen=True, slots=True)
+class CasePart:
+    """The key of a node that stands for a part of a Switch with many outputs. `key`: the Switch
+    itself, or what gives its index; `number`: the case that the part is about."""
+
+    role: Literal["switch", "number", "equal"]
+    key: Any
+    output: int
+    number: int
+
+
+def output_of(source: Source, switch: Any, node: SourceNode, case: int) -> Ref:
+    """What carries the data of a `_SwitchN` to one of its cases; the last one takes every index
+    that is none of the others."""
+    count = int(source.attr(switch, "num_outs"))
+    if count == 1:
+        return node.inputs[0]
+    if case == count - 1:
+        return (CasePart("switch", switch, 0, case - 1), 0)
+    return (CasePart("switch", switch, 0, case), 1)
+
+
+def read_part(source: Source, part: CasePart) -> SourceNode:
+    """The node of a part."""
+    from flowc.graph.node_source import SourceNode
+
+    name = f"{source.node(part.key).name}/case_{part.number}"
+    if part.role == "number":
+        attrs = {"value": np.array(part.number, np.int32), "dtype": dtypes.i32}
+        return SourceNode(name, "Const", attrs, (), (part.key,))  # in the frame of the index
+    if part.role == "equal":
+        number_key = CasePart("number", part.key, part.output, part.number)
+        inputs = ((part.key, part.output), (number_key, 0))
+        return SourceNode(name, "Equal", {"T": dtypes.i32}, inputs, ())
+    node = source.node(part.key)
+    data, index = node.inputs
+    if part.number:
+        data = (CasePart("switch", part.key, 0, part.number - 1), 0)
+    while source.node(index[0]).type in PASSING:
+        index = source.node(index[0]).inputs[0]
+    equal = CasePart("equal", *index, part.number)
+    return SourceNode(name, "Switch", node.attrs, (data, (equal, 0)), node.controls)

@@ -1,0 +1,1 @@
+"""Ops that move elements: shapes, slices, gathers, scatters, joins, padding."""

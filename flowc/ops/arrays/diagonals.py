@@ -1,0 +1,396 @@
+"""Ops on diagonals of matrices: taken out, put in, and a matrix made of them.
+
+In: matrices, or diagonals packed as rows. Out: the other form. Invariant: views only; a position
+outside every asked-for diagonal holds the padding or the original element.
+
+Diagonal d of a matrix holds the elements with column - row == d. Packed, diagonal `high - m` is row
+m; rows shorter than the longest are aligned left or right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowc.ir.computation import Node
+from flowc.ir.dims import Dim, as_dim, maximum, minimum
+from flowc.ir.lowering import Lowering, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.arrays.shapes import constant_ints
+
+_ALIGN = '{"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"} = "RIGHT_LEFT"'
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Diagonals `low` to `high` of a matrix, packed rows aligned as `align` says (superdiagonals
+    first)."""
+
+    low: int
+    high: int
+    align: str
+    rows: Dim
+    columns: Dim
+
+    @property
+    def count(self) -> int:
+        return self.high - self.low + 1
+
+    @property
+    def length(self) -> Dim:
+        """Elements of the longest diagonal."""
+        return minimum(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
+
+    def length_of(self, d: Dim) -> Dim:
+        return minimum(self.rows + minimum(d, 0), self.columns - maximum(d, 0))
+
+    def offset_of(self, d: Dim) -> Dim:
+        """Where diagonal d begins in its packed row."""
+        above, below = (side == "RIGHT" for side in self.align.split("_"))
+        gap = self.length - self.length_of(d)
+        pushed: Dim = 0
+        if above:
+            pushed = pushed + minimum(maximum(d, 0), 1)
+        if below:
+            pushed = pushed + minimum(maximum(0 - d, 0), 1)
+        return pushed * gap
+
+
+def as_int(size: Dim) -> int:
+    """A size of an array at hand, which is always known."""
+    assert isinstance(size, int)
+    return size
+
+
+def _band(ints: tuple[int, ...], align: str, rows: Dim, columns: Dim) -> Band:
+    return Band(ints[0], ints[-1], align, rows, columns)
+
+
+def _align(node_attrs: Any) -> str:
+    return node_attrs.get("align", "LEFT_LEFT")
+
+
+def _diagonals(c: Inference, i: int) -> tuple[int, int]:
+    found = c.need_ints(i)
+    if len(found) not in (1, 2):
+        raise c.fail(f"diag_index must have only one or two elements, received {len(found)}.")
+    if found[0] > found[-1]:
+        raise c.fail(
+            f"lower_diag_index must not be larger than upper_diag_index: {found[0]} > {found[-1]}"
+        )
+    return found[0], found[-1]
+
+
+def _check_band(c: Inference, band: Band) -> None:
+    if not (isinstance(band.rows, int) and isinstance(band.columns, int)):
+        return
+    for name, d in (("lower", band.low), ("upper", band.high)):
+        if d != 0 and not -band.rows < d < band.columns:
+            raise c.fail(
+                f"{name}_diag_index is out of bound: {d}. It must be between "
+                f"{-band.rows} and {band.columns}"
+            )
+
+
+# -- diagonals out of a matrix
+
+
+def _infer_part(c: Inference) -> Dims:
+    dims = c.dims(0)
+    if len(dims) < 2:
+        raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
+    low, high = _diagonals(c, 1) if len(c.inputs) > 1 else (0, 0)
+    band = Band(low, high, "LEFT_LEFT", dims[-2], dims[-1])
+    _check_band(c, band)
+    rows = () if band.count == 1 else (band.count,)
+    return (*dims[:-2], *rows, band.length)
+
+
+def _lower_part(node: Node) -> Lowering:
+    dims = node.inputs[0].dims
+    diagonals = constant_ints(node, 1) if len(node.inputs) > 1 else (0,)
+    band = _band(diagonals, _align(node.attrs), dims[-2], dims[-1])
+    batch = len(dims) - 2
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        d = band.high - (index[batch] if band.count > 1 else 0)
+        at = index[-1] - band.offset_of(d)
+        place = (*index[:batch], at + maximum(0 - d, 0), at + maximum(d, 0))
+        if band.count == 1:
+            return k.load(0, place)
+        inside = k.in_range(at, 0, band.length_of(d))
+        return k.load_if(inside, 0, place, k.load(2, ()))
+
+    return View(read)
+
+
+def _part(x: np.ndarray, ints: tuple[int, ...], padding: Any, align: str) -> np.ndarray:
+    band = _band(ints, align, *x.shape[-2:])
+    result = np.full((*x.shape[:-2], band.count, as_int(band.length)), padding, x.dtype)
+    for m in range(band.count):
+        d = band.high - m
+        row = np.diagonal(x, d, -2, -1)
+        start = as_int(band.offset_of(d))
+        result[..., m, start : start + row.shape[-1]] = row
+    return result[..., 0, :] if band.count == 1 else result
+
+
+# -- a matrix out of diagonals
+
+
+def _infer_diag(c: Inference) -> Dims:
+    dims = c.dims(0)
+    if not dims:
+        raise c.fail("diagonal must be at least 1-dim, received shape: []")
+    if len(c.inputs) == 1:
+        return (*dims, dims[-1])
+    low, high = _diagonals(c, 1)
+    batch = dims[:-1] if low == high else dims[:-2]
+    if low != high and (len(dims) < 2 or dims[-2] != high - low + 1):
+        raise c.fail(
+            "The number of diagonals provided in the input does not match the "
+            "lower_diag_index and upper_diag_index range."
+        )
+    least = (dims[-1] - min(high, 0), dims[-1] + max(low, 0))
+    rows, columns = (as_dim(c.need(i).reshape(-1)[0]) for i in (2, 3))
+    if rows == -1 and columns == -1:
+        rows = columns = maximum(*least)
+    rows = least[0] if rows == -1 else rows
+    columns = least[1] if columns == -1 else columns
+    for name, size, wanted in (("rows", rows, least[0]), ("columns", columns, least[1])):
+        if isinstance(size, int) and isinstance(wanted, int) and size < wanted:
+            raise c.fail(f"The number of {name} is too small.")
+    if all(isinstance(x, int) for x in (rows, columns, *least)) and (
+        rows != least[0] and columns != least[1]
+    ):
+        raise c.fail("The number of rows or columns is not consistent with the specified d_lower")
+    return (*batch, rows, columns)
+
+
+def _lower_diag(node: Node) -> Lowering:
+    rows, columns = node.output.dims[-2:]
+    diagonals = constant_ints(node, 1) if len(node.inputs) > 1 else (0,)
+    band = _band(diagonals, _align(node.attrs), rows, columns)
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        padding = k.load(4, ()) if len(node.inputs) > 1 else k.const(0, node.output.type.dtype)
+        return _read_band(k, 0, band, index, padding)
+
+    return View(read)
+
+
+def _read_band(k: Any, operand: int, band: Band, index: tuple[Dim, ...], otherwise: Any) -> Any:
+    """The element at [..., row, column]: of the packed diagonals inside the band."""
+    row, column = index[-2:]
+    d = column - row
+    inside = k.in_range(d, band.low, band.high + 1)
+    at = minimum(row, column)
+    if band.count == 1:
+        return k.load_if(inside, operand, (*index[:-2], at), otherwise)
+    place = (*index[:-2], band.high - d, at + band.offset_of(d))
+    return k.load_if(inside, operand, place, otherwise)
+
+
+def _write_band(matrix: np.ndarray, diagonal: np.ndarray, band: Band) -> np.ndarray:
+    packed = diagonal[..., None, :] if band.count == 1 else diagonal
+    for m in range(band.count):
+        d = band.high - m
+        size, start = as_int(band.length_of(d)), as_int(band.offset_of(d))
+        places = np.arange(size)
+        matrix[..., places + max(-d, 0), places + max(d, 0)] = packed[..., m, start : start + size]
+    return matrix
+
+
+def _diag(
+    diagonal: np.ndarray,
+    k: np.ndarray,
+    num_rows: np.ndarray,
+    num_cols: np.ndarray,
+    padding_value: np.ndarray,
+    align: str,
+) -> np.ndarray:
+    ints = tuple(int(d) for d in k.reshape(-1))
+    least = (diagonal.shape[-1] - min(ints[-1], 0), diagonal.shape[-1] + max(ints[0], 0))
+    rows, columns = int(num_rows), int(num_cols)
+    if rows == -1 and columns == -1:
+        rows = columns = max(least)
+    rows = least[0] if rows == -1 else rows
+    columns = least[1] if columns == -1 else columns
+    batch = diagonal.shape[: -1 if ints[0] == ints[-1] else -2]
+    matrix = np.empty((*batch, rows, columns), diagonal.dtype)
+    matrix[...] = padding_value
+    return _write_band(matrix, diagonal, _band(ints, align, rows, columns))
+
+
+def _plain_diag(diagonal: np.ndarray) -> np.ndarray:
+    zero, open_size = np.zeros((), diagonal.dtype), np.array(-1, np.int32)
+    return _diag(diagonal, np.zeros(1, np.int32), open_size, open_size, zero, "LEFT_LEFT")
+
+
+# -- diagonals into a matrix
+
+
+def _infer_set(c: Inference) -> Dims:
+    dims = c.dims(0)
+    if len(dims) < 2:
+        raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
+    low, high = _diagonals(c, 2) if len(c.inputs) > 2 else (0, 0)
+    band = Band(low, high, "LEFT_LEFT", dims[-2], dims[-1])
+    _check_band(c, band)
+    rows = () if band.count == 1 else (band.count,)
+    wanted = (*dims[:-2], *rows, band.length)
+    if len(wanted) != c.rank(1):
+        raise c.fail(f"diagonal must have shape {list(wanted)}, received {list(c.dims(1))}")
+    for ours, theirs in zip(wanted, c.dims(1)):
+        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+            raise c.fail(f"diagonal must have shape {list(wanted)}, received {list(c.dims(1))}")
+        c.equal(ours, theirs)
+    return dims
+
+
+def _lower_set(node: Node) -> Lowering:
+    diagonals = constant_ints(node, 2) if len(node.inputs) > 2 else (0,)
+    band = _band(diagonals, _align(node.attrs), *node.output.dims[-2:])
+    return View(lambda k, index: _read_band(k, 1, band, index, k.load(0, index)))
+
+
+def _set(x: np.ndarray, diagonal: np.ndarray, ints: tuple[int, ...], align: str) -> np.ndarray:
+    return _write_band(x.copy(), diagonal, _band(ints, align, *x.shape[-2:]))
+
+
+def _ints(k: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(d) for d in k.reshape(-1))
+
+
+# -- records
+
+
+matrix_diag_v1 = define(
+    Op(
+        "matrix_diag_v1",
+        "MatrixDiag(diagonal: T; T: type) -> output: T",
+        infer=_infer_diag,
+        reference=_plain_diag,
+        lowering=_lower_diag,
+        gradient=lambda b, node, dy: (b.matrix_diag_part_v1(dy),),
+        examples=("T[3]", "f32[2,3]"),
+        aliases=("BatchMatrixDiag",),
+    )
+)
+
+matrix_diag_part_v1 = define(
+    Op(
+        "matrix_diag_part_v1",
+        "MatrixDiagPart(input: T; T: type) -> diagonal: T",
+        infer=_infer_part,
+        reference=lambda x: _part(x, (0,), 0, "LEFT_LEFT"),
+        lowering=_lower_part,
+        examples=("T[3,2]", "f32[2,3,4]"),
+        aliases=("BatchMatrixDiagPart",),
+    )
+)
+
+matrix_set_diag_v1 = define(
+    Op(
+        "matrix_set_diag_v1",
+        "MatrixSetDiag(input: T, diagonal: T; T: type) -> output: T",
+        infer=_infer_set,
+        reference=lambda x, diagonal: _set(x, diagonal, (0,), "LEFT_LEFT"),
+        lowering=_lower_set,
+        examples=("T[3,2] T[2]", "f32[2,3,4] f32[2,3]"),
+        aliases=("BatchMatrixSetDiag",),
+    )
+)
+
+matrix_diag_v2 = define(
+    Op(
+        "matrix_diag_v2",
+        "MatrixDiagV2(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type)"
+        " -> output: T",
+        infer=_infer_diag,
+        reference=lambda diagonal, k, num_rows, num_cols, padding_value: _diag(
+            diagonal, k, num_rows, num_cols, padding_value, "LEFT_LEFT"
+        ),
+        lowering=_lower_diag,
+        examples=(
+            "T[3] i32[]=0 i32[]=-1 i32[]=-1 T[]",
+            "f32[2,3] i32[2]=[-1,0] i32[]=3 i32[]=4 f32[]",
+        ),
+    )
+)
+
+matrix_diag = define(
+    Op(
+        "matrix_diag",
+        "MatrixDiagV3(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type,"
+        f" align: {_ALIGN}) -> output: T",
+        infer=_infer_diag,
+        reference=lambda diagonal, k, num_rows, num_cols, padding_value, *, align: _diag(
+            diagonal, k, num_rows, num_cols, padding_value, align
+        ),
+        lowering=_lower_diag,
+        examples=(
+            "T[3] i32[]=-1 i32[]=-1 i32[]=-1 T[]",
+            "f32[2,4,3] i32[2]=[-2,1] i32[]=4 i32[]=-1 f32[]",
+            'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="LEFT_RIGHT"',
+            'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="RIGHT_RIGHT"',
+        ),
+    )
+)
+
+matrix_diag_part_v2 = define(
+    Op(
+        "matrix_diag_part_v2",
+        "MatrixDiagPartV2(input: T, k: i32, padding_value: T; T: type) -> diagonal: T",
+        infer=_infer_part,
+        reference=lambda x, k, padding: _part(x, _ints(k), padding, "LEFT_LEFT"),
+        lowering=_lower_part,
+        examples=("T[3,4] i32[]=1 T[]", "f32[2,3,4] i32[2]=[-1,2] f32[]"),
+    )
+)
+
+matrix_diag_part = define(
+    Op(
+        "matrix_diag_part",
+        f"MatrixDiagPartV3(input: T, k: i32, padding_value: T; T: type, align: {_ALIGN})"
+        " -> diagonal: T",
+        infer=_infer_part,
+        reference=lambda x, k, padding, *, align: _part(x, _ints(k), padding, align),
+        lowering=_lower_part,
+        examples=(
+            "T[3,4] i32[]=-1 T[]",
+            "f32[2,3,4] i32[2]=[-1,2] f32[]",
+            'f32[4,3] i32[2]=[-3,1] f32[]; align="LEFT_RIGHT"',
+            'f32[4,3] i32[2]=[-3,1] f32[]; align="RIGHT_RIGHT"',
+        ),
+    )
+)
+
+matrix_set_diag_v2 = define(
+    Op(
+        "matrix_set_diag_v2",
+        "MatrixSetDiagV2(input: T, diagonal: T, k: i32; T: type) -> output: T",
+        infer=_infer_set,
+        reference=lambda x, diagonal, k: _set(x, diagonal, _ints(k), "LEFT_LEFT"),
+        lowering=_lower_set,
+        examples=("T[3,4] T[3] i32[]=1", "f32[3,3] f32[2,3] i32[2]=[-1,0]"),
+    )
+)
+
+matrix_set_diag = define(
+    Op(
+        "matrix_set_diag",
+        f"MatrixSetDiagV3(input: T, diagonal: T, k: i32; T: type, align: {_ALIGN}) -> output: T",
+        infer=_infer_set,
+        reference=lambda x, diagonal, k, *, align: _set(x, diagonal, _ints(k), align),
+        lowering=_lower_set,
+        examples=(
+            "T[3,4] T[3] i32[]=0",
+            "f32[2,3,4] f32[2,3,3] i32[2]=[-1,1]",
+            'f32[3,3] f32[3,3] i32[2]=[-1,1]; align="LEFT_LEFT"',
+        ),
+    )
+)

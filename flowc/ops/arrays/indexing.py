@@ -1,0 +1,330 @@
+"""Ops that read elements at computed places: gather, gather_nd, where, invert_permutation.
+
+In: tensors and integer indices. Out: the elements there, or the places themselves. Invariant: an
+index outside its dimension ends the run with InvalidArgumentError, as TensorFlow does on a CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Decompose, Lowering, Native, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.arrays.shapes import constant_ints
+
+# -- gather
+
+
+def gather_dims(c: Inference, axis: int, batch_dims: int) -> Dims:
+    """The output's dims of a gather from input 0 at the indices of input 1."""
+    params, indices = c.dims(0), c.dims(1)
+    if not params:
+        raise c.fail("params must be at least 1 dimensional")
+    axis = c.axis(axis, len(params))
+    if not -len(indices) <= batch_dims <= len(indices):
+        raise c.fail(
+            f"Expected batch_dims in the range [{-len(indices)}, {len(indices)}], "
+            f"but got {batch_dims}"
+        )
+    batch = batch_dims + len(indices) if batch_dims < 0 else batch_dims
+    if batch > axis:
+        raise c.fail(f"batch_dims ({batch}) must be less than or equal to axis ({axis}).")
+    common = tuple(c.equal(p, i) for p, i in zip(params[:batch], indices[:batch]))
+    return (*common, *params[batch:axis], *indices[batch:], *params[axis + 1 :])
+
+
+def gather_view(params: Dims, indices_rank: int, axis: int, batch_dims: int) -> View:
+    """Reads input 0 at the indices of input 1; both axes are in range already."""
+    inner = indices_rank - batch_dims
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        at = (*index[:batch_dims], *index[axis : axis + inner])
+        message = "indices[..] = {value} is not in [0, {extent})"
+        place = k.checked_index(k.load(1, at), params[axis], message)
+        return k.load(0, (*index[:axis], place, *index[axis + inner :]))
+
+    return View(read)
+
+
+def gather_elements(
+    params: np.ndarray, indices: np.ndarray, axis: int, batch_dims: int
+) -> np.ndarray:
+    axis %= params.ndim
+    batch_dims = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    places = indices.astype(np.int64)
+    extent = params.shape[axis]
+    wrong = np.argwhere((places < 0) | (places >= extent))
+    if len(wrong):
+        where = ",".join(str(i) for i in wrong[0])
+        raise InvalidArgumentError(
+            f"indices[{where}] = {places[tuple(wrong[0])]} is not in [0, {extent})"
+        )
+    batch, outer, inner = (
+        math.prod(d)
+        for d in (
+            params.shape[:batch_dims],
+            params.shape[batch_dims:axis],
+            params.shape[axis + 1 :],
+        )
+    )
+    count = math.prod(indices.shape[batch_dims:])
+    table = params.reshape(batch, outer, extent, inner)
+    found = table[
+        np.arange(batch)[:, None, None],
+        np.arange(outer)[None, :, None],
+        places.reshape(batch, 1, count),
+    ]
+    shape = (*params.shape[:axis], *indices.shape[batch_dims:], *params.shape[axis + 1 :])
+    return found.reshape(shape)
+
+
+def _lower_gather(node: Node) -> Lowering:
+    params, indices = node.inputs[0].dims, node.inputs[1].dims
+    axis = constant_ints(node, 2)[0] % len(params)
+    batch_dims = node.attrs["batch_dims"]
+    batch_dims = batch_dims + len(indices) if batch_dims < 0 else batch_dims
+    return gather_view(params, len(indices), axis, batch_dims)
+
+
+def _gather(
+    params: np.ndarray, indices: np.ndarray, axis: np.ndarray, *, batch_dims: int
+) -> np.ndarray:
+    return gather_elements(params, indices, int(axis.reshape(-1)[0]), batch_dims)
+
+
+# -- gather_nd
+
+
+def _infer_gather_nd(c: Inference) -> Dims:
+    params, indices = c.dims(0), c.dims(1)
+    if not params or not indices:
+        raise c.fail("params and indices must be at least a vector")
+    depth = indices[-1]
+    if not isinstance(depth, int):
+        raise c.fail("the last dimension of indices must be known")
+    if depth > len(params):
+        raise c.fail(f"index innermost dimension length must be <= params rank; saw: {depth}")
+    return (*indices[:-1], *params[depth:])
+
+
+def _lower_gather_nd(node: Node) -> Lowering:
+    params, indices = node.inputs[0].dims, node.inputs[1].dims
+    depth = int(indices[-1])
+    outer = len(indices) - 1
+    shown = shown_dims(params)
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        places: list[Dim] = []
+        for i in range(depth):
+            around = ", ".join("{value}" if j == i else ".." for j in range(depth))
+            message = f"indices[..] = [{around}] does not index into param shape {shown}"
+            found = k.load(1, (*index[:outer], i))
+            places.append(k.checked_index(found, params[i], message))
+        return k.load(0, (*places, *index[outer:]))
+
+    return View(read)
+
+
+def _gather_nd(params: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    depth = indices.shape[-1]
+    places = indices.astype(np.int64)
+    check_indices_nd(places, params.shape, "param ")
+    found = params[tuple(places[..., i] for i in range(depth))] if depth else params
+    shape = (*indices.shape[:-1], *params.shape[depth:])
+    return np.broadcast_to(found, shape).copy()
+
+
+def check_indices_nd(places: np.ndarray, shape: tuple[int, ...], what: str) -> None:
+    """Raises `InvalidArgumentError` for the first row of `places` that is outside `shape`."""
+    depth = places.shape[-1]
+    extents = np.array(shape[:depth], np.int64)
+    wrong = np.argwhere(((places < 0) | (places >= extents)).any(axis=-1))
+    if len(wrong):
+        where = ",".join(str(i) for i in wrong[0])
+        found = places[tuple(wrong[0])].tolist()
+        raise InvalidArgumentError(
+            f"indices[{where}] = {found} does not index into {what}shape {list(shape)}"
+        )
+
+
+# -- where
+
+
+RANK = 1  # in a kernel: the rank of its input, as a constant
+
+
+def where_kernel(x, out, sizes, d0, d1, d2, d3, d4, d5, d6, d7, begin, end):
+    dims = (d0, d1, d2, d3, d4, d5, d6, d7)
+    total = d0 * d1 * d2 * d3 * d4 * d5 * d6 * d7
+    count = 0
+    for i in range(total):
+        if x[i] != 0:
+            rest = i
+            for d in range(RANK - 1, -1, -1):
+                extent = dims[8 - RANK + d]
+                out[count * RANK + d] = rest % extent
+                rest = rest // extent
+            count += 1
+    sizes[0] = count
+
+
+def _infer_where(c: Inference) -> Dims:
+    if c.rank(0) > 8:
+        raise c.fail(f"WhereOp : Unhandled input dimensions: {c.rank(0)}")
+    return (c.fresh("where", c.inputs[0].size), c.rank(0))
+
+
+def _where(x: np.ndarray) -> np.ndarray:
+    return np.argwhere(x != 0).astype(np.int64).reshape(-1, x.ndim)
+
+
+def _lower_where(node: Node) -> Lowering:
+    dims = node.inputs[0].dims
+    arguments = (*(1,) * (8 - len(dims)), *dims)
+    return Native(where_kernel, arguments=arguments, constants={"RANK": len(dims)})
+
+
+# -- invert_permutation
+
+
+def invert_permutation_kernel(x, out, status, n, begin, end):
+    for i in range(n):
+        out[i] = -1
+    for i in range(n):
+        place = x[i]
+        if place < 0 or place >= n:
+            status[0], status[1], status[2] = 1, place, n
+            return
+        if out[place] != -1:
+            status[0], status[1] = 2, place
+            return
+        out[place] = i
+
+
+def _infer_invert_permutation(c: Inference) -> Dims:
+    if c.rank(0) != 1:
+        raise c.fail(f"invert_permutation expects a 1D vector, found {c.inputs[0]}")
+    return c.dims(0)
+
+
+def _invert_permutation(x: np.ndarray) -> np.ndarray:
+    result = np.full_like(x, -1)
+    for i, place in enumerate(x):
+        if not 0 <= place < len(x):
+            raise InvalidArgumentError(f"{place} is not between 0 and {len(x)}")
+        if result[place] != -1:
+            raise InvalidArgumentError(f"{place} is duplicated in the input.")
+        result[place] = i
+    return result
+
+
+def _lower_invert_permutation(node: Node) -> Lowering:
+    errors = ("{a} is not between 0 and {b}", "{a} is duplicated in the input.")
+    return Native(invert_permutation_kernel, arguments=node.inputs[0].dims, errors=errors)
+
+
+def _gather_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+    params, indices = node.inputs[:2]
+    rank = len(params.dims)
+    axis = constant_ints(node, 2)[0] % rank
+    if node.attrs["batch_dims"]:
+        raise InvalidArgumentError("the gradient of a batched gather is missing", node=node.name)
+    inner = indices.type.rank
+    flat = b.reshape(indices, (indices.type.size,))
+    order = [*range(axis, axis + inner), *range(axis), *range(axis + inner, dy.type.rank)]
+    moved = b.transpose(dy, np.array(order, np.int32)) if axis else dy
+    rest = (*params.dims[:axis], *params.dims[axis + 1 :])
+    rows = b.reshape(moved, (indices.type.size, *rest))
+    extent = b.reshape(b.sizes((params.dims[axis],)), ())
+    summed = b.unsorted_segment_sum(rows, flat, extent)
+    back = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
+    return b.transpose(summed, np.array(back, np.int32)) if axis else summed, None, None
+
+
+gather = define(
+    Op(
+        "gather",
+        "GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims: int = 0,"
+        " Tparams: type, Tindices: {i16, i32, i64}, Taxis: {i32, i64}) -> output: Tparams",
+        infer=lambda c: gather_dims(c, c.need_int(2), c.attrs["batch_dims"]),
+        reference=_gather,
+        lowering=_lower_gather,
+        gradient=_gather_gradient,
+        examples=(
+            "Tparams[5,3] i32[4]~index5 i32[]=0",
+            "f32[2,5,3] Tindices[2,2]~index5 i32[]=1",
+            "f32[2,5] i32[]=3 i64[]=-1",
+            "f32[2,3,5] i32[2,4]~index5 i32[]=2; batch_dims=1",
+            "f32[0,3] i32[0] i32[]=0",
+            "f32[5] i32[0,2] i32[]=0",
+        ),
+        content=True,
+    )
+)
+
+gather_v1 = define(
+    Op(
+        "gather_v1",
+        "Gather(params: Tparams, indices: Tindices; validate_indices: bool = True, Tparams: type,"
+        " Tindices: {i32, i64}) -> output: Tparams",
+        infer=lambda c: gather_dims(c, 0, 0),
+        reference=lambda params, indices: gather_elements(params, indices, 0, 0),
+        lowering=Decompose(lambda b, node: b.gather(*node.inputs, np.int32(0))),
+        examples=("Tparams[5,3] i32[4]~index5", "f32[5] Tindices[]=4"),
+        content=True,
+    )
+)
+
+gather_nd = define(
+    Op(
+        "gather_nd",
+        "GatherNd(params: Tparams, indices: Tindices; Tparams: type, Tindices: {i16, i32, i64},"
+        ' bad_indices_policy: string = "") -> output: Tparams',
+        infer=_infer_gather_nd,
+        reference=_gather_nd,
+        lowering=_lower_gather_nd,
+        gradient=lambda b, node, dy: (
+            b.scatter_nd(
+                node.inputs[1], dy, b.sizes(node.inputs[0].dims, node.inputs[1].type.dtype)
+            ),
+            None,
+        ),
+        examples=(
+            "Tparams[5,5,2] i32[3,2]~index5",
+            "f32[5,3] Tindices[4,1]~index5",
+            "f32[2,3] i32[2]=[1,2]",
+            "f32[2,3] i32[4,0]",
+        ),
+    )
+)
+
+where = define(
+    Op(
+        "where",
+        "Where(input: T; T: {f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64,"
+        " bool} = bool) -> index: i64",
+        infer=_infer_where,
+        reference=_where,
+        lowering=_lower_where,
+        examples=("T[3,4]", "bool[7]", "bool[2,2,3]~true", "bool[4]~false", "f32[0,2]"),
+    )
+)
+
+invert_permutation = define(
+    Op(
+        "invert_permutation",
+        "InvertPermutation(x: T; T: {i32, i64} = i32) -> y: T",
+        infer=_infer_invert_permutation,
+        reference=_invert_permutation,
+        lowering=_lower_invert_permutation,
+        examples=("T[5]=[3,4,0,2,1]", "i32[0]"),
+        content=True,
+    )
+)

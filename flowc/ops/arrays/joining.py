@@ -1,0 +1,350 @@
+"""Ops that join tensors and take them apart: concat, pack, split, unpack.
+
+In and out: tensors that agree in all dims but one. Invariant: every element of the whole is one
+element of one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.lowering import Decompose, Lowering, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.arrays.identity import shape_attr_dims
+from flowc.ops.arrays.shapes import constant_ints
+
+# -- concat and pack
+
+
+def _concat_dims(c: Inference, axis_input: int, parts: range) -> Dims:
+    first = c.dims(parts[0])
+    for i in parts:
+        if c.rank(i) != len(first):
+            raise c.fail(
+                "ConcatOp : Ranks of all input tensors should match: "
+                f"{c.inputs[parts[0]]} vs. {c.inputs[i]}"
+            )
+    axis = c.need_int(axis_input)
+    if not -len(first) <= axis < len(first):
+        raise c.fail(
+            "ConcatOp : Expected concatenating dimensions in the range "
+            f"[{-len(first)}, {len(first)}), but got {axis}"
+        )
+    axis %= len(first)
+    dims = list(first)
+    for i in parts[1:]:
+        for a, (ours, theirs) in enumerate(zip(dims, c.dims(i))):
+            if a == axis:
+                dims[a] = ours + theirs
+            elif isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+                raise c.fail(
+                    "ConcatOp : Dimensions of inputs should match: "
+                    f"{c.inputs[parts[0]]} vs. {c.inputs[i]}"
+                )
+            else:
+                dims[a] = c.equal(ours, theirs)
+    return tuple(dims)
+
+
+def _infer_concat(c: Inference) -> Dims:
+    last = len(c.inputs) - 1
+    return _concat_dims(c, last, range(last))
+
+
+def read_joined(k: Any, index: tuple[Dim, ...], axis: int, values: Sequence[Value]) -> Any:
+    """The element at `index` of the concatenation of a kernel's inputs along `axis`."""
+    result = k.const(0, values[0].type.dtype)
+    starts: list[Dim] = [0]
+    for value in values:
+        starts.append(starts[-1] + value.dims[axis])
+    for i in reversed(range(len(values))):
+        inside = k.in_range(index[axis], starts[i], starts[i + 1])
+        place = (*index[:axis], index[axis] - starts[i], *index[axis + 1 :])
+        result = k.load_if(inside, i, place, result)
+    return result
+
+
+def _lower_concat(node: Node) -> Lowering:
+    axis = constant_ints(node, len(node.inputs) - 1)[0] % node.output.type.rank
+    return View(lambda k, index: read_joined(k, index, axis, node.inputs[:-1]))
+
+
+def _concat(values: list[np.ndarray], axis: np.ndarray) -> np.ndarray:
+    return np.concatenate(values, axis=int(axis.reshape(-1)[0]))
+
+
+def _concat_gradient(b: Any, node: Node, dy: Value) -> list[Value | None]:
+    axis = constant_ints(node, len(node.inputs) - 1)[0] % dy.type.rank
+    pieces = _pieces(b, dy, axis, [v.dims[axis] for v in node.inputs[:-1]])
+    return [*pieces, None]
+
+
+def _pieces(b: Any, value: Value, axis: int, sizes: Sequence[Dim]) -> list[Value]:
+    """Consecutive runs of `value` along an axis, one of each size."""
+    start: Dim = 0
+    found: list[Value] = []
+    for size in sizes:
+        begin = tuple(start if a == axis else 0 for a in range(value.type.rank))
+        box = tuple(size if a == axis else d for a, d in enumerate(value.dims))
+        found.append(b.slice(value, begin, box))
+        start = start + size
+    return found
+
+
+def _infer_pack(c: Inference) -> Dims:
+    dims = c.dims(0)
+    for i, other in enumerate(c.inputs):
+        if other.rank != len(dims):
+            raise c.fail(f"Shapes of all inputs must match: values[0] vs. values[{i}]")
+        dims = tuple(c.equal(x, y) for x, y in zip(dims, other.dims))
+    axis = c.axis(c.attrs["axis"], len(dims) + 1)
+    return (*dims[:axis], len(c.inputs), *dims[axis:])
+
+
+def _lower_pack(b: Any, node: Node) -> Value:
+    axis = node.attrs["axis"] % node.output.type.rank
+    dims = node.inputs[0].dims
+    wide = (*dims[:axis], 1, *dims[axis:])
+    parts = [b.reshape(v, wide) for v in node.inputs]
+    return parts[0] if len(parts) == 1 else b.concat(*parts, np.int32(axis))
+
+
+def _pack(values: list[np.ndarray], *, axis: int) -> np.ndarray:
+    return np.stack(values, axis=axis)
+
+
+# -- split and unpack
+
+
+def _infer_split(c: Inference) -> list[Dims]:
+    dims = c.dims(1)
+    count = c.attrs["num_split"]
+    axis = c.axis(c.need_int(0), len(dims))
+    size = dims[axis]
+    if isinstance(size, int) and size % count:
+        raise c.fail(
+            "Number of ways to split should evenly divide the split dimension, but got "
+            f"split_dim {axis} (size = {size}) and num_split {count}"
+        )
+    part = floordiv(size, count)
+    if part * count != size:
+        c.equal(part * count, size)
+    return [(*dims[:axis], part, *dims[axis + 1 :])] * count
+
+
+def _split(split_dim: np.ndarray, value: np.ndarray, *, num_split: int) -> list[np.ndarray]:
+    axis = int(split_dim.reshape(-1)[0])
+    if value.shape[axis] % num_split:
+        raise InvalidArgumentError(
+            "Number of ways to split should evenly divide the split dimension, but got "
+            f"split_dim {axis} (size = {value.shape[axis]}) and num_split {num_split}"
+        )
+    return np.split(value, num_split, axis=axis)
+
+
+def _lower_split(b: Any, node: Node) -> list[Value]:
+    value = node.inputs[1]
+    axis = constant_ints(node, 0)[0] % value.type.rank
+    return _pieces(b, value, axis, [v.dims[axis] for v in node.outputs])
+
+
+def _infer_split_v(c: Inference) -> list[Dims]:
+    dims = c.dims(0)
+    axis = c.axis(c.need_int(2), len(dims))
+    sizes = [as_dim(d) for d in c.need(1).reshape(-1)]
+    if len(sizes) != c.attrs["num_split"]:
+        raise c.fail(f"size_splits has {len(sizes)} elements for {c.attrs['num_split']} outputs")
+    rest: Dim = dims[axis]
+    for size in sizes:
+        rest = rest if size == -1 else rest - size
+    open_parts = sum(1 for s in sizes if s == -1)
+    wrong = isinstance(rest, int) and (rest < 0 if open_parts else rest != 0)
+    if open_parts > 1 or wrong:
+        raise c.fail(
+            "Determined shape must either match input shape along split_dim exactly if fully "
+            f"specified, or be less than the size of the input along split_dim if not: {sizes}"
+        )
+    if not open_parts:
+        c.equal(dims[axis] - rest, dims[axis])
+    parts = [rest if s == -1 else s for s in sizes]
+    return [(*dims[:axis], p, *dims[axis + 1 :]) for p in parts]
+
+
+def _split_v(value: np.ndarray, size_splits: np.ndarray, split_dim: np.ndarray) -> list[np.ndarray]:
+    axis = int(split_dim.reshape(-1)[0])
+    sizes = [int(s) for s in size_splits]
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = value.shape[axis] - sum(sizes) - 1
+    if min(sizes) < 0 or sum(sizes) != value.shape[axis]:
+        raise InvalidArgumentError(
+            f"sizes {size_splits.tolist()} do not split a dimension of {value.shape[axis]}"
+        )
+    return np.split(value, np.cumsum(sizes)[:-1], axis=axis)
+
+
+def _lower_split_v(b: Any, node: Node) -> list[Value]:
+    value = node.inputs[0]
+    axis = constant_ints(node, 2)[0] % value.type.rank
+    return _pieces(b, value, axis, [v.dims[axis] for v in node.outputs])
+
+
+def _infer_unpack(c: Inference) -> list[Dims]:
+    dims = c.dims(0)
+    axis = c.axis(c.attrs["axis"], len(dims))
+    count = c.attrs["num"]
+    if isinstance(dims[axis], int) and dims[axis] != count:
+        raise c.fail(f"Input shape axis {axis} must equal {count}, got shape {c.inputs[0]}")
+    c.equal(dims[axis], count)
+    return [(*dims[:axis], *dims[axis + 1 :])] * count
+
+
+def _unpack(value: np.ndarray, *, num: int, axis: int) -> list[np.ndarray]:
+    if value.shape[axis] != num:
+        raise InvalidArgumentError(
+            f"Input shape axis {axis} must equal {num}, got shape {list(value.shape)}"
+        )
+    return [np.asarray(part) for part in np.moveaxis(value, axis, 0)]
+
+
+def _lower_unpack(b: Any, node: Node) -> list[Value]:
+    value = node.inputs[0]
+    axis = node.attrs["axis"] % value.type.rank
+    parts = _pieces(b, value, axis, [1] * len(node.outputs))
+    return [b.reshape(p, o.dims) for p, o in zip(parts, node.outputs)]
+
+
+def _infer_parallel_concat(c: Inference) -> Dims:
+    dims = shape_attr_dims(c)
+    for i, part in enumerate(c.inputs):
+        if part.dims != (1, *dims[1:]):
+            raise c.fail(f"input {i} is {part}, expected a leading 1 and the rest of {list(dims)}")
+    return (len(c.inputs), *dims[1:])
+
+
+def _lower_parallel_concat(node: Node) -> Lowering:
+    return View(lambda k, index: read_joined(k, index, 0, node.inputs))
+
+
+concat = define(
+    Op(
+        "concat",
+        "ConcatV2(values: N*T, axis: Tidx; N: int >= 2, T: type, Tidx: {i32, i64} = i32)"
+        " -> output: T",
+        infer=_infer_concat,
+        reference=_concat,
+        lowering=_lower_concat,
+        gradient=_concat_gradient,
+        examples=(
+            "T[2,3] T[2,1] i32[]=1",
+            "f32[2] f32[0] f32[3] i64[]=-1",
+            "f32[1,2,2] f32[3,2,2] i32[]=-3",
+            "f32[2,0] f32[2,0] i32[]=0",
+        ),
+        traits=frozenset({"moves"}),
+        content=True,
+    )
+)
+
+concat_v1 = define(
+    Op(
+        "concat_v1",
+        "Concat(concat_dim: i32, values: N*T; N: int >= 2, T: type) -> output: T",
+        infer=lambda c: _concat_dims(c, 0, range(1, len(c.inputs))),
+        reference=lambda concat_dim, values: _concat(values, concat_dim),
+        lowering=Decompose(lambda b, node: b.concat(*node.inputs[1:], node.inputs[0])),
+        examples=("i32[]=1 T[2,3] T[2,1]", "i32[]=-1 f32[2] f32[0]"),
+        traits=frozenset({"moves"}),
+        content=True,
+    )
+)
+
+pack = define(
+    Op(
+        "pack",
+        "Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> output: T",
+        infer=_infer_pack,
+        reference=_pack,
+        lowering=Decompose(_lower_pack),
+        gradient=lambda b, node, dy: _as_list(
+            b.unpack(dy, num=len(node.inputs), axis=node.attrs["axis"])
+        ),
+        examples=("T[2,3] T[2,3]; axis=1", "f32[] f32[] f32[]", "f32[2]; axis=-1", "f32[0] f32[0]"),
+        traits=frozenset({"moves"}),
+        content=True,
+    )
+)
+
+split = define(
+    Op(
+        "split",
+        "Split(split_dim: i32, value: T; num_split: int >= 1, T: type) -> output: num_split*T",
+        infer=_infer_split,
+        reference=_split,
+        lowering=Decompose(_lower_split),
+        gradient=lambda b, node, *dys: (None, _join(b, dys, node.inputs[0])),
+        examples=(
+            "i32[]=1 T[2,6]; num_split=3",
+            "i32[]=-2 f32[4,1]; num_split=2",
+            "i32[]=0 f32[0,2]; num_split=2",
+            "i32[]=0 f32[3]; num_split=1",
+        ),
+        content=True,
+    )
+)
+
+split_v = define(
+    Op(
+        "split_v",
+        "SplitV(value: T, size_splits: Tlen, split_dim: i32; num_split: int >= 1, T: type,"
+        " Tlen: {i8, i32, i64} = i64) -> output: num_split*T",
+        infer=_infer_split_v,
+        reference=_split_v,
+        lowering=Decompose(_lower_split_v),
+        gradient=lambda b, node, *dys: (_join(b, dys, node.inputs[2]), None, None),
+        examples=(
+            "T[2,6] i32[3]=[1,2,3] i32[]=1; num_split=3",
+            "f32[5,2] i64[2]=[2,-1] i32[]=-2; num_split=2",
+            "f32[3] i64[2]=[0,3] i32[]=0; num_split=2",
+        ),
+        content=True,
+    )
+)
+
+unpack = define(
+    Op(
+        "unpack",
+        "Unpack(value: T; num: int >= 0, T: type, axis: int = 0) -> output: num*T",
+        infer=_infer_unpack,
+        reference=_unpack,
+        lowering=Decompose(_lower_unpack),
+        gradient=lambda b, node, *dys: (b.pack(*dys, axis=node.attrs["axis"]),),
+        examples=("T[2,3]; num=3, axis=1", "f32[2,0]; num=2", "f32[4]; num=4, axis=-1"),
+        content=True,
+    )
+)
+
+parallel_concat = define(
+    Op(
+        "parallel_concat",
+        "ParallelConcat(values: N*T; N: int >= 1, T: type, shape: shape) -> output: T",
+        infer=_infer_parallel_concat,
+        reference=lambda values: np.concatenate(values, axis=0),
+        lowering=_lower_parallel_concat,
+        examples=("T[1,3] T[1,3]; shape=(2, 3)",),
+    )
+)
+
+
+def _as_list(values: Value | Sequence[Value]) -> Sequence[Value]:
+    return [values] if isinstance(values, Value) else values
+
+
+def _join(b: Any, parts: Sequence[Value], axis: Value) -> Value:
+    return parts[0] if len(parts) == 1 else b.concat(*parts, axis)

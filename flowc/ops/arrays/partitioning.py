@@ -1,0 +1,236 @@
+"""Ops that deal rows out to several tensors and gather them again: dynamic_partition and _stitch.
+
+In: rows and a number for each. Out: the rows in another order, in sizes that the run decides.
+Invariant: the numbers are checked; a number outside its range ends the run with
+InvalidArgumentError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, Expr, product
+from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, TensorType
+from flowc.ops.arrays.shapes import append_sized
+
+# -- dynamic_partition
+
+
+def positions_kernel(parts, out, sizes, status, n, index, count, begin, end):
+    found = 0
+    for i in range(n):
+        part = parts[i]
+        if part < 0 or part >= count:
+            status[0] = 1
+            status[1] = i
+            status[2] = part
+            status[3] = count
+            return
+        if part == index:
+            out[found] = i
+            found += 1
+    sizes[0] = found
+
+
+def _lower_positions(node: Node) -> Lowering:
+    return Native(
+        positions_kernel,
+        arguments=(node.inputs[0].type.size, node.attrs["index"], node.attrs["num_partitions"]),
+        errors=("partitions[{a}] = {b} is not in [0, {c})",),
+    )
+
+
+def _infer_partition(c: Inference) -> list[Dims]:
+    data, parts = c.dims(0), c.dims(1)
+    fault = f"data.shape must start with partitions.shape, got {list(data)} and {list(parts)}"
+    if len(parts) > len(data):
+        raise c.fail(fault)
+    for ours, theirs in zip(data, parts):
+        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+            raise c.fail(fault)
+        c.equal(ours, theirs)
+    rows = product(parts)
+    return [(c.fresh("part", rows), *data[len(parts) :]) for _ in range(c.attrs["num_partitions"])]
+
+
+def _partition(
+    data: np.ndarray, partitions: np.ndarray, *, num_partitions: int
+) -> list[np.ndarray]:
+    parts = partitions.reshape(-1)
+    wrong = np.flatnonzero((parts < 0) | (parts >= num_partitions))
+    if wrong.size:
+        raise InvalidArgumentError(
+            f"partitions[{wrong[0]}] = {parts[wrong[0]]} is not in [0, {num_partitions})"
+        )
+    rows = data.reshape((parts.size, *data.shape[partitions.ndim :]))
+    return [rows[parts == p] for p in range(num_partitions)]
+
+
+def _lower_partition(b: Any, node: Node) -> list[Value]:
+    data, parts = node.inputs
+    count = parts.type.size
+    flat = b.reshape(parts, (count,))
+    rows = b.reshape(data, (count, *data.dims[parts.type.rank :]))
+    found = []
+    for i, output in enumerate(node.outputs):
+        attrs = {"index": i, "num_partitions": len(node.outputs)}
+        types = [TensorType(dtypes.i64, output.dims[:1])]
+        places = append_sized(b, "positions", [flat], attrs, types, node.sizes[i : i + 1]).output
+        found.append(b.gather(rows, places, np.int32(0)))
+    return found
+
+
+# -- dynamic_stitch
+
+
+def stitch_kernel(indices, data, out, sizes, status, n, width, begin, end):
+    size = 0
+    for i in range(n):
+        place = indices[i]
+        if place < 0 or place >= n:
+            status[0] = 1
+            status[1] = i
+            status[2] = place
+            status[3] = n
+            return
+        if place >= size:
+            size = place + 1
+    for i in range(size * width):
+        out[i] = 0
+    for i in range(n):
+        for j in range(width):
+            out[indices[i] * width + j] = data[i * width + j]
+    sizes[0] = size
+
+
+def _lower_stitched(node: Node) -> Lowering:
+    data = node.inputs[1].dims
+    return Native(
+        stitch_kernel,
+        arguments=(data[0], product(data[1:])),
+        errors=("indices[{a}] = {b} is out of range [0, {c}), the number of indices",),
+    )
+
+
+def _infer_stitch(c: Inference) -> Dims:
+    count = len(c.inputs) // 2
+    rest: Dims | None = None
+    total: Dim = 0
+    largest: int | None = -1
+    for i in range(count):
+        places, data = c.dims(i), c.dims(count + i)
+        if len(data) < len(places):
+            raise c.fail(f"data[{i}] has a lower rank than indices[{i}]")
+        for ours, theirs in zip(places, data):
+            c.equal(ours, theirs)
+        tail = data[len(places) :]
+        rest = tail if rest is None else rest
+        if len(tail) != len(rest):
+            raise c.fail(f"data[0] and data[{i}] differ in what one index holds")
+        rest = tuple(c.equal(x, y) for x, y in zip(rest, tail))
+        total = total + product(places)
+        largest = _largest(c, i, largest)
+    size = c.fresh("stitched", total) if largest is None else largest + 1
+    return (size, *(rest or ()))
+
+
+def _largest(c: Inference, i: int, before: int | None) -> int | None:
+    """The largest of the constant indices so far; None when the run computes some."""
+    known = c.content(i)
+    if before is None or known is None or any(isinstance(x, Expr) for x in known.flat):
+        return None
+    if any(x < 0 for x in known.flat):
+        raise c.fail(f"indices[{i}] is out of range")
+    return max([before, *(int(x) for x in known.flat)])
+
+
+def _stitch(indices: list[np.ndarray], data: list[np.ndarray]) -> np.ndarray:
+    size = max([int(i.max()) + 1 for i in indices if i.size], default=0)
+    rest = data[0].shape[indices[0].ndim :]
+    result = np.zeros((size, *rest), data[0].dtype)
+    for places, values in zip(indices, data):
+        rows = values.reshape((places.size, *rest))
+        for place, row in zip(places.reshape(-1), rows):
+            result[int(place)] = row
+    return result
+
+
+def _lower_stitch(b: Any, node: Node) -> Value:
+    count = len(node.inputs) // 2
+    dims = node.output.dims
+    places: list[Value] = []
+    rows: list[Value] = []
+    for indices, data in zip(node.inputs[:count], node.inputs[count:]):
+        places.append(b.reshape(indices, (indices.type.size,)))
+        rows.append(b.reshape(data, (indices.type.size, *dims[1:])))
+    zero = np.int32(0)
+    where = places[0] if count == 1 else b.concat(*places, zero)
+    what = rows[0] if count == 1 else b.concat(*rows, zero)
+    if node.sizes:
+        return append_sized(b, "stitched", [where, what], {}, node.types, node.sizes).output
+    table = b.broadcast_to(b.const(0, node.output.type.dtype), dims)
+    return b.tensor_scatter_update(table, b.reshape(where, (*where.dims, 1)), what)
+
+
+# What dynamic_partition and dynamic_stitch become; their sizes are those of the whole.
+positions = define(
+    Op(
+        "positions",
+        "_Positions(partitions: i32; index: int, num_partitions: int) -> positions: i64",
+        infer=lambda c: (c.fresh("part", c.inputs[0].size),),
+        reference=lambda partitions, *, index: np.flatnonzero(partitions == index).astype(np.int64),
+        lowering=_lower_positions,
+        examples=("i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",),
+    )
+)
+
+stitched = define(
+    Op(
+        "stitched",
+        "_Stitched(indices: i32, data: T; T: type) -> merged: T",
+        infer=lambda c: (c.fresh("stitched", c.dims(0)[0]), *c.dims(1)[1:]),
+        reference=lambda indices, data: _stitch([indices], [data]),
+        lowering=_lower_stitched,
+        examples=("i32[3]=[2,0,1] f32[3,2]",),
+    )
+)
+
+dynamic_partition = define(
+    Op(
+        "dynamic_partition",
+        "DynamicPartition(data: T, partitions: i32; num_partitions: int >= 1, T: type)"
+        " -> outputs: num_partitions*T",
+        infer=_infer_partition,
+        reference=_partition,
+        lowering=Decompose(_lower_partition),
+        examples=(
+            "T[5,2] i32[5]=[1,0,1,3,0]; num_partitions=4",
+            "f32[2,2] i32[2,2]=[1,0,0,1]; num_partitions=2",
+            "f32[0,3] i32[0]; num_partitions=1",
+        ),
+    )
+)
+
+# Indices that the run computes must be below their number, as those of a partition are.
+dynamic_stitch = define(
+    Op(
+        "dynamic_stitch",
+        "DynamicStitch(indices: N*i32, data: N*T; N: int >= 1, T: type) -> merged: T",
+        infer=_infer_stitch,
+        reference=_stitch,
+        lowering=Decompose(_lower_stitch),
+        examples=(
+            "i32[2]=[0,2] i32[2]=[1,3] T[2,3] T[2,3]",
+            "i32[]=0 i32[3]=[1,0,2] f32[] f32[3]",
+        ),
+        content=True,
+        aliases=("ParallelDynamicStitch",),
+    )
+)

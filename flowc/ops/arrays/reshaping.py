@@ -1,0 +1,298 @@
+"""Ops that keep every element and change the dims: reshape, squeeze, expand_dims, transpose.
+
+In: one tensor. Out: its elements in other dims. Invariant: the number of elements stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, as_dim, floordiv, product
+from flowc.ir.lowering import Decompose, Lowering, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.arrays.broadcast_gradients import reshape_unranked
+from flowc.ops.arrays.shapes import constant_ints, known_ints
+
+# -- reshape
+
+
+def matching_groups(source: Dims, target: Dims) -> list[tuple[range, range]]:
+    """Splits two dims of one total into runs of axes whose products are equal, from the left."""
+    source_at = {p: i + 1 for i, p in enumerate(accumulate(source, lambda a, b: a * b))}
+    groups: list[tuple[range, range]] = []
+    i = j = 0
+    for end, p in enumerate(accumulate(target, lambda a, b: a * b)):
+        found = source_at.get(p, 0)
+        if found > i:
+            groups.append((range(i, found), range(j, end + 1)))
+            i, j = found, end + 1
+    if i < len(source) or j < len(target):
+        groups.append((range(i, len(source)), range(j, len(target))))
+    return groups
+
+
+def reshaped_index(source: Dims, target: Dims, index: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The index in `source` of the element that stands at `index` in `target` (row-major)."""
+    result: list[Dim] = []
+    for ours, theirs in matching_groups(source, target):
+        flat: Dim = 0
+        for axis in theirs:
+            flat = flat * target[axis] + (0 if target[axis] == 1 else index[axis])
+        strides = [product(source[a] for a in range(axis + 1, ours.stop)) for axis in ours]
+        first = True
+        for axis, stride in zip(ours, strides):
+            if source[axis] == 1:
+                result.append(0)
+                continue
+            place = floordiv(flat, stride)
+            result.append(place if first else place % source[axis])
+            first = False
+    return tuple(result)
+
+
+def _lower_reshape(node: Node) -> Lowering:
+    source, target = node.inputs[0].dims, node.output.dims
+    if any(d == 0 for d in (*source, *target)):
+        return View(lambda k, index: k.const(0, node.output.type.dtype), reshape=True)
+    return View(lambda k, index: k.load(0, reshaped_index(source, target, index)), reshape=True)
+
+
+def _infer_reshape(c: Inference) -> Dims:
+    if c.rank(1) > 1:
+        raise c.fail(f"sizes input must be 1-D, not {c.inputs[1]}")
+    wanted = [as_dim(d) for d in c.need(1).reshape(-1)]
+    total = c.inputs[0].size
+    for i, dim in enumerate(wanted):
+        if isinstance(dim, int) and dim < -1:
+            raise c.fail(f"Size {i} must be non-negative, not {dim}")
+    open_axes = [i for i, d in enumerate(wanted) if d == -1]
+    if len(open_axes) > 1:
+        raise c.fail(f"Only one input size may be -1, not both {open_axes[0]} and {open_axes[1]}")
+    rest = product(d for d in wanted if d != -1)
+    if open_axes:
+        return _fill_open_axis(c, wanted, open_axes[0], total, rest)
+    if isinstance(total, int) and isinstance(rest, int) and total != rest:
+        raise c.fail(
+            f"Input to reshape is a tensor with {total} values, but the requested shape has {rest}"
+        )
+    c.equal(total, rest)
+    return tuple(wanted)
+
+
+def _fill_open_axis(c: Inference, wanted: list[Dim], axis: int, total: Dim, rest: Dim) -> Dims:
+    if rest == 0:
+        raise c.fail(
+            "reshape cannot infer the missing input size for an empty tensor unless all "
+            "specified input sizes are non-zero"
+        )
+    wanted[axis] = floordiv(total, rest)
+    if isinstance(total, int) and isinstance(rest, int) and total % rest:
+        raise c.fail(
+            f"Input to reshape is a tensor with {total} values, but the requested shape "
+            f"requires a multiple of {rest}"
+        )
+    if total != wanted[axis] * rest:
+        c.equal(total, wanted[axis] * rest)
+    return tuple(wanted)
+
+
+def _reshape(tensor: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    try:
+        return tensor.reshape(tuple(int(d) for d in shape.reshape(-1)))
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"Input to reshape is a tensor with {tensor.size} values, but the requested shape "
+            f"is {shape.tolist()}"
+        ) from error
+
+
+# -- squeeze and expand_dims
+
+
+def _squeezed_axes(c: Inference) -> tuple[int, ...]:
+    dims = c.dims(0)
+    axes = tuple(c.axis(a, len(dims)) for a in c.attrs["squeeze_dims"])
+    if not axes:
+        return tuple(i for i, d in enumerate(dims) if d == 1)
+    for axis in axes:
+        if isinstance(dims[axis], int) and dims[axis] != 1:
+            raise c.fail(
+                f"Can not squeeze dim[{axis}], expected a dimension of 1, got {dims[axis]}"
+            )
+        c.equal(dims[axis], 1)
+    return axes
+
+
+def _infer_squeeze(c: Inference) -> Dims:
+    axes = _squeezed_axes(c)
+    return tuple(d for i, d in enumerate(c.dims(0)) if i not in axes)
+
+
+def _squeeze(x: np.ndarray, *, squeeze_dims: tuple[int, ...]) -> np.ndarray:
+    return np.squeeze(x, axis=tuple(squeeze_dims) or None)
+
+
+def _reshape_to_output(b: Any, node: Node) -> Value:
+    return b.reshape(node.inputs[0], node.output.dims)
+
+
+def _reshape_back(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+    return (b.reshape(dy, node.inputs[0].dims), *(None,) * (len(node.inputs) - 1))
+
+
+def _infer_expand_dims(c: Inference) -> Dims:
+    if c.inputs[1].size != 1:
+        raise c.fail(f"'dim' must be a tensor with a single value, not {c.inputs[1]}")
+    axis = c.need_int(1)
+    dims = c.dims(0)
+    if not -len(dims) - 1 <= axis <= len(dims):
+        raise c.fail(f"dim {axis} not in the interval [{-len(dims) - 1}, {len(dims)}]")
+    at = axis % (len(dims) + 1)
+    return (*dims[:at], 1, *dims[at:])
+
+
+def _expand_dims(x: np.ndarray, dim: np.ndarray) -> np.ndarray:
+    return np.expand_dims(x, int(dim.reshape(-1)[0]))
+
+
+# -- transpose
+
+
+def _infer_transpose(c: Inference) -> Dims:
+    dims = c.dims(0)
+    if c.rank(1) != 1:
+        raise c.fail(f"perm must be rank 1, got {c.inputs[1]}")
+    if c.dims(1)[0] != len(dims):
+        raise c.fail(f"transpose expects a vector of size {len(dims)}. But {c.inputs[1]} was given")
+    perm = [p + len(dims) if -len(dims) <= p < 0 else p for p in c.need_ints(1)]
+    for i, p in enumerate(perm):
+        if not 0 <= p < len(dims):
+            raise c.fail(f"{p} is out of range [0 .. {len(dims)})")
+        if p in perm[:i]:
+            raise c.fail(f"{p} is duplicated in the permutation.")
+    return tuple(dims[p] for p in perm)
+
+
+def _permutation(node: Node) -> list[int]:
+    rank = node.inputs[0].type.rank
+    return [p % rank for p in constant_ints(node, 1)]
+
+
+def _lower_transpose(node: Node) -> Lowering:
+    perm = _permutation(node)
+    places = [perm.index(axis) for axis in range(len(perm))]
+    return View(lambda k, index: k.load(0, tuple(index[p] for p in places)))
+
+
+def _lower_conjugate_transpose(b: Any, node: Node) -> Value:
+    moved = b.transpose(*node.inputs)
+    return b.conj(moved) if moved.type.dtype.kind == "complex" else moved
+
+
+def _inverse(b: Any, node: Node) -> Value:
+    perm = known_ints(node.inputs[1])
+    if perm is None:
+        return b.invert_permutation(node.inputs[1])
+    return b.const(np.argsort([p % len(perm) for p in perm]).astype(np.int32))
+
+
+def _transpose(x: np.ndarray, perm: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x.transpose([int(p) for p in perm])).reshape(
+        [x.shape[int(p)] for p in perm]
+    )
+
+
+reshape = define(
+    Op(
+        "reshape",
+        "Reshape(tensor: T, shape: Tshape; T: type, Tshape: {i32, i64} = i32) -> output: T",
+        infer=_infer_reshape,
+        reference=_reshape,
+        lowering=_lower_reshape,
+        gradient=_reshape_back,
+        examples=(
+            "T[2,3] i32[2]=[3,2]",
+            "T[4,3,2] i64[3]=[2,-1,6]",
+            "f32[2,0] i32[2]=[0,5]",
+            "f32[1] i32[0]",
+            "f32[] i32[2]=[1,-1]",
+        ),
+        traits=frozenset({"moves"}),
+        content=True,
+        on_lists=reshape_unranked,
+    )
+)
+
+squeeze = define(
+    Op(
+        "squeeze",
+        "Squeeze(input: T; T: type, squeeze_dims: list(int) >= 0 = []) -> output: T",
+        infer=_infer_squeeze,
+        reference=_squeeze,
+        lowering=Decompose(_reshape_to_output),
+        gradient=_reshape_back,
+        examples=(
+            "T[1,3,1]",
+            "f32[1,3,1]; squeeze_dims=[-1]",
+            "f32[1,1]; squeeze_dims=[0]",
+            "f32[1,0]",
+            "f32[]",
+        ),
+        traits=frozenset({"moves"}),
+        content=True,
+    )
+)
+
+expand_dims = define(
+    Op(
+        "expand_dims",
+        "ExpandDims(input: T, dim: Tdim; T: type, Tdim: {i32, i64} = i32) -> output: T",
+        infer=_infer_expand_dims,
+        reference=_expand_dims,
+        lowering=Decompose(_reshape_to_output),
+        gradient=_reshape_back,
+        examples=("T[2,3] i32[]=1", "f32[2,3] i64[]=-1", "f32[] i32[1]=[0]", "f32[0] i32[]=-2"),
+        traits=frozenset({"moves"}),
+        content=True,
+    )
+)
+
+transpose = define(
+    Op(
+        "transpose",
+        "Transpose(x: T, perm: Tperm; T: type, Tperm: {i32, i64} = i32) -> y: T",
+        infer=_infer_transpose,
+        reference=_transpose,
+        lowering=_lower_transpose,
+        gradient=lambda b, node, dy: (b.transpose(dy, _inverse(b, node)), None),
+        examples=(
+            "T[2,3] i32[2]=[1,0]",
+            "f32[5,1,3,2] i64[4]=[0,3,1,2]",
+            "f32[2,3,4] i32[3]=[2,1,0]",
+            "f32[0,3] i32[2]=[1,0]",
+            "f32[] i32[0]",
+        ),
+        content=True,
+    )
+)
+
+conjugate_transpose = define(
+    Op(
+        "conjugate_transpose",
+        "ConjugateTranspose(x: T, perm: Tperm; T: type, Tperm: {i32, i64} = i32) -> y: T",
+        infer=_infer_transpose,
+        reference=lambda x, perm: (
+            np.conj(_transpose(x, perm)) if x.dtype.kind == "c" else _transpose(x, perm)
+        ),
+        lowering=Decompose(_lower_conjugate_transpose),
+        gradient=lambda b, node, dy: (b.conjugate_transpose(dy, _inverse(b, node)), None),
+        examples=("T[2,3] i32[2]=[1,0]", "c64[2,3,4] i32[3]=[1,2,0]"),
+    )
+)

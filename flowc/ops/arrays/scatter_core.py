@@ -1,0 +1,172 @@
+"""The op that changes slices of a tensor: what every op that writes at computed places becomes.
+
+In: a tensor, indices of its slices, and values for them. Out: the changed tensor. Invariants: the
+changes are made one after another in row-major order of the indices; an index outside the tensor
+ends the run with InvalidArgumentError; a tensor that nobody else reads is changed where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node
+from flowc.ir.dims import product
+from flowc.ir.lowering import Lowering, Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.arrays.indexing import check_indices_nd
+
+COMBINES = ("update", "add", "sub", "mul", "div", "min", "max")
+# Globals that the compiler gives to the kernel: how many indices name a slice, what becomes of its
+# elements (a number of COMBINES), and whether they are integers.
+DEPTH = 1
+COMBINE = 0
+INTEGERS = 0
+DEPTH_LIMIT = 7
+
+
+def combine_with(out, at, value, status):
+    """A part of the kernel: changes one element."""
+    old = out[at]
+    if COMBINE == 0:
+        out[at] = value
+    elif COMBINE == 1:
+        out[at] = old + value
+    elif COMBINE == 2:
+        out[at] = old - value
+    elif COMBINE == 3:
+        out[at] = old * value
+    elif COMBINE == 5:
+        if value < old:
+            out[at] = value
+    elif COMBINE == 6:
+        if value > old:
+            out[at] = value
+    elif INTEGERS == 0:
+        out[at] = old / value
+    elif value == 0:
+        status[0] = 2
+    else:
+        quotient = old // value
+        if quotient * value != old and (old < 0) != (value < 0):
+            quotient += 1  # towards zero
+        out[at] = quotient
+
+
+def change_slices_kernel(
+    held, indices, updates, out, status, rows, width, d0, d1, d2, d3, d4, d5, d6, begin, end
+):
+    dims = (d0, d1, d2, d3, d4, d5, d6)
+    for row in range(rows):
+        at = 0
+        for d in range(DEPTH):
+            place = indices[row * DEPTH + d]
+            if place < 0 or place >= dims[d]:
+                status[0] = 1
+                status[1] = row
+                status[2] = place
+                status[3] = dims[d]
+                return
+            at = at * dims[d] + place
+        for j in range(width):
+            combine_with(out, at * width + j, updates[row * width + j], status)
+            if status[0]:
+                return
+
+
+def _infer_change(c: Inference) -> Dims:
+    held, places, given = c.dims(0), c.dims(1), c.dims(2)
+    depth = c.attrs["depth"]
+    if not places or places[-1] != depth or depth > min(len(held), DEPTH_LIMIT):
+        raise c.fail(f"index innermost dimension length must be <= {len(held)}, found {depth}")
+    wanted = (*places[:-1], *held[depth:])
+    if len(wanted) != len(given):
+        raise c.fail(f"expected updates of shape {shown_dims(wanted)}, found {shown_dims(given)}")
+    for ours, theirs in zip(wanted, given):
+        c.equal(ours, theirs)
+    return held
+
+
+def _lower_change(node: Node) -> Lowering:
+    held, indices, _ = node.inputs
+    depth, combine = node.attrs["depth"], COMBINES.index(node.attrs["combine"])
+    extents = (*held.dims[:depth], *(1,) * (DEPTH_LIMIT - depth))
+    rows, width = product(indices.dims[:-1]), product(held.dims[depth:])
+    fault = "indices[{a}] = {b} is not in [0, {c})"
+    if not node.attrs["rows"]:
+        found = "[{b}]" if depth == 1 else "[.., {b}, ..]"
+        fault = f"indices[{{a}}] = {found} does not index into shape {shown_dims(held.dims)}"
+    return Native(
+        change_slices_kernel,
+        arguments=(rows, width, *extents),
+        errors=(fault, "Integer division by zero"),
+        constants={
+            "DEPTH": depth,
+            "COMBINE": combine,
+            "INTEGERS": int(held.type.dtype.is_integer),
+        },
+        updates=0,
+        moves=combine == 0,
+    )
+
+
+def _divide(old: Any, value: Any) -> Any:
+    if old.dtype.kind not in "iu":
+        return old / value
+    if (value == 0).any():
+        raise InvalidArgumentError("Integer division by zero")
+    quotient = old // value
+    return quotient + ((quotient * value != old) & ((old < 0) != (value < 0))).astype(old.dtype)
+
+
+_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
+    "update": lambda old, value: value,
+    "add": lambda old, value: old + value,
+    "sub": lambda old, value: old - value,
+    "mul": lambda old, value: old * value,
+    "div": _divide,
+    "min": lambda old, value: np.where(value < old, value, old),
+    "max": lambda old, value: np.where(value > old, value, old),
+}
+
+
+def _change_reference(
+    held: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, combine: str
+) -> np.ndarray:
+    narrow = held.dtype.itemsize == 2 and held.dtype.kind in "fV"
+    result = held.astype(np.float32) if narrow else held.copy()
+    check_indices_nd(indices, held.shape, "")
+    for row in np.ndindex(indices.shape[:-1]):
+        place = tuple(int(i) for i in indices[row])
+        result[place] = _NUMPY[combine](result[place], updates[row].astype(result.dtype))
+    return result.astype(held.dtype)
+
+
+# Slices of `held` that the rows of `indices` name, combined with `updates` in order. `rows`: the
+# indices are numbers of rows, and messages say so.
+change_slices = define(
+    Op(
+        "change_slices",
+        "_ChangeSlices(held: T, indices: Tindices, updates: T; T: type,"
+        " Tindices: {i16, i32, i64, u16},"
+        " combine: string, depth: int, rows: bool = False) -> output: T",
+        infer=_infer_change,
+        reference=_change_reference,
+        lowering=_lower_change,
+        examples=(
+            'T[3,2] Tindices[2,1]=[2,0] T[2,2]; combine="update", depth=1',
+            'f32[3,2] i32[3,1]=[2,0,2] f32[3,2]; combine="add", depth=1',
+            'i32[3] i32[3,1]=[2,0,2] i32[3]; combine="sub", depth=1',
+            'f32[3] i32[3,1]=[2,0,2] f32[3]; combine="mul", depth=1',
+            'f32[3] i32[3,1]=[2,0,2] f32[3]~nonzero; combine="div", depth=1',
+            'i32[3] i32[3,1]=[2,0,2] i32[3]=[-3,2,3]; combine="div", depth=1',
+            'f32[3,2] i32[2,2]=[2,0,1,1] f32[2]~finite; combine="min", depth=2',
+            'i32[3,2] i32[2,2]=[2,0,1,1] i32[2]; combine="max", depth=2',
+            'f32[3] i32[0,1] f32[0]; combine="add", depth=1',
+        ),
+    )
+)

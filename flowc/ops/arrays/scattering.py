@@ -1,0 +1,173 @@
+"""Ops that write at computed places: scatter_nd and the tensor_scatter family.
+
+In: indices, updates and what they go into. Out: the whole tensor. Invariant: updates are applied in
+row-major order of the indices; an index outside its dimension ends the run with
+InvalidArgumentError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import UnsupportedError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import as_dim
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.arrays.indexing import check_indices_nd
+from flowc.ops.arrays.scatter_core import DEPTH_LIMIT
+
+
+def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> None:
+    if not indices or not isinstance(indices[-1], int):
+        raise c.fail("indices must be at least a vector, with a known last dimension")
+    depth = indices[-1]
+    if depth > min(len(target), DEPTH_LIMIT):
+        raise c.fail(f"index innermost dimension length must be <= {len(target)}, found {depth}")
+    wanted = (*indices[:-1], *target[depth:])
+    shown = [shown_dims(dims) for dims in (indices, updates, target)]
+    fault = f"updates of shape {shown[1]} do not fit indices {shown[0]} into shape {shown[2]}"
+    if len(wanted) != len(updates):
+        raise c.fail(fault)
+    for ours, theirs in zip(wanted, updates):
+        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+            raise c.fail(fault)
+        c.equal(ours, theirs)
+
+
+def _infer_scatter_nd(c: Inference) -> Dims:
+    target = tuple(as_dim(d) for d in c.need(2).reshape(-1))
+    if c.inputs[1].dtype is dtypes.string:
+        raise UnsupportedError("strings cannot be scattered", node=c.node_name)
+    _check_scatter(c, c.dims(0), c.dims(1), target)
+    return target
+
+
+def _infer_tensor_scatter(c: Inference) -> Dims:
+    _check_scatter(c, c.dims(1), c.dims(2), c.dims(0))
+    return c.dims(0)
+
+
+def _depth(indices: Value) -> int:
+    return int(indices.dims[-1])
+
+
+def _build_scatter_nd(b: Any, node: Node) -> Value:
+    """Bools are "or"ed; other elements are added up."""
+    indices, updates = node.inputs[:2]
+    kind = node.output.type
+    combine = "max" if kind.dtype is dtypes.bool_ else "add"
+    zeros = b.broadcast_to(b.const(np.zeros((), kind.dtype.numpy)), kind.dims)
+    return b.change_slices(zeros, indices, updates, combine=combine, depth=_depth(indices))
+
+
+def _build_tensor_scatter(combine: str) -> Callable[[Any, Node], Value]:
+    def build(b: Any, node: Node) -> Value:
+        tensor, indices, updates = node.inputs
+        return b.change_slices(tensor, indices, updates, combine=combine, depth=_depth(indices))
+
+    return build
+
+
+def _places(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    places = indices.astype(np.int64)
+    check_indices_nd(places, shape, "")
+    return tuple(places[..., i] for i in range(indices.shape[-1]))
+
+
+_NUMPY = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}
+
+
+def _scatter_nd(indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    result = np.zeros(tuple(int(d) for d in shape), updates.dtype)
+    return _tensor_scatter(result, indices, updates, "add")
+
+
+def _tensor_scatter(
+    tensor: np.ndarray, indices: np.ndarray, updates: np.ndarray, combine: str
+) -> np.ndarray:
+    narrow = tensor.dtype.itemsize == 2 and tensor.dtype.kind in "fV"
+    result = tensor.astype(np.float32) if narrow else tensor.copy()
+    places = _places(indices, tensor.shape)
+    with np.errstate(all="ignore"):
+        if combine == "update":
+            for row in np.ndindex(indices.shape[:-1]):
+                result[tuple(p[row] for p in places)] = updates[row]
+        elif not places:
+            for row in np.ndindex(indices.shape[:-1]):
+                result = _NUMPY[combine](result, updates[row])
+        else:
+            _NUMPY[combine].at(result, places, updates.astype(result.dtype))
+    return result.astype(tensor.dtype)
+
+
+scatter_nd = define(
+    Op(
+        "scatter_nd",
+        "ScatterNd(indices: Tindices, updates: T, shape: Tindices; T: type,"
+        ' Tindices: {i16, i32, i64}, bad_indices_policy: string = "") -> output: T',
+        infer=_infer_scatter_nd,
+        reference=_scatter_nd,
+        lowering=Decompose(_build_scatter_nd),
+        gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0]), None),
+        examples=(
+            "i32[3,1]=[0,2,0] T[3,2] i32[2]=[4,2]",
+            "Tindices[2,2]=[0,1,1,2] f32[2] Tindices[2]=[2,3]",
+            "i32[0,1] f32[0] i32[1]=[3]",
+        ),
+    )
+)
+
+
+def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples: str) -> Op:
+    combine = name.rpartition("_")[2]
+    return define(
+        Op(
+            name,
+            f"{tf_name}(tensor: T, indices: Tindices, updates: T; T: type,"
+            f' Tindices: {{{index_dtypes}}}, bad_indices_policy: string = "") -> output: T',
+            infer=_infer_tensor_scatter,
+            reference=lambda tensor, indices, updates: _tensor_scatter(
+                tensor, indices, updates, combine
+            ),
+            lowering=Decompose(_build_tensor_scatter(combine)),
+            gradient=_SCATTER_GRADIENTS.get(combine),
+            examples=(
+                "f32[4,2] Tindices[3,1]=[0,2,3] f32[3,2]",
+                "i32[2,3] i32[2,2]=[0,1,1,2] i32[2]",
+                *examples,
+            ),
+        )
+    )
+
+
+_SCATTER_GRADIENTS: dict[str, Any] = {
+    "update": lambda b, node, dy: (
+        b.tensor_scatter_update(dy, node.inputs[1], b.zeros_like(node.inputs[2])),
+        None,
+        b.gather_nd(dy, node.inputs[1]),
+    ),
+    "add": lambda b, node, dy: (dy, None, b.gather_nd(dy, node.inputs[1])),
+    "sub": lambda b, node, dy: (dy, None, b.neg(b.gather_nd(dy, node.inputs[1]))),
+}
+
+tensor_scatter_update = _define_tensor_scatter(
+    "tensor_scatter_update", "TensorScatterUpdate", "i16, i32, i64, u16", "T[4] i32[1,1]=[2] T[1]"
+)
+tensor_scatter_add = _define_tensor_scatter(
+    "tensor_scatter_add", "TensorScatterAdd", "i32, i64", "f32[3] i32[4,1]=[1,1,1,0] f32[4]"
+)
+tensor_scatter_sub = _define_tensor_scatter(
+    "tensor_scatter_sub", "TensorScatterSub", "i32, i64", "f32[3] i32[4,1]=[1,1,1,0] f32[4]"
+)
+tensor_scatter_min = _define_tensor_scatter(
+    "tensor_scatter_min", "TensorScatterMin", "i32, i64", "f32[3] i32[4,1]=[1,1,1,0] f32[4]"
+)
+tensor_scatter_max = _define_tensor_scatter(
+    "tensor_scatter_max", "TensorScatterMax", "i32, i64", "f32[3] i32[4,1]=[1,1,1,0] f32[4]"
+)

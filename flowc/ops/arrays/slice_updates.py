@@ -1,0 +1,108 @@
+"""tensor_strided_slice_update: a tensor with other elements where a strided_slice would read.
+
+In: a tensor, the bounds of a strided_slice of it, and values that broadcast to what it would read.
+Out: the tensor with the values there. Invariant: it is asked of every element whether the slice
+reads it, so that nothing is written twice and the update fuses with what is around it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node, Value
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.arrays.padding import sum_to
+from flowc.ops.arrays.slicing import array_index, sliced_dims
+
+
+def _infer(c: Inference) -> Dims:
+    wanted, given = sliced_dims(c, c.dims(0)), _without_leading_ones(c.dims(4), c)
+    fault = (
+        f"Cannot broadcast input shape {shown_dims(c.dims(4))} into final shape "
+        f"{shown_dims(wanted)}"
+    )
+    if len(given) > len(wanted):
+        raise c.fail(fault)
+    for one, other in zip(given, wanted[len(wanted) - len(given) :]):
+        if isinstance(one, int) and isinstance(other, int) and one not in (1, other):
+            raise c.fail(fault)
+        if one != 1:
+            c.equal(one, other)
+    return c.dims(0)
+
+
+def _without_leading_ones(dims: Dims, c: Inference) -> Dims:
+    """The dims of the values; those before the ones of the slice are 1."""
+    extra = len(dims) - len(sliced_dims(c, c.dims(0)))
+    return dims[extra:] if extra > 0 and all(d == 1 for d in dims[:extra]) else dims
+
+
+def _masks(attrs: Attrs) -> dict[str, Any]:
+    return {name: value for name, value in attrs.items() if name.endswith("_mask")}
+
+
+def _lower(b: Any, node: Node) -> Value:
+    x, *bounds, values = node.inputs
+    masks = _masks(node.attrs)
+    wanted = b.strided_slice(x, *bounds, **masks).dims
+    shape = b.sizes(x.dims, bounds[0].type.dtype)
+    values = b.reshape(values, values.dims[max(values.type.rank - len(wanted), 0) :])
+
+    def spread(slice_: Value) -> Value:
+        return b.strided_slice_grad(shape, *bounds, b.broadcast_to(slice_, wanted), **masks)
+
+    return b.select_v2(spread(b.const(np.bool_(True))), spread(values), x)
+
+
+def _gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+    _, *bounds, values = node.inputs
+    masks = _masks(node.attrs)
+    nothing = b.broadcast_to(b.const(np.zeros((), dy.type.dtype.numpy), dy.type.dtype), values.dims)
+    dx = b.tensor_strided_slice_update(dy, *bounds, nothing, **masks)
+    part = b.strided_slice(dy, *bounds, **masks)
+    extra = max(values.type.rank - part.type.rank, 0)
+    return dx, None, None, None, b.reshape(sum_to(b, part, values.dims[extra:]), values.dims)
+
+
+def _update(
+    input: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    strides: np.ndarray,
+    value: np.ndarray,
+    **attrs: Any,
+) -> np.ndarray:
+    found = input.copy()
+    try:
+        found[array_index(found, begin, end, strides, _masks(attrs))] = value
+    except ValueError as error:
+        raise InvalidArgumentError(f"Cannot broadcast input shape {list(value.shape)}") from error
+    return found
+
+
+tensor_strided_slice_update = define(
+    Op(
+        "tensor_strided_slice_update",
+        "TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T;"
+        " T: type, Index: {i32, i64}, begin_mask: int = 0, end_mask: int = 0,"
+        " ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
+        infer=_infer,
+        reference=_update,
+        lowering=Decompose(_lower),
+        gradient=_gradient,
+        examples=(
+            "T[3,4] i32[2]=[0,1] i32[2]=[3,3] i32[2]=[1,1] T[3,2]",
+            "f32[3,4] i32[2]=[-1,0] i32[2]=[-4,0] i32[2]=[-2,1] f32[2,4]; end_mask=2",
+            "f32[3,4] i64[2]=[0,1] i64[2]=[3,4] i64[2]=[2,2] f32[1,2]",
+            "f32[3,4] i32[1]=[1] i32[1]=[2] i32[1]=[1] f32[1,4]; shrink_axis_mask=1",
+            "f32[3,4] i32[2]=[0,0] i32[2]=[1,2] i32[2]=[1,1] f32[]; new_axis_mask=1",
+            "f32[3,4] i32[2]=[0,1] i32[2]=[3,3] i32[2]=[2,-1] f32[2,0]",
+            "f32[] i32[0] i32[0] i32[0] f32[]",
+        ),
+    )
+)

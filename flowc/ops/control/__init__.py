@@ -1,0 +1,1 @@
+"""Loops, branches, calls, checks, and the ops of the Computation itself."""

@@ -1,0 +1,1 @@
+"""Resizing, patches and object detection."""

@@ -1,0 +1,1 @@
+"""Products of matrices and sums of products."""

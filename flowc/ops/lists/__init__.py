@@ -1,0 +1,1 @@
+"""TensorLists, TensorArrays and stacks."""

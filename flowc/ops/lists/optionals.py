@@ -1,0 +1,145 @@
+"""Optionals: what the branches of a version 2 conditional keep for its gradient.
+
+In: a value that one branch computed, or nothing. Out: the value, where the branch was taken.
+TensorFlow gives the branches one place each for as many values as the longer of them keeps, so
+that the two in one place may differ in type: an OptionalValue has a case for each type. A reader
+takes the one that its branch is known to have made, or else the one that has the type it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.ir.computation import Value
+from flowc.ir.extraction import (
+    Bound,
+    Case,
+    CompositeList,
+    Extractor,
+    ListValue,
+    OptionalValue,
+)
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.lists.list_values import Partial, complete, fits, shape_shown
+from flowc.ops.state.variables import Emit, value_of
+
+EMPTY = "The given optional does not have a value."
+
+
+def _from_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    if len(inputs) != 1:
+        raise UnsupportedError(
+            f"the optional '{x.name}' has {len(inputs)} components: flowc takes one", node=x.name
+        )
+    (held,) = inputs
+    if isinstance(held, OptionalValue):
+        return [held]  # who asks for its value as an optional finds it
+    if not isinstance(held, ListValue | CompositeList):
+        held = value_of(x, held)
+    return [OptionalValue((Case(held),))]
+
+
+def _none(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    return [OptionalValue()]
+
+
+def _get_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    optional = inputs[0]
+    if isinstance(optional, ListValue | CompositeList):
+        return [optional]  # found already by who asked for the optional around it
+    if not isinstance(optional, OptionalValue) or len(attrs["output_types"]) != 1:
+        raise UnsupportedError(f"'{x.name}' reads no optional of one component", node=x.name)
+    dtype, shape = attrs["output_types"][0], attrs["output_shapes"][0]
+    living = [c for c in optional.cases if _known(c) is not False]
+    certain = [c for c in living if _known(c)]
+    cases = [c for c in certain or living if _has_type(c, dtype, shape)]
+    if dtype is dtypes.variant:
+        # An optional in an optional is the one inside. Of several lists who reads them takes one.
+        return [cases[0].held if len(cases) == len(living) == 1 else optional]
+    if not cases:
+        return [_nothing(x, dtype, shape)]
+    return [_one_of(x, cases, shape)]
+
+
+def _known(case: Case) -> bool | None:
+    """Whether a case holds, where that is known: in one of the branches that made it."""
+    if case.holds is None:
+        return True
+    known = case.holds.constant
+    return None if known is None else bool(known)
+
+
+def _has_type(case: Case, dtype: dtypes.DType, shape: Partial) -> bool:
+    if not isinstance(case.held, Value):
+        return dtype is dtypes.variant
+    return case.held.type.dtype is dtype and fits(shape, case.held.dims)
+
+
+def _nothing(x: Extractor, dtype: dtypes.DType, shape: Partial) -> Value:
+    """What a run finds that reads a value which no branch has made: an error."""
+    dims = complete(shape)
+    if dims is None:
+        raise InvalidArgumentError(EMPTY, node=x.name)
+    x.b.check(x.b.const(np.bool_(False)), message=EMPTY)
+    x.effect(x.b.nodes[-1])
+    return x.b.broadcast_to(x.b.const(np.zeros((), dtype.numpy), dtype), dims)
+
+
+def _one_of(x: Extractor, cases: Sequence[Case], shape: Partial) -> Value:
+    """The value of the case that holds: the run knows which one."""
+    values = [c.held for c in cases if isinstance(c.held, Value)]
+    if len({v.type.rank for v in values}) > 1:
+        shown = ", ".join(shape_shown(v.dims) for v in values)
+        raise UnsupportedError(
+            f"'{x.name}' reads an optional whose value may be of several ranks ({shown}), and "
+            "nothing says which when it is compiled",
+            node=x.name,
+            hint="give the tensor that the branches compute a static shape",
+        )
+    found = values[-1]
+    for case, value in zip(reversed(cases[:-1]), reversed(values[:-1])):
+        assert case.holds is not None
+        (joined,) = x.branch(
+            case.holds, lambda _, given: [given[0]], lambda _, given: [given[1]], [value, found]
+        )
+        assert isinstance(joined, Value)
+        found = joined
+    if shape is not None and any(d is not None for d in shape) and len(values) > 1:
+        found = x.b.ensure_shape(found, shape=shape)
+    return found
+
+
+def _known_when_extracted(c: Inference) -> list[Dims]:
+    raise NeedsContent("optionals have values when a graph is extracted", node=c.node_name)
+
+
+def _scalar(c: Inference) -> Dims:
+    return ()
+
+
+def _define(name: str, signature: str, emit: Emit, infer: Any) -> None:
+    define(Op(name, signature, infer=infer, lowering=Extracted(emit)))
+
+
+_define(
+    "optional_from_value",
+    "OptionalFromValue(components: Toutput_types; Toutput_types: list(type) >= 1)"
+    " -> optional: variant",
+    _from_value,
+    _scalar,
+)
+_define("optional_none", "OptionalNone() -> optional: variant", _none, _scalar)
+_define(
+    "optional_get_value",
+    "OptionalGetValue(optional: variant; output_types: list(type) >= 1,"
+    " output_shapes: list(shape) >= 1) -> components: output_types",
+    _get_value,
+    _known_when_extracted,
+)

@@ -1,0 +1,290 @@
+"""Ragged lists as a whole: stacked, joined, added.
+
+In: lists as in ragged_lists.py. Out: one tensor of all elements, or a list of sums. Invariant:
+elements that do not go together end the run before memory is touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node
+from flowc.ir.dims import Dim, as_dim
+from flowc.ir.lowering import Lowering, Native, View
+from flowc.ir.op import Op, define
+from flowc.ops.lists.ragged_lists import element_at, linear
+
+FROM = 0  # the first axis along which elements must be alike: the compiler gives it to the kernel
+
+# -- one tensor
+
+
+def ragged_alike_kernel(table, asked, whole, out, status, rows, rank, begin, end):
+    for j in range(rank):
+        out[j] = asked[j]
+    for i in range(rows):
+        row = i * (rank + 1)
+        if table[row] == 0:
+            continue
+        for j in range(rank):
+            held = table[row + 1 + j]
+            if out[j] < 0:
+                out[j] = held
+            elif j >= FROM and out[j] != held:
+                status[1] = out[j]
+                status[2] = held
+                status[3] = i
+                status[0] = 1 + j
+                for axis in range(rank):
+                    out[axis] = 0
+                return
+    if FROM == 1:
+        out[0] = 0
+        for i in range(rows):
+            out[0] += table[i * (rank + 1) + 1]
+    for j in range(rank):
+        if out[j] < 0:
+            status[0] = 1 + rank
+            out[j] = 0
+
+
+def _alike(
+    table: np.ndarray, shape: np.ndarray, *, faults: tuple[str, ...], joined: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    result = shape.copy()
+    for i, (start, *dims) in enumerate(table):
+        for axis, held in enumerate(dims if start else ()):
+            if result[axis] < 0:
+                result[axis] = held
+            elif axis >= int(joined) and result[axis] != held:
+                text = faults[axis].format(a=result[axis], b=held, c=i)
+                raise InvalidArgumentError(text)
+    if joined:
+        result[0] = table[:, 1].sum()
+    if (result < 0).any():
+        raise InvalidArgumentError(faults[-1])
+    return table.copy(), result
+
+
+# The table once the dims in it are checked, and the dims of all elements; with `joined`, of all
+# after one another along their first axis. `shape`: the dims that are asked for, -1 for any.
+# `faults`: a message for each axis along which element {c} differs, then one for no element.
+ragged_alike = define(
+    Op(
+        "ragged_alike",
+        "_RaggedAlike(table: i64, shape: i64; faults: list(string), joined: bool = False)"
+        " -> (output: i64, dims: i64)",
+        infer=lambda c: [c.dims(0), c.dims(1)],
+        reference=_alike,
+        lowering=lambda node: Native(
+            ragged_alike_kernel,
+            arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0]),
+            errors=tuple(node.attrs["faults"]),
+            constants={"FROM": int(node.attrs["joined"])},
+            updates=0,
+        ),
+        examples=(
+            'i64[2,3]=[1,2,2,5,2,2] i64[2]=[-1,-1]; faults=("a","b","none")',
+            'i64[2,3]=[1,2,2,5,3,2] i64[2]=[-1,2]; faults=("a","b","none"), joined=True',
+            'i64[0,3]=[] i64[2]=[4,2]; faults=("a","b","none")',
+            'i64[2,2]=[0,0,1,2] i64[1]=[-1]; faults=("a","none")',
+        ),
+    )
+)
+
+
+def _lower_stack(node: Node) -> Lowering:
+    flat = node.inputs[0]
+    element = node.output.dims[1:]
+
+    def read(k: Any, at: tuple[Dim, ...]) -> Any:
+        first = k.load(1, (at[0], 0))
+        start = k.as_index(first, flat.dims[0] + 1)
+        zero = k.const(np.zeros((), flat.type.dtype.numpy), flat.type.dtype)
+        is_set = k.in_range(start, 1, flat.dims[0] + 1)
+        return k.load_if(is_set, 0, (start - 1 + linear(at[1:], element),), zero)
+
+    return View(read)
+
+
+def _stack(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    starts = [np.array([row[0]]) for row in table]
+    found = [element_at(flat, start, shape) for start in starts]
+    return np.stack(found) if found else np.zeros((0, *map(int, shape)), flat.dtype)
+
+
+# The elements, all of the dims given, as one tensor.
+ragged_stack = define(
+    Op(
+        "ragged_stack",
+        "_RaggedStack(flat: T, table: i64, shape: i64; T: type) -> output: T",
+        infer=lambda c: (c.dims(1)[0], *(as_dim(d) for d in c.need(2))),
+        reference=_stack,
+        lowering=_lower_stack,
+        examples=(
+            "T[9] i64[2,2]=[4,3,1,3] i64[1]=[3]",
+            "f32[9] i64[3,3]=[4,1,2,0,0,0,7,1,2] i64[2]=[1,2]",
+            "f32[0] i64[0,2]=[] i64[1]=[3]",
+        ),
+    )
+)
+
+
+def ragged_join_kernel(flat, table, shape, out, rows, rank, total, begin, end):
+    at = 0
+    for i in range(rows):
+        row = i * (rank + 1)
+        width = 1
+        for j in range(rank):
+            width *= table[row + 1 + j]
+        if table[row] == 0 or at + width > total:
+            continue
+        start = table[row] - 1
+        for j in range(width):
+            out[at + j] = flat[start + j]
+        at += width
+
+
+def _join(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    found = [element_at(flat, row[:1], row[1:]).reshape(-1) for row in table]
+    return np.concatenate([np.zeros(0, flat.dtype), *found]).reshape(*map(int, shape))
+
+
+# The elements one after another along their first axis. `shape`: what `ragged_alike` says of them.
+ragged_join = define(
+    Op(
+        "ragged_join",
+        "_RaggedJoin(flat: T, table: i64, shape: i64; T: type) -> output: T",
+        infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
+        reference=_join,
+        lowering=lambda node: Native(
+            ragged_join_kernel,
+            arguments=(
+                node.inputs[1].dims[0],
+                node.inputs[1].dims[1] - 1,
+                node.output.type.size,
+            ),
+            moves=True,
+        ),
+        examples=(
+            "T[9] i64[3,2]=[7,3,1,2,4,3] i64[1]=[8]",
+            "f32[6] i64[2,3]=[3,2,2,1,1,2] i64[2]=[3,2]",
+            "f32[0] i64[0,2]=[] i64[1]=[0]",
+        ),
+    )
+)
+
+# -- sums
+
+
+def ragged_union_kernel(table, other, shape, out, status, rows, rank, begin, end):
+    for i in range(rows):
+        row = i * (rank + 1)
+        if other[row] == 0:
+            continue
+        if out[row] == 0:
+            out[row] = shape[0] + other[row]
+            for j in range(rank):
+                out[row + 1 + j] = other[row + 1 + j]
+            continue
+        for j in range(rank):
+            if out[row + 1 + j] != other[row + 1 + j]:
+                status[1] = i
+                status[2] = out[row + 1 + j]
+                status[3] = other[row + 1 + j]
+                status[0] = 1
+                return
+
+
+UNLIKE = (
+    "Trying to add two lists of tensors with different shapes: elements {a} have sizes {b} and {c}"
+    " along one axis"
+)
+
+
+def _union(table: np.ndarray, other: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    result = table.copy()
+    for i, row in enumerate(other):
+        if row[0] and result[i, 0] == 0:
+            result[i] = row
+            result[i, 0] += int(shape[0])
+        elif row[0] and (result[i, 1:] != row[1:]).any():
+            axis = 1 + int(np.nonzero(result[i, 1:] != row[1:])[0][0])
+            raise InvalidArgumentError(UNLIKE.format(a=i, b=result[i, axis], c=row[axis]))
+    return result
+
+
+# The table of a sum: what only the `other` list holds stands behind the `shape[0]` numbers of the
+# first one.
+ragged_union = define(
+    Op(
+        "ragged_union",
+        "_RaggedUnion(table: i64, other: i64, shape: i64) -> output: i64",
+        infer=lambda c: c.dims(0),
+        reference=_union,
+        lowering=lambda node: Native(
+            ragged_union_kernel,
+            arguments=(node.output.dims[0], node.output.dims[1] - 1),
+            errors=(UNLIKE,),
+            updates=0,
+        ),
+        examples=(
+            "i64[2,2]=[1,3,4,2] i64[2,2]=[3,3,1,2] i64[1]=[5]",
+            "i64[3,2]=[1,3,0,0,0,0] i64[3,2]=[0,0,1,2,0,0] i64[1]=[3]",
+        ),
+    )
+)
+
+
+def ragged_sum_kernel(flat, added, table, other, out, first, second, rows, rank, begin, end):
+    for j in range(second):
+        out[first + j] = added[j]
+    for i in range(rows):
+        row = i * (rank + 1)
+        if table[row] == 0 or other[row] == 0:
+            continue
+        width = 1
+        for j in range(rank):
+            width *= table[row + 1 + j]
+        for j in range(width):
+            out[table[row] - 1 + j] += added[other[row] - 1 + j]
+
+
+def _sum(flat: np.ndarray, added: np.ndarray, table: np.ndarray, other: np.ndarray) -> np.ndarray:
+    result = np.concatenate([flat, added])
+    for mine, theirs in zip(table, other):
+        if mine[0] and theirs[0]:
+            count = int(np.prod(mine[1:]))
+            start, from_ = int(mine[0]) - 1, int(theirs[0]) - 1
+            part = result[start : start + count]
+            part[:] = part + added[from_ : from_ + count]
+    return result
+
+
+# The numbers of a sum, behind each other for what only one of the lists holds.
+ragged_sum = define(
+    Op(
+        "ragged_sum",
+        "_RaggedSum(flat: T, added: T, table: i64, other: i64; T: type) -> output: T",
+        infer=lambda c: (c.dims(0)[0] + c.dims(1)[0],),
+        reference=_sum,
+        lowering=lambda node: Native(
+            ragged_sum_kernel,
+            arguments=(
+                node.inputs[0].dims[0],
+                node.inputs[1].dims[0],
+                node.inputs[2].dims[0],
+                node.inputs[2].dims[1] - 1,
+            ),
+            updates=0,
+        ),
+        examples=(
+            "f32[5] f32[5] i64[2,2]=[1,3,4,2] i64[2,2]=[3,3,1,2]",
+            "i32[3] i32[2] i64[3,2]=[1,3,0,0,0,0] i64[3,2]=[0,0,1,2,0,0]",
+            "f64[0] f64[1] i64[1,1]=[0] i64[1,1]=[1]",
+        ),
+    )
+)

@@ -1,0 +1,154 @@
+"""Stacks, on which version 1 loops keep what their gradients need.
+
+In: handles and elements. Out: elements, last in first out. A handle is a Resource whose contents
+are a ListValue. Invariant: the elements of one stack have one rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.lists.list_marks import CLEARED
+from flowc.ops.lists.list_values import (
+    complete,
+    dtype_shown,
+    popped,
+    pushed,
+    size_of,
+    size_value,
+    with_element,
+    zeros,
+)
+from flowc.ops.state.variables import value_of
+
+KIND = "stack"
+STATE = frozenset({"stateful"})
+
+
+def _stack_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
+    if isinstance(bound, Resource) and bound.kind == KIND:
+        contents = x.contents(bound)
+        assert isinstance(contents, ListValue)
+        return bound, contents
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no stack's", node=x.name)
+
+
+def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    dtype = attrs["elem_type"]
+    if dtype is dtypes.resource:
+        dtype = dtypes.i32  # of an array that is kept: how many elements it has
+    return [x.create(KIND, ListValue(dtype, 0, known=(), home=x.b))]
+
+
+def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    stack, contents = _stack_of(x, inputs[0])
+    item = inputs[1]
+    if isinstance(item, Resource) and item.kind == "tensor_array":
+        array = x.contents(item)
+        assert isinstance(array, ListValue)
+        x.note_kept(stack, item)
+        x.replace(stack, pushed(x, contents, size_value(x.b, array.rows)))
+        return [item]
+    value = value_of(x, item)
+    if value.type.dtype is not contents.dtype:
+        raise InvalidArgumentError(
+            f"Must have type {dtype_shown(contents.dtype)} but got {dtype_shown(value.type.dtype)}",
+            node=x.name,
+        )
+    x.replace(stack, pushed(x, contents, value))
+    return [value]
+
+
+def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    stack, contents = _stack_of(x, inputs[0])
+    message = f"Stack[{stack.name}] is empty when calling Pop()."
+    if contents.buffer is None or contents.rows == 0:
+        raise InvalidArgumentError(message, node=x.name)
+    rest, value = popped(x, contents, message.replace("{", "{{").replace("}", "}}"))
+    x.replace(stack, rest)
+    return [_array_taken(x, stack, value) if attrs["elem_type"] is dtypes.resource else value]
+
+
+def _array_taken(x: Extractor, stack: Resource, rows: Value) -> Resource:
+    """The array of the iteration whose gradient is computed: its size and the shape of elements,
+    which is what gradients ask of it. Its elements are not kept: a run that reads one fails."""
+
+    def make(inner: Extractor, last: Bound) -> Bound:
+        assert isinstance(last, ListValue)
+        dims = last.common if last.element is None else last.element
+        partial = last.partial
+        if last.element is not None or last.table is not None:
+            partial = tuple(d if d is not None and inner.is_lasting(d) else None for d in dims)
+        size = size_of(inner.b, rows)
+        marks = zeros(inner.b, (size,), dtypes.u8, CLEARED)
+        contents = ListValue(
+            last.dtype, size, marks=marks, partial=partial, uniform=last.uniform, home=inner.b
+        )
+        element = complete(partial)
+        if element is None:
+            return contents
+        return with_element(inner.b, contents, element, last.dtype)
+
+    return x.kept_in(stack, make)
+
+
+def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    _stack_of(x, inputs[0])
+    return []
+
+
+def _infer_pop(c: Inference) -> Dims:
+    raise NeedsContent(
+        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
+    )
+
+
+for _ending, _version, _handle, _size in (
+    ("", "V2", "resource", "max_size: i32"),
+    ("_v1", "", "ref(string)", ""),
+):
+    define(
+        Op(
+            f"stack{_ending}",
+            f'Stack{_version}({_size}; elem_type: type, stack_name: string = "")'
+            f" -> handle: {_handle}",
+            infer=lambda c: (2,),
+            lowering=Extracted(_emit_stack),
+            traits=STATE,
+        )
+    )
+    define(
+        Op(
+            f"stack_push{_ending}",
+            f"StackPush{_version}(handle: {_handle}, elem: T; T: type, swap_memory: bool = False)"
+            " -> output: T",
+            infer=lambda c: c.dims(1),
+            lowering=Extracted(_emit_push),
+            traits=STATE,
+        )
+    )
+    define(
+        Op(
+            f"stack_pop{_ending}",
+            f"StackPop{_version}(handle: {_handle}; elem_type: type) -> elem: elem_type",
+            infer=_infer_pop,
+            lowering=Extracted(_emit_pop),
+            traits=STATE,
+        )
+    )
+    define(
+        Op(
+            f"stack_close{_ending}",
+            f"StackClose{_version}(handle: {_handle})",
+            infer=lambda c: [],
+            lowering=Extracted(_emit_close),
+            traits=STATE,
+        )
+    )

@@ -1,0 +1,1 @@
+"""Elementwise arithmetic, comparisons, logic, casts, special functions, transforms."""

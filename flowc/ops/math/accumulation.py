@@ -1,0 +1,66 @@
+"""Sums of many tensors of one shape: AddN and AccumulateNV2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.lowering import Elementwise
+from flowc.ir.op import Op, define
+from flowc.ops.lists.list_values import sum_of_lists
+from flowc.ops.math.elementwise import Array, equal_dims
+
+
+def _sum(k: Any, *elements: Any) -> Any:
+    total = elements[0]
+    for x in elements[1:]:
+        total = k.add(total, x)
+    return total
+
+
+def _sum_of_arrays(*arrays: Array) -> Array:
+    total = arrays[0]
+    for x in arrays[1:]:
+        total = total + x
+    return total
+
+
+def _add_all(inputs: list[Array]) -> Array:
+    """f16 and bf16 are rounded after every addition."""
+    with np.errstate(all="ignore"):
+        return np.asarray(_sum_of_arrays(*inputs), inputs[0].dtype)
+
+
+def _copies(b: Builder, node: Node, dy: Value) -> Sequence[Value]:
+    return (dy,) * len(node.inputs)
+
+
+add_n = define(
+    Op(
+        "add_n",
+        "AddN(inputs: N*T; N: int >= 1, T: NUMBER) -> sum: T",
+        infer=equal_dims,
+        lowering=Elementwise(_sum),
+        reference=_add_all,
+        gradient=_copies,
+        content=lambda inputs: np.asarray(_sum_of_arrays(*inputs)),
+        examples=("T[7] T[7]", "T[2,3] T[2,3] T[2,3]", "T[]", "T[0,2] T[0,2]"),
+        on_lists=sum_of_lists,
+    )
+)
+
+accumulate_n = define(
+    Op(
+        "accumulate_n",
+        "AccumulateNV2(inputs: N*T; N: int >= 1, T: NUMBER, shape: shape) -> sum: T",
+        infer=equal_dims,
+        lowering=Elementwise(_sum),
+        reference=_add_all,
+        gradient=_copies,
+        examples=("T[2,3] T[2,3] T[2,3]; shape=(2,3)", "T[]; shape=()"),
+    )
+)

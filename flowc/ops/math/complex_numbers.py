@@ -1,0 +1,132 @@
+"""Making complex numbers and taking them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.lowering import Elementwise
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.gradients import reduce_to_shape_of
+from flowc.ops.math import complex_functions as cf
+from flowc.ops.math.elementwise import Array, same_dims
+
+_SINGLES = ("c64[17]", "c128[2,3]; Tout=f64", "c64[]", "c64[0]")
+_COMPLEX_OF = {dtypes.f32: dtypes.c64, dtypes.f64: dtypes.c128}
+
+
+def _part_dims(c: Inference) -> Dims:
+    if c.attrs["Tout"] is not c.inputs[0].dtype.real_dtype:
+        raise c.fail(f"Tout must be {c.inputs[0].dtype.real_dtype}, found {c.attrs['Tout']}")
+    return c.dims(0)
+
+
+def _complex_dims(c: Inference) -> Dims:
+    if c.attrs["Tout"] is not _COMPLEX_OF[c.inputs[0].dtype]:
+        raise c.fail(f"Tout must be {_COMPLEX_OF[c.inputs[0].dtype]}")
+    return c.broadcast()
+
+
+def _join(real: Array, imag: Array, *, Tout: DType) -> Array:
+    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), Tout.numpy)
+    found.real, found.imag = real, imag
+    return found
+
+
+def _parts_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    real, imag = node.inputs
+    part = real.type.dtype
+    return (
+        reduce_to_shape_of(b, b.real(dy, Tout=part), real),
+        reduce_to_shape_of(b, b.imag(dy, Tout=part), imag),
+    )
+
+
+complex_ = define(
+    Op(
+        "complex",
+        "Complex(real: T, imag: T; T: {f32, f64} = f32, Tout: COMPLEX = c64) -> out: Tout",
+        infer=_complex_dims,
+        lowering=Elementwise(lambda k, x, y: k.complex(x, y)),
+        reference=_join,
+        gradient=_parts_gradient,
+        examples=("f32[2,3] f32[3]", "f64[4,1] f64[5]; Tout=c128", "f32[] f32[]", "f32[0] f32[1]"),
+    )
+)
+
+
+def _part(name: str, tf_name: str, expr: Any, reference: Any, gradient: Any) -> Op:
+    return define(
+        Op(
+            name,
+            f"{tf_name}(input: T; T: COMPLEX = c64, Tout: {{f32, f64}} = f32) -> output: Tout",
+            infer=_part_dims,
+            lowering=Elementwise(expr),
+            reference=lambda input: np.array(reference(input)),
+            gradient=gradient,
+            examples=_SINGLES,
+        )
+    )
+
+
+def _as_complex(b: Builder, node: Node, real: Value | None, imag: Value | None) -> Value:
+    part = real if real is not None else imag
+    assert part is not None
+    zero = b.const(0, part.type.dtype)
+    tout = node.inputs[0].type.dtype
+    return b.complex(
+        real if real is not None else zero, imag if imag is not None else zero, Tout=tout
+    )
+
+
+def _angle_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value]:
+    """-dy / (y + ix) for z = x + iy."""
+    z = node.inputs[0]
+    part = dy.type.dtype
+    turned = b.complex(b.imag(z, Tout=part), b.real(z, Tout=part), Tout=z.type.dtype)
+    return (b.neg(b.mul(_as_complex(b, node, dy, None), b.reciprocal(turned))),)
+
+
+real = _part(
+    "real", "Real", lambda k, z: k.real(z), np.real,
+    lambda b, node, dy: (_as_complex(b, node, dy, None),),
+)  # fmt: skip
+imag = _part(
+    "imag", "Imag", lambda k, z: k.imag(z), np.imag,
+    lambda b, node, dy: (_as_complex(b, node, None, dy),),
+)  # fmt: skip
+angle = _part("angle", "Angle", cf.angle, np.angle, _angle_gradient)
+
+complex_abs = define(
+    Op(
+        "complex_abs",
+        "ComplexAbs(x: T; T: COMPLEX = c64, Tout: {f32, f64} = f32) -> y: Tout",
+        infer=_part_dims,
+        lowering=Elementwise(cf.magnitude),
+        reference=lambda x: np.asarray(np.abs(x)),
+        gradient=lambda b, node, dy: (
+            b.mul(_as_complex(b, node, dy, None), b.sign(node.inputs[0])),
+        ),
+        examples=_SINGLES,
+    )
+)
+
+conj = define(
+    Op(
+        "conj",
+        "Conj(input: T; T: COMPLEX = c64) -> output: T",
+        infer=same_dims,
+        lowering=Elementwise(cf.conjugate),
+        reference=lambda input: np.asarray(np.conj(input)),
+        gradient=lambda b, node, dy: (b.conj(dy),),
+        traits=frozenset({"involution"}),
+        examples=("T[17]", "T[2,3]", "T[]", "T[0]"),
+    )
+)

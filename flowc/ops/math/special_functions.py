@@ -1,0 +1,346 @@
+"""Error, gamma, zeta, beta and Bessel functions.
+
+Their references come from SciPy, which a compiler without it does not need: such ops are never
+folded (trait `no_fold`), so that results do not depend on what is installed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Node, Value
+from flowc.ir.op import Inference, Op
+from flowc.ir.types import Dims
+from flowc.ops.gradients import Gradient, binary_gradient, reduce_to_shape_of, unary_gradient
+from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
+
+_TESTS: dict[str, Callable[[Array], Array]] = {
+    "eq": lambda x: x == 0,
+    "lt": lambda x: x < 0,
+    "le": lambda x: x <= 0,
+    "is_inf": np.isinf,
+}
+_BESSEL_OUTSIDE: dict[str, tuple[str, float]] = {
+    "i0": ("is_inf", math.nan),
+    "i1": ("is_inf", math.nan),
+    **{order: ("le", math.inf) for order in ("k0", "k0e", "k1", "k1e")},
+    **{order: ("le", -math.inf) for order in ("y0", "y1")},
+}
+_BESSEL_ORDERS = ("i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")
+
+
+def _scipy(name: str) -> Callable[..., Any]:
+    def reference(*arrays: Array) -> Any:
+        from scipy import special
+
+        return getattr(special, name)(*arrays)
+
+    return reference
+
+
+def _by_element(function: Callable[[float], float]) -> Callable[[Array], Array]:
+    """A function of the standard library's math module on every element, in double precision."""
+    each = np.frompyfunc(function, 1, 1)
+    return lambda x: np.asarray(each(x.astype(np.float64))).astype(np.float64)
+
+
+def _unary(
+    name: str,
+    tf_name: str,
+    reference: Callable[..., Any],
+    gradient: Gradient | None = None,
+    *,
+    domain: str = "finite",
+    folds: bool = False,
+    outside: tuple[str, float] | None = None,
+) -> Op:
+    """`outside`: a test of x (a comparison with 0, or is_inf), and what TensorFlow gives where it
+    holds."""
+
+    def expr(k: Any, x: Any) -> Any:
+        found = getattr(k, name)(x)
+        if outside is None:
+            return found
+        test = getattr(k, outside[0])
+        holds = test(x) if outside[0] == "is_inf" else test(x, 0)
+        return k.select(holds, k.const(outside[1], x.dtype), found)
+
+    def with_outside(x: Array) -> Any:
+        found = reference(x)
+        return found if outside is None else np.where(_TESTS[outside[0]](x), outside[1], found)
+
+    return map_op(
+        name,
+        f"{tf_name}(x: T; T: FLOAT) -> y: T",
+        expr,
+        with_outside,
+        gradient=gradient,
+        traits=() if folds else ("no_fold",),
+        examples=tuple(f"T[{d}]~{domain}" for d in ("17", "2,3", "", "0")),
+    )
+
+
+def _scaled(b: Builder, x: Value, factor: float) -> Value:
+    return b.mul(x, b.const(factor, x.type.dtype))
+
+
+def _bell(b: Builder, x: Value, factor: float, power: float) -> Value:
+    """factor * exp(power * x^2)."""
+    return _scaled(b, b.exp(_scaled(b, b.square(x), power)), factor)
+
+
+erf = _unary(
+    "erf",
+    "Erf",
+    _by_element(math.erf),
+    unary_gradient(lambda b, x, y: _bell(b, x, 2 / math.sqrt(math.pi), -1)),
+    folds=True,
+)
+erfc = _unary(
+    "erfc",
+    "Erfc",
+    _by_element(math.erfc),
+    unary_gradient(lambda b, x, y: _bell(b, x, -2 / math.sqrt(math.pi), -1)),
+    folds=True,
+)
+erfinv = _unary(
+    "erfinv",
+    "Erfinv",
+    _scipy("erfinv"),
+    unary_gradient(lambda b, x, y: _bell(b, y, math.sqrt(math.pi) / 2, 1)),
+    domain="unit",
+)
+ndtri = _unary(
+    "ndtri",
+    "Ndtri",
+    _scipy("ndtri"),
+    unary_gradient(lambda b, x, y: _bell(b, y, math.sqrt(2 * math.pi), 0.5)),
+    domain="prob",
+)
+
+
+def _lgamma(x: float) -> float:
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
+
+
+lgamma = _unary(
+    "lgamma",
+    "Lgamma",
+    _by_element(_lgamma),
+    unary_gradient(lambda b, x, y: b.digamma(x)),
+    folds=True,
+)
+
+
+digamma = _unary(
+    "digamma",
+    "Digamma",
+    _scipy("digamma"),
+    unary_gradient(lambda b, x, y: b.polygamma(b.const(1, x.type.dtype), x)),
+    outside=("eq", math.nan),
+)
+
+
+# -- functions of several numbers
+
+
+def _pair(name: str, tf: str, gradient: Any, reference: Any, examples: tuple[str, ...]) -> Op:
+    return map_op(
+        name,
+        tf,
+        lambda k, x, y: getattr(k, name)(x, y),
+        reference,
+        infer=broadcast_dims,
+        gradient=gradient,
+        traits=("no_fold",),
+        examples=examples,
+    )
+
+
+_GAMMA_PAIRS = ("T[2,3]~positive T[3]~positive", "T[4,1]~positive T[1,5]~positive", "T[]=2 T[]=3")
+
+
+def _gamma_density(b: Builder, a: Value, x: Value, dz: Value, sign: float) -> Value:
+    """dz * x^(a-1) e^-x / gamma(a)."""
+    one = b.const(1, a.type.dtype)
+    power = b.mul(b.sub(a, one), b.log(x))
+    density = b.exp(b.sub(b.sub(power, x), b.lgamma(a)))
+    return b.mul(dz, _scaled(b, density, sign))
+
+
+# No gradient flows to a: TensorFlow's IgammaGradA has no record yet.
+igamma = _pair(
+    "igamma",
+    "Igamma(a: T, x: T; T: FLOAT) -> z: T",
+    binary_gradient(lambda b, a, x, z, dz: (None, _gamma_density(b, a, x, dz, 1))),
+    _scipy("gammainc"),
+    _GAMMA_PAIRS,
+)
+igammac = _pair(
+    "igammac",
+    "Igammac(a: T, x: T; T: FLOAT) -> z: T",
+    binary_gradient(lambda b, a, x, z, dz: (None, _gamma_density(b, a, x, dz, -1))),
+    _scipy("gammaincc"),
+    _GAMMA_PAIRS,
+)
+zeta = _pair(
+    "zeta",
+    "Zeta(x: T, q: T; T: {f32, f64}) -> z: T",
+    binary_gradient(
+        lambda b, x, q, z, dz: (
+            None,
+            b.mul(dz, b.neg(b.mul(x, b.zeta(b.add(x, b.const(1, x.type.dtype)), q)))),
+        )
+    ),
+    _scipy("zeta"),
+    ("T[3]=[2,3.5,8] T[3]~positive", "T[2,1]=[[1.5],[4]] T[1,3]~positive", "T[]=2 T[]=1"),
+)
+
+
+def _polygamma(n: Array, x: Array) -> Array:
+    from scipy import special
+
+    return special.polygamma(n, x)
+
+
+polygamma = _pair(
+    "polygamma",
+    "Polygamma(a: T, x: T; T: {f32, f64}) -> z: T",
+    binary_gradient(
+        lambda b, a, x, z, dz: (
+            None,
+            b.mul(dz, b.polygamma(b.add(a, b.const(1, a.type.dtype)), x)),
+        )
+    ),
+    _polygamma,
+    ("T[3]=[0,1,4] T[3]~positive", "T[2,1]=[[1],[2]] T[1,3]~positive", "T[]=1 T[]=2"),
+)
+next_after = map_op(
+    "next_after",
+    "NextAfter(x1: T, x2: T; T: {f64, f32} = f32) -> output: T",
+    lambda k, x, y: k.nextafter(x, y),
+    np.nextafter,
+    infer=broadcast_dims,
+    examples=("T[2,3] T[3]", "T[4,1] T[1,5]", "T[] T[7]", "T[3]=[0,0,1] T[3]=[1,-1,1]"),
+)
+
+
+def _infer_betainc(c: Inference) -> Dims:
+    """All inputs have one shape, except those that are scalars."""
+    dims: Dims = ()
+    for i in range(3):
+        if dims and c.rank(i) not in (0, len(dims)):
+            raise c.fail(f"input {i} must be a scalar or have the shape of the others")
+        if c.rank(i):
+            dims = tuple(c.equal(x, y) for x, y in zip(dims, c.dims(i))) if dims else c.dims(i)
+    return dims
+
+
+def _betainc_gradient(b: Builder, node: Node, dz: Value) -> Sequence[Value | None]:
+    p, q, x = node.inputs
+    one = b.const(1, x.type.dtype)
+    beta = b.sub(b.add(b.lgamma(p), b.lgamma(q)), b.lgamma(b.add(p, q)))
+    power = b.add(b.mul(b.sub(q, one), b.log1p(b.neg(x))), b.mul(b.sub(p, one), b.log(x)))
+    return None, None, reduce_to_shape_of(b, b.mul(dz, b.exp(b.sub(power, beta))), x)
+
+
+betainc = map_op(
+    "betainc",
+    "Betainc(a: T, b: T, x: T; T: {f32, f64}) -> z: T",
+    lambda k, a, b, x: k.betainc(a, b, x),
+    _scipy("betainc"),
+    infer=_infer_betainc,
+    gradient=_betainc_gradient,
+    traits=("no_fold",),
+    examples=(
+        "T[2,3]~positive T[2,3]~positive T[2,3]~prob",
+        "T[]=2 T[5]~positive T[5]~prob",
+        "T[]=2 T[]=3 T[]=0.25",
+    ),
+)
+
+
+# -- Bessel functions and other integrals
+
+
+def _over_x(b: Builder, y: Value, x: Value) -> Value:
+    return b.real_div(y, x)
+
+
+_BESSEL_GRADIENTS: dict[str, Callable[[Builder, Value, Value], Value]] = {
+    "i0": lambda b, x, y: b.bessel_i1(x),
+    "i0e": lambda b, x, y: b.sub(b.bessel_i1e(x), b.mul(b.sign(x), y)),
+    "j0": lambda b, x, y: b.neg(b.bessel_j1(x)),
+    "j1": lambda b, x, y: b.sub(b.bessel_j0(x), _over_x(b, y, x)),
+    "k0": lambda b, x, y: b.neg(b.bessel_k1(x)),
+    "k0e": lambda b, x, y: b.sub(y, b.bessel_k1e(x)),
+    "k1": lambda b, x, y: b.sub(b.neg(b.bessel_k0(x)), _over_x(b, y, x)),
+    "y0": lambda b, x, y: b.neg(b.bessel_y1(x)),
+    "y1": lambda b, x, y: b.sub(b.bessel_y0(x), _over_x(b, y, x)),
+}
+
+for _order in _BESSEL_ORDERS:
+    _derivative = _BESSEL_GRADIENTS.get(_order)
+    _unary(
+        f"bessel_{_order}",
+        f"Bessel{_order[0].upper()}{_order[1:]}",
+        _scipy(_order),
+        None if _derivative is None else unary_gradient(_derivative),
+        domain="positive" if _order[0] in "ky" else "finite",
+        outside=_BESSEL_OUTSIDE.get(_order),
+    )
+
+dawsn = _unary(
+    "dawsn",
+    "Dawsn",
+    _scipy("dawsn"),
+    unary_gradient(lambda b, x, y: b.sub(b.const(1, x.type.dtype), _scaled(b, b.mul(x, y), 2))),
+)
+expint = _unary(
+    "expint",
+    "Expint",
+    _scipy("expi"),
+    unary_gradient(lambda b, x, y: _over_x(b, b.exp(x), x)),
+    domain="positive",
+    outside=("lt", math.nan),
+)
+
+
+def _fresnel(which: int) -> Callable[[Array], Array]:
+    def reference(x: Array) -> Array:
+        from scipy import special
+
+        return special.fresnel(x)[which]
+
+    return reference
+
+
+fresnel_cos = _unary(
+    "fresnel_cos",
+    "FresnelCos",
+    _fresnel(1),
+    unary_gradient(lambda b, x, y: b.cos(_scaled(b, b.square(x), math.pi / 2))),
+)
+fresnel_sin = _unary(
+    "fresnel_sin",
+    "FresnelSin",
+    _fresnel(0),
+    unary_gradient(lambda b, x, y: b.sin(_scaled(b, b.square(x), math.pi / 2))),
+)
+spence = _unary(
+    "spence",
+    "Spence",
+    _scipy("spence"),
+    unary_gradient(lambda b, x, y: _over_x(b, b.log(x), b.sub(b.const(1, x.type.dtype), x))),
+    domain="positive",
+)

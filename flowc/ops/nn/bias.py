@@ -1,0 +1,142 @@
+"""Biases, one a channel: BiasAdd, BiasAddV1, BiasAddGrad.
+
+In: a tensor whose channels stand last (NHWC) or second (NCHW, any rank). Out: records that
+decompose to an addition that broadcasts, or to a sum. Invariant: a bias has one element a channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.reductions.folds import accumulator_of
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+
+def channel_position(data_format: str, rank: int) -> int:
+    """The axis of the channels in a tensor of any rank."""
+    return 1 if data_format.startswith("NC") else rank - 1
+
+
+def per_channel(b: Builder, values: Value, data_format: str, rank: int) -> Value:
+    """A vector, one element a channel, shaped so that it broadcasts against the tensor."""
+    trailing = rank - 1 - channel_position(data_format, rank)
+    return b.reshape(values, (*values.dims, *[1] * trailing)) if trailing else values
+
+
+def per_channel_array(values: np.ndarray, data_format: str, rank: int) -> np.ndarray:
+    """As `per_channel`, for arrays."""
+    trailing = rank - 1 - channel_position(data_format, rank)
+    return values.reshape(*values.shape, *[1] * trailing)
+
+
+def _infer_bias_add(c: Inference, data_format: str) -> Dims:
+    value, bias = c.dims(0), c.dims(1)
+    if data_format == "NCHW" and len(value) < 3:
+        raise c.fail(f"Shape must be at least rank 3 but is rank {len(value)}")
+    if len(value) < 2:
+        raise c.fail(f"Input tensor must be at least 2D: {shown_dims(value)}")
+    if len(bias) != 1:
+        raise c.fail(f"Biases must be 1D: {shown_dims(bias)}")
+    at = channel_position(data_format, len(value))
+    if isinstance(value[at], int) and isinstance(bias[0], int) and value[at] != bias[0]:
+        where = "last" if at == len(value) - 1 else "channel"
+        raise c.fail(
+            f"Must provide as many biases as the {where} dimension of the input tensor: "
+            f"{shown_dims(bias)} vs. {shown_dims(value)}"
+        )
+    c.equal(value[at], bias[0])
+    return value
+
+
+def _build_bias_add(b: Builder, node: Node) -> Value:
+    value, bias = node.inputs
+    data_format = node.attrs.get("data_format", "NHWC")
+    return b.add(value, per_channel(b, bias, data_format, value.type.rank))
+
+
+def _bias_add(value: np.ndarray, bias: np.ndarray, *, data_format: str) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return value + per_channel_array(bias, data_format, value.ndim)
+
+
+def _bias_add_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    return dy, b.bias_add_grad(dy, data_format=node.attrs.get("data_format", "NHWC"))
+
+
+_FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
+
+bias_add = define(
+    Op(
+        "bias_add",
+        f"BiasAdd(value: T, bias: T; T: NUMBER, {_FORMAT}) -> output: T",
+        infer=lambda c: _infer_bias_add(c, c.attrs["data_format"]),
+        lowering=Decompose(_build_bias_add),
+        reference=_bias_add,
+        gradient=_bias_add_gradient,
+        examples=(
+            "T[2,3] T[3]",
+            "T[2,5,1,17] T[17]",
+            'T[2,3,4] T[3]; data_format="NCHW"',
+            'T[1,3,1,2] T[3]; data_format="NCHW"',
+            "T[0,3] T[3]",
+        ),
+    )
+)
+bias_add_v1 = define(
+    Op(
+        "bias_add_v1",
+        "BiasAddV1(value: T, bias: T; T: NUMBER) -> output: T",
+        infer=lambda c: _infer_bias_add(c, "NHWC"),
+        lowering=Decompose(_build_bias_add),
+        reference=lambda value, bias: _bias_add(value, bias, data_format="NHWC"),
+        gradient=_bias_add_gradient,
+        examples=("T[2,3] T[3]", "T[2,1,5] T[5]"),
+    )
+)
+
+
+# -- BiasAddGrad
+
+
+def _infer_bias_add_grad(c: Inference) -> Dims:
+    if c.rank(0) < 2:
+        raise c.fail(f"Input tensor must be at least 2D: {shown_dims(c.dims(0))}")
+    return (c.dims(0)[channel_position(c.attrs["data_format"], c.rank(0))],)
+
+
+def _other_axes(data_format: str, rank: int) -> tuple[int, ...]:
+    at = channel_position(data_format, rank)
+    return tuple(i for i in range(rank) if i != at)
+
+
+def _build_bias_add_grad(b: Builder, node: Node) -> Value:
+    (dy,) = node.inputs
+    axes = _other_axes(node.attrs["data_format"], dy.type.rank)
+    return b.sum(dy, np.array(axes, np.int32))
+
+
+def _bias_add_grad(out_backprop: np.ndarray, *, data_format: str) -> np.ndarray:
+    wide = out_backprop.astype(accumulator_of(out_backprop.dtype))
+    axes = _other_axes(data_format, wide.ndim)
+    return wide.sum(axis=axes, dtype=wide.dtype).astype(out_backprop.dtype)
+
+
+bias_add_grad = define(
+    Op(
+        "bias_add_grad",
+        f"BiasAddGrad(out_backprop: T; T: NUMBER, {_FORMAT}) -> output: T",
+        infer=_infer_bias_add_grad,
+        lowering=Decompose(_build_bias_add_grad),
+        reference=_bias_add_grad,
+        examples=("T[2,3]", "T[2,5,1,7]", 'T[2,3,4]; data_format="NCHW"', "T[0,3]"),
+    )
+)

@@ -1,0 +1,274 @@
+"""Convolutions: Conv2D, Conv3D, DepthwiseConv2dNative.
+
+In: tensors with batch and channel axes, weights [*window, channels/groups, outputs]. Out: records
+that lower to the channels-last Convolution. Invariant: other layouts and the depthwise form are
+written as transposes and reshapes round it, and channel groups follow from shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Convolution, Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.nn.convolution_reference import convolve
+from flowc.ops.nn.convolution_window import (
+    channel_axis,
+    channels_last,
+    check_attrs,
+    check_fit,
+    check_rank,
+    convolution_window,
+    spatial_axes,
+)
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+LAST_FORMATS = {4: "NHWC", 5: "NDHWC"}
+
+
+def _axis_orders(data_format: str) -> tuple[np.ndarray, np.ndarray]:
+    """The transposes to channels-last and back."""
+    rank = len(data_format)
+    order = channels_last(range(rank), data_format)
+    return np.array(order, np.int32), np.argsort(order).astype(np.int32)
+
+
+def in_channels_last(
+    build: Callable[[Builder, Node, Sequence[Value], Mapping[str, Any]], Value],
+    images: Sequence[int],
+    moves_result: bool = True,
+) -> Decompose:
+    """The node in channels-last layout: `images` are the operands that have a layout, as has the
+    result where it `moves_result`."""
+
+    def built(b: Builder, node: Node) -> Value:
+        data_format = node.attrs["data_format"]
+        there, back = _axis_orders(data_format)
+        operands = list(node.inputs)
+        for i in images:
+            operands[i] = b.transpose(operands[i], there)
+        result = build(b, node, operands, _last_attrs(node.attrs))
+        return b.transpose(result, back) if moves_result else result
+
+    return Decompose(built)
+
+
+def _last_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attrs of a convolution rewritten for channels-last tensors."""
+    data_format = attrs["data_format"]
+    changed = dict(attrs) | {
+        "strides": channels_last(attrs["strides"], data_format),
+        "dilations": channels_last(attrs["dilations"], data_format),
+        "data_format": LAST_FORMATS[len(data_format)],
+    }
+    explicit = attrs.get("explicit_paddings", ())
+    if explicit:
+        pairs = list(zip(explicit[::2], explicit[1::2]))
+        changed["explicit_paddings"] = tuple(
+            p for pair in channels_last(pairs, data_format) for p in pair
+        )
+    return changed
+
+
+def is_last(node: Node) -> bool:
+    return node.attrs["data_format"] in LAST_FORMATS.values()
+
+
+def moved_last(x: np.ndarray, data_format: str) -> np.ndarray:
+    return np.transpose(x, _axis_orders(data_format)[0])
+
+
+def moved_back(x: np.ndarray, data_format: str) -> np.ndarray:
+    return np.ascontiguousarray(np.transpose(x, _axis_orders(data_format)[1]))
+
+
+# -- Conv2D, Conv3D
+
+
+def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim) -> int:
+    """How many groups the channels fall into. Raises `ShapeError` where they do not."""
+    if not (isinstance(channels, int) and isinstance(filter_channels, int)):
+        c.equal(channels, filter_channels)
+        return 1
+    if filter_channels < 1 or outputs == 0:
+        raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+    if channels % filter_channels:
+        raise c.fail(
+            f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
+        )
+    groups = channels // filter_channels
+    if groups and isinstance(outputs, int) and outputs % groups:
+        raise c.fail(
+            f"output depth must be evenly divisible by number of groups: {outputs} vs {groups}"
+        )
+    return groups
+
+
+def infer_convolution(c: Inference, rank: int) -> Dims:
+    check_rank(c, 0, rank)
+    check_rank(c, 1, rank)
+    check_attrs(c, rank)
+    data_format = c.attrs["data_format"]
+    x, (*window, filter_channels, outputs) = c.dims(0), c.dims(1)
+    channels = x[channel_axis(data_format)]
+    groups = count_groups(c, channels, filter_channels, outputs)
+    if rank == 5 and groups != 1:
+        raise c.fail(f"input and filter must have the same depth: {channels} vs {filter_channels}")
+    sizes = [x[i] for i in spatial_axes(data_format)]
+    geometry = convolution_window(sizes, window, c.attrs)
+    check_fit(c.fail, sizes, window, geometry)
+    return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+
+
+def placed(batch: Dim, spatial: Dims, channels: Dim, data_format: str) -> Dims:
+    """Dims in the order of the format."""
+    rest = iter(spatial)
+    named = {"N": batch, "C": channels}
+    return tuple(named[x] if x in named else next(rest) for x in data_format)
+
+
+def _lower_conv(node: Node) -> Convolution | Decompose:
+    if not is_last(node):
+        return in_channels_last(
+            lambda b, node, operands, attrs: b.emit(node.op, operands, attrs).output, (0,)
+        )
+    x, w = (v.dims for v in node.inputs)
+    geometry = convolution_window(x[1:-1], w[:-2], node.attrs)
+    known = isinstance(x[-1], int) and isinstance(w[-2], int)
+    groups = x[-1] // w[-2] if known else 1
+    assert isinstance(groups, int)
+    return Convolution(geometry.strides, geometry.dilations, geometry.pad, groups)
+
+
+def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:
+    data_format = attrs["data_format"]
+    x = moved_last(input, data_format)
+    geometry = convolution_window(x.shape[1:-1], filter.shape[:-2], attrs)
+    return moved_back(convolve(x, filter, geometry), data_format)
+
+
+def _conv2d_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    x, w = node.inputs
+    attrs = {k: v for k, v in node.attrs.items() if k != "T"}
+    dx = b.conv2d_backprop_input(b.sizes(x.dims), w, dy, **attrs)
+    return dx, b.conv2d_backprop_filter(x, b.sizes(w.dims), dy, **attrs)
+
+
+CONV2D_ATTRS = (
+    "strides: list(int), use_cudnn_on_gpu: bool = True,"
+    ' padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [],'
+    ' data_format: {"NHWC", "NCHW"} = "NHWC", dilations: list(int) = [1, 1, 1, 1]'
+)
+
+conv2d = define(
+    Op(
+        "conv2d",
+        "Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, "
+        + CONV2D_ATTRS
+        + ") -> output: T",
+        infer=lambda c: infer_convolution(c, 4),
+        lowering=_lower_conv,
+        reference=convolution_array,
+        gradient=_conv2d_gradient,
+        examples=(
+            'T[1,5,6,3] T[3,3,3,4]; strides=[1,1,1,1], padding="SAME"',
+            'T[2,7,7,2] T[3,2,2,17]; strides=[1,2,2,1], padding="SAME"',
+            'T[1,8,9,3] T[2,3,3,5]; strides=[1,2,1,1], padding="VALID", dilations=[1,1,2,1]',
+            'T[1,5,5,4] T[3,3,2,6]; strides=[1,1,1,1], padding="SAME"',
+            'T[1,4,4,2] T[1,1,2,3]; strides=[1,1,1,1], padding="VALID"',
+            'T[1,5,6,2] T[3,3,2,4]; strides=[1,2,2,1], padding="EXPLICIT",'
+            " explicit_paddings=[0,0,1,2,3,0,0,0]",
+            'f32[1,3,6,5] f32[3,3,3,4]; strides=[1,1,2,1], padding="SAME", data_format="NCHW"',
+        ),
+    )
+)
+
+
+CONV3D_ATTRS = (
+    'strides: list(int) >= 5, padding: {"SAME", "VALID"},'
+    ' data_format: {"NDHWC", "NCDHW"} = "NDHWC", dilations: list(int) = [1, 1, 1, 1, 1]'
+)
+
+conv3d = define(
+    Op(
+        "conv3d",
+        f"Conv3D(input: T, filter: T; T: FLOAT, {CONV3D_ATTRS}) -> output: T",
+        infer=lambda c: infer_convolution(c, 5),
+        lowering=_lower_conv,
+        reference=convolution_array,
+        examples=(
+            'T[1,4,5,6,2] T[2,3,3,2,4]; strides=[1,1,1,1,1], padding="SAME"',
+            'T[2,5,5,5,1] T[2,2,2,1,3]; strides=[1,2,2,1,1], padding="VALID"',
+            'f32[1,2,4,5,4] f32[2,2,2,2,3]; strides=[1,1,1,1,1], padding="SAME",'
+            ' data_format="NCDHW", dilations=[1,1,2,1,1]',
+        ),
+    )
+)
+
+
+# -- DepthwiseConv2dNative
+
+
+def infer_depthwise(c: Inference) -> Dims:
+    check_rank(c, 0, 4)
+    check_rank(c, 1, 4)
+    check_attrs(c, 4)
+    data_format = c.attrs["data_format"]
+    x, (*window, filter_channels, multiplier) = c.dims(0), c.dims(1)
+    channels = x[channel_axis(data_format)]
+    if isinstance(channels, int) and isinstance(filter_channels, int):
+        if channels != filter_channels:
+            raise c.fail(
+                "input depth must be evenly divisible by filter depth: "
+                f"{channels} vs {filter_channels}"
+            )
+    else:
+        c.equal(channels, filter_channels)
+    sizes = [x[i] for i in spatial_axes(data_format)]
+    geometry = convolution_window(sizes, window, c.attrs)
+    check_fit(c.fail, sizes, window, geometry)
+    outputs = filter_channels * multiplier
+    return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+
+
+def _build_depthwise(b: Builder, node: Node) -> Value:
+    x, w = node.inputs
+    attrs = {k: v for k, v in node.attrs.items() if k != "T"}
+    return b.conv2d(x, depthwise_weights(b, w), **attrs)
+
+
+def depthwise_weights(b: Builder, w: Value) -> Value:
+    """Weights [*window, channels, multiplier] as those of a convolution in groups of one."""
+    *window, channels, multiplier = w.dims
+    return b.reshape(w, (*window, 1, channels * multiplier))
+
+
+def depthwise_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:
+    return convolution_array(input, filter.reshape(*filter.shape[:2], 1, -1), **attrs)
+
+
+DEPTHWISE_ATTRS = CONV2D_ATTRS.replace(" use_cudnn_on_gpu: bool = True,", "")
+
+depthwise_conv2d = define(
+    Op(
+        "depthwise_conv2d",
+        f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+        infer=infer_depthwise,
+        lowering=Decompose(_build_depthwise),
+        reference=depthwise_array,
+        examples=(
+            'T[1,5,6,3] T[3,3,3,1]; strides=[1,1,1,1], padding="SAME"',
+            'T[2,7,7,17] T[3,3,17,1]; strides=[1,2,2,1], padding="SAME"',
+            'f32[1,6,6,2] f32[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
+            'f32[1,3,6,5] f32[3,3,3,2]; strides=[1,1,1,1], padding="SAME", data_format="NCHW"',
+        ),
+    )
+)

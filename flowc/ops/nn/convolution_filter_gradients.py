@@ -1,0 +1,252 @@
+"""Gradients of convolutions with respect to their weights: Conv2DBackpropFilter,
+Conv3DBackpropFilterV2, DepthwiseConv2dNativeBackpropFilter.
+
+In: the input, the sizes of the weights, the gradient of the result. Out: records that decompose
+into a convolution of the input with the gradient, the batch being the channels that are summed
+over; with groups into one matrix product for each window element, depthwise into one sum.
+Invariant: window and channels are known when compiling; batch and spatial sizes may be symbolic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.ir.dims import Dim, product
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.nn.convolution import (
+    CONV2D_ATTRS,
+    CONV3D_ATTRS,
+    DEPTHWISE_ATTRS,
+    count_groups,
+    in_channels_last,
+    is_last,
+    moved_last,
+    placed,
+)
+from flowc.ops.nn.convolution_reference import known, known_pairs
+from flowc.ops.nn.convolution_window import (
+    ConvolutionWindow,
+    channel_axis,
+    check_attrs,
+    check_rank,
+    convolution_window,
+    spatial_axes,
+)
+from flowc.ops.reductions.folds import HALVES
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+
+def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
+    check_rank(c, 0, rank)
+    check_rank(c, 2, rank)
+    check_attrs(c, rank)
+    data_format = c.attrs["data_format"]
+    dims = c.need_ints(1)
+    if len(dims) != rank:
+        raise c.fail(f"filter_sizes must have {rank} elements, found {len(dims)}")
+    *window, filter_channels, outputs = dims
+    x, dy = c.dims(0), c.dims(2)
+    channels = x[channel_axis(data_format)]
+    if depthwise:
+        c.equal(channels, filter_channels)
+        outputs = filter_channels * outputs
+    else:
+        count_groups(c, channels, filter_channels, outputs)
+    geometry = convolution_window([x[i] for i in spatial_axes(data_format)], window, c.attrs)
+    expected = placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+    for at, (actual, computed) in enumerate(zip(dy, expected)):
+        if isinstance(actual, int) and isinstance(computed, int) and actual != computed:
+            raise c.fail(
+                "Size of out_backprop doesn't match computed: "
+                f"actual = {actual}, computed = {computed} in dimension {at}"
+            )
+        c.equal(actual, computed)
+    return dims
+
+
+# -- the decomposition
+
+
+def _padded(b: Builder, x: Value, geometry: ConvolutionWindow) -> Value:
+    flat = [p for pair in geometry.pad for p in pair]
+    if all(isinstance(p, int) and p == 0 for p in flat):
+        return x
+    return b.pad(x, b.reshape(b.sizes((0, 0, *flat, 0, 0)), (x.type.rank, 2)))
+
+
+def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: ConvolutionWindow) -> Value:
+    """The gradient as a convolution: channels for a batch, the batch for channels, the gradient of
+    the result for weights, steps and dilations exchanged."""
+    rank = len(dims) - 2
+    order = np.array([rank + 1, *range(1, rank + 1), 0], np.int32)
+    turned = b.transpose(_padded(b, x, geometry), order)
+    weights = b.transpose(dy, np.array([*range(1, rank + 1), 0, rank + 1], np.int32))
+    attrs = {
+        "strides": (1, *geometry.dilations, 1),
+        "dilations": (1, *geometry.strides, 1),
+        "padding": "VALID",
+    }
+    convolution = b.conv2d if rank == 2 else b.conv3d
+    made = convolution(turned, weights, **attrs)
+    # Steps that do not reach the end of the input leave elements that no window has.
+    wanted = (dims[-2], *dims[:-2], dims[-1])
+    if made.dims != wanted:
+        made = b.slice(made, np.zeros(rank + 2, np.int32), b.sizes(wanted))
+    return b.transpose(made, np.array([*range(1, rank + 1), 0, rank + 1], np.int32))
+
+
+def _taps(
+    b: Builder, x: Value, window: Sequence[int], geometry: ConvolutionWindow, output: Dims
+) -> Iterator[Value]:
+    """For each window element the part of the padded input that it meets, [N, *output, C]."""
+    x = _padded(b, x, geometry)
+    steps = np.array((1, *geometry.strides, 1), np.int32)
+    batch, *_, channels = x.dims
+    for tap in np.ndindex(*window):
+        first = [t * d for t, d in zip(tap, geometry.dilations)]
+        last = [f + s * (n - 1) + 1 for f, s, n in zip(first, geometry.strides, output)]
+        begin = np.array((0, *first, 0), np.int32)
+        yield b.strided_slice(x, begin, b.sizes((batch, *last, channels)), steps)
+
+
+def _product(b: Builder, part: Value, dy: Value, channels: int, outputs: int) -> Value:
+    """[N, *spatial, groups*channels] and [N, *spatial, outputs] -> [channels, outputs]."""
+    rows = product(part.dims[:-1])
+    total = part.dims[-1]
+    assert isinstance(total, int)
+    groups = total // channels
+    if groups == 1:
+        flat = b.reshape(part, (rows, channels))
+        return b.mat_mul(flat, b.reshape(dy, (rows, outputs)), transpose_a=True)
+    first = np.array([1, 0, 2], np.int32)
+    x = b.transpose(b.reshape(part, (rows, groups, channels)), first)
+    y = b.transpose(b.reshape(dy, (rows, groups, outputs // groups)), first)
+    result = b.transpose(b.batch_mat_mul(x, y, adj_x=True), first)
+    return b.reshape(result, (channels, outputs))
+
+
+def _depthwise_product(b: Builder, part: Value, dy: Value, channels: int, outputs: int) -> Value:
+    """[N, *spatial, channels] and [N, *spatial, channels*outputs] -> [channels, outputs]."""
+    rows = product(part.dims[:-1])
+    x = b.reshape(part, (rows, channels, 1))
+    y = b.reshape(dy, (rows, channels, outputs))
+    return b.sum(b.mul(x, y), np.array([0], np.int32))
+
+
+def _lower(node: Node, depthwise: bool) -> Decompose:
+    dims = node.output.type.static_dims
+    *window, channels, outputs = dims
+    one = _depthwise_product if depthwise else _product
+
+    def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
+        x, _, dy = operands
+        geometry = convolution_window(x.dims[1:-1], window, attrs)
+        if not depthwise and x.dims[-1] == channels and any(n != 1 for n in window):
+            return _convolved(b, x, dy, dims, geometry)
+        parts = _taps(b, x, window, geometry, dy.dims[1:-1])
+        products = [one(b, part, dy, channels, outputs) for part in parts]
+        return b.reshape(b.pack(*products, N=len(products)), dims)
+
+    if is_last(node):
+        return Decompose(lambda b, node: build(b, node, node.inputs, node.attrs))
+
+    return in_channels_last(build, (0, 2), moves_result=False)
+
+
+# -- references
+
+
+def _reference(
+    x: np.ndarray, dims: Sequence[Dim], dy: np.ndarray, attrs: dict[str, Any], depthwise: bool
+) -> np.ndarray:
+    *window, channels, outputs = known([int(d) for d in dims])
+    wide = np.float32 if x.dtype in HALVES else x.dtype
+    image = moved_last(x, attrs["data_format"]).astype(wide)
+    gradient = moved_last(dy, attrs["data_format"]).astype(wide)
+    geometry = convolution_window(image.shape[1:-1], window, attrs)
+    padded = np.pad(image, [(0, 0), *known_pairs(geometry.pad), (0, 0)])
+    groups = image.shape[-1] // channels
+    result = np.empty((*window, channels, outputs), wide)
+    rows = int(np.prod(gradient.shape[:-1]))
+    for tap in np.ndindex(*window):
+        spans = tuple(
+            slice(t * d, t * d + s * (n - 1) + 1, s)
+            for t, d, s, n in zip(tap, geometry.dilations, geometry.strides, gradient.shape[1:-1])
+        )
+        part = padded[(slice(None), *spans)]
+        if depthwise:
+            pairs = part.reshape(rows, channels, 1) * gradient.reshape(rows, channels, outputs)
+            result[tap] = pairs.sum(axis=0)
+        else:
+            left = part.reshape(rows, groups, channels)
+            right = gradient.reshape(rows, groups, outputs // groups)
+            result[tap] = np.einsum("rgc,rgo->cgo", left, right).reshape(channels, outputs)
+    return result.astype(x.dtype)
+
+
+def _filter_gradient(
+    input: np.ndarray, filter_sizes: np.ndarray, out_backprop: np.ndarray, **attrs: Any
+) -> np.ndarray:
+    return _reference(input, list(filter_sizes), out_backprop, attrs, depthwise=False)
+
+
+def _depthwise_filter_gradient(
+    input: np.ndarray, filter_sizes: np.ndarray, out_backprop: np.ndarray, **attrs: Any
+) -> np.ndarray:
+    return _reference(input, list(filter_sizes), out_backprop, attrs, depthwise=True)
+
+
+# -- records
+
+conv2d_backprop_filter = define(
+    Op(
+        "conv2d_backprop_filter",
+        "Conv2DBackpropFilter(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
+        f" {CONV2D_ATTRS}) -> output: T",
+        infer=lambda c: _infer(c, 4, depthwise=False),
+        lowering=lambda node: _lower(node, depthwise=False),
+        reference=_filter_gradient,
+        examples=(
+            'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
+            'T[2,6,5,2] i32[4]=[2,3,2,5] T[2,5,3,5]; strides=[1,1,1,1], padding="VALID"',
+            'f32[2,5,5,4] i32[4]=[3,3,2,6] f32[2,5,5,6]; strides=[1,1,1,1], padding="SAME"',
+            'f32[1,3,6,6] i32[4]=[3,3,3,2] f32[1,2,6,6]; strides=[1,1,1,1], padding="SAME",'
+            ' data_format="NCHW"',
+        ),
+    )
+)
+depthwise_conv2d_backprop_filter = define(
+    Op(
+        "depthwise_conv2d_backprop_filter",
+        "DepthwiseConv2dNativeBackpropFilter(input: T, filter_sizes: i32, out_backprop: T;"
+        f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+        infer=lambda c: _infer(c, 4, depthwise=True),
+        lowering=lambda node: _lower(node, depthwise=True),
+        reference=_depthwise_filter_gradient,
+        examples=(
+            'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
+            'T[2,5,5,4] i32[4]=[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
+        ),
+    )
+)
+conv3d_backprop_filter = define(
+    Op(
+        "conv3d_backprop_filter",
+        "Conv3DBackpropFilterV2(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
+        f" {CONV3D_ATTRS}) -> output: T",
+        infer=lambda c: _infer(c, 5, depthwise=False),
+        lowering=lambda node: _lower(node, depthwise=False),
+        reference=_filter_gradient,
+        examples=(
+            'T[1,4,5,6,2] i32[5]=[2,3,3,2,3] T[1,4,5,6,3]; strides=[1,1,1,1,1], padding="SAME"',
+        ),
+    )
+)

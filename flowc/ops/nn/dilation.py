@@ -1,0 +1,150 @@
+"""Dilation2D: grey-scale morphological dilation.
+
+In: an image [N, H, W, C], a structuring function [kh, kw, C]. Out: for each place the largest sum
+of an image element and the window element over it. Invariant: elements outside of the image take no
+part, and a place that meets none has the dtype's smallest number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.ir.dims import product
+from flowc.ir.lowering import Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.nn.convolution_reference import known, known_pairs
+from flowc.ops.nn.convolution_window import (
+    ConvolutionWindow,
+    check_fit,
+    check_rank,
+    convolution_window,
+)
+from flowc.ops.reductions.folds import HALVES, lowest
+
+if TYPE_CHECKING:
+    from flowc.ir.computation import Node
+
+
+def _geometry(image: Dims, window: Dims, attrs: Any) -> ConvolutionWindow:
+    renamed = {
+        "strides": attrs["strides"],
+        "dilations": attrs["rates"],
+        "padding": attrs["padding"],
+        "data_format": "NHWC",
+    }
+    return convolution_window(image[1:3], window[:2], renamed)
+
+
+def _infer(c: Inference) -> Dims:
+    check_rank(c, 0, 4)
+    check_rank(c, 1, 3)
+    for name in ("strides", "rates"):
+        values = c.attrs[name]
+        if len(values) != 4 or values[0] != 1 or values[3] != 1 or min(values) < 1:
+            raise c.fail(f"{name} must be [1, rows, columns, 1], found {list(values)}")
+    image, window = c.dims(0), c.dims(1)
+    if isinstance(image[3], int) and isinstance(window[2], int) and image[3] != window[2]:
+        raise c.fail(f"input and filter must have the same depth: {image[3]} vs {window[2]}")
+    geometry = _geometry(image, window, c.attrs)
+    check_fit(c.fail, image[1:3], window[:2], geometry)
+    return (image[0], *geometry.output, c.equal(image[3], window[2]))
+
+
+# Set through `Native.constants`, in the dtype of the elements.
+LOWEST: Any = 0.0
+
+
+def dilation_kernel(
+    x, w, y, height, width, rows, columns, channels, kh, kw, sh, sw, dh, dw, top, left, begin, end
+):
+    """Output rows [begin, end) of all images: maxima over the window, channel by channel."""
+    for row in range(begin, end):
+        image = row // rows
+        first = (row % rows) * sh - top
+        for column in range(columns):
+            at = (row * columns + column) * channels
+            start = column * sw - left
+            for c in range(channels):
+                y[at + c] = LOWEST
+            for i in range(kh):
+                h = first + i * dh
+                if h < 0 or h >= height:
+                    continue
+                for j in range(kw):
+                    v = start + j * dw
+                    if v < 0 or v >= width:
+                        continue
+                    source = ((image * height + h) * width + v) * channels
+                    over = (i * kw + j) * channels
+                    for c in range(channels):
+                        total = x[source + c] + w[over + c]
+                        if total > y[at + c]:
+                            y[at + c] = total
+
+
+def _lower(node: Node) -> Native:
+    image, window = (v.dims for v in node.inputs)
+    geometry = _geometry(image, window, node.attrs)
+    rows, columns = geometry.output
+    dtype = node.inputs[0].type.dtype
+    carried = np.float32 if dtype.numpy in HALVES else dtype.numpy.type
+    (top, _), (left, _) = geometry.pad
+    return Native(
+        dilation_kernel,
+        arguments=(
+            *(image[1], image[2], rows, columns, image[3], window[0], window[1]),
+            *geometry.strides,
+            *geometry.dilations,
+            *(top, left),
+        ),
+        parallel=product((image[0], rows)),
+        constants={"LOWEST": carried(lowest(dtype))},
+    )
+
+
+def _reference(
+    input: np.ndarray,
+    filter: np.ndarray,
+    *,
+    strides: tuple[int, ...],
+    rates: tuple[int, ...],
+    padding: str,
+) -> np.ndarray:
+    attrs = {"strides": strides, "rates": rates, "padding": padding}
+    geometry = _geometry(input.shape, filter.shape, attrs)
+    output = known(geometry.output)
+    floor = lowest(dtypes.as_dtype(input.dtype))
+    pairs = [(0, 0), *known_pairs(geometry.pad), (0, 0)]
+    inside = np.pad(np.ones(input.shape, bool), pairs)
+    padded = np.pad(input, pairs)
+    result = np.full((input.shape[0], *output, input.shape[3]), floor, input.dtype)
+    with np.errstate(all="ignore"):
+        for tap in np.ndindex(*filter.shape[:2]):
+            spans = [slice(None)]
+            for t, d, n, k in zip(tap, geometry.dilations, geometry.strides, output):
+                spans.append(slice(t * d, t * d + n * (k - 1) + 1, n))
+            where = tuple(spans)
+            total = padded[where] + filter[tap]
+            result = np.where(inside[where] & (total > result), total, result)
+    return result
+
+
+dilation2d = define(
+    Op(
+        "dilation2d",
+        "Dilation2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32, i64},"
+        ' strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}) -> output: T',
+        infer=_infer,
+        lowering=_lower,
+        reference=_reference,
+        examples=(
+            'T[1,5,6,3] T[3,2,3]; strides=[1,1,1,1], rates=[1,1,1,1], padding="SAME"',
+            'T[2,6,7,2] T[2,2,2]; strides=[1,2,1,1], rates=[1,2,3,1], padding="VALID"',
+            'T[1,4,4,17] T[2,2,17]; strides=[1,2,2,1], rates=[1,1,1,1], padding="SAME"',
+        ),
+    )
+)

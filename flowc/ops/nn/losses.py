@@ -1,0 +1,227 @@
+"""Cross entropies of logits: SoftmaxCrossEntropyWithLogits and its form with class indices.
+
+In: logits [batch, classes] and labels. Out: the loss of each row, and the gradient of the loss with
+respect to the logits. Invariant: a class index outside the classes makes the run fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Decompose, View
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.nn.softmax import LAST, shift_rows, shifted_rows, softmax_rows, sum_rows
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+_LABEL_RANGE = (
+    "Received a label value of {value} which is outside the valid range of [0, {extent})."
+)
+
+
+# -- labels are distributions
+
+
+def _infer_softmax_cross_entropy(c: Inference) -> list[Dims]:
+    logits, labels = c.dims(0), c.dims(1)
+    sizes = f"logits_size={shown_dims(logits)} labels_size={shown_dims(labels)}"
+    for x, y in zip(reversed(logits), reversed(labels)):
+        if isinstance(x, int) and isinstance(y, int) and x != y and 1 not in (x, y):
+            raise c.fail(f"logits and labels must be broadcastable: {sizes}")
+    dims = c.broadcast()
+    if len(dims) != 2:
+        raise c.fail(
+            "logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional"
+        )
+    return [dims[:1], dims]
+
+
+def _build_softmax_cross_entropy(b: Builder, node: Node) -> Sequence[Value]:
+    logits, labels = node.inputs
+    dims = node.outputs[1].dims
+    if logits.dims != dims:
+        logits = b.broadcast_to(logits, dims)
+    shifted = shift_rows(b, logits)
+    exponentials = b.exp(shifted)
+    total = b.sum(exponentials, LAST, keep_dims=True)
+    loss = b.sum(b.mul(labels, b.sub(b.log(total), shifted)), LAST)
+    return loss, b.sub(b.real_div(exponentials, total), labels)
+
+
+def _softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    logits, labels = np.broadcast_arrays(features, labels)
+    with np.errstate(all="ignore"):
+        shifted = shifted_rows(logits)
+        total = sum_rows(np.exp(shifted))
+        loss = sum_rows(labels * (np.log(total) - shifted))
+        return [loss.reshape(-1), softmax_rows(logits) - labels]
+
+
+def _features_gradient(b: Builder, node: Node, dloss: Value) -> Value:
+    return b.mul(b.reshape(dloss, (*dloss.dims, 1)), node.outputs[1])
+
+
+def _softmax_cross_entropy_gradient(
+    b: Builder, node: Node, dloss: Value, _: Any
+) -> Sequence[Value | None]:
+    logits, labels = node.inputs
+    scaled = b.mul(b.reshape(dloss, (*dloss.dims, 1)), b.neg(b.log_softmax(logits)))
+    return (
+        _fold_to(b, _features_gradient(b, node, dloss), logits),
+        _fold_to(b, scaled, labels),
+    )
+
+
+def _fold_to(b: Builder, dy: Value, operand: Value) -> Value:
+    """The gradient of an operand that was broadcast: summed over the axes it was repeated along."""
+    repeated = [i for i, (x, y) in enumerate(zip(operand.dims, dy.dims)) if x != y]
+    if not repeated:
+        return dy
+    return b.sum(dy, np.array(repeated, np.int32), keep_dims=True)
+
+
+softmax_cross_entropy_with_logits = define(
+    Op(
+        "softmax_cross_entropy_with_logits",
+        "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T: FLOAT) -> (loss: T, backprop: T)",
+        infer=_infer_softmax_cross_entropy,
+        lowering=Decompose(_build_softmax_cross_entropy),
+        reference=_softmax_cross_entropy,
+        gradient=_softmax_cross_entropy_gradient,
+        examples=(
+            "T[2,3] T[2,3]~prob",
+            "T[3,17] T[1,17]~prob",
+            "T[1,4] T[3,1]~prob",
+            "T[0,3] T[0,3]~prob",
+            "T[2,0] T[2,0]~prob",
+        ),
+    )
+)
+
+
+# -- labels are class indices
+
+
+def _infer_sparse(c: Inference) -> list[Dims]:
+    logits, labels = c.dims(0), c.dims(1)
+    if len(logits) != 2:
+        raise c.fail(f"logits must be 2-D, but got shape {shown_dims(logits)}")
+    if len(labels) != 1:
+        raise c.fail(f"labels must be 1-D, but got shape {shown_dims(labels)}")
+    rows, count = logits[0], labels[0]
+    if isinstance(rows, int) and isinstance(count, int) and rows != count:
+        raise c.fail(
+            "logits and labels must have the same first dimension, got logits shape "
+            f"{shown_dims(logits)} and labels shape {shown_dims(labels)}"
+        )
+    return [(c.equal(rows, count),), logits]
+
+
+def _check_labels(labels: np.ndarray, classes: int) -> None:
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():
+        raise InvalidArgumentError(_LABEL_RANGE.format(value=labels[wrong][0], extent=classes))
+
+
+def _lower_take_label(node: Node) -> View:
+    classes = node.inputs[0].dims[1]
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        label = k.checked_index(k.load(1, index), classes, _LABEL_RANGE)
+        return k.load(0, (index[0], label))
+
+    return View(read)
+
+
+def _take_label(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    _check_labels(labels, x.shape[1])
+    return x[np.arange(len(labels)), labels]
+
+
+# The element of each row that its label chooses.
+take_label = define(
+    Op(
+        "take_label",
+        "_TakeLabel(input: T, labels: Tlabels; T: FLOAT, Tlabels: INDEX = i64) -> output: T",
+        infer=lambda c: c.dims(0)[:1],
+        lowering=_lower_take_label,
+        reference=_take_label,
+        examples=("T[3,5] i32[3]~index5; Tlabels=i32", "T[0,5] i64[0]"),
+    )
+)
+
+
+def _lower_subtract_label(node: Node) -> View:
+    classes = node.inputs[0].dims[1]
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        label = k.checked_index(k.load(1, index[:1]), classes, _LABEL_RANGE)
+        chosen = k.eq(k.index_value(label, dtypes.i64), k.index_value(index[1], dtypes.i64))
+        element = k.load(0, index)
+        return k.select(chosen, k.sub(element, 1), element)
+
+    return View(read)
+
+
+def _subtract_label(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    _check_labels(labels, x.shape[1])
+    result = x.copy()
+    result[np.arange(len(labels)), labels] -= np.asarray(1, x.dtype)
+    return result
+
+
+# Each row with 1 subtracted from the element that its label chooses.
+subtract_label = define(
+    Op(
+        "subtract_label",
+        "_SubtractLabel(input: T, labels: Tlabels; T: FLOAT, Tlabels: INDEX = i64) -> output: T",
+        infer=lambda c: c.dims(0),
+        lowering=_lower_subtract_label,
+        reference=_subtract_label,
+        examples=("T[3,5] i32[3]~index5; Tlabels=i32", "T[0,5] i64[0]"),
+    )
+)
+
+
+def _build_sparse(b: Builder, node: Node) -> Sequence[Value]:
+    logits, labels = node.inputs
+    shifted = shift_rows(b, logits)
+    exponentials = b.exp(shifted)
+    total = b.sum(exponentials, LAST, keep_dims=True)
+    loss = b.sub(b.log(b.reshape(total, logits.dims[:1])), b.take_label(shifted, labels))
+    return loss, b.subtract_label(b.real_div(exponentials, total), labels)
+
+
+def _sparse_softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    with np.errstate(all="ignore"):
+        shifted = shifted_rows(features)
+        total = sum_rows(np.exp(shifted)).reshape(-1)
+        loss = np.log(total) - _take_label(shifted, labels)
+        return [loss, _subtract_label(softmax_rows(features), labels)]
+
+
+sparse_softmax_cross_entropy_with_logits = define(
+    Op(
+        "sparse_softmax_cross_entropy_with_logits",
+        "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T: FLOAT,"
+        " Tlabels: INDEX = i64) -> (loss: T, backprop: T)",
+        infer=_infer_sparse,
+        lowering=Decompose(_build_sparse),
+        reference=_sparse_softmax_cross_entropy,
+        gradient=lambda b, node, dloss, _: (_features_gradient(b, node, dloss), None),
+        examples=(
+            "T[3,5] i64[3]~index5",
+            "T[1,17] i32[1]=[16]; Tlabels=i32",
+            "T[0,5] i64[0]",
+        ),
+    )
+)

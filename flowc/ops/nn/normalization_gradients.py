@@ -1,0 +1,180 @@
+"""Gradients of batch normalization: FusedBatchNormGrad in its three versions.
+
+In: the gradient of y, x, the scale, and the statistics that the forward op saved. Out: records that
+decompose into reductions and elementwise ops. Invariant: the saved variance is the biased one, and
+the statistics' own gradients are not part of the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+
+# The two reserve spaces, which only GPU kernels use, are empty on a CPU.
+NO_RESERVE = (0,)
+
+
+def _infer(c: Inference) -> list[Dims]:
+    data_format, dims = c.attrs["data_format"], c.dims(1)
+    if len(dims) != len(data_format):
+        raise c.fail(f"input must be {len(data_format)}-dimensional{shown_dims(dims)}")
+    if c.rank(0) != len(dims):
+        raise c.fail(
+            f"y_backprop and x must have the same shape: {shown_dims(c.dims(0))} vs. "
+            f"{shown_dims(dims)}"
+        )
+    same = tuple(c.equal(a, b) for a, b in zip(dims, c.dims(0)))
+    channels = same[channel_position(data_format, len(dims))]
+    for i in (2, 3, 4):
+        if c.rank(i) != 1:
+            raise c.fail(f"statistics must be 1-dimensional{shown_dims(c.dims(i))}")
+        channels = c.equal(channels, c.dims(i)[0])
+    return [same, (channels,), (channels,), NO_RESERVE, NO_RESERVE]
+
+
+def _build(b: Builder, node: Node) -> Sequence[Value]:
+    dy, x, scale, mean, variance, *_ = node.inputs
+    attrs, dtype, rank = node.attrs, x.type.dtype, x.type.rank
+    at = channel_position(attrs["data_format"], rank)
+    axes = np.array([i for i in range(rank) if i != at], np.int32)
+    spread = lambda value: per_channel(b, value, attrs["data_format"], rank)
+    if dtype is not dtypes.f32:
+        dy, x = b.cast(dy, DstT=dtypes.f32), b.cast(x, DstT=dtypes.f32)
+    inverse = b.rsqrt(b.add(variance, attrs["epsilon"]))
+    centered = b.sub(x, spread(mean))
+    products = b.mul(dy, centered)
+    d_scale = b.mul(b.sum(products, axes), inverse)
+    d_offset = b.sum(dy, axes)
+    factor = b.mul(scale, inverse)
+    if attrs["is_training"]:
+        slope = b.mul(b.mean(products, axes), b.mul(inverse, inverse))
+        dy = b.sub(b.sub(dy, spread(b.mean(dy, axes))), b.mul(centered, spread(slope)))
+    dx = b.mul(dy, spread(factor))
+    if dtype is not dtypes.f32:
+        dx = b.cast(dx, DstT=dtype)
+    reserve = node.outputs[3].type
+    nothing = b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))
+    return dx, d_scale, d_offset, nothing, nothing
+
+
+def _gradients(
+    y_backprop: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    attrs: dict[str, Any],
+) -> list[np.ndarray]:
+    data_format = attrs["data_format"]
+    at = channel_position(data_format, x.ndim)
+    axes = tuple(i for i in range(x.ndim) if i != at)
+    spread = lambda values: per_channel_array(values, data_format, x.ndim)
+    with np.errstate(all="ignore"):
+        dy = y_backprop.astype(np.float64)
+        inverse = 1 / np.sqrt(variance.astype(np.float64) + attrs["epsilon"])
+        centered = x.astype(np.float64) - spread(mean)
+        d_scale = (dy * centered).sum(axis=axes) * inverse
+        d_offset = dy.sum(axis=axes)
+        dx = dy
+        if attrs["is_training"]:
+            slope = (dy * centered).mean(axis=axes) * inverse * inverse
+            dx = dy - spread(dy.mean(axis=axes)) - centered * spread(slope)
+        dx = dx * spread(scale * inverse)
+    nothing = np.zeros(NO_RESERVE, scale.dtype)
+    found = [dx.astype(x.dtype), d_scale.astype(scale.dtype), d_offset.astype(scale.dtype)]
+    return [*found, nothing, nothing.copy()]
+
+
+def _reference(
+    y_backprop: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    reserve_space_1: np.ndarray,
+    reserve_space_2: np.ndarray,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> list[np.ndarray]:
+    attrs = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return _gradients(y_backprop, x, scale, reserve_space_1, reserve_space_2, attrs)
+
+
+def _reference_with_reserve(
+    y_backprop: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    reserve_space_1: np.ndarray,
+    reserve_space_2: np.ndarray,
+    reserve_space_3: np.ndarray,
+    *,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> list[np.ndarray]:
+    attrs = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    return _gradients(y_backprop, x, scale, reserve_space_1, reserve_space_2, attrs)
+
+
+_ATTRS = 'epsilon: float = 0.0001, data_format: {"NHWC", "NCHW"} = "NHWC", is_training: bool = True'
+_EXAMPLES = (
+    "T[2,3,2,4] T[2,3,2,4] f32[4] f32[4] f32[4]~positive",
+    "T[2,3,2,4] T[2,3,2,4] f32[4] f32[4] f32[4]~positive; is_training=False",
+    'f32[2,4,2,3] f32[2,4,2,3] f32[4] f32[4] f32[4]~positive; data_format="NCHW"',
+)
+
+fused_batch_norm_grad_v1 = define(
+    Op(
+        "fused_batch_norm_grad_v1",
+        "FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T;"
+        f" T: {{f32}}, {_ATTRS}) -> (x_backprop: T, scale_backprop: T, offset_backprop: T,"
+        " reserve_space_3: T, reserve_space_4: T)",
+        infer=_infer,
+        lowering=Decompose(_build),
+        reference=_reference,
+        examples=_EXAMPLES,
+    )
+)
+fused_batch_norm_grad_v2 = define(
+    Op(
+        "fused_batch_norm_grad_v2",
+        "FusedBatchNormGradV2(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
+        f" reserve_space_2: U; T: {{f16, bf16, f32}}, U: {{f32}}, {_ATTRS}) -> (x_backprop: T,"
+        " scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
+        infer=_infer,
+        lowering=Decompose(_build),
+        reference=_reference,
+        examples=_EXAMPLES,
+    )
+)
+fused_batch_norm_grad = define(
+    Op(
+        "fused_batch_norm_grad",
+        "FusedBatchNormGradV3(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
+        " reserve_space_2: U, reserve_space_3: U; T: {f16, bf16, f32}, U: {f32}, "
+        + _ATTRS.replace('"NCHW"}', '"NCHW", "NDHWC", "NCDHW"}')
+        + ") -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U,"
+        " reserve_space_5: U)",
+        infer=_infer,
+        lowering=Decompose(_build),
+        reference=_reference_with_reserve,
+        examples=(
+            *(e.replace("~positive", "~positive f32[0]") for e in _EXAMPLES),
+            "f32[2,1,2,3,4] f32[2,1,2,3,4] f32[4] f32[4] f32[4]~positive f32[0];"
+            ' data_format="NDHWC"',
+        ),
+    )
+)

@@ -1,0 +1,298 @@
+"""Pooling: MaxPool, AvgPool, and their 3-D forms.
+
+In: images or volumes, channels last; channels-first nodes transpose round the channels-last op.
+Invariant: padding is never part of a window: not of its maximum, its sum or its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.dims import floordiv, product
+from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.kernels import pooling as kernels
+from flowc.ops.nn.pooling_window import (
+    channels_first,
+    channels_last_attrs,
+    check_window,
+    checked_output,
+    from_volume,
+    pool_arguments,
+    spatial,
+    taps_of,
+    to_channels_first,
+    to_channels_last,
+    to_volume,
+    window_of_node,
+)
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+MAX_TYPES = "{f16, bf16, f32, f64, i32, i64, u8, i16, i8, u16}"
+FLOATS = "{f16, bf16, f32, f64}"
+
+
+def infer_pool(c: Inference) -> Dims:
+    """The output dims of a pooling node; a window over channels must divide them."""
+    attrs = c.attrs
+    form = attrs.get("data_format", "NHWC")
+    rank = 5 if len(form) == 5 else 4
+    ksize, strides = attrs["ksize"], attrs["strides"]
+    check_window(c, ksize, strides, rank)
+    dims = c.dims(0)
+    at = 1 if channels_first(form) else rank - 1
+    channels = dims[at]
+    if ksize[at] != 1 or strides[at] != 1:
+        if not c.op.tf_name.startswith("MaxPool") or rank != 4 or channels_first(form):
+            raise c.fail("Pooling is not yet supported on the depth dimension.")
+        if any(k != 1 for k in (*spatial(ksize, form), *spatial(strides, form))):
+            raise c.fail("MaxPooling supports exactly one of pooling across depth or width/height.")
+        if ksize[at] != strides[at]:
+            raise c.fail(
+                "Depthwise max pooling requires the depth window to equal the depth stride"
+            )
+        if isinstance(channels, int) and channels % ksize[at]:
+            raise c.fail(
+                "Depthwise max pooling requires the depth window to evenly divide the input depth"
+            )
+        channels = floordiv(channels, ksize[at])
+    if attrs["padding"] == "EXPLICIT" and len(attrs["explicit_paddings"]) != 2 * rank:
+        raise c.fail(f"explicit_paddings must hold {2 * rank} numbers")
+    window = window_of_node(dims, attrs)
+    sizes = checked_output(c, spatial(dims, form), window.sizes, window)
+    return (dims[0], channels, *sizes) if channels_first(form) else (dims[0], *sizes, channels)
+
+
+def _lowest(dtype: DType) -> np.generic:
+    """The number that a maximum starts from; for f16 and bf16 as the f32 that kernels see."""
+    if dtype.is_floating:
+        carrier = np.float32 if dtype.size < 4 else dtype.numpy.type
+        return carrier(ml_dtypes.finfo(dtype.numpy).min)
+    return dtype.numpy.type(np.iinfo(dtype.numpy).min)
+
+
+def _lower_pool(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
+    def lower(node: Node) -> Lowering:
+        x = node.inputs[0]
+        if channels_first(node.attrs["data_format"]):
+            return Decompose(_through_channels_last)
+        if node.attrs["ksize"][-1] != 1:
+            return Decompose(_pool_channels)
+        window = window_of_node(x.dims, node.attrs)
+        constants = {"lowest": _lowest(x.type.dtype)} if kernel is kernels.max_pool else {}
+        return Native(
+            kernel,
+            arguments=pool_arguments(x.dims, window),
+            parallel=x.dims[0] * product(window.output[:-1]),
+            constants=constants,
+        )
+
+    return lower
+
+
+def _through_channels_last(b: Builder, node: Node) -> Value:
+    rank = len(node.attrs["ksize"])
+    order = to_channels_last(rank)
+    operands = [b.transpose(v, order) for v in node.inputs]
+    result = b.emit(node.op, operands, channels_last_attrs(node.attrs)).output
+    return b.transpose(result, to_channels_first(rank))
+
+
+def _pool_channels(b: Builder, node: Node) -> Value:
+    """A window over channels is one over the columns of [.., channels/k, k, 1]."""
+    x, k = node.inputs[0], node.attrs["ksize"][-1]
+    dims = node.output.dims
+    rows = b.reshape(x, (product(dims[:-1]), dims[-1], k, 1))
+    window = (1, 1, k, 1)
+    pooled = b.max_pool(rows, ksize=window, strides=window, padding="VALID")
+    return b.reshape(pooled, dims)
+
+
+def _max_reference(
+    x: np.ndarray,
+    *,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    explicit_paddings: Any,
+    data_format: Any,
+) -> np.ndarray:
+    return _max_of_windows(x, ksize, strides, padding, explicit_paddings, data_format)
+
+
+def _max_3d_reference(
+    x: np.ndarray, *, ksize: Any, strides: Any, padding: Any, data_format: Any
+) -> np.ndarray:
+    return _max_of_windows(x, ksize, strides, padding, (), data_format)
+
+
+def _max_of_windows(
+    x: np.ndarray,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any = (),
+    data_format: str = "NHWC",
+) -> np.ndarray:
+    if ksize[-1] != 1 and not channels_first(data_format):
+        k = ksize[-1]
+        rows = x.reshape(-1, x.shape[-1] // k, k, 1)
+        one = (1, 1, k, 1)
+        y = _max_of_windows(rows, one, one, "VALID")
+        return y.reshape(*x.shape[:-1], -1)
+    attrs = dict(
+        ksize=ksize, strides=strides, padding=padding, explicit_paddings=explicit_paddings,
+        data_format=data_format,
+    )  # fmt: skip
+    volume, window = to_volume(x, attrs)
+    kind = ml_dtypes.finfo if x.dtype.kind in "fV" else np.iinfo
+    lowest = np.array(kind(x.dtype).min).astype(x.dtype)
+    taps = taps_of(volume, window, lowest)
+    y = np.full(taps[0].shape, lowest, x.dtype)
+    for seen in taps:
+        y = np.where(seen > y, seen, y)
+    return np.ascontiguousarray(from_volume(y, volume, window, data_format, x.ndim))
+
+
+def _avg_reference(
+    x: np.ndarray, *, ksize: Any, strides: Any, padding: Any, data_format: Any
+) -> np.ndarray:
+    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
+    volume, window = to_volume(x, attrs)
+    carrier = np.float32 if x.dtype.itemsize < 4 else x.dtype
+    sums = _sum(taps_of(volume.astype(carrier), window, 0))
+    counts = _sum(taps_of(np.ones_like(volume, carrier), window, 0))
+    y = (sums / counts).astype(x.dtype)
+    return np.ascontiguousarray(from_volume(y, volume, window, data_format, x.ndim))
+
+
+def _sum(taps: list[np.ndarray]) -> np.ndarray:
+    total = np.zeros_like(taps[0])
+    for seen in taps:
+        total = total + seen
+    return total
+
+
+# -- records
+
+
+def _infer_v2(c: Inference) -> Dims:
+    attrs = dict(c.attrs) | {"ksize": c.need_ints(1), "strides": c.need_ints(2)}
+    return infer_pool(Inference(c.op, c.inputs, attrs, node_name=c.node_name))
+
+
+def _ints(b: Builder, value: Value) -> tuple[int, ...]:
+    found = b.content(value)
+    assert found is not None, "the type rule needs them too"
+    return tuple(int(n) for n in found)
+
+
+def _pool_of_constants(b: Builder, node: Node) -> Value:
+    x, *windows = node.inputs
+    ksize, strides = (_ints(b, window) for window in windows)
+    kept = {n: node.attrs[n] for n in ("padding", "data_format")}
+    return b.max_pool(x, ksize=ksize, strides=strides, **kept)
+
+
+def _max_v2_reference(
+    x: np.ndarray, ksize: np.ndarray, strides: np.ndarray, *, padding: Any, data_format: Any
+) -> np.ndarray:
+    window, steps = tuple(ksize.tolist()), tuple(strides.tolist())
+    return _max_of_windows(x, window, steps, padding, (), data_format)
+
+
+max_pool = define(
+    Op(
+        "max_pool",
+        f"MaxPool(input: T; T: {MAX_TYPES} = f32, ksize: list(int), strides: list(int), "
+        'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
+        'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
+        infer=infer_pool,
+        lowering=_lower_pool(kernels.max_pool),
+        reference=_max_reference,
+        examples=(
+            'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+            'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
+            'f32[2,4,6,1]; ksize=[1,5,4,1]; strides=[1,1,1,1]; padding="SAME"',
+            'f32[1,6,5,4]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="EXPLICIT"; '
+            "explicit_paddings=[0,0,1,0,2,1,0,0]",
+            'f32[2,3,6,5]; ksize=[1,1,3,2]; strides=[1,1,2,2]; padding="SAME"; data_format="NCHW"',
+            'f32[2,3,2,6]; ksize=[1,1,1,3]; strides=[1,1,1,3]; padding="VALID"',
+            'f32[0,3,3,2]; ksize=[1,2,2,1]; strides=[1,1,1,1]; padding="SAME"',
+        ),
+    )
+)
+
+max_pool_v2 = define(
+    Op(
+        "max_pool_v2",
+        f"MaxPoolV2(input: T, ksize: i32, strides: i32; T: {MAX_TYPES} = f32, "
+        'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
+        infer=_infer_v2,
+        lowering=Decompose(_pool_of_constants),
+        reference=_max_v2_reference,
+        examples=('f32[1,5,4,3] i32[4]=[1,2,2,1] i32[4]=[1,2,1,1]; padding="SAME"',),
+    )
+)
+
+avg_pool = define(
+    Op(
+        "avg_pool",
+        "AvgPool(value: T; ksize: list(int), strides: list(int), "
+        'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
+        f"T: {FLOATS}) -> output: T",
+        infer=infer_pool,
+        lowering=_lower_pool(kernels.avg_pool),
+        reference=_avg_reference,
+        examples=(
+            'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+            'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
+            'f32[1,7,7,5]; ksize=[1,7,7,1]; strides=[1,1,1,1]; padding="VALID"',
+            'f32[2,3,6,5]; ksize=[1,1,3,2]; strides=[1,1,2,2]; padding="SAME"; data_format="NCHW"',
+            'f32[0,3,3,2]; ksize=[1,2,2,1]; strides=[1,1,1,1]; padding="SAME"',
+        ),
+    )
+)
+
+max_pool_3d = define(
+    Op(
+        "max_pool_3d",
+        "MaxPool3D(input: T; ksize: list(int), strides: list(int), "
+        'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
+        "T: {f16, bf16, f32}) -> output: T",
+        infer=infer_pool,
+        lowering=_lower_pool(kernels.max_pool),
+        reference=_max_3d_reference,
+        examples=(
+            'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
+            'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',
+            'f32[1,2,4,3,5]; ksize=[1,1,3,2,2]; strides=[1,1,2,1,2]; padding="SAME"; '
+            'data_format="NCDHW"',
+        ),
+    )
+)
+
+avg_pool_3d = define(
+    Op(
+        "avg_pool_3d",
+        "AvgPool3D(input: T; ksize: list(int), strides: list(int), "
+        'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
+        f"T: {FLOATS}) -> output: T",
+        infer=infer_pool,
+        lowering=_lower_pool(kernels.avg_pool),
+        reference=_avg_reference,
+        examples=(
+            'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
+            'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',
+        ),
+    )
+)

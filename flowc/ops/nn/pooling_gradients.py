@@ -1,0 +1,352 @@
+"""Where maxima of windows lie, and the gradients of pooling.
+
+In: images, channels last (channels-first nodes transpose round). Out: maxima with flat positions,
+or gradients in the image's shape. Invariant: of equal elements of a window the first, row by row,
+is its maximum, for the position and for the gradient alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.dims import as_dim
+from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.kernels import pooling as kernels
+from flowc.ops.nn.pooling import infer_pool
+from flowc.ops.nn.pooling_window import (
+    Window,
+    channels_first,
+    channels_last_attrs,
+    pool_arguments,
+    taps_of,
+    to_channels_first,
+    to_channels_last,
+    to_volume,
+    window_of_node,
+)
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+REAL = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
+FLOATS = "{f16, bf16, f32, f64}"
+WINDOW = "ksize: list(int), strides: list(int)"
+IMAGE_FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
+VOLUME_FORMAT = 'data_format: {"NDHWC", "NCDHW"} = "NDHWC"'
+
+
+# -- positions of maxima
+
+
+def _lower_argmax(node: Node) -> Lowering:
+    dims = node.inputs[0].dims
+    window = window_of_node(dims, node.attrs)
+    tops = [before for before, _ in window.pads]
+    return Native(
+        kernels.max_pool_with_argmax,
+        arguments=(
+            *dims[1:],
+            *window.output,
+            *window.sizes,
+            *window.strides,
+            *tops,
+            int(node.attrs["include_batch_in_index"]),
+        ),
+        parallel=dims[0] * window.output[0],
+    )
+
+
+def _first_maxima(x: np.ndarray, window: Window) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of volumes and their flat positions in `x`; a NaN stays only where it comes first."""
+    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)
+    best: np.ndarray | None = None
+    at = np.empty(0, np.int64)
+    for values, where in zip(taps_of(x, window, 0), taps_of(places, window, -1)):
+        if best is None:
+            best, at = values.copy(), where.copy()
+            continue
+        wins = (where >= 0) & ((at < 0) | (values > best))
+        best, at = np.where(wins, values, best), np.where(wins, where, at)
+    assert best is not None, "a window has at least one tap"
+    return best, at
+
+
+def _argmax_reference(
+    x: np.ndarray,
+    *,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    Targmax: DType,
+    include_batch_in_index: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format="NHWC")
+    volume, window = to_volume(x, attrs)
+    best, at = _first_maxima(volume, window)
+    if not include_batch_in_index:
+        at = at % max(1, int(np.prod(x.shape[1:])))
+    shape: Any = (x.shape[0], *window.output[1:], x.shape[3])
+    return best.reshape(shape), at.reshape(shape).astype(Targmax.numpy)
+
+
+max_pool_with_argmax = define(
+    Op(
+        "max_pool_with_argmax",
+        f"MaxPoolWithArgmax(input: T; {WINDOW}, Targmax: INDEX = i64, "
+        f'padding: {{"SAME", "VALID"}}, include_batch_in_index: bool = False, T: {REAL})'
+        " -> (output: T, argmax: Targmax)",
+        infer=lambda c: [infer_pool(c)] * 2,
+        lowering=_lower_argmax,
+        reference=_argmax_reference,
+        examples=(
+            'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+            'f32[2,5,4,3]~small; ksize=[1,3,3,1]; strides=[1,2,1,1]; padding="SAME"; '
+            "include_batch_in_index=True; Targmax=i32",
+        ),
+    )
+)
+
+
+# -- gradients
+
+
+def _infer_max_grad(c: Inference) -> Dims:
+    pooled = infer_pool(c)
+    for i in (1, 2):
+        if c.rank(i) != len(pooled):
+            raise c.fail("orig_output and grad must have the pooled shape")
+        for x, y in zip(c.dims(i), pooled):
+            c.equal(x, y)
+    return c.dims(0)
+
+
+def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
+    def lower(node: Node) -> Lowering:
+        if channels_first(node.attrs["data_format"]):
+            return Decompose(_max_grad_channels_last)
+        dims = node.inputs[0].dims
+        window = window_of_node(dims, node.attrs)
+        return Native(kernel, arguments=pool_arguments(dims, window), parallel=dims[0])
+
+    return lower
+
+
+def _max_grad_channels_last(b: Builder, node: Node) -> Value:
+    rank = node.output.type.rank
+    operands = [b.transpose(v, to_channels_last(rank)) for v in node.inputs]
+    result = b.emit(node.op, operands, channels_last_attrs(node.attrs)).output
+    return b.transpose(result, to_channels_first(rank))
+
+
+def _max_grad_reference(
+    x: np.ndarray,
+    pooled: np.ndarray,
+    dy: np.ndarray,
+    *,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    explicit_paddings: Any,
+    data_format: str,
+) -> np.ndarray:
+    attrs = dict(
+        ksize=ksize, strides=strides, padding=padding, explicit_paddings=explicit_paddings,
+        data_format=data_format,
+    )  # fmt: skip
+    volume, window = to_volume(x, attrs)
+    _, at = _first_maxima(volume, window)
+    first = channels_first(data_format)
+    dy = dy.transpose(to_channels_last(4)) if first else dy
+    carrier = np.float32 if x.dtype.kind in "fV" and x.dtype.itemsize < 4 else x.dtype
+    dx = np.zeros(x.size, carrier)
+    np.add.at(dx, at.reshape(-1), dy.reshape(-1).astype(carrier))
+    dx = dx.astype(x.dtype).reshape(volume.shape[0], *volume.shape[2:])
+    return np.ascontiguousarray(dx.transpose(to_channels_first(4)) if first else dx)
+
+
+def _max_3d_grad_reference(
+    x: np.ndarray,
+    pooled: np.ndarray,
+    dy: np.ndarray,
+    *,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str,
+) -> np.ndarray:
+    """In volumes every element that equals the maximum has the gradient."""
+    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
+    places, window = to_volume(np.arange(x.size).reshape(x.shape), attrs)
+    first = channels_first(data_format)
+    order = to_channels_last(5) if first else range(5)
+    largest, spread = pooled.transpose(order), dy.transpose(order).astype(np.float32)
+    dx = np.zeros(x.size, np.float32)
+    for tap in taps_of(places, window, -1):
+        wins = (tap >= 0) & (x.reshape(-1)[tap] == largest)
+        np.add.at(dx, tap[wins], spread[wins])
+    return dx.astype(dy.dtype).reshape(x.shape)
+
+
+max_pool_grad = define(
+    Op(
+        "max_pool_grad",
+        f"MaxPoolGrad(orig_input: T, orig_output: T, grad: T; {WINDOW}, "
+        'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
+        f"{IMAGE_FORMAT}, T: {REAL} = f32) -> output: T",
+        infer=_infer_max_grad,
+        lowering=_lower_max_grad(kernels.max_pool_grad),
+        reference=_max_grad_reference,
+        examples=(
+            "f32[2,5,7,3]~small f32[2,2,3,3] f32[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; "
+            'padding="VALID"',
+            "f64[1,4,5,2] f64[1,4,3,2] f64[1,4,3,2]; ksize=[1,3,2,1]; strides=[1,1,2,1]; "
+            'padding="SAME"',
+            "f32[1,2,4,5] f32[1,2,4,3] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; "
+            'padding="SAME"; data_format="NCHW"',
+        ),
+    )
+)
+
+
+def _infer_avg_grad(c: Inference) -> Dims:
+    """The image's dims are the elements of the shape operand."""
+    shape_operand = 0 if c.rank(0) == 1 else 1
+    dims = tuple(as_dim(n) for n in c.need(shape_operand).reshape(-1))
+    rank = len(c.attrs["ksize"])
+    if len(dims) != rank or c.rank(1 - shape_operand) != rank:
+        raise c.fail(f"out_backprop must be {rank}-dimensional")
+    output = window_of_node(dims, c.attrs).output
+    form = c.attrs["data_format"]
+    grad = c.dims(1 - shape_operand)
+    for x, y in zip(grad[2:] if channels_first(form) else grad[1:-1], output):
+        c.equal(x, y)
+    return dims
+
+
+def _avg_grad_channels_last(b: Builder, node: Node) -> Value:
+    """The kernel's op on channels-last tensors, its gradient first."""
+    attrs: Any = node.attrs
+    grad, dims = node.inputs[1], node.output.dims
+    if not channels_first(attrs["data_format"]):
+        return b.avg_pool_grad_image(grad, b.sizes(dims), **_image_attrs(attrs))
+    order = to_channels_last(len(dims))
+    last = tuple(dims[i] for i in order)
+    result = b.avg_pool_grad_image(
+        b.transpose(grad, order),
+        b.sizes(last),
+        **_image_attrs(channels_last_attrs(attrs)),
+    )
+    return b.transpose(result, to_channels_first(len(dims)))
+
+
+def _image_attrs(attrs: Any) -> dict[str, Any]:
+    return {n: attrs[n] for n in ("ksize", "strides", "padding", "data_format")}
+
+
+def _lower_avg_grad(node: Node) -> Lowering:
+    dims = node.output.dims
+    window = window_of_node(dims, node.attrs)
+    return Native(kernels.avg_pool_grad, arguments=pool_arguments(dims, window), parallel=dims[0])
+
+
+def _avg_grad_reference(
+    shape: np.ndarray,
+    dy: np.ndarray,
+    *,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str,
+) -> np.ndarray:
+    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
+    carrier = np.float32 if dy.dtype.itemsize < 4 else dy.dtype
+    dims = tuple(int(n) for n in shape)
+    places, window = to_volume(np.arange(int(np.prod(dims))).reshape(dims), attrs)
+    # Positions are counted in the layout of `shape`, so the result needs no transpose.
+    taps = taps_of(places, window, -1)
+    inside = [t >= 0 for t in taps]
+    counts = np.sum(inside, axis=0)
+    first = channels_first(data_format)
+    spread = dy.transpose(to_channels_last(dy.ndim)) if first else dy
+    spread = spread.reshape(counts.shape).astype(carrier) / counts.astype(carrier)
+    dx = np.zeros(int(np.prod(dims)), carrier)
+    for tap, kept in zip(taps, inside):
+        np.add.at(dx, tap[kept], spread[kept])
+    return dx.astype(dy.dtype).reshape(dims)
+
+
+avg_pool_grad_image = define(
+    Op(
+        "avg_pool_grad_image",
+        f"_AvgPoolGradImage(grad: T, orig_input_shape: i32; {WINDOW}, "
+        f'padding: {{"SAME", "VALID"}}, data_format: {{"NHWC", "NDHWC"}} = "NHWC", T: {FLOATS})'
+        " -> output: T",
+        infer=_infer_avg_grad,
+        lowering=_lower_avg_grad,
+        reference=lambda dy, shape, *, ksize, strides, padding, data_format: _avg_grad_reference(
+            shape, dy, ksize=ksize, strides=strides, padding=padding, data_format=data_format
+        ),
+        examples=(
+            'f32[1,2,3,2] i32[4]=[1,4,5,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
+        ),
+    )
+)
+
+avg_pool_grad = define(
+    Op(
+        "avg_pool_grad",
+        f"AvgPoolGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
+        f'padding: {{"SAME", "VALID"}}, {IMAGE_FORMAT}, T: {FLOATS}) -> output: T',
+        infer=_infer_avg_grad,
+        lowering=Decompose(_avg_grad_channels_last),
+        reference=_avg_grad_reference,
+        examples=(
+            'i32[4]=[2,5,7,3] T[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+            'i32[4]=[1,4,5,2] f32[1,2,3,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
+            'i32[4]=[1,2,4,5] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; padding="SAME"; '
+            'data_format="NCHW"',
+        ),
+    )
+)
+
+avg_pool_3d_grad = define(
+    Op(
+        "avg_pool_3d_grad",
+        f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
+        f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {FLOATS}) -> output: T',
+        infer=_infer_avg_grad,
+        lowering=Decompose(_avg_grad_channels_last),
+        reference=_avg_grad_reference,
+        examples=(
+            "i32[5]=[2,3,5,4,3] T[2,1,2,2,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; "
+            'padding="VALID"',
+            "i32[5]=[1,2,4,3,5] f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; strides=[1,1,1,2,2]; "
+            'padding="SAME"; data_format="NCDHW"',
+        ),
+    )
+)
+
+max_pool_3d_grad = define(
+    Op(
+        "max_pool_3d_grad",
+        f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW}, "
+        f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
+        "TInput: {f16, bf16, f32} = f32) -> output: T",
+        infer=_infer_max_grad,
+        lowering=_lower_max_grad(kernels.max_pool_equal_grad),
+        reference=_max_3d_grad_reference,
+        examples=(
+            "f32[2,3,5,4,3]~small f32[2,1,2,2,3]~small f32[2,1,2,2,3]; ksize=[1,2,2,2,1]; "
+            'strides=[1,2,2,2,1]; padding="VALID"',
+            "f32[1,2,4,3,5]~small f32[1,2,4,2,3]~small f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; "
+            'strides=[1,1,1,2,2]; padding="SAME"; data_format="NCDHW"',
+        ),
+    )
+)

@@ -1,0 +1,336 @@
+"""Pure random ops: a key and a counter, or seeds of theirs, decide the numbers.
+
+In: shapes, parameters of distributions, keys and counters or seeds. Out: TensorFlow's numbers for
+the same ones. Invariant: equal inputs give equal numbers, on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, as_dim, ceildiv, product
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.random import bits
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+
+Array = np.ndarray[Any, Any]
+FLOATS = "{f16, bf16, f32, f64}"
+PHILOX = 1
+AUTOMATIC = 3
+
+# Builds the elements: builder, key, counter, count, dtype, further inputs.
+Draw = Callable[["Builder", Value, Value, Dim, DType, Sequence[Value]], Value]
+
+
+# -- the numbers, as a vector
+
+
+def drawn_words(b: Builder, key: Value, counter: Value, words: Dim) -> Value:
+    return b.philox(key, counter, (ceildiv(words, 4),))
+
+
+def _uniform(
+    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
+) -> Value:
+    words = drawn_words(b, key, counter, n * bits.words_of(dtype))
+    return b.uniform_of_words(words, (n,), dtype=dtype)
+
+
+def _first(b: Builder, numbers: Value, n: Dim, dtype: DType) -> Value:
+    """The first n of what was made in whole groups."""
+    if numbers.dims != (n,):
+        numbers = b.slice(numbers, (0,), (n,))
+    return numbers if numbers.type.dtype is dtype else b.cast(numbers, DstT=dtype)
+
+
+def _computed_as(dtype: DType) -> DType:
+    return dtypes.f64 if dtype is dtypes.f64 else dtypes.f32
+
+
+def _normal(
+    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
+) -> Value:
+    wide = _computed_as(dtype)
+    words = drawn_words(b, key, counter, n * bits.words_of(wide))
+    return _first(b, b.normals_of_words(words, dtype=wide), n, dtype)
+
+
+def _truncated(
+    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
+) -> Value:
+    wide = _computed_as(dtype)
+    groups = ceildiv(n, bits.group_of(wide))
+    words = b.philox(key, counter, (groups,), stride=bits.stride_of(wide))
+    normals = b.truncate_normals(key, counter, b.normals_of_words(words, dtype=wide))
+    return _first(b, normals, n, dtype)
+
+
+def _in_range(
+    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
+) -> Value:
+    words = drawn_words(b, key, counter, n * bits.words_of(dtype))
+    return b.range_of_words(words, rest[0], rest[1], (n,))
+
+
+def _integers(
+    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
+) -> Value:
+    words = drawn_words(b, key, counter, n * bits.words_of(dtype))
+    return b.integers_of_words(words, (n,), dtype=dtype)
+
+
+def _drawn(
+    b: Builder,
+    draw: Draw,
+    key: Value,
+    counter: Value,
+    dims: Dims,
+    dtype: DType,
+    rest: Sequence[Value],
+) -> Value:
+    return b.reshape(draw(b, key, counter, product(dims), dtype, rest), dims)
+
+
+# -- inference
+
+
+def infer_shape(c: Inference) -> Dims:
+    if c.rank(0) != 1:
+        raise c.fail(f"shape must be a vector, got rank {c.rank(0)}")
+    dims = tuple(as_dim(d) for d in c.need(0).reshape(-1))
+    for i, d in enumerate(dims):
+        if isinstance(d, int) and d < 0:
+            raise c.fail(f"Dimension {d} must be >= 0 (at position {i} of the shape)")
+    return dims
+
+
+def need_dims(c: Inference, i: int, name: str, dims: Dims) -> None:
+    if c.dims(i) != dims:
+        shown = ",".join(str(d) for d in dims)
+        raise c.fail(f"{name} must have shape [{shown}], found {c.inputs[i]}")
+
+
+def _infer_keyed(c: Inference) -> Dims:
+    """shape, key, counter, algorithm, and scalars."""
+    need_dims(c, 1, "key", (1,))
+    need_dims(c, 2, "counter", (2,))
+    _need_algorithm(c, 3)
+    for i in range(4, len(c.inputs)):
+        need_dims(c, i, "minval and maxval", ())
+    return infer_shape(c)
+
+
+def _need_algorithm(c: Inference, i: int) -> None:
+    need_dims(c, i, "alg", ())
+    known = c.content(i)
+    found = None if known is None else known.reshape(-1)[0]
+    if isinstance(found, (int, np.integer)) and int(found) not in (PHILOX, AUTOMATIC):
+        raise c.fail(f"Unsupported algorithm id: {int(found)}", hint="1 (Philox) or 3 (automatic)")
+
+
+def _infer_seeded(c: Inference) -> Dims:
+    """shape, two seeds, and scalars."""
+    need_dims(c, 1, "seed", (2,))
+    for i in range(2, len(c.inputs)):
+        need_dims(c, i, "minval and maxval", ())
+    return infer_shape(c)
+
+
+# -- keys of seeds
+
+
+def _key_of_seeds(seed: Array) -> tuple[Array, Array]:
+    """TensorFlow's scrambling: a block of Philox at the seeds, under a fixed key."""
+    counter = seed.astype(np.int64).view(np.uint64).reshape(1, 2)
+    a, b, c, d = (int(x) for x in bits.philox_words(0x02461E293EC8F720, counter)[0])
+    key = np.array([a | b << 32], np.uint64)
+    return key, np.array([0, c | d << 32], np.uint64)
+
+
+def _decompose_key(b: Builder, node: Node) -> list[Value]:
+    (seed,) = node.inputs
+    counter = b.cast(b.cast(seed, DstT=dtypes.i64), DstT=dtypes.u64)
+    fixed = b.const(np.array([0x02461E293EC8F720], np.uint64))
+    mixed = b.integers_of_words(b.philox(fixed, counter, (1,)), (2,), dtype=dtypes.u64)
+    zero = b.const(np.zeros(1, np.uint64))
+    counter = b.concat(zero, b.slice(mixed, (1,), (1,)), b.const(np.int32(0)))
+    return [b.slice(mixed, (0,), (1,)), counter]
+
+
+def _infer_key(c: Inference) -> list[Dims]:
+    need_dims(c, 0, "seed", (2,))
+    return [(1,), (2,)]
+
+
+SEED = "{i32, i64}"
+_SEED_EXAMPLES = ("Tseed[2]=[1,2]", "i64[2]=[-1,9223372036854775807]", "i32[2]=[-7,0]")
+
+stateless_random_get_key_counter = define(
+    Op(
+        "stateless_random_get_key_counter",
+        f"StatelessRandomGetKeyCounter(seed: Tseed; Tseed: {SEED} = i64)"
+        " -> (key: u64, counter: u64)",
+        infer=_infer_key,
+        lowering=Decompose(_decompose_key),
+        reference=_key_of_seeds,
+        examples=_SEED_EXAMPLES,
+    )
+)
+stateless_random_get_alg = define(
+    Op(
+        "stateless_random_get_alg",
+        "StatelessRandomGetAlg() -> alg: i32",
+        infer=lambda c: (),
+        lowering=Decompose(lambda b, node: b.const(np.int32(PHILOX))),
+        reference=lambda: np.asarray(PHILOX, np.int32),
+        examples=("",),
+    )
+)
+stateless_random_get_key_counter_alg = define(
+    Op(
+        "stateless_random_get_key_counter_alg",
+        f"StatelessRandomGetKeyCounterAlg(seed: Tseed; Tseed: {SEED} = i64)"
+        " -> (key: u64, counter: u64, alg: i32)",
+        infer=lambda c: [*_infer_key(c), ()],
+        lowering=Decompose(lambda b, node: [*_decompose_key(b, node), b.const(np.int32(PHILOX))]),
+        reference=lambda seed: (*_key_of_seeds(seed), np.asarray(PHILOX, np.int32)),
+        examples=_SEED_EXAMPLES,
+    )
+)
+
+
+# -- pure ops
+
+
+def _numbers(draw: str, key: Array, counter: Array, dims: Array, dtype: DType, rest: Any) -> Array:
+    """The reference of every distribution."""
+    shape = tuple(int(d) for d in dims)
+    n, stride = int(np.prod(shape)), 1
+    wide = _computed_as(dtype) if draw in ("normal", "truncated") else dtype
+    blocks = -(-n * bits.words_of(wide) // 4)
+    if draw == "truncated":
+        stride = bits.stride_of(wide)
+    call = bits.philox.reference
+    assert call is not None
+    words = call(key, counter, np.array([blocks]), stride=stride)
+    count = np.array([n])
+    match draw:
+        case "uniform":
+            found = bits.uniform_reference(words, count, dtype=dtype)
+        case "range":
+            low, high = rest
+            found = bits.range_reference(words, low, high, count)
+        case "integers":
+            found = bits.integers_reference(words, count, dtype=dtype)
+        case _:
+            found = bits.normals_reference(words, dtype=wide)
+            if draw == "truncated":
+                found = bits.truncate_reference(key, counter, found)
+    return found[:n].astype(dtype.numpy).reshape(shape)
+
+
+def _keyed_reference(draw: str) -> Callable[..., Array]:
+    def of_dtype(shape: Array, key: Array, counter: Array, alg: Array, *, dtype: DType) -> Array:
+        return _numbers(draw, key, counter, shape, dtype, ())
+
+    def of_range(
+        shape: Array, key: Array, counter: Array, alg: Array, low: Array, high: Array
+    ) -> Array:
+        dtype = dtypes.as_dtype(low.dtype)
+        return _numbers(draw, key, counter, shape, dtype, (low, high))
+
+    return of_range if draw == "range" else of_dtype
+
+
+def _seeded_reference(draw: str) -> Callable[..., Array]:
+    def of_dtype(shape: Array, seed: Array, *, dtype: DType) -> Array:
+        return _numbers(draw, *_key_of_seeds(seed), shape, dtype, ())
+
+    def of_range(shape: Array, seed: Array, low: Array, high: Array) -> Array:
+        dtype = dtypes.as_dtype(low.dtype)
+        return _numbers(draw, *_key_of_seeds(seed), shape, dtype, (low, high))
+
+    return of_range if draw == "range" else of_dtype
+
+
+_DRAWS: dict[str, Draw] = {
+    "uniform": _uniform,
+    "normal": _normal,
+    "truncated": _truncated,
+    "range": _in_range,
+    "integers": _integers,
+}
+_KEY = "u64[1]=[81985529216486895] u64[2]=[0,1311768467463790320]"
+_DTYPES = {"range": "{i32, i64}", "integers": "{i32, i64, u32, u64}"}
+_WIDE = "{i32, i64, u32, u64}"
+
+
+def _define_pure(name: str, tf: str, draw: str) -> None:
+    """The two forms of a pure op: by key and counter, by two seeds."""
+
+    def keyed(b: Builder, node: Node) -> Value:
+        _, key, counter, _, *rest = node.inputs
+        out = node.output.type
+        return _drawn(b, _DRAWS[draw], key, counter, out.dims, out.dtype, rest)
+
+    def seeded(b: Builder, node: Node) -> Value:
+        _, seed, *rest = node.inputs
+        key, counter = b.stateless_random_get_key_counter(seed)
+        out = node.output.type
+        return _drawn(b, _DRAWS[draw], key, counter, out.dims, out.dtype, rest)
+
+    by_range = draw == "range"
+    inputs = ", minval: dtype, maxval: dtype" if by_range else ""
+    default = {"range": "", "integers": " = u64"}.get(draw, " = f32")
+    dtype = "" if by_range else "; dtype={}"
+    shapes = ("i32[2]=[3,5]", "i64[1]=[1030]", "i32[2]=[0,4]", "i32[0]")
+    ends = " dtype[]=3 dtype[]=100" if by_range else ""
+    kinds = ("i32", "i64") if draw in _DTYPES else ("f16", "bf16", "f32", "f64")
+    examples: list[str] = []
+    for k, kind in enumerate(kinds):
+        for shape in shapes[: 4 if k == 0 else 2]:
+            bounds = ends.replace("dtype", kind)
+            examples.append(f"{shape} {{}}{bounds}{dtype.format(kind)}")
+    define(
+        Op(
+            f"{name}",
+            f"{tf}V2(shape: Tshape, key: u64, counter: u64, alg: i32{inputs};"
+            f" dtype: {_WIDE if draw in _DTYPES else FLOATS}{default},"
+            " Tshape: {i32, i64} = i32) -> output: dtype",
+            infer=_infer_keyed,
+            lowering=Decompose(keyed),
+            reference=_keyed_reference(draw),
+            examples=tuple(e.format(f"{_KEY} i32[]=1") for e in examples),
+        )
+    )
+    define(
+        Op(
+            f"{name}_v1",
+            f"{tf}(shape: T, seed: Tseed{inputs};"
+            f" dtype: {_DTYPES.get(draw, FLOATS)}{default},"
+            f" T: {{i32, i64}}{'' if by_range else ' = i32'},"
+            f" Tseed: {_WIDE if draw == 'integers' else SEED} = i64)"
+            " -> output: dtype",
+            infer=_infer_seeded,
+            lowering=Decompose(seeded),
+            reference=_seeded_reference(draw),
+            examples=tuple(e.format("i64[2]=[5,-6]") for e in examples),
+        )
+    )
+
+
+_define_pure("stateless_random_uniform", "StatelessRandomUniform", "uniform")
+_define_pure("stateless_random_normal", "StatelessRandomNormal", "normal")
+_define_pure("stateless_truncated_normal", "StatelessTruncatedNormal", "truncated")
+_define_pure("stateless_random_uniform_int", "StatelessRandomUniformInt", "range")
+_define_pure("stateless_random_uniform_full_int", "StatelessRandomUniformFullInt", "integers")

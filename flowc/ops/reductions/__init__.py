@@ -1,0 +1,1 @@
+"""Folds along axes, scans, segments, sorting and counting."""

@@ -1,0 +1,137 @@
+"""ArgMax and ArgMin: where along an axis the largest or smallest element stands.
+
+In: a tensor and a constant axis. Out: the index of the first such element. Invariant: a NaN is
+never chosen over a number, and 0 is the answer where nothing beats the dtype's worst finite number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.ir.dims import product
+from flowc.ir.lowering import Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.reductions.folds import HALVES, constant_axes, highest, lowest
+
+if TYPE_CHECKING:
+    from flowc.ir.computation import Node
+
+
+def _infer_arg(c: Inference) -> Dims:
+    axis, rank = c.need_int(1), c.rank(0)
+    if not -rank <= axis < rank:
+        raise c.fail(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
+    if c.dims(0)[axis] == 0:
+        shape = ",".join(str(d) for d in c.dims(0))
+        raise c.fail(f"Reduction axis {axis % rank} is empty in shape [{shape}]")
+    return tuple(d for i, d in enumerate(c.dims(0)) if i != axis % rank)
+
+
+# Set for each dtype through `Native.constants`: what an element must beat to be chosen at all.
+LIMIT: Any = 0.0
+
+
+def arg_max_kernel(x, axis, output, count, inner, begin, end):
+    """One output element a step: the first index of the largest element above LIMIT, else 0."""
+    for position in range(begin, end):
+        start = position // inner * count * inner + position % inner
+        best = x[start]
+        chosen = 0
+        if not best > LIMIT:
+            best = LIMIT
+        for i in range(count):
+            element = x[start + i * inner]
+            if element > best:
+                best = element
+                chosen = i
+        output[position] = chosen
+
+
+def arg_min_kernel(x, axis, output, count, inner, begin, end):
+    """One output element a step: the first index of the smallest element below LIMIT, else 0."""
+    for position in range(begin, end):
+        start = position // inner * count * inner + position % inner
+        best = x[start]
+        chosen = 0
+        if not best < LIMIT:
+            best = LIMIT
+        for i in range(count):
+            element = x[start + i * inner]
+            if element < best:
+                best = element
+                chosen = i
+        output[position] = chosen
+
+
+def _as_carried(limit: Any, dtype: DType) -> np.generic:
+    """A limit in the dtype that a kernel sees: halves come as f32, bools as u8."""
+    if dtype.numpy in HALVES:
+        return np.float32(limit)
+    return np.uint8(limit) if dtype.kind == "bool" else dtype.numpy.type(limit)
+
+
+def _lower_arg(kernel: Callable[..., None], limit: Callable[[DType], Any]) -> Any:
+    def lower(node: Node) -> Native:
+        (axis,) = constant_axes(node)
+        dtype, dims = node.inputs[0].type.dtype, node.inputs[0].dims
+        return Native(
+            kernel,
+            arguments=(dims[axis], product(dims[axis + 1 :])),
+            parallel=node.output.type.size,
+            constants={"LIMIT": _as_carried(limit(dtype), dtype)},
+        )
+
+    return lower
+
+
+def _arg(largest: bool) -> Callable[..., np.ndarray]:
+    def reference(x: np.ndarray, axis: np.ndarray, *, output_type: DType) -> np.ndarray:
+        dtype = dtypes.as_dtype(x.dtype)
+        limit = lowest(dtype) if largest else highest(dtype)
+        wide = x.astype(np.float32) if x.dtype in HALVES else x
+        # A NaN beats nothing, and no infinity on the wrong side does: both count as the limit.
+        wide = np.where(wide > limit if largest else wide < limit, wide, limit)
+        found = np.argmax(wide, int(axis)) if largest else np.argmin(wide, int(axis))
+        return np.asarray(found).astype(output_type.numpy)
+
+    return reference
+
+
+_ARG_EXAMPLES = (
+    "T[2,3] i32[]=1",
+    "T[3,2,5] i32[]=0; output_type=i32",
+    "T[2,3,4] i64[]=-2; Tidx=i64",
+    "T[17] i32[]=0",
+    "T[3,0] i32[]=0",
+    "T[2,1] i32[]=-1",
+)
+
+arg_max = define(
+    Op(
+        "arg_max",
+        "ArgMax(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
+        " u32, u64, bool}, Tidx: {i16, i32, i64} = i32, output_type: {i16, u16, i32, i64} = i64)"
+        " -> output: output_type",
+        infer=_infer_arg,
+        lowering=_lower_arg(arg_max_kernel, lowest),
+        reference=_arg(largest=True),
+        examples=_ARG_EXAMPLES,
+    )
+)
+arg_min = define(
+    Op(
+        "arg_min",
+        "ArgMin(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
+        " u32, u64, bool}, Tidx: INDEX = i32, output_type: INDEX = i64) -> output: output_type",
+        infer=_infer_arg,
+        lowering=_lower_arg(arg_min_kernel, highest),
+        reference=_arg(largest=False),
+        examples=_ARG_EXAMPLES,
+    )
+)

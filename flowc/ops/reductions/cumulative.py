@@ -1,0 +1,272 @@
+"""Running folds along one axis: Cumsum, Cumprod, CumulativeLogsumexp.
+
+In: a tensor and a constant axis. Out: the fold of every prefix (or suffix, when `reverse`), with
+the element itself left out when `exclusive`. Invariant: elements are folded one by one in order, so
+results do not depend on how work is shared out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidModelError
+from flowc.ir.dims import product
+from flowc.ir.lowering import Native
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.reductions.folds import accumulator_of
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+    # Globals that the compiler gives to kernels (`Native.functions`).
+    exp_f32: Any = None
+    exp_f64: Any = None
+    log1p_f32: Any = None
+    log1p_f64: Any = None
+
+
+def _infer(c: Inference) -> Dims:
+    (axis,), rank = c.need_ints(1), c.rank(0)
+    if not -rank <= axis < rank:
+        raise c.fail(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+    return c.dims(0)
+
+
+# -- kernels
+#
+# A column is the elements that differ only in their index along the axis. Each kernel takes columns
+# [begin, end), as many at a time as lie next to each other in memory, so that the innermost loop
+# runs over neighbours and vectorises.
+
+# Set through `Native.constants`.
+EXCLUSIVE = False
+REVERSE = False
+NOTHING: Any = -np.inf  # the log of a sum of nothing, in the kernel's dtype
+
+
+def cumsum_kernel(x, axis, out, count, inner, begin, end):
+    """Running sums of the columns [begin, end), each `count` long with stride `inner`."""
+    column = begin
+    while column < end:
+        start = column // inner * count * inner + column % inner
+        width = inner - column % inner
+        if width > end - column:
+            width = end - column
+        for step in range(count):
+            at = start + (count - 1 - step if REVERSE else step) * inner
+            before = at + inner if REVERSE else at - inner
+            for j in range(width):
+                if step == 0 and EXCLUSIVE:
+                    out[at + j] = 0
+                elif step == 0:
+                    out[at + j] = x[at + j]
+                elif EXCLUSIVE:
+                    out[at + j] = out[before + j] + x[before + j]
+                else:
+                    out[at + j] = out[before + j] + x[at + j]
+        column += width
+
+
+def cumprod_kernel(x, axis, out, count, inner, begin, end):
+    """Running products of the columns [begin, end), each `count` long with stride `inner`."""
+    column = begin
+    while column < end:
+        start = column // inner * count * inner + column % inner
+        width = inner - column % inner
+        if width > end - column:
+            width = end - column
+        for step in range(count):
+            at = start + (count - 1 - step if REVERSE else step) * inner
+            before = at + inner if REVERSE else at - inner
+            for j in range(width):
+                if step == 0 and EXCLUSIVE:
+                    out[at + j] = 1
+                elif step == 0:
+                    out[at + j] = x[at + j]
+                elif EXCLUSIVE:
+                    out[at + j] = out[before + j] * x[before + j]
+                else:
+                    out[at + j] = out[before + j] * x[at + j]
+        column += width
+
+
+def _lower(kernel: Callable[..., None]) -> Callable[[Node], Native]:
+    return lambda node: _scan(node, kernel)
+
+
+def _scan(
+    node: Node,
+    kernel: Callable[..., None],
+    functions: tuple[str, ...] = (),
+    constants: Mapping[str, Any] | None = None,
+) -> Native:
+    axis = node.inputs[1].constant
+    if axis is None:
+        raise InvalidModelError(
+            f"{node.op.tf_name}: the axis ({node.inputs[1].type}) is computed at run time",
+            node=node.name,
+            hint="make the axis a constant",
+        )
+    dims = node.inputs[0].dims
+    at = int(axis) % len(dims)
+    inner = product(dims[at + 1 :])
+    return Native(
+        kernel,
+        arguments=(dims[at], inner),
+        parallel=product(dims[:at]) * inner,
+        constants={
+            "EXCLUSIVE": bool(node.attrs["exclusive"]),
+            "REVERSE": bool(node.attrs["reverse"]),
+        }
+        | dict(constants or {}),
+        functions=functions,
+    )
+
+
+# -- references
+
+
+def _running(
+    step: Callable[[np.ndarray, np.ndarray], np.ndarray], start: Any
+) -> Callable[..., np.ndarray]:
+    """A reference that folds with `step(total, element)` from `start`."""
+
+    def reference(x: np.ndarray, axis: np.ndarray, *, exclusive: bool, reverse: bool) -> np.ndarray:
+        wide = x.astype(np.float32) if accumulator_of(x.dtype) == np.float32 else x
+        lanes = np.moveaxis(wide, int(axis), 0)
+        result = np.empty(lanes.shape, wide.dtype)
+        total = np.full(lanes.shape[1:], start, wide.dtype)
+        order = range(len(lanes))
+        with np.errstate(all="ignore"):
+            for i in reversed(order) if reverse else order:
+                following = step(total, lanes[i])
+                result[i] = total if exclusive else following
+                total = following
+            return np.ascontiguousarray(np.moveaxis(result, 0, int(axis))).astype(x.dtype)
+
+    return reference
+
+
+# -- records
+
+_EXAMPLES = (
+    "T[5] i32[]=0",
+    "T[2,3,4] i32[]=1; exclusive=True",
+    "T[2,3] i32[]=-1; reverse=True",
+    "T[3,2] i64[]=0; exclusive=True, reverse=True, Tidx=i64",
+    "T[1,17] i32[]=0",
+    "T[2,0] i32[]=1",
+)
+
+
+def _signature(tf_name: str, types: str) -> str:
+    return (
+        f"{tf_name}(x: T, axis: Tidx; exclusive: bool = False, reverse: bool = False,"
+        f" T: {types}, Tidx: INDEX = i32) -> out: T"
+    )
+
+
+def _cumsum_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    attrs = node.attrs
+    other = not attrs["reverse"]
+    return b.cumsum(dy, node.inputs[1], exclusive=attrs["exclusive"], reverse=other), None
+
+
+cumsum = define(
+    Op(
+        "cumsum",
+        _signature("Cumsum", "NUMBER"),
+        infer=_infer,
+        lowering=_lower(cumsum_kernel),
+        reference=_running(np.add, 0),
+        gradient=_cumsum_gradient,
+        examples=_EXAMPLES,
+    )
+)
+cumprod = define(
+    Op(
+        "cumprod",
+        _signature("Cumprod", "NUMBER"),
+        infer=_infer,
+        lowering=_lower(cumprod_kernel),
+        reference=_running(np.multiply, 1),
+        examples=_EXAMPLES,
+    )
+)
+
+
+# -- CumulativeLogsumexp
+#
+# TensorFlow's comparisons drop a NaN element: the running value then counts twice.
+
+
+def logsumexp_f32_kernel(x, axis, out, count, inner, begin, end):
+    """log of the running sum of exp over the columns [begin, end), without overflow."""
+    for column in range(begin, end):
+        start = column // inner * count * inner + column % inner
+        total = NOTHING
+        for step in range(count):
+            at = start + (count - 1 - step if REVERSE else step) * inner
+            element = x[at]
+            if EXCLUSIVE:
+                out[at] = total
+            large = element if total < element else total
+            small = element if element < total else total
+            if large == NOTHING:
+                total = large
+            else:
+                total = log1p_f32(exp_f32(small - large)) + large
+            if not EXCLUSIVE:
+                out[at] = total
+
+
+def logsumexp_f64_kernel(x, axis, out, count, inner, begin, end):
+    """As logsumexp_f32_kernel, for f64."""
+    for column in range(begin, end):
+        start = column // inner * count * inner + column % inner
+        total = NOTHING
+        for step in range(count):
+            at = start + (count - 1 - step if REVERSE else step) * inner
+            element = x[at]
+            if EXCLUSIVE:
+                out[at] = total
+            large = element if total < element else total
+            small = element if element < total else total
+            if large == NOTHING:
+                total = large
+            else:
+                total = log1p_f64(exp_f64(small - large)) + large
+            if not EXCLUSIVE:
+                out[at] = total
+
+
+def _lower_logsumexp(node: Node) -> Native:
+    if node.inputs[0].type.dtype is dtypes.f64:
+        constants = {"NOTHING": np.float64(-np.inf)}
+        return _scan(node, logsumexp_f64_kernel, ("exp_f64", "log1p_f64"), constants)
+    constants = {"NOTHING": np.float32(-np.inf)}
+    return _scan(node, logsumexp_f32_kernel, ("exp_f32", "log1p_f32"), constants)
+
+
+def _log_add_exp(total: np.ndarray, element: np.ndarray) -> np.ndarray:
+    large = np.where(total < element, element, total)
+    small = np.where(element < total, element, total)
+    return np.where(large == -np.inf, large, np.log1p(np.exp(small - large)) + large)
+
+
+cumulative_logsumexp = define(
+    Op(
+        "cumulative_logsumexp",
+        _signature("CumulativeLogsumexp", "FLOAT"),
+        infer=_infer,
+        lowering=_lower_logsumexp,
+        reference=_running(_log_add_exp, -np.inf),
+        examples=_EXAMPLES,
+    )
+)

@@ -1,0 +1,362 @@
+"""Ops that fold a tensor along axes: Sum, Mean, Prod, Max, Min, All, Any, EuclideanNorm, L2Loss.
+
+In: op nodes whose axes are constants. Out: their records. Invariant: integers wrap as TensorFlow's
+do, f16 and bf16 are summed in f32, and NaN wins in Max and Min.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import InvalidModelError
+from flowc.ir.dims import Dim, maximum, minimum, product
+from flowc.ir.lowering import Reduction
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.arrays.broadcast_gradients import sum_over_run_axes
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+
+def constant_axes(node: Node, operand: int = 1) -> tuple[int, ...]:
+    """The axes that a node's operand holds, ascending and in [0, rank of input 0).
+
+    Raises `InvalidModelError` where they are not constants.
+    """
+    axes = node.inputs[operand].constant
+    if axes is None:
+        raise InvalidModelError(
+            f"{node.op.tf_name}: the axes ({node.inputs[operand].type}) are computed at run time",
+            node=node.name,
+            hint="make the axes a constant",
+        )
+    rank = node.inputs[0].type.rank
+    return tuple(sorted(int(a) % rank for a in axes.reshape(-1))) if rank else ()
+
+
+def infer_reduction(c: Inference) -> Dims:
+    """The dims that are left after the axes of input 1 are folded."""
+    rank = c.rank(0)
+    folded: set[int] = set()
+    for axis in c.need_ints(1):
+        if not -rank <= axis < rank:
+            raise c.fail(f"Invalid reduction dimension {axis} for input with {rank} dimensions.")
+        if axis % rank in folded:
+            raise c.fail(
+                f"Invalid reduction arguments: Axes contains duplicate dimension: {axis % rank}"
+            )
+        folded.add(axis % rank)
+    if c.attrs["keep_dims"]:
+        return tuple(1 if i in folded else d for i, d in enumerate(c.dims(0)))
+    return tuple(d for i, d in enumerate(c.dims(0)) if i not in folded)
+
+
+def accumulator_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What a reference sums elements of a dtype in: wider for floats, so that it errs least."""
+    if dtype in HALVES:
+        return np.dtype(np.float32)
+    wider = {np.float32: np.float64, np.complex64: np.complex128}
+    return np.dtype(wider.get(dtype.type, dtype.type))
+
+
+def reduce_array(
+    ufunc: np.ufunc, x: np.ndarray, axes: Any, keep_dims: bool, initial: Any = None
+) -> np.ndarray:
+    """Folds an array along possibly negative axes, in the dtype of the array."""
+    rank = x.ndim
+    which = tuple(int(a) % rank for a in np.asarray(axes).reshape(-1)) if rank else ()
+    if not which:
+        return x.copy()
+    extra = {} if initial is None else {"initial": initial}
+    if x.dtype != object:
+        extra["dtype"] = x.dtype
+    return np.asarray(ufunc.reduce(x, axis=which, keepdims=keep_dims, **extra))
+
+
+def _count(x: np.ndarray, axes: Any) -> int:
+    return int(np.prod([x.shape[int(a)] for a in np.asarray(axes).reshape(-1)], dtype=np.int64))
+
+
+# -- references
+
+
+def _sum(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+    if x.dtype == object:
+        return reduce_array(np.add, x, axes, keep_dims)
+    with np.errstate(all="ignore"):
+        total = reduce_array(np.add, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
+        return total.astype(x.dtype)
+
+
+def _prod(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+    if x.dtype == object:
+        return reduce_array(np.multiply, x, axes, keep_dims)
+    with np.errstate(all="ignore"):
+        total = reduce_array(np.multiply, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
+        return total.astype(x.dtype)
+
+
+def _mean(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+    count = _count(x, axes)
+    with np.errstate(all="ignore"):
+        if x.dtype.kind in "iu":
+            wide = x.astype(np.uint64 if x.dtype.kind == "u" else np.int64)
+            total = reduce_array(np.add, wide, axes, keep_dims)
+            quotient = (
+                abs(total) // max(count, 1) if wide.dtype.kind == "i" else total // max(count, 1)
+            )
+            return np.asarray(np.sign(total) * quotient).astype(x.dtype)
+        total = reduce_array(np.add, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
+        if x.dtype.kind == "c":
+            count = max(count, 1)
+        return np.asarray(total / np.asarray(count, total.dtype)).astype(x.dtype)
+
+
+def lowest(dtype: DType) -> Any:
+    """The smallest finite number of a dtype."""
+    if dtype.is_floating:
+        return float(ml_dtypes.finfo(dtype.numpy).min)
+    return 0 if dtype.kind == "bool" else int(np.iinfo(dtype.numpy).min)
+
+
+def highest(dtype: DType) -> Any:
+    """The largest finite number of a dtype."""
+    if dtype.is_floating:
+        return float(ml_dtypes.finfo(dtype.numpy).max)
+    return 1 if dtype.kind == "bool" else int(np.iinfo(dtype.numpy).max)
+
+
+def _extremum(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    def reference(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+        wide = x.astype(np.float32) if x.dtype in HALVES else x
+        dtype = dtypes.as_dtype(wide.dtype)
+        initial = lowest(dtype) if ufunc is np.maximum else highest(dtype)
+        if dtype.is_floating:
+            initial = -np.inf if ufunc is np.maximum else np.inf
+        return reduce_array(ufunc, wide, axes, keep_dims, initial).astype(x.dtype)
+
+    return reference
+
+
+def _extremum_of_sizes(choose: Callable[[Dim, Dim], Dim]) -> Callable[..., np.ndarray]:
+    def content(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+        return reduce_array(np.frompyfunc(choose, 2, 1), x, axes, keep_dims)
+
+    return content
+
+
+def _logical(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    def reference(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+        return reduce_array(ufunc, x, axes, keep_dims)
+
+    return reference
+
+
+def _squares(x: np.ndarray) -> np.ndarray:
+    """The squared magnitude of each element."""
+    if x.dtype.kind != "c":
+        return x * x
+    real, imaginary = np.real(x), np.imag(x)
+    return real * real + imaginary * imaginary
+
+
+def _euclidean_norm(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        square = _squares(x)
+        total = reduce_array(np.add, square.astype(accumulator_of(square.dtype)), axes, keep_dims)
+        if x.dtype in HALVES:
+            total = total.astype(x.dtype).astype(np.float32)
+        root = np.asarray(np.sqrt(total.astype(np.float64) if x.dtype.kind in "iu" else total))
+        if x.dtype.kind in "iu" and x.dtype.itemsize < 4:
+            return root.astype(np.int32).astype(x.dtype)
+        return root.astype(x.dtype)
+
+
+def _l2_loss(t: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        halves = t * t * np.asarray(0.5, t.dtype)
+        return np.asarray(halves.astype(accumulator_of(t.dtype)).sum()).astype(t.dtype)
+
+
+# -- lowerings
+
+
+def _fold(combine: str) -> Callable[[Node], Reduction]:
+    return lambda node: Reduction(constant_axes(node), combine)
+
+
+def _lower_mean(node: Node) -> Reduction:
+    dtype = node.output.type.dtype
+    axes = constant_axes(node)
+    if dtype.is_integer:
+        wide = dtypes.i64 if dtype.kind == "int" else dtypes.u64
+        return Reduction(
+            axes,
+            "add",
+            prepare=lambda k, x, *_: k.cast(x, wide),
+            finish=lambda k, total, n: k.cast(k.truncdiv(total, k.max(n, 1)), dtype),
+            accumulator=wide,
+        )
+    if dtype.is_complex:
+        return Reduction(
+            axes,
+            "add",
+            finish=lambda k, total, n: k.div(total, k.select(k.eq(n, 0), k.const(1, dtype), n)),
+        )
+    return Reduction(axes, "add", finish=lambda k, total, n: k.cast(k.div(total, n), dtype))
+
+
+def _lower_euclidean_norm(node: Node) -> Reduction:
+    dtype = node.output.type.dtype
+
+    def prepare(k: Any, x: Any, *_: Any) -> Any:
+        if not dtype.is_complex:
+            return k.mul(x, x)
+        real, imag = k.real(x), k.imag(x)
+        return k.add(k.mul(real, real), k.mul(imag, imag))
+
+    def finish(k: Any, total: Any, _: Any) -> Any:
+        if dtype.is_complex:
+            return k.complex(k.sqrt(total), k.const(0.0, dtype.real_dtype))
+        if dtype.is_integer:
+            # A sum that wrapped below zero has no root: TensorFlow's NaN becomes the least int,
+            # whose low bits are 0.
+            root = k.sqrt(k.cast(total, dtypes.f64))
+            return k.cast(k.cast(root, dtypes.i32) if dtype.size < 4 else root, dtype)
+        return k.sqrt(k.cast(total, dtype))
+
+    return Reduction(constant_axes(node), "add", prepare, finish)
+
+
+def _lower_l2_loss(node: Node) -> Reduction:
+    axes = tuple(range(node.inputs[0].type.rank))
+    return Reduction(axes, "add", prepare=lambda k, x, *_: k.mul(k.mul(x, x), 0.5))
+
+
+# -- gradients
+
+
+def _kept(b: Builder, node: Node, value: Value) -> Value:
+    """A folded value with its axes kept as size 1, so that it broadcasts against the input."""
+    axes = constant_axes(node)
+    dims = tuple(1 if i in axes else d for i, d in enumerate(node.inputs[0].dims))
+    return value if value.dims == dims else b.reshape(value, dims)
+
+
+def _sum_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    return b.broadcast_to(_kept(b, node, dy), node.inputs[0].dims), None
+
+
+def _mean_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    x = node.inputs[0]
+    count = b.sizes((product(x.dims[a] for a in constant_axes(node)),))
+    scale = b.reshape(b.cast(count, DstT=x.type.dtype), ())
+    return b.broadcast_to(b.real_div(_kept(b, node, dy), scale), x.dims), None
+
+
+def _extremum_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    x, axes = node.inputs
+    hits = b.cast(b.equal(x, _kept(b, node, node.output)), DstT=x.type.dtype)
+    share = b.real_div(_kept(b, node, dy), b.sum(hits, axes, keep_dims=True))
+    return b.mul(hits, share), None
+
+
+def _euclidean_norm_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    x = node.inputs[0]
+    share = b.real_div(_kept(b, node, dy), _kept(b, node, node.output))
+    return b.mul(x, share), None
+
+
+# -- records
+
+_SIGNATURE = (
+    "{name}(input: T, reduction_indices: Tidx; keep_dims: bool = False, T: {types},"
+    " Tidx: INDEX = i32) -> output: T"
+)
+_EXAMPLES = (
+    "T[2,3] i32[1]=[1]",
+    "T[2,3,5] i32[2]=[0,-1]; keep_dims=True",
+    "T[4,17] i32[]=0",
+    "T[1,0,3] i64[1]=[1]; Tidx=i64",
+    "T[3] i32[0]=[]",
+    "T[37] i32[1]=[-1]",
+)
+
+
+def _define_fold(name: str, tf_name: str, types: str, **fields: Any) -> Op:
+    return define(
+        Op(
+            name,
+            _SIGNATURE.format(name=tf_name, types=types),
+            infer=infer_reduction,
+            examples=fields.pop("examples", _EXAMPLES),
+            **fields,
+        )
+    )
+
+
+sum_ = _define_fold(
+    "sum", "Sum", "NUMBER",
+    lowering=_fold("add"), reference=_sum, gradient=_sum_gradient, content=True,
+    on_lists=sum_over_run_axes,
+)  # fmt: skip
+prod = _define_fold(
+    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_prod, content=True
+)  # fmt: skip
+mean = _define_fold(
+    "mean", "Mean", "NUMBER", lowering=_lower_mean, reference=_mean, gradient=_mean_gradient
+)  # fmt: skip
+max_ = _define_fold(
+    "max", "Max", "REAL",
+    lowering=_fold("max"), reference=_extremum(np.maximum), gradient=_extremum_gradient,
+    content=_extremum_of_sizes(maximum),
+)  # fmt: skip
+min_ = _define_fold(
+    "min", "Min", "REAL",
+    lowering=_fold("min"), reference=_extremum(np.minimum), gradient=_extremum_gradient,
+    content=_extremum_of_sizes(minimum),
+)  # fmt: skip
+euclidean_norm = _define_fold(
+    "euclidean_norm", "EuclideanNorm", "NUMBER",
+    lowering=_lower_euclidean_norm, reference=_euclidean_norm, gradient=_euclidean_norm_gradient,
+)  # fmt: skip
+
+
+def _define_logical(name: str, tf_name: str, combine: str, ufunc: np.ufunc) -> Op:
+    return define(
+        Op(
+            name,
+            f"{tf_name}(input: bool, reduction_indices: Tidx; keep_dims: bool = False,"
+            " Tidx: INDEX = i32) -> output: bool",
+            infer=infer_reduction,
+            lowering=_fold(combine),
+            reference=_logical(ufunc),
+            examples=tuple(e.replace("T[", "bool[") for e in _EXAMPLES),
+        )
+    )
+
+
+all_ = _define_logical("all", "All", "and", np.logical_and)
+any_ = _define_logical("any", "Any", "or", np.logical_or)
+
+l2_loss = define(
+    Op(
+        "l2_loss",
+        "L2Loss(t: T; T: FLOAT) -> output: T",
+        infer=lambda c: (),
+        lowering=_lower_l2_loss,
+        reference=_l2_loss,
+        gradient=lambda b, node, dy: (b.mul(node.inputs[0], dy),),
+        examples=("T[7]", "T[2,3]", "T[0]", "T[]"),
+    )
+)

@@ -1,0 +1,314 @@
+"""Sums, means, products and extrema of rows that share a segment.
+
+In: data and an integer segment for each row. Out: one row a segment. Invariant: rows are folded in
+order; a segment without rows holds what TensorFlow puts there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Node, Value
+from flowc.ir.dims import Dim, Expr, as_dim, product
+from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.reductions.segment_counts import counted_segments
+
+# Globals that the compiler gives to the kernels: how rows are folded (0 sum, 1 product, 2 smaller,
+# 3 larger, 4 mean) and what a segment without rows holds.
+FOLD = 0
+EMPTY: Any = 0
+FOLDS = ("sum", "prod", "min", "max", "mean")
+
+_REAL = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
+_NUMBER = "{f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64}"
+_FLOAT = "{f32, f64, bf16, f16}"
+
+
+def check_segment(ids, row, segments, status):
+    """A part of the kernel: segments are in range, and in order."""
+    if ids[row] < 0 or ids[row] >= segments:
+        status[0] = 1
+        status[1] = ids[row]
+        status[2] = segments
+    elif row > 0 and ids[row] < ids[row - 1]:
+        status[0] = 2
+
+
+def fold(out, at, value):
+    """A part of the kernels: NaN loses to the next value, as in (a > b ? a : b)."""
+    if FOLD == 1:
+        out[at] *= value
+    elif FOLD == 2:
+        out[at] = out[at] if out[at] < value else value
+    elif FOLD == 3:
+        out[at] = out[at] if out[at] > value else value
+    else:
+        out[at] += value
+
+
+def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
+    """Segments in order: the rows of one segment follow each other."""
+    for i in range(segments * width):
+        out[i] = EMPTY
+    first = 0
+    for row in range(rows):
+        check_segment(ids, row, segments, status)
+        if status[0]:
+            return
+        segment = ids[row]
+        if row > 0 and segment != ids[row - 1]:
+            first = row
+        last = row + 1 == rows or ids[row + 1] != segment
+        for j in range(width):
+            at = segment * width + j
+            if first == row:
+                out[at] = data[row * width + j]
+            else:
+                fold(out, at, data[row * width + j])
+            if FOLD == 4 and last:
+                out[at] /= row + 1 - first
+
+
+def unsorted_segment_kernel(
+    data, ids, _segments, out, status, rows, width, segments, begin, end
+):  # fmt: skip
+    """Segments in any order; rows of negative segments are dropped."""
+    for i in range(segments * width):
+        out[i] = EMPTY
+    for row in range(rows):
+        segment = ids[row]
+        if segment >= segments:
+            status[0] = 1
+            status[1] = row
+            status[2] = segment
+            status[3] = segments
+            return
+        if segment >= 0:
+            for j in range(width):
+                fold(out, segment * width + j, data[row * width + j])
+
+
+# -- segments in order
+
+
+def _infer_segment(c: Inference) -> Dims:
+    data = c.dims(0)
+    if c.rank(1) != 1 or not data:
+        raise c.fail("segment_ids should be a vector, and data at least one.")
+    if isinstance(data[0], int) and isinstance(c.dims(1)[0], int) and data[0] != c.dims(1)[0]:
+        raise c.fail("segment_ids should be the same size as dimension 0 of input.")
+    c.equal(data[0], c.dims(1)[0])
+    ids = c.content(1)
+    if ids is None or any(isinstance(x, Expr) for x in ids.flat):
+        raise NeedsContent(
+            f"{c.op.tf_name} needs constant segment_ids: its output's size is their last one",
+            node=c.node_name,
+            hint=f"use Unsorted{c.op.tf_name}, which says how many segments there are",
+        )
+    return ((int(ids[-1]) + 1 if ids.size else 0), *data[1:])
+
+
+def _lower_segment(fold: str) -> Callable[[Node], Lowering]:
+    def lower(node: Node) -> Lowering:
+        dims = node.inputs[0].dims
+        return Native(
+            segment_kernel,
+            arguments=(dims[0], product(dims[1:]), node.output.dims[0]),
+            errors=(
+                "Segment id {a} out of range [0, {b}), possibly because 'segment_ids' input is "
+                "not sorted.",
+                "segment ids are not increasing",
+            ),
+            constants={"FOLD": FOLDS.index(fold), "EMPTY": int(fold == "prod")},
+        )
+
+    return lower
+
+
+def _segment(fold: str) -> Callable[..., np.ndarray]:
+    def reference(data: np.ndarray, segment_ids: np.ndarray) -> np.ndarray:
+        ids = segment_ids.astype(np.int64)
+        if (np.diff(ids) < 0).any():
+            raise InvalidArgumentError("segment ids are not increasing")
+        if ids.size and ids[0] < 0:
+            raise InvalidArgumentError(
+                f"Segment id {ids[0]} out of range [0, {ids[-1] + 1}), possibly because "
+                "'segment_ids' input is not sorted."
+            )
+        count = int(ids[-1]) + 1 if ids.size else 0
+        result = np.full((count, *data.shape[1:]), int(fold == "prod"), data.dtype)
+        for segment in np.unique(ids):
+            result[segment] = _fold_rows(fold, data[ids == segment])
+        return result
+
+    return reference
+
+
+def _fold_rows(fold: str, rows: np.ndarray, start: Any = None) -> np.ndarray:
+    dtype = rows.dtype
+    narrow = dtype.itemsize == 2 and dtype.kind in "fV"
+    wide = rows.astype(np.float32) if narrow else rows
+    total = wide[0] if start is None else np.full(rows.shape[1:], start, wide.dtype)
+    with np.errstate(all="ignore"):
+        for row in wide[1:] if start is None else wide:
+            if fold in ("sum", "mean"):
+                total = total + row
+            elif fold == "prod":
+                total = total * row
+            elif fold == "min":
+                total = np.where(total < row, total, row)
+            else:
+                total = np.where(total > row, total, row)
+        if fold == "mean":
+            total = total / len(rows)
+    return np.asarray(total).astype(dtype)
+
+
+# -- segments in any order
+
+
+def _infer_unsorted(c: Inference) -> Dims:
+    data, ids = c.dims(0), c.dims(1)
+    fault = f"data.shape = {list(data)} does not start with segment_ids.shape = {list(ids)}"
+    if len(ids) > len(data):
+        raise c.fail(fault)
+    for ours, theirs in zip(data, ids):
+        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+            raise c.fail(fault)
+        c.equal(ours, theirs)
+    segments: Dim = as_dim(c.need(2).reshape(-1)[0])
+    if isinstance(segments, int) and segments < 0:
+        raise c.fail(f"num_segments must be >= 0, not {segments}")
+    return (segments, *data[len(ids) :])
+
+
+def _start(fold: str, dtype: np.dtype[Any]) -> Any:
+    """What a segment holds before its first row."""
+    if fold in ("sum", "prod"):
+        return int(fold == "prod")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return dtype.type(limits.max if fold == "min" else limits.min)
+    largest = dtype.type(ml_dtypes.finfo(dtype).max)
+    return largest if fold == "min" else dtype.type(-largest)
+
+
+def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:
+    def lower(node: Node) -> Lowering:
+        data, ids = node.inputs[0].dims, node.inputs[1].dims
+        if fold in ("min", "max") and node.output.type.dtype in (dtypes.f16, dtypes.bf16):
+            return Decompose(lambda b, node: _narrow_extremum(b, node, fold))
+        start = _start(fold, node.output.type.dtype.numpy)
+        return Native(
+            unsorted_segment_kernel,
+            arguments=(product(ids), product(data[len(ids) :]), node.output.dims[0]),
+            errors=("segment_ids[{a}] = {b} is out of range [0, {c})",),
+            constants={"FOLD": FOLDS.index(fold), "EMPTY": start},
+        )
+
+    return lower
+
+
+def _narrow_extremum(b: Any, node: Node, fold: str) -> Value:
+    """Folded as f32, but a segment never holds less (more) than what the dtype can start from."""
+    data, *rest = node.inputs
+    dtype = data.type.dtype
+    wide = b.emit(node.op, [b.cast(data, DstT=dtypes.f32), *rest], node.attrs).output
+    start = b.const(np.float32(_start(fold, dtype.numpy)))
+    bounded = b.maximum(wide, start) if fold == "max" else b.minimum(wide, start)
+    return b.cast(bounded, DstT=dtype)
+
+
+def _unsorted(fold: str) -> Callable[..., np.ndarray]:
+    def reference(
+        data: np.ndarray, segment_ids: np.ndarray, num_segments: np.ndarray
+    ) -> np.ndarray:
+        ids = segment_ids.reshape(-1).astype(np.int64)
+        count = int(num_segments)
+        wrong = np.flatnonzero(ids >= count)
+        if wrong.size:
+            raise InvalidArgumentError(
+                f"segment_ids[{wrong[0]}] = {ids[wrong[0]]} is out of range [0, {count})"
+            )
+        rest = data.shape[segment_ids.ndim :]
+        rows = data.reshape((ids.size, *rest))
+        start = _start(fold, data.dtype)
+        result = np.full((count, *rest), start, data.dtype)
+        for segment in np.unique(ids[ids >= 0]):
+            result[segment] = _fold_rows(fold, rows[ids == segment], start)
+        return result
+
+    return reference
+
+
+def _sum_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+    return b.gather(dy, node.inputs[1], np.int32(0)), None
+
+
+def _unsorted_sum_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+    ids = node.inputs[1]
+    zero = b.const(0, ids.type.dtype)
+    rows = b.gather(dy, b.maximum(ids, zero), np.int32(0))
+    kept = b.reshape(
+        b.greater_equal(ids, zero), (*ids.dims, *(1,) * (rows.type.rank - ids.type.rank))
+    )
+    return b.select_v2(kept, rows, b.const(0, rows.type.dtype)), None, None
+
+
+def _define_segment(tf_name: str, fold: str, allowed: str) -> Op:
+    return define(
+        Op(
+            f"segment_{fold}",
+            f"{tf_name}(data: T, segment_ids: Tindices; T: {allowed}, Tindices: {{i32, i64}})"
+            " -> output: T",
+            infer=_infer_segment,
+            reference=_segment(fold),
+            lowering=_lower_segment(fold),
+            on_data=counted_segments(fold),
+            gradient=_sum_gradient if fold == "sum" else None,
+            examples=(
+                "T[5,2]~small i32[5]=[0,0,2,2,3]",
+                "f32[3] Tindices[3]=[1,1,1]",
+                "f32[0,2] i32[0]",
+            ),
+        )
+    )
+
+
+def _define_unsorted(tf_name: str, fold: str, allowed: str) -> Op:
+    indices = "i16, i32, i64" if fold == "sum" else "i32, i64"
+    return define(
+        Op(
+            f"unsorted_segment_{fold}",
+            f"{tf_name}(data: T, segment_ids: Tindices, num_segments: Tnumsegments; T: {allowed},"
+            f" Tindices: {{{indices}}}, Tnumsegments: {{i32, i64}} = i32) -> output: T",
+            infer=_infer_unsorted,
+            reference=_unsorted(fold),
+            lowering=_lower_unsorted(fold),
+            gradient=_unsorted_sum_gradient if fold == "sum" else None,
+            examples=(
+                "T[5,2]~small i32[5]=[3,0,2,0,3] i32[]=4",
+                "f32[2,2,3] Tindices[2,2]=[0,1,-1,0] i64[]=2",
+                "f32[0,2] i32[0] i32[]=2",
+            ),
+        )
+    )
+
+
+segment_sum = _define_segment("SegmentSum", "sum", _NUMBER)
+segment_prod = _define_segment("SegmentProd", "prod", _NUMBER)
+segment_min = _define_segment("SegmentMin", "min", _REAL)
+segment_max = _define_segment("SegmentMax", "max", _REAL)
+segment_mean = _define_segment("SegmentMean", "mean", _FLOAT)
+unsorted_segment_sum = _define_unsorted("UnsortedSegmentSum", "sum", _NUMBER)
+unsorted_segment_prod = _define_unsorted("UnsortedSegmentProd", "prod", _NUMBER)
+unsorted_segment_min = _define_unsorted("UnsortedSegmentMin", "min", _REAL)
+unsorted_segment_max = _define_unsorted("UnsortedSegmentMax", "max", _REAL)

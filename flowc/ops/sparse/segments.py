@@ -1,0 +1,228 @@
+"""Sums and means of chosen rows that share a segment, and their gradients.
+
+In: data, the rows to take, and an integer segment for each of them, in order. Out: one row a
+segment; for gradients, one row for each row of the data. Invariant: a segment without rows is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError
+from flowc.ir.dims import Expr, as_dim
+from flowc.ir.lowering import Decompose
+from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.reductions.segment_counts import counted_sparse_segments
+
+if TYPE_CHECKING:
+    from flowc.ir.builder import Builder
+    from flowc.ir.computation import Node, Value
+
+_REAL = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
+_FLOAT = "{bf16, f16, f32, f64}"
+_PLACES = "Tidx: {i32, i64} = i32"
+_SEGMENTS = "Tsegmentids: {i32, i64} = i32"
+
+
+def _check_rows(c: Inference) -> None:
+    if c.rank(0) < 1:
+        raise c.fail("input must be at least rank 1")
+    if c.rank(1) != 1 or c.rank(2) != 1:
+        raise c.fail("indices and segment_ids should be vectors.")
+    c.equal(c.dims(1)[0], c.dims(2)[0])
+
+
+def _infer(c: Inference) -> Dims:
+    _check_rows(c)
+    ids = c.content(2)
+    if ids is None or any(isinstance(x, Expr) for x in ids.flat):
+        raise NeedsContent(
+            f"{c.op.tf_name} needs constant segment_ids: its output's size is their last one",
+            node=c.node_name,
+            hint=f"use {c.op.tf_name}WithNumSegments, which says how many segments there are",
+        )
+    return ((int(ids[-1]) + 1 if ids.size else 0), *c.dims(0)[1:])
+
+
+def _infer_counted(c: Inference) -> Dims:
+    """The dims where the last input says how many rows there are."""
+    _check_rows(c)
+    count = as_dim(c.need(3).reshape(-1)[0])
+    if isinstance(count, int) and count < 0:
+        raise c.fail("segment ids must be >= 0")
+    return (count, *c.dims(0)[1:])
+
+
+def _scales(b: Builder, fold: str, ids: Value, count: Value, kind: Any) -> Value:
+    """For each segment, what its sum is multiplied by."""
+    ones = b.const(np.ones((), kind.numpy))
+    rows = b.unsorted_segment_sum(b.broadcast_to(ones, ids.dims), ids, count)
+    rows = b.maximum(rows, ones)
+    return b.real_div(ones, b.sqrt(rows) if fold == "sqrt_n" else rows)
+
+
+def _beside(b: Builder, scales: Value, rows: Value) -> Value:
+    return b.reshape(scales, (*scales.dims, *(1,) * (rows.type.rank - 1)))
+
+
+def _widened(b: Builder, x: Value) -> Value:
+    narrow = x.type.dtype in (dtypes.f16, dtypes.bf16)
+    return b.cast(x, DstT=dtypes.f32) if narrow else x
+
+
+def _narrowed(b: Builder, x: Value, like: Value) -> Value:
+    kind = like.type.dtype
+    return x if x.type.dtype is kind else b.cast(x, DstT=kind)
+
+
+def _build(fold: str) -> Callable[[Builder, Node], Value]:
+    def build(b: Builder, node: Node) -> Value:
+        data, indices, ids = node.inputs[:3]
+        count = b.reshape(b.sizes(node.output.dims[:1]), ())
+        rows = _widened(b, b.gather(data, indices, np.int32(0)))
+        total = b.unsorted_segment_sum(rows, ids, count)
+        if fold != "sum":
+            scales = _scales(b, fold, ids, count, total.type.dtype)
+            total = b.mul(total, _beside(b, scales, total))
+        return _narrowed(b, total, data)
+
+    return build
+
+
+def _build_grad(fold: str) -> Callable[[Builder, Node], Value]:
+    def build(b: Builder, node: Node) -> Value:
+        grad, indices, ids = node.inputs[:3]
+        dy = _widened(b, grad)
+        if fold != "sum":
+            count = b.reshape(b.sizes(dy.dims[:1]), ())
+            dy = b.mul(dy, _beside(b, _scales(b, fold, ids, count, dy.type.dtype), dy))
+        count = b.reshape(b.sizes(node.output.dims[:1]), ())
+        rows = b.gather(dy, ids, np.int32(0))
+        return _narrowed(b, b.unsorted_segment_sum(rows, indices, count), grad)
+
+    return build
+
+
+# -- references
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
+
+
+def _scale_arrays(fold: str, ids: np.ndarray, count: int, kind: Any) -> np.ndarray:
+    rows = np.maximum(np.bincount(ids.astype(np.int64), minlength=count), 1).astype(kind)
+    return np.asarray(1, kind) / (np.sqrt(rows) if fold == "sqrt_n" else rows)
+
+
+def _check_ids(ids: np.ndarray, count: int) -> None:
+    if (np.diff(ids.astype(np.int64)) < 0).any():
+        raise InvalidArgumentError("segment ids are not increasing")
+    if ids.size and not 0 <= ids[0] <= ids[-1] < count:
+        raise InvalidArgumentError(f"Segment id {ids[-1]} out of range [0, {count})")
+
+
+def _reference(fold: str) -> Callable[..., np.ndarray]:
+    def reference(
+        data: np.ndarray, indices: np.ndarray, ids: np.ndarray, number: Any = None
+    ) -> np.ndarray:
+        last = int(ids[-1]) + 1 if ids.size else 0
+        count = last if number is None else int(number)
+        _check_ids(ids, count)
+        total = np.zeros((count, *data.shape[1:]), _wide(data[:0]).dtype)
+        np.add.at(total, ids, _wide(data[indices]))
+        if fold != "sum":
+            scales = _scale_arrays(fold, ids, count, total.dtype)
+            total = total * scales.reshape(-1, *(1,) * (data.ndim - 1))
+        return total.astype(data.dtype)
+
+    return reference
+
+
+def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
+    def reference(
+        grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
+    ) -> np.ndarray:
+        dy = _wide(grad)
+        if fold != "sum":
+            scales = _scale_arrays(fold, ids, len(grad), dy.dtype)
+            dy = dy * scales.reshape(-1, *(1,) * (grad.ndim - 1))
+        dx = np.zeros((int(count), *grad.shape[1:]), dy.dtype)
+        np.add.at(dx, indices, dy[ids])
+        return dx.astype(grad.dtype)
+
+    return reference
+
+
+# -- records
+
+
+def _gradient(fold: str) -> Callable[..., Any]:
+    def gradient(b: Builder, node: Node, dy: Value) -> Any:
+        data, indices, ids = node.inputs[:3]
+        count = b.reshape(b.sizes(data.dims[:1]), ())
+        grad = getattr(b, f"sparse_segment_{fold}_grad")
+        return grad(dy, indices, ids, count), *[None] * (len(node.inputs) - 1)
+
+    return gradient
+
+
+def _define(fold: str, tf_name: str) -> None:
+    kinds = _REAL if fold == "sum" else _FLOAT
+    inputs = "data: T, indices: Tidx, segment_ids: Tsegmentids"
+    define(
+        Op(
+            f"sparse_segment_{fold}",
+            f"{tf_name}({inputs}; T: {kinds}, {_PLACES}, {_SEGMENTS},"
+            " sparse_gradient: bool = False) -> output: T",
+            infer=_infer,
+            lowering=Decompose(_build(fold)),
+            on_data=counted_sparse_segments(fold),
+            reference=_reference(fold),
+            gradient=_gradient(fold),
+            examples=(
+                "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3]",
+                "f32[2] i64[3]=[1,1,0] i64[3]=[0,0,0]",
+            ),
+        )
+    )
+    define(
+        Op(
+            f"sparse_segment_{fold}_with_num_segments",
+            f"{tf_name}WithNumSegments({inputs}, num_segments: Tnumsegments; T: {kinds}, {_PLACES},"
+            f" Tnumsegments: {{i32, i64}} = i32, {_SEGMENTS}, sparse_gradient: bool = False)"
+            " -> output: T",
+            infer=_infer_counted,
+            lowering=Decompose(_build(fold)),
+            reference=_reference(fold),
+            gradient=_gradient(fold),
+            examples=(
+                "f32[4,3] i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=5",
+                "f64[2] i64[3]=[1,1,0] i32[3]=[1,1,1] i64[]=3",
+            ),
+        )
+    )
+    define(
+        Op(
+            f"sparse_segment_{fold}_grad",
+            f"{tf_name}Grad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: i32;"
+            f" T: {_FLOAT}, {_PLACES}, {_SEGMENTS}) -> output: T",
+            infer=_infer_counted,
+            lowering=Decompose(_build_grad(fold)),
+            reference=_reference_grad(fold),
+            examples=(
+                "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=4",
+                "f32[1] i64[3]=[1,1,0] i64[3]=[0,0,0] i32[]=3",
+            ),
+        )
+    )
+
+
+_define("sum", "SparseSegmentSum")
+_define("mean", "SparseSegmentMean")
+_define("sqrt_n", "SparseSegmentSqrtN")

@@ -1,0 +1,200 @@
+"""Ops that change parts of variables: rows, places and boxes of them.
+
+In: a variable, where in it, and values. Out: its new contents. Invariants: updates are applied one
+after another in row-major order of the indices; an index outside the variable ends the run with
+InvalidArgumentError; contents that nobody else reads are changed where they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim, product
+from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.state.variables import (
+    STATE,
+    Emit,
+    require_same,
+    value_of,
+    variable_of,
+    without_output,
+    wrong_shapes,
+)
+
+# -- the ops of TensorFlow
+
+
+def _emit_rows(combine: str) -> Emit:
+    """Rows of a variable; `updates` may be one scalar for all of them."""
+
+    def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+        variable = variable_of(x, inputs[0])
+        held, indices = value_of(x, variable), value_of(x, inputs[1])
+        updates = value_of(x, inputs[2])
+        wanted = (*indices.dims, *held.dims[1:])
+        if updates.type.rank == 0 and wanted:
+            updates = x.b.broadcast_to(updates, wanted)
+        text = (
+            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got"
+            f" updates.shape {{given}}, indices.shape {shown_dims(indices.dims)},"
+            f" params.shape {shown_dims(held.dims)}"
+        )
+        require_same(x, wanted, updates.dims, wrong_shapes(x, text))
+        places = x.b.reshape(indices, (*indices.dims, 1))
+        x.replace(
+            variable, x.b.change_slices(held, places, updates, combine=combine, depth=1, rows=True)
+        )
+        return [inputs[0]]
+
+    return emit
+
+
+def _emit_slices(combine: str) -> Emit:
+    """Slices of a variable that the last dimension of the indices names."""
+
+    def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+        variable = variable_of(x, inputs[0])
+        held, indices = value_of(x, variable), value_of(x, inputs[1])
+        updates = value_of(x, inputs[2])
+        depth = indices.dims[-1] if indices.dims else None
+        if not isinstance(depth, int):
+            raise InvalidArgumentError(
+                f"node '{x.name}': indices must be at least a vector, with a known last dimension,"
+                f" found {shown_dims(indices.dims)}",
+                node=x.name,
+            )
+        if depth == 0:  # every update is one of the whole
+            changed = _whole(x, held, updates, combine)
+        else:
+            changed = x.b.change_slices(held, indices, updates, combine=combine, depth=depth)
+        x.replace(variable, changed)
+        return [inputs[0]]
+
+    return emit
+
+
+def _whole(x: Extractor, held: Value, updates: Value, combine: str) -> Value:
+    """The variable as one row of itself."""
+    rows = x.b.reshape(held, (1, *held.dims))
+    count = updates.dims[: updates.type.rank - held.type.rank]
+    places = x.b.fill((*count, 1), np.int32(0))
+    changed = x.b.change_slices(rows, places, updates, combine=combine, depth=1)
+    return x.b.reshape(changed, held.dims)
+
+
+def _infer_ref(c: Inference) -> Dims:
+    return c.dims(0)
+
+
+def _infer_handle(c: Inference) -> list[Dims]:
+    return []
+
+
+def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: str) -> None:
+    """The op on a reference and the one on a handle."""
+    emit = _emit_slices(combine) if nd else _emit_rows(combine)
+    locking = combine == "update"
+    policy = ', bad_indices_policy: string = ""' if nd else ""
+    name = f"scatter{'_nd' if nd else ''}_{combine}"
+    define(
+        Op(
+            f"{name}_variable",
+            f"Scatter{nd}{kind}(ref: ref(T), indices: Tindices, updates: T; T: {ref_types},"
+            f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
+            " -> output_ref: ref(T)",
+            infer=_infer_ref,
+            lowering=Extracted(emit),
+            traits=STATE,
+        )
+    )
+    attrs = (
+        f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
+        if nd
+        else f"dtype: {resource_types}, Tindices: {{i32, i64}}"
+    )
+    handle, dtype = ("ref", "T") if nd else ("resource", "dtype")
+    define(
+        Op(
+            f"resource_{name}",
+            f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
+            f" {attrs})",
+            infer=_infer_handle,
+            lowering=Extracted(without_output(emit)),
+            traits=STATE,
+        )
+    )
+
+
+_EXTREMUM_TYPES = "{f16, bf16, f32, f64, i32, i64}"
+for _kind in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    _extremum = _kind in ("Min", "Max")
+    _ref_types = "type" if _kind == "Update" else _EXTREMUM_TYPES if _extremum else "NUMBER"
+    _define(_kind, _kind.lower(), _ref_types, "type" if _kind == "Update" else "NUMBER", "")
+for _kind in ("Update", "Add", "Sub", "Min", "Max"):
+    _define(_kind, _kind.lower(), "type" if _kind == "Update" else "NUMBER", "type", "Nd")
+
+
+# -- boxes
+
+
+def _emit_box(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    """The elements that a strided_slice would read: it is asked where they are."""
+    variable = variable_of(x, inputs[0])
+    held, value = value_of(x, variable), value_of(x, inputs[4])
+    bounds = [value_of(x, bound) for bound in inputs[1:4]]
+    masks = {name: m for name, m in attrs.items() if name.endswith("_mask")}
+    total = product(held.dims)
+    places = x.b.reshape(_numbers(x, total), held.dims)
+    wanted = x.b.strided_slice(places, *bounds, **masks)
+    text = "Shapes do not match: the slice has {held} and the value {given}"
+    require_same(x, wanted.dims, value.dims, wrong_shapes(x, text))
+    count = product(wanted.dims)
+    changed = x.b.change_slices(
+        x.b.reshape(held, (total,)),
+        x.b.reshape(wanted, (count, 1)),
+        x.b.reshape(value, (count,)),
+        combine="update",
+        depth=1,
+    )
+    x.replace(variable, x.b.reshape(changed, held.dims))
+    return [inputs[0]]
+
+
+def _numbers(x: Extractor, total: Dim) -> Value:
+    """0, 1, ... below the total."""
+    stop = x.b.reshape(x.b.sizes((total,), dtypes.i64), ())
+    return x.b.range(x.b.const(np.int64(0)), stop, x.b.const(np.int64(1)))
+
+
+_BOX = (
+    "begin: Index, end: Index, strides: Index, value: T; T: type, Index: {i32, i64},"
+    " begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0,"
+    " shrink_axis_mask: int = 0)"
+)
+
+strided_slice_assign = define(
+    Op(
+        "strided_slice_assign",
+        f"StridedSliceAssign(ref: ref(T), {_BOX} -> output_ref: ref(T)",
+        infer=_infer_ref,
+        lowering=Extracted(_emit_box),
+        traits=STATE,
+    )
+)
+resource_strided_slice_assign = define(
+    Op(
+        "resource_strided_slice_assign",
+        f"ResourceStridedSliceAssign(ref: resource, {_BOX}",
+        infer=_infer_handle,
+        lowering=Extracted(without_output(_emit_box)),
+        traits=STATE,
+    )
+)

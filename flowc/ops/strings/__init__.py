@@ -1,0 +1,1 @@
+"""Strings that the run computes and prints."""

@@ -1,0 +1,274 @@
+"""Strings that the run computes: AsString, StringFormat, StringJoin, and the text of strings.
+
+In: tensors of numbers and strings. Out: host steps. Invariant: the text is TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.ir.dims import Dim
+from flowc.ir.lowering import Host
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.strings.printing import element_text, escaped, summarized
+
+Array = np.ndarray[Any, Any]
+
+
+def _strings(items: Sequence[bytes], shape: tuple[int, ...]) -> Array:
+    """An array of strings as NumPy holds them: objects, each of bytes."""
+    found = np.empty(shape, object)
+    found.reshape(-1)[:] = list(items)
+    return found
+
+
+def _host(reference: Callable[..., Array], shown: str, *settings: str) -> Host:
+    """A host step that computes what the reference does of a list of arrays."""
+
+    def function(inputs: Sequence[Any], _: Sequence[DType], **given: Any) -> list[Array]:
+        return [reference([np.asarray(x) for x in inputs], **given)]
+
+    return Host(function, shown, settings)
+
+
+# -- AsString
+
+
+def _infer_as_string(c: Inference) -> Dims:
+    attrs, dtype = c.attrs, c.inputs[0].dtype
+    real = dtype.is_floating or dtype.is_complex
+    if len(attrs["fill"]) > 1:
+        raise c.fail("Fill string must be one or fewer characters")
+    if attrs["fill"] and attrs["fill"] not in " +-0#":
+        raise c.fail(f'Fill argument not supported: "{attrs["fill"]}"')
+    if attrs["scientific"] and attrs["shortest"]:
+        raise c.fail("Cannot select both scientific and shortest notation")
+    if (attrs["scientific"] or attrs["shortest"]) and not real:
+        raise c.fail(f"scientific and shortest format not supported for datatype {dtype.name}")
+    if attrs["precision"] >= 0 and not real:
+        raise c.fail(f"precision not supported for datatype {dtype.name}")
+    return c.dims(0)
+
+
+def _printed(x: Any, form: str) -> str:
+    """As C's printf prints a number: what is no number is filled with blanks."""
+    if isinstance(x, float) and not math.isfinite(x):
+        word = form[:-1].partition(".")[0].replace("%0", "%") + "s"
+        sign = "-" if math.copysign(1, x) < 0 else "+" if "+" in form else ""
+        return word.replace("+", "").replace("#", "") % (sign + ("nan" if x != x else "inf"))
+    return form % x
+
+
+def _as_string(
+    inputs: Sequence[Array],
+    *,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+) -> Array:
+    (array,) = inputs
+    flags = f"%{fill}{width if width >= 0 else ''}"
+    whole = flags.replace("+", "") if array.dtype.kind == "u" else flags
+    kind = "e" if scientific else "g" if shortest else "f"
+    real = f"{flags}{f'.{precision}' if precision >= 0 else ''}{kind}"
+
+    def text(x: Any) -> bytes:
+        if isinstance(x, (bool, np.bool_)):
+            return b"true" if x else b"false"
+        if isinstance(x, bytes):
+            return x.ljust(width) if fill == "-" else x.rjust(width)
+        if isinstance(x, int):
+            return (f"{whole}d" % x).encode()
+        if isinstance(x, complex):
+            return f"({_printed(x.real, real)},{_printed(x.imag, real)})".encode()
+        return _printed(float(x), real).encode()
+
+    return _strings([text(x) for x in array.reshape(-1).tolist()], array.shape)
+
+
+def _as_string_reference(
+    x: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+) -> Array:
+    return _as_string(
+        [x],
+        precision=precision,
+        scientific=scientific,
+        shortest=shortest,
+        width=width,
+        fill=fill,
+    )
+
+
+as_string = define(
+    Op(
+        "as_string",
+        "AsString(input: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64, c64,"
+        " c128, bool, string}, precision: int = -1, scientific: bool = False, shortest: bool ="
+        ' False, width: int = -1, fill: string = "") -> output: string',
+        infer=_infer_as_string,
+        reference=_as_string_reference,
+        lowering=_host(
+            _as_string, "AsString", "precision", "scientific", "shortest", "width", "fill"
+        ),
+    )
+)
+
+
+# -- StringJoin
+
+
+def _infer_join(c: Inference) -> Dims:
+    found: Dims = ()
+    for type_ in c.inputs:
+        if not type_.dims:
+            continue
+        found = found or type_.dims
+        if len(found) != len(type_.dims):
+            ranks = f"{len(found)} and {len(type_.dims)}"
+            raise c.fail(f"Shapes must be equal rank, but are {ranks}")
+        pairs = list(zip(found, type_.dims))
+        for axis, (x, y) in enumerate(pairs):
+            if isinstance(x, int) and isinstance(y, int) and x != y:
+                raise c.fail(
+                    f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. Shapes "
+                    f"are {_shown(found)} and {_shown(type_.dims)}."
+                )
+        found = tuple(c.equal(x, y) for x, y in pairs)
+    return found
+
+
+def _shown(dims: Sequence[Dim]) -> str:
+    return f"[{','.join(map(str, dims))}]"
+
+
+def _join(inputs: Sequence[Array], *, separator: str = "") -> Array:
+    rows = np.broadcast_arrays(*inputs)
+    between = separator.encode("utf-8", "surrogateescape")
+    items = [between.join(row) for row in zip(*(r.reshape(-1).tolist() for r in rows))]
+    return _strings(items, rows[0].shape)
+
+
+string_join = define(
+    Op(
+        "string_join",
+        'StringJoin(inputs: N*string; N: int >= 0, separator: string = "") -> output: string',
+        infer=_infer_join,
+        reference=_join,
+        lowering=_host(_join, "StringJoin", "separator"),
+    )
+)
+
+
+# -- StringFormat
+
+
+def _in_brackets(array: Array, limit: int) -> str:
+    """The elements at the ends of each axis, as TensorFlow's newer messages show them."""
+    ends = array.size if limit < 0 else min(limit, array.size)
+
+    def rows(axis: int, part: Any) -> str:
+        if axis == array.ndim:
+            item = part.item() if array.dtype.hasobject else part[()]
+            return f'"{escaped(item)}"' if isinstance(item, bytes) else element_text(item)
+        last = axis == array.ndim - 1
+        between = " " if last else "\n" * (array.ndim - axis - 1) + " " * (axis + 1)
+        count = array.shape[axis]
+        first = min(ends, count)
+        after = max(count - ends, first)
+        found = between.join(rows(axis + 1, part[i, ...]) for i in range(first))
+        if after > first:
+            found += between + "..."
+        for i in range(after, count):
+            found += between + rows(axis + 1, part[i, ...])
+        return f"[{found}]"
+
+    if not array.ndim and not ends:
+        return "..."
+    return rows(0, array)
+
+
+def _infer_format(c: Inference) -> Dims:
+    found = c.attrs["template"].count(c.attrs["placeholder"])
+    if found != len(c.inputs):
+        raise c.fail(
+            f"num placeholders in template and num inputs must match: {found} vs. {len(c.inputs)}"
+        )
+    return ()
+
+
+def _format(
+    inputs: Sequence[Array], *, template: str = "%s", placeholder: str = "%s", summarize: int = 3
+) -> Array:
+    pieces = template.split(placeholder)
+    text = pieces[0]
+    for array, piece in zip(inputs, pieces[1:]):
+        text += _in_brackets(array, summarize) + piece
+    return _strings([text.encode("utf-8", "surrogateescape")], ())
+
+
+string_format = define(
+    Op(
+        "string_format",
+        'StringFormat(inputs: T; T: list(type), template: string = "%s", placeholder: string ='
+        ' "%s", summarize: int = 3) -> output: string',
+        infer=_infer_format,
+        reference=_format,
+        lowering=_host(_format, "StringFormat", "template", "placeholder", "summarize"),
+    )
+)
+
+
+# -- comparison
+
+
+def _equal(inputs: Sequence[Array], *, negated: bool) -> Array:
+    x, y = (np.asarray(v, object) for v in inputs)
+    return np.asarray(np.not_equal(x, y) if negated else np.equal(x, y), np.bool_)
+
+
+string_equal = define(
+    Op(
+        "string_equal",
+        "_StringEqual(x: string, y: string; negated: bool) -> z: bool",
+        infer=lambda c: c.broadcast(),
+        reference=lambda x, y, *, negated: _equal([x, y], negated=negated),
+        lowering=_host(_equal, "Equal of strings", "negated"),
+    )
+)
+
+
+# -- strings in messages
+
+
+def _text(inputs: Sequence[Array], *, limit: int) -> Array:
+    (array,) = inputs
+    text = summarized(array, limit).encode("utf-8", "surrogateescape")
+    return np.frombuffer(text, np.uint8)
+
+
+text_of_strings = define(
+    Op(
+        "text_of_strings",
+        "_TextOfStrings(data: string; limit: int = 3) -> text: u8",
+        infer=lambda c: (c.fresh("text"),),
+        reference=lambda data, *, limit: _text([data], limit=limit),
+        lowering=_host(_text, "Print of strings", "limit"),
+    )
+)
+raw_text = define(
+    Op(
+        "raw_text",
+        "_RawText(data: string) -> text: u8",
+        infer=lambda c: (c.fresh("text"),),
+        reference=lambda data: np.frombuffer(data.item(), np.uint8),
+        lowering=_host(lambda inputs: np.frombuffer(inputs[0].item(), np.uint8), "PrintV2"),
+    )
+)

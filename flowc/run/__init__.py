@@ -1,0 +1,1 @@
+"""Programs that run in this process: sessions, executables, variables, host steps."""

@@ -1,0 +1,354 @@
+"""A compiled program that Python can call.
+
+In: a CompiledProgram. Out: NumPy arrays for NumPy arrays, one native call a run. Reentrant: every
+run has its own arena and tables. What the shapes of the inputs decide is found once for each tuple
+of shapes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy import empty
+
+from flowc import dtypes, errors
+from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.link.jit import load_objects
+from flowc.codegen.string_table import Texts
+from flowc.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    misfit,
+)
+from flowc.ir.dims import Dim, Expr, Symbol, evaluate, parse_dim
+from flowc.run.host_steps import HostCalls, run_texts
+from flowc_runtime.addresses import data_address
+from flowc_runtime.interpreter import deadline_after, interpreter_table
+
+STATUS_WORDS = 8
+TIMED_OUT = 6  # a run that ended without an exception of Python
+LAYOUTS = 256  # tuples of input shapes that are remembered
+_free = ctypes.CDLL(None).free
+_free.argtypes = [ctypes.c_void_p]
+
+Shape = tuple[int, ...]
+
+
+class _Tables:
+    """The tables of one run in one block of words: pointers of inputs and outputs, sizes, status.
+    `arguments` are the native function's. `outputs` is the position of their first word."""
+
+    __slots__ = ("arguments", "outputs", "sizes", "status", "words")
+
+    def __init__(self, executable: Executable, sizes: Sequence[int]) -> None:
+        self.outputs = len(executable.inputs)
+        self.sizes = self.outputs + len(executable.outputs)
+        self.status = self.sizes + len(executable.metadata["sizes"])
+        self.words = (ctypes.c_int64 * (self.status + STATUS_WORDS))()
+        self.words[self.sizes : self.sizes + len(sizes)] = sizes
+        base = ctypes.addressof(self.words)
+        inputs, outputs, sizes_at, status = (
+            ctypes.c_void_p(base + 8 * start)
+            for start in (0, self.outputs, self.sizes, self.status)
+        )
+        weights = ctypes.c_void_p(executable.weights.ctypes.data)
+        threads = ctypes.c_int64(executable.threads)
+        interpreter = ctypes.c_void_p(ctypes.addressof(executable.interpreter))
+        self.arguments = (inputs, outputs, sizes_at, weights, threads, status, interpreter)
+
+    def free_allocated(self, outputs: Sequence[Any]) -> None:
+        """Gives back the outputs that a run allocated which has not ended well."""
+        for at, array in enumerate(outputs, self.outputs):
+            if array is None:
+                _free(self.words[at])
+
+
+class Layout:
+    """What the shapes of the inputs decide: the sizes in them, and the shape and dtype of each
+    output's buffer, None for one that the run allocates. `spare`: tables with these sizes that no
+    run is using. `scalars`: whether an output has rank 0."""
+
+    __slots__ = ("outputs", "scalars", "sizes", "spare")
+
+    def __init__(
+        self, sizes: Sequence[int], outputs: Sequence[tuple[Shape, np.dtype[Any]] | None]
+    ) -> None:
+        self.sizes = sizes
+        self.outputs = outputs
+        self.scalars = any(o is not None and o[0] == () for o in outputs)
+        self.spare: list[_Tables] = []
+
+    def outputs_ending_in(self, buffers: Sequence[np.ndarray | None]) -> list[Any]:
+        """Arrays for the outputs: the last ones are the buffers that fit, others are new."""
+        made = len(self.outputs) - len(buffers)
+        found: list[Any] = []
+        for output, buffer in zip(self.outputs, [*[None] * made, *buffers]):
+            fits = buffer is not None and output == (buffer.shape, buffer.dtype)
+            found.append(buffer if fits else None if output is None else empty(*output))
+        return found
+
+
+class Executable:
+    """`run(arrays)` gives the outputs for inputs in the program's order.
+
+    Arrays must have the dtypes of the inputs; any layout is taken (copied when not contiguous).
+    `key`: where the program is in the disk cache, or empty.
+    """
+
+    def __init__(self, program: CompiledProgram, threads: int | None = None, key: str = "") -> None:
+        self.key = key
+        self.metadata = program.metadata
+        self.code = load_objects(program.objects, program.runtime)
+        self.weights = program.weights_image()
+        self.threads = threads if threads is not None else os.cpu_count() or 1
+        self.calls = HostCalls(self.metadata["calls"]) if self.metadata.get("calls") else None
+        self.interpreter = interpreter_table(self.calls)
+        self.inputs = [_Slot(x) for x in self.metadata["inputs"]]
+        self.outputs = [_Slot(x) for x in self.metadata["outputs"]]
+        self._binders = _binders(self.inputs, self.metadata["sizes"])
+        self._late = len(self.metadata["sizes"]) > self.metadata["input_sizes"]
+        self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
+        self._native = self.code.run
+        self._layouts: dict[tuple[Shape, ...], Layout] = {}
+
+    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Runs once. Raises `InvalidArgumentError` with the node for faults found by the run. What
+        a host step or the handler of a signal raises ends the run and comes out."""
+        arrays = [a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays]
+        return self.run_laid_out(self.layout_of(arrays), arrays)
+
+    def layout_of(self, arrays: Sequence[np.ndarray]) -> Layout:
+        """What the shapes of the inputs decide, for any number of runs. Raises
+        `InvalidArgumentError` for shapes that the program does not take."""
+        found = self._layouts.get(tuple([a.shape for a in arrays]))
+        return found if found is not None else self._layout_for(arrays)
+
+    def run_laid_out(
+        self,
+        layout: Layout,
+        arrays: Iterable[np.ndarray],
+        outputs: list[Any] | None = None,
+        timeout: float = 0,
+    ) -> list[np.ndarray]:
+        """Runs contiguous arrays of the shapes of `layout`. `outputs`: where results go, new arrays
+        if they are not given. `timeout`: milliseconds after which the run ends with a
+        `DeadlineExceededError`, if not 0."""
+        if outputs is None:
+            outputs = [None if o is None else empty(*o) for o in layout.outputs]
+        try:
+            tables = layout.spare.pop()
+        except IndexError:
+            tables = _Tables(self, layout.sizes)
+        words = tables.words
+        used = (*arrays, *outputs)  # alive until the run has ended
+        for at, array in enumerate(used):
+            words[at] = 0 if array is None else data_address(array)
+        if timeout:
+            words[tables.status] = deadline_after(timeout)
+        try:
+            code = self._native(*tables.arguments)
+        except BaseException:  # raised by the handler of a signal, or by a host step
+            tables.free_allocated(outputs)
+            raise
+        if code:
+            tables.free_allocated(outputs)
+            if code == TIMED_OUT:
+                text = f"Timed out waiting for notification: a run of more than {timeout} ms"
+                raise DeadlineExceededError(text)
+            raise self._error(code, words[tables.status : tables.status + 5])
+        if self._late:
+            outputs = self._trimmed(outputs, tables)
+        if not timeout:
+            layout.spare.append(tables)
+        return outputs
+
+    def _layout_for(self, arrays: Sequence[np.ndarray]) -> Layout:
+        """Checks the shapes and finds what they decide."""
+        sizes = (ctypes.c_int64 * max(1, len(self.metadata["sizes"])))()
+        for bind in self._binders:
+            bind(arrays, sizes)
+        dims = self._dims()
+        self.code.output_bounds(sizes, dims)
+        outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
+        for slot, shape in zip(self.outputs, self._shapes(dims)):
+            outputs.append(None if -1 in shape else (shape, slot.held))
+        layout = Layout(tuple(sizes[: self.metadata["input_sizes"]]), tuple(outputs))
+        if len(self._layouts) >= LAYOUTS:
+            self._layouts.clear()
+        self._layouts[tuple([a.shape for a in arrays])] = layout
+        return layout
+
+    def _shapes(self, dims: Any) -> list[Shape]:
+        """The outputs' shapes from the table of all their dims."""
+        found, at = [], 0
+        for slot in self.outputs:
+            found.append(tuple(dims[at : at + len(slot.dims)]))
+            at += len(slot.dims)
+        return found
+
+    def _trimmed(self, outputs: list[Any], tables: _Tables) -> list[np.ndarray]:
+        """Outputs cut to the sizes that the run found."""
+        dims = self._dims()
+        self.code.output_dims(tables.arguments[2], dims)
+        for i, (slot, shape) in enumerate(zip(self.outputs, self._shapes(dims))):
+            if outputs[i] is None:
+                pointer = tables.words[tables.outputs + i]
+                outputs[i] = _owned(pointer, shape, slot.held)
+            elif outputs[i].shape != shape:
+                count = int(np.prod(shape))
+                outputs[i] = outputs[i].reshape(-1)[:count].reshape(shape).copy()
+        return outputs
+
+    def _error(self, code: int, status: Any) -> Exception:
+        row, a, b, c = status[1], status[2], status[3], status[4]
+        if code == 5 or not 0 <= row < len(self.metadata["errors"]):
+            return ResourceExhaustedError(f"out of memory: the run needs {a} bytes")
+        found = self.metadata["errors"][row]
+        text = _taken_text(a) if "{text}" in found["message"] else ""
+        message = found["message"].format(a=a, b=b, c=c, text=text)
+        kind = getattr(errors, found["class"], InvalidArgumentError)
+        return kind(message, node=found["node"] or None)
+
+
+class _TextExecutable(Executable):
+    """A program that holds strings: each run has a table of them, to which native code has numbers;
+    callers give and get strings."""
+
+    def __init__(self, program: CompiledProgram, threads: int | None, key: str) -> None:
+        super().__init__(program, threads, key)
+        self.texts = Texts.of_rows(self.metadata["texts"])
+
+    def run_laid_out(
+        self,
+        layout: Layout,
+        arrays: Iterable[np.ndarray],
+        outputs: list[Any] | None = None,
+        timeout: float = 0,
+    ) -> list[np.ndarray]:
+        texts = self.texts.copy()
+        given = [
+            texts.numbers(array) if slot.dtype is dtypes.string else array
+            for slot, array in zip(self.inputs, arrays)
+        ]
+        with run_texts(texts):
+            found = super().run_laid_out(layout, given, outputs, timeout)
+        return [
+            texts.strings(array) if slot.dtype is dtypes.string else array
+            for slot, array in zip(self.outputs, found)
+        ]
+
+
+def open_program(program: CompiledProgram, threads: int | None = None, key: str = "") -> Executable:
+    """A program, ready to run."""
+    kind = Executable if program.metadata.get("texts") is None else _TextExecutable
+    return kind(program, threads, key)
+
+
+def _taken_text(address: int) -> str:
+    """The text that a kernel left for its error, which is freed."""
+    if not address:
+        return ""
+    found = ctypes.string_at(address).decode("utf-8", "replace")
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+    free(address)
+    return found
+
+
+class _Slot:
+    """One input or output."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.name: str = data["name"]
+        self.dtype = dtypes.as_dtype(data["dtype"])
+        self.dims: tuple[Dim, ...] = tuple(
+            d if isinstance(d, int) else parse_dim(d) for d in data["dims"]
+        )
+        self.held = np.dtype(np.int64) if self.dtype is dtypes.string else self.dtype.numpy
+        sizes = tuple(d for d in self.dims if isinstance(d, int))
+        self.static = sizes if len(sizes) == len(self.dims) else None
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
+
+
+def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """A copy of memory that the run allocated, which is given back."""
+    count = int(np.prod(shape))
+    raw = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(pointer)
+    array = np.frombuffer(memoryview(raw), dtype, count).reshape(shape).copy()
+    _free(pointer)
+    return array
+
+
+def _binders(
+    inputs: Sequence[_Slot], sizes: Sequence[str]
+) -> list[Callable[[Sequence[np.ndarray], Any], None]]:
+    """Steps that check the inputs' shapes and find the sizes in them."""
+    index = {name: i for i, name in enumerate(sizes)}
+    bound: set[str] = set()
+    steps: list[Callable[[Sequence[np.ndarray], Any], None]] = []
+    for number, slot in enumerate(inputs):
+        if slot.static is not None:
+            steps.append(_static_check(number, slot))
+            continue
+        steps.append(_rank_check(number, slot))
+        for axis, dim in enumerate(slot.dims):
+            name = _plain_symbol(dim)
+            if name is not None and name not in bound:
+                bound.add(name)
+                steps.append(_take(number, axis, index[name]))
+    for number, slot in enumerate(inputs):
+        if slot.static is None:
+            steps.append(_dims_check(number, slot, index))
+    return steps
+
+
+def _plain_symbol(dim: Dim) -> str | None:
+    if isinstance(dim, Expr) and len(dim.terms) == 1 and dim.terms[0][1] == 1:
+        monomial = dim.terms[0][0]
+        if len(monomial) == 1 and isinstance(monomial[0], Symbol):
+            return monomial[0].name
+    return None
+
+
+def _static_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], Any], None]:
+    wanted = slot.static
+
+    def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
+        if arrays[number].shape != wanted:
+            raise misfit(slot.name, slot.dims, arrays[number].shape)
+
+    return check
+
+
+def _rank_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], Any], None]:
+    def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
+        if arrays[number].ndim != len(slot.dims):
+            raise misfit(slot.name, slot.dims, arrays[number].shape)
+
+    return check
+
+
+def _take(number: int, axis: int, place: int) -> Callable[[Sequence[np.ndarray], Any], None]:
+    def take(arrays: Sequence[np.ndarray], sizes: Any) -> None:
+        sizes[place] = arrays[number].shape[axis]
+
+    return take
+
+
+def _dims_check(
+    number: int, slot: _Slot, index: dict[str, int]
+) -> Callable[[Sequence[np.ndarray], Any], None]:
+    def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
+        env = {name: sizes[i] for name, i in index.items()}
+        wanted = tuple(evaluate(d, env) for d in slot.dims)
+        if arrays[number].shape != wanted:
+            raise misfit(slot.name, slot.dims, arrays[number].shape, wanted)
+
+    return check

@@ -1,0 +1,182 @@
+"""What a run calls in Python: the host steps of its program.
+
+In: the rows of a program's metadata, then the words of one step at a time (driver.py writes them).
+Out: the addresses and dims of what the step's function returned. Invariant: a function gets arrays
+of its own, which it may keep or change, and what it returns is checked before native code reads it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.codegen.string_table import Texts
+from flowc.dtypes import DType
+from flowc.errors import FlowcError, InternalError, InvalidArgumentError
+from flowc_runtime.addresses import data_address
+
+Array = np.ndarray[Any, Any]
+OPEN = -1  # a dim that the function decides
+MOST_KEPT = 1 << 26  # bytes of results for another attempt at a run
+
+
+class RankError(InvalidArgumentError):
+    """A function returned an array of another rank than the program was compiled for."""
+
+    def __init__(self, message: str, output: tuple[str, int], rank: int) -> None:
+        super().__init__(message, node=output[0])
+        self.output = output
+        self.rank = rank
+
+
+class RunLog:
+    """What the functions of a run returned, for another attempt at the run, which begins with
+    `again`. `nodes`: those that were called. Nothing is kept once it would be too much."""
+
+    def __init__(self) -> None:
+        self.nodes: set[str] = set()
+        self._found: list[tuple[str, list[Array]]] = []
+        self._next = 0
+        self._bytes = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self._bytes <= MOST_KEPT
+
+    def again(self) -> None:
+        self._next = 0
+
+    def repeated(self, node: str) -> list[Array] | None:
+        """What the node returned at this point of the last attempt."""
+        if self._next < len(self._found) and self._found[self._next][0] == node:
+            self._next += 1
+            return self._found[self._next - 1][1]
+        return None
+
+    def note(self, node: str, arrays: Sequence[Array]) -> None:
+        self.nodes.add(node)
+        self._bytes += sum(a.nbytes for a in arrays)
+        if self.is_whole:
+            self._found[self._next :] = [(node, [a.copy() for a in arrays])]
+            self._next += 1
+        else:
+            self._found.clear()
+
+
+class _Current(threading.local):
+    log: RunLog | None = None
+    texts: Texts | None = None
+
+
+_current = _Current()
+
+
+@contextmanager
+def logged(log: RunLog | None) -> Iterator[None]:
+    """The runs of this thread write to a log, or to none."""
+    before, _current.log = _current.log, log
+    try:
+        yield
+    finally:
+        _current.log = before
+
+
+@contextmanager
+def run_texts(texts: Texts | None) -> Iterator[None]:
+    """The table of strings of the run of this thread."""
+    before, _current.texts = _current.texts, texts
+    try:
+        yield
+    finally:
+        _current.texts = before
+
+
+class HostCalls:
+    """Called by native code with the number of a step and the address of its words."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
+        self.steps = [_Step(row) for row in rows]
+
+    def __call__(self, number: int, address: int) -> list[Array]:
+        """The arrays, which the caller keeps as long as it reads their memory."""
+        return self.steps[number].run(address)
+
+
+class _Step:
+    def __init__(self, row: dict[str, Any]) -> None:
+        # Late: a program without host steps needs no records.
+        from flowc.ir.lowering import Host
+        from flowc.ops import op_named
+
+        lowering = op_named(row["op"]).lowering
+        assert isinstance(lowering, Host)
+        self.function = lowering.function
+        self.settings: dict[str, Any] = row["settings"]
+        self.node: str = row["node"]
+        self.inputs = [(dtypes.as_dtype(name), int(rank)) for name, rank in row["inputs"]]
+        self.outputs = [(dtypes.as_dtype(name), int(rank)) for name, rank in row["outputs"]]
+        self.dtypes = [dtype for dtype, _ in self.outputs]
+        self.words = sum(1 + rank for _, rank in (*self.inputs, *self.outputs))
+
+    def run(self, address: int) -> list[Array]:
+        words = (ctypes.c_int64 * self.words).from_address(address)
+        at, texts = 0, _current.texts
+        given: list[Any] = []
+        for dtype, rank in self.inputs:
+            array = _taken(words[at], tuple(words[at + 1 : at + 1 + rank]), dtype)
+            if texts is not None and dtype is dtypes.string:
+                array = texts.strings(array)
+            given.append(array if rank else array[()])
+            at += 1 + rank
+        try:
+            found = self._results(given)
+        except FlowcError as error:
+            if error.node is None:
+                error.node = self.node
+            raise
+        if len(found) != len(self.outputs):
+            raise InternalError(f"{len(found)} outputs of {len(self.outputs)}", node=self.node)
+        kept: list[Array] = []
+        for k, (array, (dtype, rank)) in enumerate(zip(found, self.outputs)):
+            self._check(k, array, dtype, words[at + 1 : at + 1 + rank])
+            if texts is not None and dtype is dtypes.string:
+                array = texts.numbers(array)
+            kept.append(array)
+            words[at] = data_address(array) or 0
+            words[at + 1 : at + 1 + rank] = array.shape
+            at += 1 + rank
+        return kept
+
+    def _results(self, given: Sequence[Any]) -> Sequence[Array]:
+        log = _current.log
+        found = log.repeated(self.node) if log is not None else None
+        if found is None:
+            with logged(None), run_texts(None):  # the function may run programs, too
+                found = self.function(given, self.dtypes, **self.settings)
+            if log is not None:
+                log.note(self.node, found)
+        return found
+
+    def _check(self, k: int, array: Array, dtype: DType, dims: Sequence[int]) -> None:
+        if array.dtype != dtype.numpy or not array.flags.c_contiguous:
+            raise InternalError(f"output {k} is {array.dtype}, and not {dtype}", node=self.node)
+        shown = ", ".join("?" if d == OPEN else str(d) for d in dims)
+        message = f"output {k} has shape {list(array.shape)}, where [{shown}] is expected"
+        if len(dims) != array.ndim:
+            raise RankError(message, (self.node, k), array.ndim)
+        if not all(d in (OPEN, n) for d, n in zip(dims, array.shape)):
+            raise InvalidArgumentError(message, node=self.node)
+
+
+def _taken(address: int, shape: tuple[int, ...], dtype: DType) -> Array:
+    """A copy of native memory; of strings their numbers."""
+    array = np.empty(shape, np.int64 if dtype is dtypes.string else dtype.numpy)
+    ctypes.memmove(data_address(array) or 0, address, math.prod(shape) * dtype.held_size)
+    return array

@@ -1,0 +1,82 @@
+"""Which shapes of feeds one program serves: those that vary as others did before.
+
+In: the types of the arrays that runs of a fetch set feed. Out: the types to compile for, in which
+sizes that were seen to vary are open. Invariants: what fits the types has no size of 0 or 1 where
+the sizes seen before are larger, nor the other way round, and sizes that were always equal are one.
+So what TensorFlow would broadcast is a program of its own, sizes that do not fit each other meet
+numbers (and their fault a node), and the number of programs is bounded by the number of dims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flowc.extract.feed_specs import open_sizes
+from flowc.graph import Tensor
+from flowc.ir.dims import Dim, symbol
+from flowc.ir.types import TensorType
+
+EXACT = (
+    2  # shapes that are compiled for as they are: those of training and of a last, smaller batch
+)
+
+FeedTypes = Mapping[Tensor, TensorType]
+Sizes = tuple[int, ...]
+
+
+def outline(types: FeedTypes) -> tuple[object, ...]:
+    """What two sets of feeds have in common that one program can serve."""
+    return tuple((t, f.dtype, tuple(min(d, 2) for d in f.static_dims)) for t, f in types.items())
+
+
+class FeedShapes:
+    """The shapes that one fetch set was fed, all of one outline."""
+
+    def __init__(self) -> None:
+        self.always_exact = False  # whether the fetch set cannot be compiled with open sizes
+        self._told: list[Sizes] = []  # shapes that are compiled for as they are
+        self._sources: tuple[int | None, ...] = ()  # for an open size, the place that names it
+
+    def to_compile(self, types: FeedTypes) -> FeedTypes:
+        """The types of the program that serves feeds of these types."""
+        sizes = _sizes(types)
+        is_exact = self.always_exact or sizes in self._told or not self._fits(sizes)
+        return types if is_exact else self._opened(types)
+
+    def learn(self, types: FeedTypes) -> None:
+        """Takes note of feeds that are compiled for as they are, without a fault."""
+        sizes = _sizes(types)
+        if not self.always_exact and sizes not in self._told:
+            self._told.append(sizes)
+            columns = list(zip(*self._told))
+            self._sources = tuple(None if len(set(c)) == 1 else columns.index(c) for c in columns)
+
+    def _fits(self, sizes: Sizes) -> bool:
+        """Whether these vary as those before did."""
+        return bool(self._told) and all(
+            size == (self._told[0][place] if source is None else sizes[source])
+            for place, (size, source) in enumerate(zip(sizes, self._sources))
+        )
+
+    def _opened(self, types: FeedTypes) -> FeedTypes:
+        found: dict[Tensor, TensorType] = {}
+        names: dict[int, Dim] = {}
+        taken: set[str] = set()
+        place = 0
+        for tensor, type_ in types.items():
+            dims: list[Dim] = list(type_.dims)
+            for axis in range(len(dims)):
+                source = self._sources[place]
+                if source == place:
+                    name = next(n for n in open_sizes(tensor.name, axis) if n not in taken)
+                    taken.add(name)
+                    names[place] = symbol(name)
+                if source is not None:
+                    dims[axis] = names[source]
+                place += 1
+            found[tensor] = type_.with_dims(dims)
+        return found
+
+
+def _sizes(types: FeedTypes) -> Sizes:
+    return tuple(d for t in types.values() for d in t.static_dims)

@@ -1,0 +1,193 @@
+"""Models that a Session ran before: found without being read, and only if nothing has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flowc import dtypes
+from flowc.errors import InvalidModelError
+from flowc.files import identity as file_identity
+from flowc.graph import Graph
+from flowc.graph.lazy_graph import UntouchedGraph
+from flowc.importer import load_graph, read_model
+from flowc.options import Options
+from flowc.run.session import Session
+
+X = np.array([1.0, -2.0], np.float32)
+
+
+def write(path: Path, factor: float) -> None:
+    """A graph that computes `y = x * factor`, with `x` of unknown size."""
+    graph = Graph()
+    x = graph.create_op("Placeholder", [], {"dtype": dtypes.f32, "shape": (None,)}, "x").output(0)
+    value = {"dtype": dtypes.f32, "value": np.float32(factor)}
+    c = graph.create_op("Const", [], value, "c").output(0)
+    graph.create_op("Mul", [x, c], {"T": dtypes.f32}, "y")
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model whose file counts as settled, beside an empty cache."""
+    monkeypatch.setattr(file_identity, "SETTLED_SECONDS", -1)
+    monkeypatch.setenv("FLOWC_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "model.pb"
+    write(path, 3)
+    return path
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of models that are really read."""
+    seen: list[str] = []
+    original = read_model.read_model
+
+    def count(found: read_model.Model) -> Graph:
+        seen.append(found.path)
+        return original(found)
+
+    monkeypatch.setattr(read_model, "read_model", count)
+    return seen
+
+
+def run(path: Path, feeds: dict[str, np.ndarray] | None = None, **settings: object) -> np.ndarray:
+    session = Session(graph=load_graph(path), **settings)
+    return session.run("y:0", {"x:0": X} if feeds is None else feeds)
+
+
+def test_a_known_request_reads_no_model(model: Path, reads: list[str]) -> None:
+    first = run(model)
+    assert len(reads) == 1
+    graph = load_graph(model)
+    session = Session(graph=graph)
+    assert session.run(["y:0"], {"x:0": X})[0].tolist() == first.tolist() == [3, -6]
+    assert session.run(("y:0",), {"x:0": X})[0].tolist() == [3, -6]
+    assert session.run("y:0", {"x:0": X}).tolist() == [3, -6]
+    assert len(reads) == 1
+    assert type(graph) is UntouchedGraph
+
+
+def test_another_process_reads_no_model(model: Path) -> None:
+    run(model)
+    program = (
+        "import sys, numpy as np\n"
+        "from flowc.files import identity\n"
+        "identity.SETTLED_SECONDS = -1\n"
+        "from flowc.importer import load_graph\n"
+        "from flowc.run.session import Session\n"
+        "s = Session(graph=load_graph(sys.argv[1]))\n"
+        "print(s.run('y:0', {'x:0': np.array([1, -2], 'f4')}).tolist())\n"
+        "print([m for m in ('numba', 'google.protobuf', 'flowc.ops') if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(model)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["[3.0, -6.0]", "[]"]
+
+
+def changed_value(path: Path) -> None:
+    write(path, 5)
+
+
+def changed_within_its_times(path: Path) -> None:
+    times = path.stat()
+    write(path, 5)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def replaced(path: Path) -> None:
+    write(path.with_name("new"), 5)
+    path.with_name("new").rename(path)
+
+
+@pytest.mark.parametrize("change", [changed_value, changed_within_its_times, replaced])
+def test_a_changed_model_is_read(
+    model: Path, reads: list[str], change: Callable[[Path], None]
+) -> None:
+    assert run(model).tolist() == [3, -6]
+    change(model)
+    assert run(model).tolist() == [5, -10]
+    assert len(reads) == 2
+
+
+def test_other_feeds_and_options_are_other_requests(model: Path, reads: list[str]) -> None:
+    run(model)
+    assert run(model, {"x:0": X[:1]}).tolist() == [3]
+    assert run(model, {"x:0": X.astype(np.float64)}).tolist() == [3, -6]
+    assert run(model, {"c:0": np.array(7, np.float32), "x:0": X}).tolist() == [7, -14]
+    assert run(model, options=Options(fuse=False)).tolist() == [3, -6]
+    assert len(reads) == 5
+
+
+def test_a_graph_that_was_looked_at_is_read_and_teaches_nothing(
+    model: Path, reads: list[str]
+) -> None:
+    graph = load_graph(model)
+    operation = graph.get_operation_by_name("y")
+    assert operation.graph is graph and type(graph) is Graph
+    nine = graph.create_op("Const", [], {"dtype": dtypes.f32, "value": np.float32(9)}, "nine")
+    operation.update_input(1, nine.output(0))
+    assert Session(graph=graph).run("y:0", {"x:0": X}).tolist() == [9, -18]
+    assert run(model).tolist() == [3, -6]
+
+
+def test_a_known_model_is_read_when_it_is_looked_at(model: Path, reads: list[str]) -> None:
+    run(model)
+    graph = load_graph(model)
+    assert len(reads) == 1
+    graph.seed = 4
+    assert graph.seed == 4
+    assert [op.name for op in graph.get_operations()] == ["x", "c", "y"]
+    assert graph.source.path == str(model)
+    assert len(reads) == 2
+
+
+def test_a_model_that_changes_before_it_is_looked_at(model: Path) -> None:
+    run(model)
+    graph = load_graph(model)
+    write(model, 5)
+    with pytest.raises(InvalidModelError, match="changed after it was loaded"):
+        graph.get_operations()
+
+
+def test_errors_stay_what_they_were(model: Path) -> None:
+    run(model)
+    session = Session(graph=load_graph(model))
+    with pytest.raises(ValueError, match="refers to a Tensor which does not exist"):
+        session.run("z:0", {"x:0": X})
+    with pytest.raises(TypeError, match="Cannot interpret feed_dict key"):
+        session.run("y:0", {"z:0": X})
+
+
+def test_a_program_that_the_cache_lost_is_made_again(model: Path, reads: list[str]) -> None:
+    run(model)
+    for entry in (model.parent / "cache").glob("*/*.flowc"):
+        entry.unlink()
+    assert run(model).tolist() == [3, -6]
+    assert len(reads) == 2
+
+
+def test_a_file_changed_just_now_is_read(
+    model: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_identity, "SETTLED_SECONDS", 5)
+    run(model)
+    run(model)
+    assert len(reads) == 2
+    assert not (model.parent / "cache" / "models").exists()
+
+
+def test_without_a_cache_models_are_read(
+    model: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLOWC_CACHE", "0")
+    run(model)
+    assert type(load_graph(model)) is Graph
+    assert len(reads) == 2

@@ -1,0 +1,96 @@
+"""Dear elementwise loops compute several vectors at a time; the others are left to LLVM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flowc import dtypes
+from flowc.cache.store import DiskCache, KernelCache
+from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.kernels.vector_interleave import COUNT, MARK
+from flowc.codegen.llvm.compile import optimized_module
+from flowc.codegen.program import kernel_texts
+from flowc.codegen.target import target_named
+from flowc.compiler import Report, compile_computation
+from flowc.ir.builder import Builder
+from flowc.ir.dims import Dim, symbol
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.run.executable import Executable
+
+
+def sigmoid(b: Any, x: Any) -> Any:
+    return b.sigmoid(x)
+
+
+def negative(b: Any, x: Any) -> Any:
+    return b.neg(x)
+
+
+def product(b: Any, x: Any) -> Any:
+    return b.mat_mul(x, b.const(np.ones((8, 64), np.float32)))
+
+
+def dear_epilogue(b: Any, x: Any) -> Any:
+    return b.sigmoid(product(b, x))
+
+
+def cheap_epilogue(b: Any, x: Any) -> Any:
+    return b.neg(product(b, x))
+
+
+def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
+    """The program, and its kernel that loops over elements."""
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, dims))
+    report = Report()
+    program = compile_computation(
+        b.build([emit(b, x)]), Options(), (["x"], ["y"]), report=report,
+        kernels=KernelCache(DiskCache(None)),
+    )  # fmt: skip
+    kernels = report.stages.kernels.values()
+    kernel = next(k for k in kernels if k.source.startswith("def kernel("))
+    return Executable(program, 1), kernel
+
+
+@pytest.mark.parametrize(
+    ("emit", "dims", "asks"),
+    [
+        (sigmoid, (1000,), True),
+        (sigmoid, (64,), True),
+        (sigmoid, (symbol("n"),), True),
+        (sigmoid, (100,), False),
+        (negative, (1000,), False),
+        (dear_epilogue, (5, 8), True),
+        (cheap_epilogue, (5, 8), False),
+    ],
+)
+def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: bool) -> None:
+    _, kernel = compiled(emit, *dims)
+    assert ("interleave()" in kernel.source) == asks
+    text = kernel_texts(kernel)[0]
+    back = re.findall(r"br label [^\n]*!llvm\.loop (!\d+)", text)
+    assert len(back) == asks
+    assert MARK not in text
+
+
+@pytest.mark.parametrize(("name", "lanes"), [("x86-64-v2", 4), ("x86-64-v3", 8), ("x86-64-v4", 16)])
+def test_vectors_in_the_loop(name: str, lanes: int) -> None:
+    _, kernel = compiled(sigmoid, 4096)
+    text = str(optimized_module(kernel_texts(kernel), target_named(name)))
+    # The rest of the loop may go by vectors of the same width.
+    assert len(re.findall(rf"fdiv <{lanes} x float>", text)) in (COUNT, COUNT + 1)
+
+
+def test_every_length() -> None:
+    program, _ = compiled(sigmoid, symbol("n"))
+    x = np.linspace(-9, 9, 300, dtype=np.float32)
+    exact = 1 / (1 + np.exp(-x.astype(np.float64)))
+    for count in range(len(x)):
+        (y,) = program.run((x[:count],))
+        np.testing.assert_allclose(y, exact[:count], rtol=3e-7)

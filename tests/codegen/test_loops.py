@@ -1,0 +1,178 @@
+"""Loop kernels against NumPy: loops that are merged, split at conditions, and tiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flowc import dtypes
+from flowc.cache.store import DiskCache, KernelCache
+from flowc.compiler import Report, compile_computation
+from flowc.ir.builder import Builder
+from flowc.ir.dims import symbol
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.run.executable import Executable
+
+Array = np.ndarray[Any, Any]
+Emit = Callable[..., Any]
+
+
+@cache
+def _kernels() -> KernelCache:
+    return KernelCache(DiskCache(None))
+
+
+def compiled(
+    emit: Emit, types: Sequence[tuple[dtypes.DType, Sequence[Any]]], threads: int = 1
+) -> tuple[Executable, str]:
+    """The program of `emit(builder, *parameters)` and the source of its kernels."""
+    b = Builder()
+    parameters = [b.parameter(f"x{i}", tensor_type(*t)) for i, t in enumerate(types)]
+    names = [f"x{i}" for i in range(len(types))], ["y"]
+    report = Report()
+    program = compile_computation(
+        b.build([emit(b, *parameters)]), Options(), names, report=report, kernels=_kernels()
+    )
+    source = "\n".join(k.source for k in report.stages.kernels.values())
+    return Executable(program, threads), source
+
+
+def arrays(dtype: dtypes.DType, *shapes: tuple[int, ...]) -> list[Array]:
+    rng = np.random.default_rng(len(shapes))
+    return [(rng.standard_normal(s) * 50).astype(dtype.numpy) for s in shapes]
+
+
+def check(
+    emit: Emit, expected: Callable[..., Any], given: Sequence[Array], threads: int = 1
+) -> str:
+    types = [(dtypes.as_dtype(a.dtype), a.shape) for a in given]
+    program, source = compiled(emit, types, threads)
+    np.testing.assert_array_equal(program.run(given)[0], expected(*given))
+    return source
+
+
+TRANSPOSES = [
+    ((16, 16), (1, 0)), ((64, 80), (1, 0)), ((33, 70), (1, 0)), ((5, 40, 21), (0, 2, 1)),
+    ((20, 5, 24), (2, 1, 0)), ((1, 30, 9, 17), (0, 3, 1, 2)), ((2, 3, 9, 9), (0, 2, 3, 1)),
+    ((6, 5, 32), (1, 0, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "order"), TRANSPOSES)
+def test_transposes(shape: tuple[int, ...], order: tuple[int, ...]) -> None:
+    x = arrays(dtypes.f32, shape)
+    check(lambda b, x: b.transpose(x, np.array(order, np.int32)), lambda x: x.transpose(order), x)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.u8, dtypes.f16, dtypes.f64, dtypes.bool_, dtypes.c64])
+def test_tiles_hold_every_kind_of_element(dtype: dtypes.DType) -> None:
+    x = arrays(dtype, (37, 50))
+    check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, x)
+
+
+def test_what_reads_a_transpose_is_computed_in_its_tiles() -> None:
+    x, y = arrays(dtypes.f32, (70, 40), (40, 70))
+    source = check(
+        lambda b, x, y: b.mul(b.add(b.transpose(x, np.array([1, 0], np.int32)), y), 2.0),
+        lambda x, y: (x.T + y) * np.float32(2),
+        [x, y],
+    )
+    assert source.count("def kernel") == 1
+    assert "turn_tile" in source
+
+
+def test_threads_share_tiles() -> None:
+    x = arrays(dtypes.f32, (700, 900))
+    check(lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), lambda x: x.T, x, threads=3)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3), (2, 3, 0)])
+def test_loops_without_elements(shape: tuple[int, ...]) -> None:
+    check(lambda b, x: b.add(x, x), lambda x: x + x, arrays(dtypes.f32, shape))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concatenations_have_no_conditions_inside_their_loops(axis: int) -> None:
+    shapes = [tuple(n if a == axis else s for a, s in enumerate((4, 5, 6))) for n in (3, 1, 8)]
+    source = check(
+        lambda b, *x: b.concat(*x, np.int32(axis)),
+        lambda *x: np.concatenate(x, axis),
+        arrays(dtypes.f32, *shapes),
+    )
+    assert " else " not in source.replace("stop else", "")
+
+
+def test_a_concatenation_computes_each_part_in_its_own_loop() -> None:
+    source = check(
+        lambda b, x, y: b.add(b.concat(b.relu(x), y, np.int32(1)), 1.0),
+        lambda x, y: np.concatenate([np.maximum(x, 0), y], 1) + np.float32(1),
+        arrays(dtypes.f32, (7, 20), (7, 33)),
+    )
+    assert source.count("def kernel") == 1
+
+
+def test_vectors_are_joined_by_the_worker_whose_part_it_is() -> None:
+    given = arrays(dtypes.f32, (50_000,), (3,), (90_000,))
+    check(lambda b, *x: b.concat(*x, np.int32(0)), lambda *x: np.concatenate(x), given, threads=3)
+
+
+def test_pads_and_mirrors() -> None:
+    widths = np.array([[2, 1], [3, 0], [0, 2]], np.int32)
+    x = arrays(dtypes.i32, (5, 9, 4))
+    check(lambda b, x: b.pad(x, widths), lambda x: np.pad(x, widths), x)
+    check(
+        lambda b, x: b.mirror_pad(x, widths, mode="REFLECT"),
+        lambda x: np.pad(x, widths, "reflect"),
+        x,
+    )
+
+
+def test_sizes_of_the_run_split_loops() -> None:
+    n, m = symbol("n"), symbol("m")
+    program, _ = compiled(
+        lambda b, x, y: b.concat(x, y, np.int32(1)),
+        [(dtypes.f32, (n, 3)), (dtypes.f32, (n, m))],
+    )
+    for rows, columns in [(4, 7), (1, 1), (3, 0), (0, 5)]:
+        x, y = arrays(dtypes.f32, (rows, 3), (rows, columns))
+        np.testing.assert_array_equal(program.run([x, y])[0], np.concatenate([x, y], 1))
+
+
+def test_sizes_of_the_run_in_tiles() -> None:
+    n, m = symbol("n"), symbol("m")
+    program, source = compiled(
+        lambda b, x: b.transpose(x, np.array([1, 0], np.int32)), [(dtypes.f32, (n, m))]
+    )
+    assert "turn_tile" in source
+    for shape in [(1, 1), (16, 16), (100, 35), (0, 4), (15, 200)]:
+        (x,) = arrays(dtypes.f32, shape)
+        np.testing.assert_array_equal(program.run([x])[0], x.T)
+
+
+def test_branches_that_meet_are_one_kernel() -> None:
+    def chain(b: Any, x: Any) -> Any:
+        left = b.tanh(b.add(b.mul(x, 2.0), 1.0))
+        return b.add(b.mul(left, b.sigmoid(x)), b.exp(b.mul(b.neg(x), x)))
+
+    program, source = compiled(chain, [(dtypes.f32, (1000,))])
+    assert source.count("def kernel") == 1
+    (x,) = arrays(dtypes.f32, (1000,))
+    x /= 50
+    wide = x.astype(np.float64)
+    expected = np.tanh(2 * wide + 1) / (1 + np.exp(-wide)) + np.exp(-wide * wide)
+    np.testing.assert_allclose(program.run([x])[0], expected, rtol=2e-6, atol=1e-7)
+
+
+def test_a_run_reuses_tables_but_not_results() -> None:
+    program, _ = compiled(lambda b, x: b.add(x, 1.0), [(dtypes.f32, (symbol("n"),))])
+    first = program.run([np.zeros(4, np.float32)])[0]
+    second = program.run([np.ones(9, np.float32)])[0]
+    third = program.run([np.full((8,), 5, np.float32)[::2]])[0]
+    np.testing.assert_array_equal(first, np.ones(4))
+    np.testing.assert_array_equal(second, np.full(9, 2))
+    np.testing.assert_array_equal(third, np.full(4, 6))

@@ -1,0 +1,472 @@
+"""Contraction kernels against NumPy: odd sizes, tails, strides, paddings, groups, transposes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_source import Compiled
+
+from flowc import dtypes
+from flowc.codegen.cpu.blocked import Argument
+from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
+from flowc.codegen.cpu.gemm_m_vectorized import (
+    is_turned,
+    turned_columns,
+    turned_rows,
+    turned_source,
+)
+from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.packing import (
+    pack_conv_weights,
+    pack_depthwise,
+    pack_gemm_b,
+    packed_elements,
+)
+from flowc.codegen.cpu.plain_gemm import plain_gemm_source
+from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.llvm.compile import optimized_module
+from flowc.codegen.target import target_named
+from flowc.ir.dims import evaluate, parse_dim, symbol
+
+WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
+
+
+def shape_for(dtype: dtypes.DType, bits: int) -> TileShape:
+    registers, fma = WIDTHS[bits]
+    return tile_shape(dtype, bits, registers=registers, fma=fma)
+
+
+@lru_cache(maxsize=64)
+def gemm_kernel(shape: TileShape, transpose_a: bool) -> Compiled:
+    return Compiled(gemm_source(GemmSpec(shape, transpose_a)))
+
+
+@lru_cache(maxsize=64)
+def pack_kernel(shape: TileShape, transpose_b: bool) -> Compiled:
+    return Compiled(pack_source(shape, transpose_b=transpose_b))
+
+
+@lru_cache(maxsize=64)
+def conv_kernel(shape: TileShape, rank: int) -> Compiled:
+    return Compiled(conv_source(ConvSpec(shape, rank)))
+
+
+@lru_cache(maxsize=64)
+def transpose_kernel(shape: TileShape, rank: int) -> Compiled:
+    return Compiled(conv_transpose_source(ConvSpec(shape, rank)))
+
+
+@lru_cache(maxsize=64)
+def depthwise_kernel(shape: TileShape, taps: tuple[int, int] | None) -> Compiled:
+    return Compiled(depthwise_source(shape, taps=taps))
+
+
+def values(shape: Sequence[int], dtype: dtypes.DType, seed: int = 0) -> np.ndarray:
+    draw = np.random.default_rng([seed, *shape])
+    if dtype.is_integer:
+        return draw.integers(-99, 99, shape).astype(dtype.numpy)
+    return draw.uniform(-1, 1, shape).astype(dtype.numpy)
+
+
+def assert_close(found: np.ndarray, expected: np.ndarray, terms: int) -> None:
+    """Within the rounding of `terms` products of numbers of size 1; integers exactly."""
+    if found.dtype.kind == "i":
+        np.testing.assert_array_equal(found, expected)
+    else:
+        bound = (32 + terms) * np.finfo(found.dtype).eps
+        np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+
+
+def run_gemm(
+    a: np.ndarray, b: np.ndarray, shape: TileShape, *, transpose_a: bool = False, splits: int = 1
+) -> np.ndarray:
+    batch, m, k = a.shape
+    n = b.shape[-1]
+    c = np.full((batch, m, n), 77, shape.dtype.numpy)
+    stored = np.ascontiguousarray(a.transpose(0, 2, 1)) if transpose_a else a
+    packed = pack_gemm_b(b, shape)
+    gemm_kernel(shape, transpose_a)(
+        stored,
+        packed,
+        c,
+        splits=splits,
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+        a_stride=stored.shape[-1],
+        c_stride=n,
+        a_batch=m * k,
+        b_batch=packed_elements(shape, k, n) if len(b) > 1 else 0,
+    )
+    return c
+
+
+SIZES = [
+    (1, 1, 1),
+    (14, 32, 8),
+    (13, 31, 7),
+    (5, 50, 300),
+    (225, 270, 33),
+    (7, 16, 513),
+    (32, 40, 20),
+    (75, 33, 400),
+    (3, 17, 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "transpose_a"),
+    [
+        ("f32", 512, False),
+        ("f32", 512, True),
+        ("f32", 256, False),
+        ("f32", 128, False),
+        ("f64", 256, True),
+        ("i32", 256, False),
+        ("i64", 512, False),
+    ],
+)
+def test_gemm(name: str, bits: int, transpose_a: bool) -> None:
+    dtype = dtypes.as_dtype(name)
+    for m, n, k in SIZES:
+        a, b = values((1, m, k), dtype), values((1, k, n), dtype, 1)
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+        found = run_gemm(a, b, shape_for(dtype, bits), transpose_a=transpose_a)
+        assert_close(found, expected.astype(dtype.numpy), k)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512), ("i32", 512), ("i64", 256)],
+)
+def test_turned_products(name: str, bits: int) -> None:
+    dtype = dtypes.as_dtype(name)
+    shape = shape_for(dtype, bits)
+    kernel = Compiled(turned_source(shape, 300))
+    rows = turned_rows(shape)
+    sizes = [(1, 1, 1), (rows, 300, 300), (2 * rows, 14, 8), (3 * rows - 1, 130, 37), (rows, 17, 0)]
+    for m, n, k in sizes:
+        a, b = values((m, k), dtype), values((k, n), dtype, 1)
+        packed = pack_gemm_b(b, shape, turned_columns(shape))
+        expected = (a.astype(np.float64) @ b.astype(np.float64)).astype(dtype.numpy)
+        for splits in (1, 3):
+            c = np.full((m, n), 77, dtype.numpy)
+            kernel(a, packed, c, splits=splits, m=m, n=n, k=k, a_stride=k, c_stride=n)
+            assert_close(c, expected, k)
+
+
+@pytest.mark.parametrize(("name", "bits"), [("f32", 512), ("f32", 256), ("f32", 128), ("f64", 512)])
+def test_products_of_pieces(name: str, bits: int) -> None:
+    dtype = dtypes.as_dtype(name)
+    shape = shape_for(dtype, bits)
+    gemm = Compiled(gemm_source(GemmSpec(shape, pieces=3)))
+    turned = Compiled(turned_source(shape, 900, pieces=3))
+    rows = turned_rows(shape)
+    for m, n, widths in [
+        (rows, 130, (300, 1, 500)),
+        (2 * rows - 1, 37, (0, 70, 384)),
+        (5, 20, (384, 16, 0)),
+        (shape.block_rows + 3, 9, (1, 0, 2)),
+        (rows, 14, (0, 0, 0)),
+    ]:
+        pieces = [values((m, w), dtype, i) for i, w in enumerate(widths)]
+        k = sum(widths)
+        b = values((k, n), dtype, 5)
+        expected = np.concatenate(pieces, 1).astype(np.float64) @ b.astype(np.float64)
+        sizes = {"m": m, "n": n, "k": k, "c_stride": n}
+        sizes |= {f"k{i}": w for i, w in enumerate(widths)}
+        for splits in (1, 3):
+            for kernel, columns in ((gemm, 0), (turned, turned_columns(shape))):
+                c = np.full((m, n), 77, dtype.numpy)
+                packed = pack_gemm_b(b, shape, columns)
+                more = {} if columns else {"batch": 1, "a_batch": 0, "b_batch": 0}
+                kernel(*pieces, packed, c, splits=splits, **sizes, **more)
+                assert_close(c, expected.astype(dtype.numpy), k)
+
+
+def test_which_products_are_turned() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    for m in (30, 32, 64, 128, 4096):
+        assert is_turned(shape, m, 1024, 512), m
+    for m in (1, 16, 33, 100, symbol("m")):
+        assert not is_turned(shape, m, 1024, 512), m
+    assert is_turned(shape, 32, 50_000, 512) and not is_turned(shape, 64, 50_000, 512)
+    assert not is_turned(shape, 32, 1024, 64) and not is_turned(shape, 32, 1024, 10_000)
+
+
+def test_gemm_batch_and_broadcast() -> None:
+    shape = shape_for(dtypes.f32, 256)
+    a = values((3, 20, 9), dtypes.f32)
+    for batch in (1, 3):
+        b = values((batch, 9, 21), dtypes.f32, 1)
+        assert_close(run_gemm(a, b, shape), a @ b, 9)
+
+
+def test_results_do_not_depend_on_how_tasks_are_split() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    a, b = values((1, 260, 300), dtypes.f32), values((1, 300, 600), dtypes.f32, 1)
+    whole = run_gemm(a, b, shape)
+    np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=5))
+
+
+def test_task_counts_are_dims() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    tasks = gemm_source(GemmSpec(shape)).tasks
+    rows = parse_dim(tasks, {"batch": 2, "m": symbol("m"), "n": 700})
+    for m in (0, 1, shape.block_rows, shape.block_rows + 1, 1000):
+        assert evaluate(rows, {"m": m}) == eval(tasks, {"batch": 2, "m": m, "n": 700})
+    assert evaluate(rows, {"m": 0}) == 0
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_packing_at_run_time_equals_packing_when_compiling(transpose_b: bool) -> None:
+    shape = shape_for(dtypes.f32, 256)
+    for batch, k, n in [(1, 1, 1), (2, 37, 45), (1, 64, 48)]:
+        b = values((batch, k, n), dtypes.f32)
+        stored = np.ascontiguousarray(b.transpose(0, 2, 1)) if transpose_b else b
+        expected = pack_gemm_b(b, shape)
+        found = np.full_like(expected, 77)
+        pack_kernel(shape, transpose_b)(
+            stored, found, batch=batch, k=k, n=n, b_stride=stored.shape[-1], b_batch=k * n
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["c64", "c128"])
+def test_complex_products_are_plain_loops(name: str) -> None:
+    dtype = dtypes.as_dtype(name)
+    for transpose_a, transpose_b in [(False, False), (True, True)]:
+        kernel = Compiled(
+            plain_gemm_source(dtype, transpose_a=transpose_a, transpose_b=transpose_b)
+        )
+        a, b = values((2, 5, 7), dtypes.f64), values((2, 7, 6), dtypes.f64, 1)
+        a, b = (a - 0.3j * a[::-1]).astype(dtype.numpy), (b + 1j * b[::-1]).astype(dtype.numpy)
+        c = np.full((2, 5, 6), 77, dtype.numpy)
+        stored_a = np.ascontiguousarray(a.transpose(0, 2, 1)) if transpose_a else a
+        stored_b = np.ascontiguousarray(b.transpose(0, 2, 1)) if transpose_b else b
+        sizes = dict(batch=2, m=5, n=6, k=7, c_stride=6, a_batch=35, b_batch=42)
+        strides = dict(a_stride=stored_a.shape[-1], b_stride=stored_b.shape[-1])
+        kernel(stored_a, stored_b, c, splits=3, **sizes, **strides)
+        assert_close(c, a @ b, 7)
+
+
+def test_epilogue_runs_once_over_every_element() -> None:
+    def bias_relu(indent: int, rows: tuple[str, str], columns: tuple[str, str]) -> Sequence[str]:
+        lines = [
+            f"for i in range({rows[0]}, {rows[1]}):",
+            f"    for j in range({columns[0]}, {columns[1]}):",
+            "        t = c[i * c_stride + j] + bias[j]",
+            "        c[i * c_stride + j] = t if t > 0 else t - t",
+        ]
+        return [" " * indent + line for line in lines]
+
+    shape = shape_for(dtypes.f32, 256)
+    kernel = Compiled(
+        gemm_source(GemmSpec(shape), bias_relu, extra=(Argument("bias", dtypes.f32),), name="dense")
+    )
+    m, n, k = 130, 290, 300
+    a, b, bias = (values(s, dtypes.f32, 2) for s in ((m, k), (k, n), (n,)))
+    c = np.full((m, n), np.nan, np.float32)
+    sizes = dict(batch=1, m=m, n=n, k=k, a_stride=k, c_stride=n, a_batch=0, b_batch=0)
+    kernel(a, pack_gemm_b(b, shape), c, bias, splits=2, **sizes)
+    assert_close(c, np.maximum(a @ b + bias, 0), k)
+
+
+# --- convolutions ---------------------------------------------------------------------------------
+
+Window = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # strides, dilations, pads
+
+
+def spatial(array: np.ndarray, window: Window, kernel: Sequence[int], back: bool) -> list[int]:
+    """Output sizes along the spatial axes."""
+    sizes = []
+    for size, taps, stride, dilation, pad in zip(array.shape[1:-1], kernel, *window):
+        reach = (taps - 1) * dilation + 1
+        if back:
+            sizes.append((size - 1) * stride + reach - 2 * pad)
+        else:
+            sizes.append((size + 2 * pad - reach) // stride + 1)
+    return sizes
+
+
+def taps_of(small: Sequence[int], big: Sequence[int], kernel: Sequence[int], window: Window) -> Any:
+    """(tap, index into the small map, index into the big map) where a tap joins them."""
+    for tap in np.ndindex(*kernel):
+        places = []
+        for axis, (stride, dilation, pad) in enumerate(zip(*window)):
+            at = np.arange(small[axis]) * stride - pad + tap[axis] * dilation
+            keep = (at >= 0) & (at < big[axis])
+            places.append((np.arange(small[axis])[keep], at[keep]))
+        yield tap, np.ix_(*(p[0] for p in places)), np.ix_(*(p[1] for p in places))
+
+
+def reference_conv(x: np.ndarray, w: np.ndarray, window: Window, groups: int) -> np.ndarray:
+    kernel = w.shape[:-2]
+    out = spatial(x, window, kernel, back=False)
+    y = np.zeros((len(x), *out, w.shape[-1]))
+    channels, n = w.shape[-2], w.shape[-1] // groups
+    for tap, small, big in taps_of(out, x.shape[1:-1], kernel, window):
+        for g in range(groups):
+            part = x[(slice(None), *big)][..., g * channels : (g + 1) * channels]
+            y[(slice(None), *small, slice(g * n, (g + 1) * n))] += (
+                part.astype(np.float64) @ w[tap][:, g * n : (g + 1) * n]
+            )
+    return y
+
+
+def axis_sizes(**by_name: Sequence[int]) -> dict[str, int]:
+    return {
+        f"{name}_{axis}": int(size)
+        for name, sizes in by_name.items()
+        for axis, size in zip("dhw"[-len(sizes) :], sizes)
+    }
+
+
+CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], int, Window]] = [
+    # x, weights, groups, (strides, dilations, pads)
+    ((1, 5, 6, 3), (3, 3, 3, 4), 1, ((1, 1), (1, 1), (1, 1))),
+    ((2, 9, 7, 8), (3, 2, 8, 40), 1, ((2, 1), (1, 2), (1, 0))),
+    ((1, 9, 9, 300), (3, 3, 300, 20), 1, ((1, 1), (1, 1), (1, 1))),
+    ((2, 8, 8, 12), (3, 3, 4, 24), 3, ((1, 2), (2, 1), (2, 1))),
+    ((1, 20, 17, 4), (7, 7, 4, 7), 1, ((2, 2), (1, 1), (3, 3))),
+    ((1, 12, 13, 5), (1, 1, 5, 33), 1, ((1, 1), (1, 1), (0, 0))),
+    ((1, 4, 4, 6), (1, 1, 1, 12), 6, ((1, 1), (1, 1), (0, 0))),
+    ((1, 3, 3, 2), (5, 5, 2, 3), 1, ((1, 1), (1, 1), (4, 4))),
+    ((2, 3, 5, 4, 3), (2, 3, 1, 3, 5), 1, ((1, 2, 1), (1, 1, 2), (1, 1, 0))),
+]
+
+
+@pytest.mark.parametrize(("name", "bits"), [("f32", 512), ("f64", 128)])
+def test_conv(name: str, bits: int) -> None:
+    dtype = dtypes.as_dtype(name)
+    shape = shape_for(dtype, bits)
+    for x_shape, w_shape, groups, window in CONVOLUTIONS:
+        if bits == 128 and len(x_shape) == 5:
+            continue
+        x, w = values(x_shape, dtype), values(w_shape, dtype, 1)
+        expected = reference_conv(x, w, window, groups)
+        y = np.full(expected.shape, 77, dtype.numpy)
+        strides, dilations, pads = window
+        sizes = axis_sizes(
+            **{"in": x_shape[1:-1], "out": y.shape[1:-1], "kernel": w_shape[:-2]},
+            stride=strides,
+            dilation=dilations,
+            pad=pads,
+        )
+        conv_kernel(shape, len(x_shape) - 2)(
+            x,
+            pack_conv_weights(w, shape, groups=groups),
+            y,
+            splits=2,
+            batch=len(x),
+            channels=w_shape[-2],
+            n=w_shape[-1] // groups,
+            groups=groups,
+            x_stride=x_shape[-1],
+            c_stride=w_shape[-1],
+            **sizes,
+        )
+        assert_close(y, expected.astype(dtype.numpy), int(np.prod(w_shape[:-1])))
+
+
+TRANSPOSED: list[tuple[tuple[int, ...], tuple[int, ...], int, Window]] = [
+    # x, weights, rows of output beyond what the input reaches, (strides, dilations, pads)
+    ((1, 5, 6, 3), (3, 3, 4, 3), 0, ((1, 1), (1, 1), (1, 1))),
+    ((2, 5, 4, 8), (3, 2, 40, 8), 1, ((2, 1), (1, 2), (1, 0))),
+    ((1, 7, 7, 300), (4, 4, 20, 300), 0, ((2, 2), (1, 1), (1, 1))),
+    ((2, 4, 5, 12), (3, 3, 24, 12), 0, ((2, 3), (2, 2), (2, 1))),
+    ((1, 4, 4, 5), (1, 1, 7, 5), 1, ((2, 2), (1, 1), (0, 0))),
+    ((1, 3, 3, 5), (2, 2, 270, 5), 0, ((3, 3), (1, 1), (0, 0))),
+]
+
+
+def test_conv_transpose() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    for x_shape, w_shape, more, window in TRANSPOSED:
+        x, w = values(x_shape, dtypes.f32), values(w_shape, dtypes.f32, 1)
+        strides, dilations, pads = window
+        out = spatial(x, window, w_shape[:-2], back=True)
+        out[0] += more
+        expected = np.zeros((len(x), *out, w_shape[-2]))
+        for tap, small, big in taps_of(x_shape[1:-1], out, w_shape[:-2], window):
+            expected[(slice(None), *big)] += x[(slice(None), *small)] @ w[tap].T
+        y = np.full(expected.shape, 77, np.float32)
+        sizes = axis_sizes(
+            **{"in": x_shape[1:-1], "out": out, "kernel": w_shape[:-2]},
+            stride=strides,
+            dilation=dilations,
+            pad=pads,
+        )
+        transpose_kernel(shape, 2)(
+            x,
+            pack_conv_transpose_weights(w, shape, strides, dilations),
+            y,
+            splits=3,
+            batch=len(x),
+            channels=x_shape[-1],
+            n=w_shape[-2],
+            x_stride=x_shape[-1],
+            y_stride=w_shape[-2],
+            **sizes,
+        )
+        assert_close(y, expected.astype(np.float32), int(np.prod(w.shape)) // w_shape[-2])
+
+
+DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
+    ((1, 5, 6, 3), (3, 3), ((1, 1), (1, 1), (1, 1))),
+    ((2, 9, 13, 24), (3, 2), ((2, 1), (1, 2), (1, 0))),
+    ((1, 14, 14, 70), (5, 5), ((2, 2), (1, 1), (2, 2))),
+    ((1, 12, 12, 33), (3, 3), ((1, 1), (2, 2), (2, 2))),
+    ((1, 2, 2, 16), (5, 5), ((1, 1), (1, 1), (2, 2))),
+]
+
+
+@pytest.mark.parametrize(("bits", "taps"), [(512, (3, 3)), (128, None)])
+def test_depthwise(bits: int, taps: tuple[int, int] | None) -> None:
+    shape = shape_for(dtypes.f32, bits)
+    for x_shape, kernel, window in DEPTHWISE:
+        channels = x_shape[-1]
+        x, w = values(x_shape, dtypes.f32), values((*kernel, channels, 1), dtypes.f32, 1)
+        grouped = w.reshape(*kernel, 1, channels)
+        expected = reference_conv(x, grouped, window, channels)
+        y = np.full(expected.shape, 77, np.float32)
+        strides, dilations, pads = window
+        sizes = axis_sizes(
+            **{"in": x_shape[1:-1], "out": y.shape[1:-1], "kernel": kernel},
+            stride=strides,
+            dilation=dilations,
+            pad=pads,
+        )
+        depthwise_kernel(shape, taps)(
+            x, pack_depthwise(w, shape), y, splits=2, batch=len(x), channels=channels, **sizes
+        )
+        assert_close(y, expected.astype(np.float32), kernel[0] * kernel[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "absent"), [("x86-64-v2", "ymm"), ("x86-64-v3", "zmm"), ("x86-64-v4", "nothing")]
+)
+def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, absent: str) -> None:
+    target = target_named(name)
+    shape = tile_shape(
+        dtypes.f32, target.vector_bits, registers=target.registers, fma=target.has_fma
+    )
+    for source in (conv_source(ConvSpec(shape)), depthwise_source(shape, taps=(3, 3))):
+        module = optimized_module([kernel_text(source.kernel)], target)
+        assembly = target.machine().emit_assembly(module)
+        assert "xmm" in assembly
+        assert absent not in assembly
+        assert set(re.findall(r"call\S*\s+(mem\w+|\S+@PLT)", assembly)) <= {"memset"}
+
+
+def test_a_dtype_without_vector_arithmetic_is_refused() -> None:
+    with pytest.raises(TypeError, match="c64"):
+        tile_shape(dtypes.c64, 256)

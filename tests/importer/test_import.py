@@ -1,0 +1,469 @@
+"""Bytes -> Graph: every form of every message, values of every dtype, malformed graphs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from google.protobuf import json_format, text_format
+
+from flowc import dtypes
+from flowc.errors import (
+    FlowcError,
+    InvalidModelError,
+    NotFoundError,
+    UnknownNameError,
+    UnsupportedError,
+    UsageError,
+)
+from flowc.extract.unsupported_ops import check_supported
+from flowc.graph import Graph
+from flowc.graph.export import graph_to_meta_graph_def
+from flowc.importer import (
+    detect_format,
+    import_graph_def,
+    load_graph,
+    variables_without_value,
+)
+from flowc.proto.graph_pb2 import GraphDef
+from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+
+DATA = Path(__file__).parents[1] / "data" / "import"
+TF1 = DATA / "tf1"
+
+
+def recorded_meta() -> MetaGraphDef:
+    return MetaGraphDef.FromString((TF1 / "model.meta").read_bytes())
+
+
+def in_every_form(message) -> dict[str, bytes]:
+    return {
+        "binary": message.SerializeToString(),
+        "text": text_format.MessageToString(message).encode(),
+        "one line": text_format.MessageToString(message, as_one_line=True).encode(),
+        "json": json_format.MessageToJson(message).encode(),
+        "json names": json_format.MessageToJson(message, preserving_proto_field_name=True).encode(),
+    }
+
+
+# Formats
+
+
+def test_kind_and_encoding_are_told_by_content(tmp_path: Path) -> None:
+    meta = recorded_meta()
+    saved = SavedModel(saved_model_schema_version=1, meta_graphs=[meta])
+    bare = MetaGraphDef(graph_def=meta.graph_def)
+    for kind, message in (
+        ("GraphDef", meta.graph_def), ("MetaGraphDef", meta),
+        ("MetaGraphDef", bare), ("SavedModel", saved),
+    ):  # fmt: skip
+        for form, content in in_every_form(message).items():
+            encoding = {"binary": "binary", "text": "text", "one line": "text"}.get(form, "JSON")
+            assert detect_format(content) == (kind, encoding), (kind, form)
+    assert detect_format(DATA / "tf2") == ("SavedModel", "binary")
+    assert detect_format(DATA / "two_graphs") == ("SavedModel", "text")
+    commented = b"# made by hand\n" + text_format.MessageToString(meta.graph_def).encode()
+    assert detect_format(commented) == ("GraphDef", "text")
+
+
+@pytest.mark.parametrize("form", ["binary", "text", "one line", "json", "json names"])
+def test_every_form_gives_the_same_graph(tmp_path: Path, form: str) -> None:
+    meta = recorded_meta()
+    (tmp_path / "a.bin").write_bytes(in_every_form(meta.graph_def)[form])
+    (tmp_path / "b.bin").write_bytes(in_every_form(meta)[form])
+    for name in ("a.bin", "b.bin"):
+        assert load_graph(tmp_path / name).as_graph_def() == meta.graph_def
+    assert len(load_graph(tmp_path / "b.bin").collections["variables"]) == 8
+
+
+def test_json_that_tensorflow_wrote() -> None:
+    assert load_graph(TF1 / "graph.json").as_graph_def() == recorded_meta().graph_def
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"", "the file is empty"),
+        (b"\x89HDF\r\n\x1a\n....", "HDF5"),
+        (b"PK\x03\x04....", "zip"),
+        (b"    TFL3....", "TensorFlow Lite"),
+        (b"{ not json", "none of a graph|no GraphDef"),
+        (b'{"format": "layers-model"}', "none of a graph"),
+        (b"node { name: ", "no GraphDef"),
+        (b"node { nam: 'x' op: 5 }", "no GraphDef"),
+        (b"\x0a\xff\xff\xff\xff\x0f", "truncated"),
+        (b"\x0a\x03\x0a\x01", "byte 0: a field of 3 bytes, where 2 are left"),
+        (b"\xff" * 30, "byte 0"),
+        (b"hello, world\n", "this is text, and not that of a graph"),
+        (b"node { attr { value { " + b"list { func { attr { value { " * 5000, "deep"),
+        (b'{"node": ' + b"[" * 100_000, "deep"),
+    ],
+)
+def test_what_is_no_model(tmp_path: Path, content: bytes, text: str) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    with pytest.raises(InvalidModelError, match=text):
+        load_graph(path)
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no such file"):
+        load_graph(tmp_path / "nothing.pb")
+    with pytest.raises(NotFoundError, match=r"no saved_model\.pb"):
+        load_graph(tmp_path)
+    with pytest.raises(InvalidModelError, match="index of a checkpoint"):
+        load_graph(TF1 / "model.index")
+    with pytest.raises(InvalidModelError, match="not a plain file"):
+        load_graph("/dev/null")
+
+
+# Values
+
+
+def test_tensors_of_every_dtype_are_those_of_tensorflow() -> None:
+    graph = load_graph(DATA / "tensors.pb")
+    with np.load(DATA / "tensors.npz") as expected:
+        for name in expected.files:
+            value = graph.get_operation_by_name(name).get_attr("value")
+            if value.dtype == dtypes.bf16.numpy:
+                value = value.view(np.uint16)
+            assert value.dtype == expected[name].dtype, name
+            assert np.array_equal(value, expected[name], equal_nan=value.dtype.kind in "fc"), name
+        assert len(expected.files) == 15 * 5 + 1
+    strings = graph.get_operation_by_name("strings").get_attr("value")
+    assert strings.tolist() == [[b"a", b""], [b"\xff\x00", "é".encode()]]
+
+
+def test_tensors_encode_back_as_tensorflow_wrote_them() -> None:
+    from flowc.graph.encode import tensor_proto
+
+    for op in load_graph(DATA / "tensors.pb").get_operations():
+        if op.name.endswith(("_matrix", "_vector", "_scalar", "_empty")) or op.name == "strings":
+            written = op.attrs.encoded("value").tensor
+            assert tensor_proto(op.get_attr("value"), op.get_attr("dtype")) == written, op.name
+
+
+def test_big_constants_stay_in_their_file(tmp_path: Path) -> None:
+    graph_def = GraphDef()
+    node = graph_def.node.add(name="c", op="Const")
+    node.attr["dtype"].type = 1
+    tensor = node.attr["value"].tensor
+    tensor.dtype = 1
+    tensor.tensor_shape.dim.add(size=1 << 14)
+    tensor.tensor_content = np.arange(1 << 14, dtype="f").tobytes()
+    path = tmp_path / "big.pb"
+    path.write_bytes(graph_def.SerializeToString(deterministic=True))
+    graph = load_graph(path)
+    op = graph.get_operation_by_name("c")
+    assert op.attrs.encoded("value").content.obj.__class__.__name__ == "mmap"
+    assert np.array_equal(op.get_attr("value"), np.arange(1 << 14))
+    assert op.get_attr("value").flags.aligned
+    assert graph.as_graph_def() == graph_def
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("name", ["tf1/model.meta", "tf2/saved_model.pb", "tensors.pb"])
+def test_writing_back_gives_the_same_bytes(name: str) -> None:
+    content = (DATA / name).read_bytes()
+    graph = load_graph(DATA / name)
+    if name.endswith("tensors.pb"):
+        wanted, found = GraphDef.FromString(content), graph.as_graph_def()
+    else:
+        whole = SavedModel.FromString(content).meta_graphs if "saved" in name else None
+        wanted = whole[0] if whole else MetaGraphDef.FromString(content)
+        found = graph_to_meta_graph_def(graph)
+    serialized = [m.SerializeToString(deterministic=True) for m in (wanted, found)]
+    assert serialized[0] == serialized[1]
+
+
+def test_changed_attrs_and_inputs_are_written() -> None:
+    graph = load_graph(TF1 / "model.meta")
+    op = graph.get_operation_by_name("head/y")
+    op.attrs["T"] = dtypes.f64
+    op.attrs["extra"] = [1, 2]
+    del op.attrs["T"]
+    op.update_input(0, graph.get_tensor_by_name("x:0"))
+    node = op.node_def
+    assert list(node.input) == ["x"]
+    assert dict(node.attr).keys() == {"extra"}
+
+
+# Models
+
+
+def test_variables_of_a_meta_graph() -> None:
+    graph = load_graph(TF1 / "model.meta")
+    with np.load(TF1 / "values.npz") as values:
+        expected = {k.replace("|", "/"): values[k] for k in values.files}
+    found = graph.variable_values
+    assert variables_without_value(graph) == []
+    assert len(found) == 8
+    for name in ("dense/w", "dense/b", "step", "emb/part_0", "emb/part_1", "emb/part_2"):
+        assert np.array_equal(found[name], expected[name]), name
+    assert [found[f"emb/part_{i}"].shape for i in range(3)] == [(4, 2), (3, 2), (3, 2)]
+    assert found["words"].tolist() == expected["words"].tolist()
+    assert graph.source.checkpoint == str(TF1 / "model")
+    trainable = graph.get_collection("trainable_variables")
+    assert b"dense/w" in trainable[0]
+
+
+def test_a_checkpoint_named_by_its_caller(tmp_path: Path) -> None:
+    shutil.copy(TF1 / "model.meta", tmp_path / "alone.meta")
+    graph = load_graph(tmp_path / "alone.meta")
+    assert "dense/w" in variables_without_value(graph)
+    for named in (TF1 / "model", TF1 / "model.index", TF1 / "old.ckpt"):
+        graph = load_graph(tmp_path / "alone.meta", checkpoint=named)
+        assert variables_without_value(graph) == []
+        assert graph.variable_values["emb/part_2"].shape == (3, 2)
+    with pytest.raises(NotFoundError):
+        load_graph(tmp_path / "alone.meta", checkpoint=tmp_path / "none")
+
+
+def test_a_variable_of_another_shape(tmp_path: Path) -> None:
+    meta = recorded_meta()
+    for node in meta.graph_def.node:
+        if node.name == "dense/w":
+            node.attr["shape"].shape.dim[0].size = 5
+    (tmp_path / "m.meta").write_bytes(meta.SerializeToString())
+    graph = load_graph(tmp_path / "m.meta", checkpoint=TF1 / "model")
+    with pytest.raises(InvalidModelError, match=r"'dense/w' is f32\[4, 3\], .* f32\[5, 3\]"):
+        graph.variable_values["dense/w"]
+
+
+def test_variables_of_a_saved_model_with_functions() -> None:
+    graph = load_graph(DATA / "tf2")
+    handles = [op for op in graph.get_operations() if op.type == "VarHandleOp"]
+    values = {tuple(op.get_attr("shape")): graph.variable_values[op.name] for op in handles}
+    assert values[(3, 2)].tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert values[(2,)].tolist() == [5, 6]
+    assert graph.source.signature == "serving_default"
+    signature = graph.signatures["serving_default"]
+    assert signature.inputs["x"].name == "serving_default_x:0"
+    assert signature.inputs["x"].shape.as_list() == [None, 3]
+    assert signature.outputs["y"].dtype is dtypes.f32
+    assert graph.get_tensor_by_name(signature.outputs["y"].name).op.type.endswith("PartitionedCall")
+
+
+def test_function_bodies() -> None:
+    graph = load_graph(DATA / "tf2")
+    function = next(f for f in graph.functions.values() if "inference_scale" in f.name)
+    assert function.args[0].dtype is dtypes.f32
+    types = [node.op_type for node in function.body.nodes]
+    assert "ReadVariableOp" in types
+    call = next(n for n in function.body.nodes if n.op_type == "StatefulPartitionedCall")
+    assert call.inputs[0] == ("arg", 0)
+    assert call.attrs["f"].name in graph.functions
+    add = next(n for n in function.body.nodes if n.op_type.startswith("Add"))
+    assert add.inputs[0] == ("node", call.name, "output", 0)
+    assert function.body.results[0][0] == "node"
+
+
+def test_tags_and_signatures() -> None:
+    folder = DATA / "two_graphs"
+
+    def factor(graph: Graph) -> float:
+        values = [op.attrs["value"] for op in graph.get_operations() if op.name == "mul/y"]
+        return values[0].item()
+
+    assert factor(load_graph(folder)) == 2.0
+    assert factor(load_graph(folder, tags="serve")) == 2.0
+    graph = load_graph(folder, tags=["gpu", "serve"], signature="other")
+    assert factor(graph) == 3.0
+    assert graph.source.signature == "other"
+    assert graph.variable_values["v"].item() == 7.0
+    with pytest.raises(UnknownNameError, match="it has: serve; gpu,serve"):
+        load_graph(folder, tags="train")
+    with pytest.raises(UnknownNameError, match="did you mean 'serving_default'"):
+        load_graph(folder, signature="serving_defualt")
+    with pytest.raises(UsageError, match="tags select"):
+        load_graph(TF1 / "model.meta", tags="serve")
+
+
+# Importing into a graph
+
+
+def test_import_under_a_prefix_with_replaced_inputs() -> None:
+    graph = Graph()
+    with graph.as_default():
+        other = graph.create_op("Placeholder", name="p", output_types=[(dtypes.f32, None)])
+        graph_def = recorded_meta().graph_def
+        found = import_graph_def(
+            graph_def,
+            input_map={"x:0": other.output(0)},
+            return_elements=["head/y", "head/y:0"],
+            name="m",
+        )
+        import_graph_def(graph_def.SerializeToString(), name="m")
+    assert found is not None
+    assert found[0].name == "m/head/y"
+    assert found[1] is found[0].outputs[0]
+    matmul = graph.get_operation_by_name("m/head/MatMul")
+    assert matmul.inputs[0] is other.outputs[0]
+    assert "m_1/head/y" in graph
+    assign = graph.get_operation_by_name("m/dense/w/Assign")
+    assert assign.get_attr("_class") == [b"loc:@m/dense/w"]
+    with pytest.raises(UsageError, match=r"\[nope:1\]"):
+        import_graph_def(graph_def, input_map={"nope:1": other.output(0)}, graph=graph)
+    with pytest.raises(UsageError, match="'nope' not found"):
+        import_graph_def(graph_def, return_elements=["nope"], graph=graph)
+
+
+def chain(graph_def: GraphDef, *nodes: tuple[str, str, list[str]]) -> GraphDef:
+    for name, op, inputs in nodes:
+        graph_def.node.add(name=name, op=op, input=inputs)
+    return graph_def
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [
+        ([("a", "A", []), ("a", "B", [])], "two nodes are named 'a'"),
+        ([("", "A", [])], "A node has no name"),
+        ([("a", "", [])], "node 'a' has no op"),
+        ([("alpha", "A", []), ("b", "B", ["alhpa"])], "did you mean 'alpha'"),
+        ([("b", "B", ["^nope"])], r"B node 'b' takes '\^nope'"),
+        ([("a", "A", []), ("b", "B", ["a:-1"])], "asks for output '-1'"),
+        ([("a", "A", []), ("b", "B", ["a:x"])], "asks for output 'x'"),
+        ([("a", "A", []), ("b", "B", ["a:99999999"])], "asks for output"),
+        ([("a", "Relu", ["b"]), ("b", "B", ["a:1"])], "Relu node 'a' has 1 output"),
+        ([("a", "A", []), ("b", "B", ["^a", "a"])], "behind control inputs"),
+        ([("a", "A", ["b"]), ("b", "B", ["c:1"]), ("c", "C", ["^a"])], "'a' -> 'c' -> 'b' -> 'a'"),
+        ([("a", "A", ["a"])], "'a' -> 'a'"),
+        ([("c", "Const", [])], "Const node 'c' has no attr 'value'"),
+    ],
+)
+def test_malformed_graphs(nodes: list[tuple[str, str, list[str]]], text: str) -> None:
+    content = chain(GraphDef(), *nodes).SerializeToString()
+    with pytest.raises(InvalidModelError, match=text):
+        import_graph_def(content, name="", graph=Graph())
+
+
+def test_outputs_that_no_node_reads_are_there() -> None:
+    graph = Graph()
+    nodes = [("x", "Placeholder", []), ("k", "Const", []), ("top", "TopKV2", ["x", "k"])]
+    graph_def = chain(GraphDef(), *nodes, ("values", "Neg", ["top"]), ("odd", "Unheard", ["top"]))
+    graph_def.node[1].attr["dtype"].type = 3
+    graph_def.node[1].attr["value"].tensor.dtype = 3
+    graph_def.node[1].attr["value"].tensor.int_val.append(2)
+    import_graph_def(chain(graph_def, ("after", "Neg", ["odd"])), name="", graph=graph)
+    assert len(graph.get_operation_by_name("top").outputs) == 2
+    assert graph.get_tensor_by_name("top:1").value_index == 1
+    with pytest.raises(KeyError, match="exists but only has 2 outputs"):
+        graph.get_tensor_by_name("top:2")
+    names = ["odd:0", "odd:2"]
+    fetches = [graph.get_tensor_by_name(n) for n in names]  # nothing says how many it has
+    with pytest.raises(UnsupportedError, match=r"1 op type at 1 node:\n  Unheard \(1\): odd\n"):
+        check_supported(graph, fetches, [], {})
+
+
+def test_a_loop_is_no_cycle() -> None:
+    nodes = [("e", "Enter", []), ("m", "Merge", ["e", "n"]), ("n", "NextIteration", ["m"])]
+    graph = Graph()
+    import_graph_def(chain(GraphDef(), *nodes), name="", graph=graph)
+    assert [t.op.name for t in graph.get_operation_by_name("m").inputs] == ["e", "n"]
+
+
+def const(change: Callable) -> GraphDef:
+    graph_def = GraphDef()
+    node = graph_def.node.add(name="c", op="Const")
+    node.attr["dtype"].type = 1
+    tensor = node.attr["value"].tensor
+    tensor.dtype = 1
+    tensor.tensor_shape.dim.add(size=2)
+    tensor.float_val.extend([1, 2])
+    change(node, tensor)
+    return graph_def
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda n, t: t.float_val.append(3), "has 2 elements, found 3 values"),
+        (lambda n, t: setattr(t, "tensor_content", b"12345"), "take 8 bytes, found 5"),
+        (lambda n, t: setattr(t, "dtype", 99), "99 is not the number of a dtype"),
+        (lambda n, t: setattr(t, "dtype", 0), "0 is not the number of a dtype"),
+        (lambda n, t: setattr(t.tensor_shape.dim[0], "size", -2), "negative size"),
+        (lambda n, t: setattr(t.tensor_shape, "unknown_rank", True), "unknown rank"),
+        (lambda n, t: [t.tensor_shape.dim.add(size=1 << 40) for _ in "12"], "beyond the limits"),
+        (lambda n, t: [t.tensor_shape.dim.add(size=0) for _ in range(254)], "beyond the limits"),
+        (lambda n, t: n.attr["dtype"].Clear(), "the attribute has no value"),
+        (lambda n, t: setattr(n.attr["dtype"], "type", 1000), "1000 is not the number"),
+        (lambda n, t: n.attr[""].SetInParent(), "no (name|value)"),
+        (lambda n, t: n.attr["l"].list.type.append(77), "77 is not the number"),
+    ],
+)
+def test_malformed_attributes(change: Callable, text: str) -> None:
+    with pytest.raises(InvalidModelError, match=text) as caught:
+        import_graph_def(const(change), name="", graph=Graph())
+    assert "'c'" in str(caught.value)
+
+
+def test_equal_elements_take_the_memory_of_one() -> None:
+    def huge(_, tensor) -> None:
+        tensor.tensor_shape.dim[0].size = 1 << 40
+        del tensor.float_val[1:]
+
+    graph = Graph()
+    import_graph_def(const(huge), name="", graph=graph)
+    value = graph.get_operation_by_name("c").get_attr("value")
+    assert value.shape == (1 << 40,)
+    assert value[-1] == 1
+
+
+def test_functions_that_are_malformed() -> None:
+    graph_def = GraphDef()
+    definition = graph_def.library.function.add()
+    definition.signature.name = "f"
+    definition.signature.input_arg.add(name="x", type=1)
+    definition.signature.output_arg.add(name="y", type=1)
+    definition.node_def.add(name="n", op="Neg", input=["z:y:0"])
+    graph = Graph()
+    import_graph_def(graph_def, name="", graph=graph)
+    with pytest.raises(InvalidModelError, match="node 'n' takes 'z:y:0'"):
+        _ = graph.functions["f"].body
+    definition.node_def[0].input[0] = "x"
+    graph = Graph()
+    import_graph_def(graph_def, name="", graph=graph)
+    with pytest.raises(InvalidModelError, match="nothing computes its result 'y'"):
+        _ = graph.functions["f"].body
+
+
+def test_deep_graphs_import_without_recursion() -> None:
+    graph_def = chain(GraphDef(), *((f"n{i}", "Relu", [f"n{i + 1}"]) for i in range(50_000)))
+    chain(graph_def, ("n50000", "Placeholder", []))  # the last node feeds the one before it
+    graph = Graph()
+    import_graph_def(graph_def, name="", graph=graph)
+    assert len(graph.get_operations()) == 50_001
+    assert graph.get_operation_by_name("n0").inputs[0].op.name == "n1"
+
+
+@pytest.mark.parametrize(
+    "name", ["tf1/model.meta", "tf2/saved_model.pb", "two_graphs/saved_model.pbtxt"]
+)
+def test_damaged_files_end_in_an_error_or_a_graph(tmp_path: Path, name: str) -> None:
+    content = (DATA / name).read_bytes()
+    rng = np.random.default_rng(7)
+    path = tmp_path / "model"
+    outcomes = set()
+    for _ in range(100):
+        damaged = bytearray(content)
+        for at in rng.integers(0, len(content), rng.integers(1, 6)):
+            damaged[at] = rng.integers(0, 256)
+        if rng.integers(0, 3) == 0:
+            del damaged[int(rng.integers(0, len(content))) :]
+        path.write_bytes(damaged)
+        try:
+            graph = load_graph(path)
+            for op in graph.get_operations():
+                dict(op.attrs)
+            for function in graph.functions.values():
+                _ = function.body
+            outcomes.add("graph")
+        except FlowcError:
+            outcomes.add("error")
+    assert "error" in outcomes

@@ -1,0 +1,238 @@
+"""The algebra of sizes against plain integers: what it simplifies keeps its number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowc.codegen.kernels.cluster import row_major, unravel
+from flowc.ir.dims import (
+    Dim,
+    Expr,
+    FloorDiv,
+    ceildiv,
+    evaluate,
+    floordiv,
+    is_nonnegative,
+    maximum,
+    minimum,
+    parse_dim,
+    product,
+    substitute,
+    symbol,
+    symbols_of,
+)
+
+SIZES = ("n", "m")
+EXTENTS: dict[str, Dim] = {"i": 3, "j": 7, "k": symbol("n"), "l": symbol("n") * 2}
+N, M = symbol("n"), symbol("m")
+INNER, OUTER = symbol("i", 3), symbol("j", 7)
+
+
+class Pair:
+    """An expression beside the function of the symbols' numbers that it must agree with."""
+
+    def __init__(self, dim: Dim, number: Any) -> None:
+        self.dim = dim
+        self.number = number
+
+    def __repr__(self) -> str:
+        return str(self.dim)
+
+
+def _combine(operation: str, a: Pair, b: Pair) -> Pair:
+    match operation:
+        case "+":
+            return Pair(a.dim + b.dim, lambda e: a.number(e) + b.number(e))
+        case "-":
+            return Pair(a.dim - b.dim, lambda e: a.number(e) - b.number(e))
+        case "*":
+            return Pair(a.dim * b.dim, lambda e: a.number(e) * b.number(e))
+        case "max":
+            return Pair(maximum(a.dim, b.dim), lambda e: max(a.number(e), b.number(e)))
+        case _:
+            return Pair(minimum(a.dim, b.dim), lambda e: min(a.number(e), b.number(e)))
+
+
+def _divide(operation: str, a: Pair, b: Pair) -> Pair:
+    match operation:
+        case "//":
+            return Pair(a.dim // b.dim, lambda e: a.number(e) // b.number(e))
+        case "%":
+            return Pair(a.dim % b.dim, lambda e: a.number(e) % b.number(e))
+        case _:
+            return Pair(ceildiv(a.dim, b.dim), lambda e: -(-a.number(e) // b.number(e)))
+
+
+def _named(name: str) -> Pair:
+    return Pair(symbol(name, EXTENTS.get(name)), lambda e: e[name])
+
+
+NUMBERS = st.integers(-6, 12).map(lambda n: Pair(n, lambda e: n))
+SYMBOLS = st.sampled_from([*SIZES, *EXTENTS]).map(_named)
+DIVISORS = st.one_of(
+    st.integers(1, 8).map(lambda n: Pair(n, lambda e: n)),
+    st.sampled_from(SIZES).map(_named),
+    st.tuples(st.integers(1, 4), st.sampled_from(SIZES)).map(
+        lambda t: _combine("*", Pair(t[0], lambda e: t[0]), _named(t[1]))
+    ),
+)
+PAIRS = st.recursive(
+    st.one_of(SYMBOLS, NUMBERS),
+    lambda inner: st.one_of(
+        st.builds(_combine, st.sampled_from(["+", "-", "*", "+", "-", "max", "min"]), inner, inner),
+        st.builds(_divide, st.sampled_from(["//", "%", "ceil"]), inner, DIVISORS),
+    ),
+    max_leaves=7,
+)
+
+
+@st.composite
+def environments(draw: st.DrawFn) -> dict[str, int]:
+    """Numbers for all symbols: sizes from 1, indices below their extents."""
+    env = {name: draw(st.integers(1, 9)) for name in SIZES}
+    for name, extent in EXTENTS.items():
+        env[name] = draw(st.integers(0, evaluate(extent, env) - 1))
+    return env
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@given(PAIRS, environments())
+def test_expressions_agree_with_integers(pair: Pair, env: dict[str, int]) -> None:
+    assert evaluate(pair.dim, env) == pair.number(env)
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@given(PAIRS, environments())
+def test_what_is_proved_nonnegative_is(pair: Pair, env: dict[str, int]) -> None:
+    if is_nonnegative(pair.dim):
+        assert pair.number(env) >= 0
+
+
+def test_products_of_what_may_be_negative_are_not_bounded_from_above() -> None:
+    low = floordiv(INNER - 20, 2)  # -10 or -9
+    assert not is_nonnegative(5 - floordiv(low * low, 4))
+    assert not is_nonnegative(floordiv(OUTER - 30, 2) * INNER * -1 - 12)
+    assert (
+        is_nonnegative(6 - OUTER)
+        and is_nonnegative(12 - OUTER * INNER)
+        and not is_nonnegative(11 - OUTER * INNER)
+    )
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(PAIRS)
+def test_text_reads_back(pair: Pair) -> None:
+    """With the symbols' extents the same object; without them at least the same numbers."""
+    env = {name: symbol(name, extent) for name, extent in EXTENTS.items()}
+    assert parse_dim(str(pair.dim), env) == pair.dim
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(PAIRS, environments())
+def test_text_without_extents_means_the_same(pair: Pair, env: dict[str, int]) -> None:
+    assert evaluate(parse_dim(str(pair.dim)), env) == pair.number(env)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(PAIRS, PAIRS, environments())
+def test_substitution_agrees(pair: Pair, other: Pair, env: dict[str, int]) -> None:
+    inner = env | {"m": abs(other.number(env)) + 1}
+    replaced = substitute(pair.dim, {"m": maximum(other.dim, other.dim * -1) + 1})
+    assert evaluate(replaced, env) == evaluate(pair.dim, inner)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(PAIRS, PAIRS, PAIRS)
+def test_polynomials_are_canonical(a: Pair, b: Pair, c: Pair) -> None:
+    """Equal polynomials are equal objects, however they were written."""
+    x, y, z = a.dim, b.dim, c.dim
+    assert (x + y) + z == x + (y + z)
+    assert x * y == y * x
+    assert x * (y + z) == x * y + x * z
+    assert hash((x + y) * z) == hash(z * y + z * x)
+    assert x - x == 0
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from([1, 2, 3, 5, N, M]), min_size=1, max_size=4))
+def test_unravel_undoes_row_major(dims: list[Dim]) -> None:
+    index = tuple(0 if size == 1 else symbol(f"a{d}", size) for d, size in enumerate(dims))
+    assert unravel(row_major(tuple(dims), index), tuple(dims)) == index
+
+
+def test_places_in_an_empty_tensor_divide_by_no_zero() -> None:
+    assert unravel(0, (2, 0, 3)) == (0, 0, 0)
+    assert unravel(symbol("i"), (2, 0, 3))[1] == 0
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    st.lists(st.sampled_from([2, 3, 4]), min_size=2, max_size=4),
+    st.integers(0, 3),
+    st.data(),
+)
+def test_reshape_there_and_back_is_the_index_itself(
+    dims: list[int], at: int, data: st.DataObject
+) -> None:
+    """A reshape that merges two dims, and one that splits them again, leave no arithmetic."""
+    at %= len(dims) - 1
+    merged = (*dims[:at], dims[at] * dims[at + 1], *dims[at + 2 :])
+    index = tuple(symbol(f"a{d}", size) for d, size in enumerate(dims))
+    there = unravel(row_major(tuple(dims), index), merged)
+    back = unravel(row_major(merged, there), tuple(dims))
+    assert back == index
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ((N * 4) // 4, N),
+        ((N * 6) // 4, "floordiv(n, 2) + n"),
+        ((N * 8 + INNER) // 8, N),
+        ((INNER + OUTER * 3) // 3, OUTER),
+        ((INNER + OUTER * 3) % 3, INNER),
+        (((N // 2) // 3), "floordiv(n, 6)"),
+        (OUTER // 7, 0),
+        (OUTER % 7, OUTER),
+        (OUTER // 4, "floordiv(j, 4)"),
+        ((N * M + symbol("k", N)) // N, M),
+        ((N // 4) * 4 + N % 4, N),
+        (maximum(N, N + 1), N + 1),
+        (minimum(INNER, 2), INNER),
+        (maximum(0, N), N),
+        (ceildiv(N * 64, 64), N),
+        (product([N, 3, M]), "3*m*n"),
+        (-N + 5, "-n + 5"),
+    ],
+)
+def test_simplifications(found: Dim, wanted: Dim | str) -> None:
+    assert found == wanted or str(found) == wanted
+
+
+def test_constants_are_ints_and_expressions_are_never_tested_for_truth() -> None:
+    assert N - N == 0 and isinstance(N - N, int)
+    with pytest.raises(TypeError, match="not known"):
+        bool(N)
+    assert N != 3 and symbol("n") == N and N != M
+
+
+def test_symbols_are_found_in_order_everywhere() -> None:
+    value = floordiv(N * 3 + 1, 2) + maximum(M, symbol("q") - 4)
+    assert set(symbols_of(value)) == {"n", "m", "q"}
+    assert isinstance(value, Expr)
+    assert any(isinstance(a, FloorDiv) for monomial, _ in value.terms for a in monomial)
+
+
+@pytest.mark.parametrize("text", ["n +", "n ** 2", "f(n, 2)", "1.5", "n and m", "", "'n'"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a size"):
+        parse_dim(text)
+
+
+def test_evaluation_needs_every_symbol() -> None:
+    with pytest.raises(KeyError, match="m"):
+        evaluate(N + M, {"n": 1})

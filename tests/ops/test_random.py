@@ -1,0 +1,181 @@
+"""Random nodes: TensorFlow's streams for the same seeds, in sessions and in libraries.
+
+The words are TensorFlow's bit for bit, and so are uniform numbers and integers. Normal numbers go
+through logarithms and sines, which TensorFlow takes from the C library of its machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_programs import PROGRAMS, RUNS
+
+import flowc as tf
+from flowc.errors import InvalidArgumentError
+from flowc.ops.random.bits import philox_words
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "random.npz"
+MOST = 500  # elements of each end that are recorded
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as found:
+        yield found
+
+
+@cache
+def recorded() -> dict[str, np.ndarray]:
+    with np.load(RECORDED) as file:
+        return dict(file)
+
+
+def recorded_form(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.size > MOST:
+        array = np.concatenate([array[:MOST], array[-MOST:]])
+    return array.view(np.uint16) if array.dtype.name == "bfloat16" else array
+
+
+def built(name: str) -> dict[str, Any]:
+    program: dict[str, Any] = {"tf": tf, "np": np}
+    exec(compile(PROGRAMS[name], name, "exec"), program)
+    return program
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers_of_tensorflow(name: str) -> None:
+    program = built(name)
+    with tf.Session() as session:
+        for run in range(RUNS):
+            values = session.run(program["out"], program.get("feed"))
+            for i, value in enumerate(values):
+                found, wanted = recorded_form(value), recorded()[f"{name}/{run}/{i}"]
+                assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+                if found.dtype in (np.float32, np.float64) and is_normal(name, i):
+                    np.testing.assert_array_max_ulp(found, wanted, 2)
+                else:
+                    np.testing.assert_array_equal(found, wanted)
+
+
+def is_normal(name: str, fetch: int) -> bool:
+    """Whether a fetch went through logarithms and sines."""
+    return fetch in {"stateless": (1, 2), "sizes_of_the_run": (1,)}.get(name, ()) or (
+        name in ("graph_seed", "op_seeds", "many") or name.startswith("draws_")
+    )
+
+
+def test_philox_of_its_paper() -> None:
+    """Known answers of Random123, for counters and keys of zeros, ones, and digits of pi."""
+    every = 2**64 - 1
+    cases = {
+        (0, 0, 0): (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8),
+        (every, every, every): (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD),
+        (0x299F31D0A4093822, 0x85A308D3243F6A88, 0x0370734413198A2E): (
+            0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1,
+        ),
+    }  # fmt: skip
+    for (key, low, high), words in cases.items():
+        found = philox_words(key, np.array([[low, high]], np.uint64))
+        assert found.tolist() == [list(words)]
+
+
+def draw(**seeds: int) -> Any:
+    return tf.raw_ops.RandomUniform(shape=[4], dtype=tf.float32, **seeds)
+
+
+def test_a_state_belongs_to_a_session_and_a_node() -> None:
+    a, b = draw(seed=1, seed2=2), draw(seed=1, seed2=2)
+    with tf.Session() as one, tf.Session() as other:
+        first, second = one.run(a), one.run(a)
+        assert (first != second).all()
+        np.testing.assert_array_equal(one.run(b), first)  # its own state
+        np.testing.assert_array_equal(other.run([b, a])[1], first)
+        np.testing.assert_array_equal(other.run([a, b])[0], second)  # of whatever is fetched
+        np.testing.assert_array_equal(other.run({"x": b})["x"], one.run([a, b])[0])
+
+
+def test_nodes_without_seeds() -> None:
+    a, b = draw(), draw()
+    with tf.Session() as one, tf.Session() as other:
+        x, y = one.run([a, b])
+        assert (x != y).any()
+        assert (x != other.run(a)).any()
+    with tf.Session(random_seed=5) as one, tf.Session(random_seed=5) as other:
+        x, y = one.run([a, b])
+        assert (x != y).any()
+        np.testing.assert_array_equal(other.run([a, b]), [x, y])
+    with tf.Session(random_seed=6) as session:
+        assert (session.run(a) != x).any()
+
+
+def test_states_are_no_variables_of_the_graph() -> None:
+    draw(seed=1)
+    assert tf.global_variables() == []
+    with tf.Session() as session:
+        session.run("RandomUniform:0")
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_a_library_and_its_instances(tmp_path: Path, graph: tf.Graph, seeded: bool) -> None:
+    x = tf.placeholder(tf.float32, [None], name="x")
+    seeds = {"seed": 3, "seed2": 4} if seeded else {}
+    drawn = tf.raw_ops.RandomUniform(shape=tf.shape(x), dtype=tf.float32, name="u", **seeds)
+    tf.add(x, drawn, name="y")
+    model = tf.compile(graph, {"x": [None]}, ["y"], out=tmp_path / "m.so")
+    given = np.zeros(5, np.float32)
+    with tf.Session() as session:
+        runs = [session.run("y:0", {"x:0": given}) for _ in range(2)]
+    with model.new_instance() as one, model.new_instance() as other:
+        found = [one(given), one(given)]
+        assert ((found[0] >= 0) & (found[0] < 1)).all()
+        assert (found[0] != found[1]).all()
+        assert (other(given) == found[0]).all() == seeded
+        one.reset()
+        assert (one(given) == found[0]).all() == seeded
+        if seeded:
+            np.testing.assert_array_equal(found, runs)
+            assert other.read("u:random_state").tolist() == [5 * 256, 4, 3]
+    # Without an instance every call starts anew.
+    once = [model(given), model(given)]
+    assert (once[0] == once[1]).all() == seeded
+    if seeded:
+        np.testing.assert_array_equal(once[0], runs[0])
+
+
+def test_a_compiled_program_keeps_its_state(graph: tf.Graph) -> None:
+    drawn = draw(seed=1, seed2=2)
+    program = tf.compile(graph, {}, [drawn])
+    with tf.Session() as session:
+        for _ in range(3):
+            np.testing.assert_array_equal(program(), session.run(drawn))
+
+
+def test_an_empty_range_is_an_error() -> None:
+    low = tf.placeholder(tf.int32, [])
+    drawn = tf.raw_ops.RandomUniformInt(shape=[2], minval=low, maxval=7, seed=1)
+    with tf.Session() as session:
+        with pytest.raises(InvalidArgumentError, match="Need minval < maxval, got 9 >= 7"):
+            session.run(drawn, {low: 9})
+        assert session.run(drawn, {low: 6}).tolist() == [6, 6]
+
+
+def test_unknown_algorithms() -> None:
+    with pytest.raises(ValueError, match="unsupported string value dice"):
+        tf.random.stateless_uniform([2], [1, 2], alg="dice")
+    with tf.Session() as session, pytest.raises(ValueError, match="Unsupported algorithm id: 2"):
+        session.run(tf.random.stateless_uniform([2], [1, 2], alg="threefry"))
+
+
+def test_arguments() -> None:
+    with pytest.raises(ValueError, match="Must specify maxval for integer dtype"):
+        tf.random_uniform([2], dtype=tf.int32)
+    with pytest.raises(ValueError, match="Argument `dtype` got invalid value"):
+        tf.random_uniform([2], dtype=tf.bool)
+    with pytest.raises(ValueError, match="both None or not None"):
+        tf.random.stateless_uniform([2], [1, 2], 3, None, tf.int32)

@@ -1,0 +1,84 @@
+"""Golden files: what each pass, and each rule of simplify alone, makes of a Computation.
+
+`tests/golden/<pass>/*.ir` go through that pass, `tests/golden/rules/<rule>.ir` through that rule
+alone. A file holds cases: a line `# what it shows`, the input, a line `=>`, what is expected (or
+`=> unchanged`). `pytest tests/passes/test_golden.py --update-golden` rewrites what is expected; a
+new case needs only its input. Both sides are also evaluated by the references and must agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ir_reference import random_inputs, reference_results
+
+from flowc.ir.computation import Computation
+from flowc.ir.text import parse_computation
+from flowc.ir.verifier import verify
+from flowc.options import Options
+from flowc.passes.pipeline import PIPELINE, run_pass
+from flowc.passes.simplify import RULES, apply_rules
+
+FOLDER = Path(__file__).parents[1] / "golden"
+PASSES = {p.__name__: p for p, _ in PIPELINE}
+CASE = re.compile(
+    r"^# (?P<title>.+)\n(?P<input>computation[^#]*?\n\})\n(?:=>(?P<expected>[^#]*))?", re.M
+)
+
+
+def cases() -> list[tuple[Path, int]]:
+    found = []
+    for path in sorted(FOLDER.glob("*/*.ir")):
+        found += [(path, i) for i in range(len(CASE.findall(path.read_text())))]
+    return found
+
+
+def transform(path: Path) -> Callable[[Computation], Computation]:
+    if path.parent.name == "rules":
+        rule = next(r for r in RULES if r.__name__ == path.stem)
+        return lambda c: apply_rules(c, [rule])
+    return lambda c: run_pass(PASSES[path.parent.name], c, Options())
+
+
+def run_case(path: Path, number: int) -> tuple[Computation, Computation, str, str]:
+    """The input, what becomes of it, and the latter's text as found and as expected."""
+    case = list(CASE.finditer(path.read_text()))[number]
+    given = parse_computation(case["input"])
+    verify(given, f"{path.name}: {case['title']}")
+    result = transform(path)(given)
+    verify(result, f"{path.name}: {case['title']}")
+    found = "unchanged" if result is given else str(result)
+    return given, result, found, (case["expected"] or "").strip()
+
+
+@pytest.mark.parametrize(("path", "number"), cases(), ids=lambda x: getattr(x, "stem", str(x)))
+def test_golden(path: Path, number: int, request: pytest.FixtureRequest) -> None:
+    given, result, found, expected = run_case(path, number)
+    if request.config.getoption("--update-golden"):
+        rewrite(path, number, given, found)
+        return
+    assert found == expected
+    arrays = random_inputs(given)
+    before, after = reference_results(given, arrays), reference_results(result, arrays)
+    for x, y in zip(before, after, strict=True):
+        np.testing.assert_allclose(y.astype(x.dtype), x, rtol=2e-6, atol=1e-6)
+
+
+def rewrite(path: Path, number: int, given: Computation, found: str) -> None:
+    texts = []
+    for i, case in enumerate(CASE.finditer(path.read_text())):
+        if i == number:
+            right = f"=> {found}" if found == "unchanged" else f"=>\n{found}"
+            texts.append(f"# {case['title']}\n{given}\n{right}\n")
+        else:
+            texts.append(case[0].strip() + "\n")
+    path.write_text("\n".join(texts))
+
+
+def test_every_pass_and_rule_has_a_file() -> None:
+    assert {p.stem for p in (FOLDER / "rules").glob("*.ir")} == {r.__name__ for r in RULES}
+    assert {p.name for p in FOLDER.iterdir()} == {*PASSES, "rules"}

@@ -1,0 +1,64 @@
+"""A contraction source compiled for this machine and called with NumPy arrays.
+
+In: a `ContractionSource`. Out: a callable. Used by tests and benchmarks, which want one kernel
+without a graph around it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import numpy as np
+from llvmlite import binding as llvm
+
+from flowc.codegen.cpu.blocked import ContractionSource
+from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.llvm.compile import optimized_module
+from flowc.codegen.target import target_named
+
+
+class Compiled:
+    """A compiled source: called with NumPy arrays for pointers and ints for sizes."""
+
+    def __init__(self, source: ContractionSource) -> None:
+        self.source = source
+        target = target_named("native")
+        kernel = source.kernel
+        module = optimized_module([kernel_text(kernel)], target, speed=2)
+        self.engine = llvm.create_mcjit_compiler(module, target.machine())
+        self.engine.finalize_object()
+        address = self.engine.get_function_address(kernel.key)
+        word = ctypes.c_int64
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, word, word, word)(
+            address
+        )
+        self.scratch = np.full(source.scratch_bytes // 4 + 64, 0x7FC00000, np.uint32)
+
+    def bind(self, *operands: np.ndarray, **sizes: int) -> Callable[[int], None]:
+        """A call with these operands; `scratch` is filled in, and sizes go by name. Its argument
+
+        says in how many pieces all tasks are run.
+        """
+        arrays = iter(operands)
+        pointers, numbers = [], []
+        for argument in self.source.arguments[:-2]:
+            if argument.name == "scratch":
+                pointers.append(-(-self.scratch.ctypes.data // 64) * 64)
+            elif argument.is_pointer:
+                pointers.append(next(arrays).ctypes.data)
+            else:
+                numbers.append(sizes[argument.name])
+        buffers = (ctypes.c_void_p * len(pointers))(*pointers)
+        dims = (ctypes.c_int64 * (len(numbers) + 1))(*numbers)
+        tasks = eval(self.source.tasks, {}, dict(sizes))
+
+        def call(splits: int = 1) -> None:
+            for part in range(splits):
+                begin, end = tasks * part // splits, tasks * (part + 1) // splits
+                self.function(buffers, dims, begin, end, 0)
+
+        return call
+
+    def __call__(self, *operands: np.ndarray, splits: int = 1, **sizes: int) -> None:
+        self.bind(*operands, **sizes)(splits)
