@@ -14,10 +14,11 @@ import sys
 import time
 from collections.abc import Iterator
 
+import accuracy
 import numpy as np
+from accuracy import CompiledLoops, compile_loops
 
-from flowc.codegen.math import FUNCTIONS, accuracy
-from flowc.codegen.math.accuracy import CompiledLoops, compile_loops
+from flowc.codegen.math import FUNCTIONS
 
 CHUNK = 1 << 20
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from benchmarks import accuracy
+from benchmarks.accuracy import CompiledLoops, compile_loops
 from flowc import dtypes
-from flowc.codegen.math import FUNCTIONS, accuracy, intrinsic, math_module_text
-from flowc.codegen.math.accuracy import CompiledLoops, compile_loops
+from flowc.codegen.math import FUNCTIONS, intrinsic, math_module_text
 from flowc.errors import UnknownNameError
 
 INF, NAN = np.inf, np.nan

@@ -29,7 +29,6 @@ from flowc.codegen.cpu.packing import (
     pack_gemm_b,
     packed_elements,
 )
-from flowc.codegen.cpu.plain_gemm import plain_gemm_source
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.target import target_named
@@ -238,24 +237,6 @@ def test_packing_at_run_time_equals_packing_when_compiling(transpose_b: bool) ->
             stored, found, batch=batch, k=k, n=n, b_stride=stored.shape[-1], b_batch=k * n
         )
         np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("name", ["c64", "c128"])
-def test_complex_products_are_plain_loops(name: str) -> None:
-    dtype = dtypes.as_dtype(name)
-    for transpose_a, transpose_b in [(False, False), (True, True)]:
-        kernel = Compiled(
-            plain_gemm_source(dtype, transpose_a=transpose_a, transpose_b=transpose_b)
-        )
-        a, b = values((2, 5, 7), dtypes.f64), values((2, 7, 6), dtypes.f64, 1)
-        a, b = (a - 0.3j * a[::-1]).astype(dtype.numpy), (b + 1j * b[::-1]).astype(dtype.numpy)
-        c = np.full((2, 5, 6), 77, dtype.numpy)
-        stored_a = np.ascontiguousarray(a.transpose(0, 2, 1)) if transpose_a else a
-        stored_b = np.ascontiguousarray(b.transpose(0, 2, 1)) if transpose_b else b
-        sizes = dict(batch=2, m=5, n=6, k=7, c_stride=6, a_batch=35, b_batch=42)
-        strides = dict(a_stride=stored_a.shape[-1], b_stride=stored_b.shape[-1])
-        kernel(stored_a, stored_b, c, splits=3, **sizes, **strides)
-        assert_close(c, a @ b, 7)
 
 
 def test_epilogue_runs_once_over_every_element() -> None:
