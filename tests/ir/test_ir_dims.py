@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from flowc.codegen.kernels.cluster import row_major, unravel
+from flowc.ir import dims
 from flowc.ir.dims import (
     Dim,
     Expr,
+    Extremum,
     FloorDiv,
+    Symbol,
     ceildiv,
     evaluate,
     floordiv,
@@ -20,20 +26,29 @@ from flowc.ir.dims import (
     maximum,
     minimum,
     parse_dim,
-    product,
     substitute,
     symbol,
     symbols_of,
 )
 
-SIZES = ("n", "m")
-EXTENTS: dict[str, Dim] = {"i": 3, "j": 7, "k": symbol("n"), "l": symbol("n") * 2}
+Array = np.ndarray[Any, Any]
 N, M = symbol("n"), symbol("m")
+SIZES = ("n", "m")
+EXTENTS: dict[str, Dim] = {
+    "i": 3,
+    "j": 7,
+    "k": N,
+    "l": N * 2,
+    "p": floordiv(N + 1, 2),
+    "q": N - 1,
+    "r": N * M,
+}
 INNER, OUTER = symbol("i", 3), symbol("j", 7)
 
 
 class Pair:
-    """An expression beside the function of the symbols' numbers that it must agree with."""
+    """An expression beside the function of the symbols' numbers that it must agree with: NaN where
+    a divisor is not positive, which the algebra says nothing of."""
 
     def __init__(self, dim: Dim, number: Any) -> None:
         self.dim = dim
@@ -52,33 +67,45 @@ def _combine(operation: str, a: Pair, b: Pair) -> Pair:
         case "*":
             return Pair(a.dim * b.dim, lambda e: a.number(e) * b.number(e))
         case "max":
-            return Pair(maximum(a.dim, b.dim), lambda e: max(a.number(e), b.number(e)))
+            return Pair(maximum(a.dim, b.dim), lambda e: np.maximum(a.number(e), b.number(e)))
         case _:
-            return Pair(minimum(a.dim, b.dim), lambda e: min(a.number(e), b.number(e)))
+            return Pair(minimum(a.dim, b.dim), lambda e: np.minimum(a.number(e), b.number(e)))
 
 
 def _divide(operation: str, a: Pair, b: Pair) -> Pair:
+    def divisor(e: Any) -> Any:
+        found = np.asarray(b.number(e), float)
+        return np.where(found > 0, found, np.nan)
+
     match operation:
         case "//":
-            return Pair(a.dim // b.dim, lambda e: a.number(e) // b.number(e))
+            return Pair(a.dim // b.dim, lambda e: a.number(e) // divisor(e))
         case "%":
-            return Pair(a.dim % b.dim, lambda e: a.number(e) % b.number(e))
+            return Pair(a.dim % b.dim, lambda e: a.number(e) % divisor(e))
         case _:
-            return Pair(ceildiv(a.dim, b.dim), lambda e: -(-a.number(e) // b.number(e)))
+            return Pair(ceildiv(a.dim, b.dim), lambda e: -(-a.number(e) // divisor(e)))
+
+
+def _number(n: int) -> Pair:
+    return Pair(n, lambda e: n)
 
 
 def _named(name: str) -> Pair:
     return Pair(symbol(name, EXTENTS.get(name)), lambda e: e[name])
 
 
-NUMBERS = st.integers(-6, 12).map(lambda n: Pair(n, lambda e: n))
+NUMBERS = st.integers(-6, 12).map(_number)
 SYMBOLS = st.sampled_from([*SIZES, *EXTENTS]).map(_named)
 DIVISORS = st.one_of(
-    st.integers(1, 8).map(lambda n: Pair(n, lambda e: n)),
+    st.integers(1, 8).map(_number),
     st.sampled_from(SIZES).map(_named),
-    st.tuples(st.integers(1, 4), st.sampled_from(SIZES)).map(
-        lambda t: _combine("*", Pair(t[0], lambda e: t[0]), _named(t[1]))
+    st.builds(
+        lambda n, name: _combine("*", _number(n), _named(name)),
+        st.integers(1, 4),
+        st.sampled_from(SIZES),
     ),
+    st.sampled_from([_combine("*", _named("n"), _named("m"))]),
+    st.sampled_from([_combine("+", _named("n"), _number(1))]),
 )
 PAIRS = st.recursive(
     st.one_of(SYMBOLS, NUMBERS),
@@ -90,26 +117,121 @@ PAIRS = st.recursive(
 )
 
 
+def _largest(name: str) -> Pair:
+    extent = EXTENTS[name]
+    return Pair(extent - 1, lambda e: numbers_of(extent, e) - 1)
+
+
+@st.composite
+def leftovers(draw: st.DrawFn) -> Pair:
+    """What indices leave of their bounds, and a little more or less: a proof that such a thing is
+    not negative needs the bounds, and it is nearly as often false as true."""
+    total = _number(draw(st.integers(-1, 2)))
+    for _ in range(draw(st.integers(1, 3))):
+        name = draw(st.sampled_from([*EXTENTS]))
+        bound, index = _largest(name), _named(name)
+        if draw(st.booleans()):
+            divisor = draw(DIVISORS)
+            bound, index = _divide("//", bound, divisor), _divide("//", index, divisor)
+        other = draw(st.sampled_from([None, *SIZES, "i", "j", "k"]))
+        if other is not None:
+            most = _largest(other) if other in EXTENTS else _named(other)
+            bound, index = _combine("*", bound, most), _combine("*", index, _named(other))
+        factor = _number(draw(st.integers(1, 4)))
+        total = _combine("+", total, _combine("*", factor, _combine("-", bound, index)))
+    return total
+
+
+ANY = st.one_of(
+    PAIRS,
+    leftovers(),
+    st.builds(_divide, st.just("//"), leftovers(), DIVISORS),
+    st.builds(_combine, st.sampled_from(["max", "min", "-"]), leftovers(), PAIRS),
+    st.builds(lambda a, b, d: _combine("-", a, _divide("//", b, d)), PAIRS, leftovers(), DIVISORS),
+)
+
+
 @st.composite
 def environments(draw: st.DrawFn) -> dict[str, int]:
-    """Numbers for all symbols: sizes from 1, indices below their extents."""
-    env = {name: draw(st.integers(1, 9)) for name in SIZES}
+    """Numbers for all symbols: sizes from 2, indices below their extents."""
+    env = {name: draw(st.integers(2, 9)) for name in SIZES}
     for name, extent in EXTENTS.items():
         env[name] = draw(st.integers(0, evaluate(extent, env) - 1))
     return env
 
 
+def all_assignments() -> dict[str, Array]:
+    """Every small size, 0 too, with the first and the last places of every index."""
+    rows: list[tuple[int, ...]] = []
+    for n, m in product((0, 1, 2, 4), (0, 1, 3)):
+        extents = [evaluate(x, {"n": n, "m": m}) for x in EXTENTS.values()]
+        places = [{0, 1, x - 1} & set(range(x)) for x in extents]
+        rows += [(n, m, *chosen) for chosen in product(*places)]
+    return dict(zip((*SIZES, *EXTENTS), np.array(rows, float).T))
+
+
+def numbers_of(dim: Dim, env: Mapping[str, Array]) -> Array:
+    """What an expression is for each assignment, term by term as it stands."""
+    if isinstance(dim, int):
+        return np.array(float(dim))
+    total = np.array(0.0)
+    for monomial, coefficient in dim.terms:
+        term = np.array(float(coefficient))
+        for atom in monomial:
+            match atom:
+                case Symbol():
+                    term = term * env[atom.name]
+                case FloorDiv():
+                    under = numbers_of(atom.denominator, env)
+                    over = numbers_of(atom.numerator, env)
+                    term = term * (over // np.where(under > 0, under, np.nan))
+                case Extremum():
+                    choose = np.maximum if atom.kind == "max" else np.minimum
+                    term = term * choose(numbers_of(atom.left, env), numbers_of(atom.right, env))
+        total = total + term
+    return total
+
+
+ASSIGNMENTS = all_assignments()
+
+
+def counterexample(wrong: Array) -> dict[str, int] | None:
+    """The first assignment for which something is wrong."""
+    wrong = np.broadcast_to(wrong, ASSIGNMENTS["n"].shape)
+    at = int(np.argmax(wrong))
+    return {name: int(x[at]) for name, x in ASSIGNMENTS.items()} if wrong[at] else None
+
+
 @settings(max_examples=600, deadline=None, derandomize=True)
-@given(PAIRS, environments())
-def test_expressions_agree_with_integers(pair: Pair, env: dict[str, int]) -> None:
+@given(ANY)
+def test_expressions_agree_with_integers(pair: Pair) -> None:
+    wanted = np.asarray(pair.number(ASSIGNMENTS), float)
+    found = numbers_of(pair.dim, ASSIGNMENTS)
+    assert counterexample((found != wanted) & ~np.isnan(wanted)) is None
+
+
+@settings(max_examples=1500, deadline=None, derandomize=True)
+@given(ANY)
+def test_what_is_proved_nonnegative_is(pair: Pair) -> None:
+    """No size and no index makes it negative."""
+    found = np.asarray(pair.number(ASSIGNMENTS), float)
+    for dim, numbers in ((pair.dim, found), (-pair.dim, -found), (pair.dim - 1, found - 1)):
+        if is_nonnegative(dim):
+            assert counterexample(numbers < 0) is None, dim
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(ANY, environments())
+def test_evaluation_agrees(pair: Pair, env: dict[str, int]) -> None:
     assert evaluate(pair.dim, env) == pair.number(env)
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
-@given(PAIRS, environments())
-def test_what_is_proved_nonnegative_is(pair: Pair, env: dict[str, int]) -> None:
-    if is_nonnegative(pair.dim):
-        assert pair.number(env) >= 0
+@pytest.mark.parametrize("name", EXTENTS)
+def test_an_index_is_proved_to_be_below_its_extent(name: str) -> None:
+    index, extent = symbol(name, EXTENTS[name]), EXTENTS[name]
+    assert is_nonnegative(index) and is_nonnegative(extent - 1 - index)
+    assert not is_nonnegative(extent - 2 - index) and not is_nonnegative(index - 1)
+    assert floordiv(index, extent) == 0
 
 
 def test_products_of_what_may_be_negative_are_not_bounded_from_above() -> None:
@@ -140,7 +262,8 @@ def test_text_without_extents_means_the_same(pair: Pair, env: dict[str, int]) ->
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(PAIRS, PAIRS, environments())
 def test_substitution_agrees(pair: Pair, other: Pair, env: dict[str, int]) -> None:
-    inner = env | {"m": abs(other.number(env)) + 1}
+    assume("r" not in symbols_of(pair.dim))  # whose extent is said with m
+    inner = env | {"m": abs(int(other.number(env))) + 1}
     replaced = substitute(pair.dim, {"m": maximum(other.dim, other.dim * -1) + 1})
     assert evaluate(replaced, env) == evaluate(pair.dim, inner)
 
@@ -205,7 +328,7 @@ def test_reshape_there_and_back_is_the_index_itself(
         (minimum(INNER, 2), INNER),
         (maximum(0, N), N),
         (ceildiv(N * 64, 64), N),
-        (product([N, 3, M]), "3*m*n"),
+        (dims.product([N, 3, M]), "3*m*n"),
         (-N + 5, "-n + 5"),
     ],
 )
