@@ -34,7 +34,7 @@ reverse reverse_sequence reverse_v2=reverse roll shape shape_n size slice=slice_
 stack strided_slice tile transpose unpack unstack
 """
 _SELECTION = """
-boolean_mask dynamic_partition dynamic_stitch gather gather_nd scatter_nd searchsorted setdiff1d
+dynamic_partition dynamic_stitch gather gather_nd scatter_nd searchsorted setdiff1d
 unique unique_with_counts where where_v2
 """
 _FILLING = """
@@ -132,9 +132,11 @@ _TOP = {
     "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
         truncated_normal""",
     "flowc.dtypes": _DTYPES,
+    "flowc.graph.subscripts": "boolean_mask",
+    "flowc.graph.default": "get_default_session",
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
-    "flowc.run.session": "InteractiveSession Session get_default_session",
+    "flowc.run.session": "InteractiveSession Session",
     "flowc.api.framework.config": """ConfigProto GPUOptions GraphOptions OptimizerOptions
         RunMetadata RunOptions""",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",

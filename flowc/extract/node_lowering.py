@@ -18,7 +18,7 @@ from flowc.extract.node_extractor import NodeExtractor
 from flowc.extract.trace.branches import build_if
 from flowc.extract.unsupported_ops import unsupported
 from flowc.graph.attrs import FunctionRef
-from flowc.graph.node_source import node_attrs, with_defaults
+from flowc.graph.op_info import node_attrs, with_defaults
 from flowc.ir.computation import Value
 from flowc.ir.dims import Expr
 from flowc.ir.extraction import (

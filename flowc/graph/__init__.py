@@ -6,10 +6,10 @@ from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
 from flowc.graph.default import default_graph, get_default_graph, reset_default_graph
 from flowc.graph.function import BodyNode, Function, FunctionArg, FunctionBody
 from flowc.graph.graph import Graph, Versions
-from flowc.graph.operation import Operation, set_method
+from flowc.graph.operation import Operation
 from flowc.graph.shape import Dimension, TensorShape, as_shape
 from flowc.graph.signature import Signature, TensorInfo
-from flowc.graph.tensor import Tensor, set_operator, set_shape_rule
+from flowc.graph.tensor import Tensor
 
 __all__ = [
     "AttrPlaceholder",
@@ -31,7 +31,4 @@ __all__ = [
     "default_graph",
     "get_default_graph",
     "reset_default_graph",
-    "set_method",
-    "set_operator",
-    "set_shape_rule",
 ]

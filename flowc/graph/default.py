@@ -1,11 +1,15 @@
-"""The default graph: one stack per thread, and below it one graph for the whole process."""
+"""What is default: a graph (one stack per thread, and below it one for the whole process), and the
+session that `Tensor.eval` asks."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from flowc.graph.graph import Graph
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.graphs: list[Graph] = []
+        self.sessions: list[Any] = []
 
 
 _stack = _Stack()
@@ -55,3 +60,55 @@ def default_graph(graph: Graph) -> Iterator[Graph]:
     finally:
         if not _stack.graphs or _stack.graphs.pop() is not graph:
             raise AssertionError("Nesting violated for default stack of Graph objects")
+
+
+@contextmanager
+def name_scope(
+    name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None
+) -> Iterator[str]:
+    """Prefixes the names of operations made inside; yields the prefix with its slash.
+
+    Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
+    """
+    graph = next((v.graph for v in values or () if isinstance(v, Tensor | Operation)), None)
+    graph = get_default_graph() if graph is None else graph
+    with graph.as_default(), graph.name_scope(name if name is not None else default_name) as scope:
+        yield scope
+
+
+def get_default_session() -> Any:
+    """The innermost session of this thread that was entered or made default, or None."""
+    return _stack.sessions[-1] if _stack.sessions else None
+
+
+@contextmanager
+def default_session(session: Any) -> Iterator[None]:
+    """Makes `session` this thread's default, and its graph the default graph."""
+    _stack.sessions.append(session)
+    try:
+        with session.graph.as_default():
+            yield
+    finally:
+        _stack.sessions.remove(session)
+
+
+def session_for(element: Tensor | Operation, session: Any, what: str, how: str) -> Any:
+    """The session that runs `element`: the one given, else the default one. Raises `ValueError`
+    where there is none or it belongs to another graph; `what` and `how` are words for that."""
+    if session is not None:
+        if session.graph is not element.graph:
+            raise ValueError(f"Cannot use the given session to {what.replace(' using', ':')}: the "
+                             "tensor's graph is different from the session's graph.")  # fmt: skip
+        return session
+    found = get_default_session()
+    if found is None:
+        raise ValueError(
+            f"Cannot {what}: No default session is registered. Use `with sess.as_default()` or "
+            f"pass an explicit session to {how}"
+        )
+    if found.graph is not element.graph:
+        raise ValueError(
+            f"Cannot use the default session to {what.replace(' using', ':')}: the tensor's graph "
+            f"is different from the session's graph. Pass an explicit session to {how}."
+        )
+    return found

@@ -13,16 +13,14 @@ from functools import cached_property
 from typing import Any
 
 from flowc.errors import InvalidModelError
-from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.control_types import SWITCH_N
 from flowc.graph.function import BodyNode, Function
 from flowc.graph.graph import Graph
-from flowc.graph.op_info import signature_of
+from flowc.graph.op_info import resolve_attr, signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.switch_n import CasePart, output_of, read_part
 from flowc.graph.tensor import Tensor
-from flowc.ir.op import Op
-from flowc.ir.signature import REQUIRED, Signature
+from flowc.ir.signature import Signature
 
 Ref = tuple[Any, int]  # (node key, output index)
 ARGUMENT = "@arg"  # the key of a call's arguments
@@ -201,38 +199,3 @@ class CallSource(Source):
         if arg.is_list:
             return len(resolve_attr(attrs[arg.type_attr], self.attrs))
         return 1
-
-
-def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
-    """An attr's value with the placeholders of a function replaced by the call's attrs."""
-    if isinstance(value, AttrPlaceholder):
-        return outer.get(value.name)
-    return value
-
-
-def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, Any]:
-    """A node's attrs as its record has them: strings as text, lists as tuples, known names only."""
-    found: dict[str, Any] = {}
-    for name, definition in record.signature.attrs.items():
-        if name not in attrs:
-            continue
-        value = resolve_attr(attrs[name], outer)
-        kind = definition.kind
-        if kind == "string" and isinstance(value, bytes):
-            value = value.decode("utf-8", "surrogateescape")
-        elif kind.startswith("list"):
-            value = tuple(
-                v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v for v in value
-            )
-        elif kind == "float":
-            value = float(value)
-        found[name] = value
-    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
-    inferred = record.signature.inferred_attrs
-    return {n: v for n, v in found.items() if n not in inferred}
-
-
-def with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """A node's attrs and, for those that it leaves out, the defaults of the record."""
-    stated = {n: d.default for n, d in record.signature.attrs.items() if d.default is not REQUIRED}
-    return {**stated, **attrs}

@@ -1,17 +1,22 @@
-"""What the op records say of a node's outputs.
+"""What the op records say of a node's outputs and attrs.
 
-In: an op type and the node's attrs. Out: dtypes, or None where flowc has no record of the op.
+In: an op type and the node's attrs. Out: dtypes, or None where flowc has no record of the op; the
+attrs in the form that the record's functions take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError
+from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.control_types import control_flow_signature
 from flowc.ir.signature import REQUIRED, Arg, Signature
+
+if TYPE_CHECKING:
+    from flowc.ir.op import Op
 
 
 def signature_of(op_type: str) -> Signature | None:
@@ -63,3 +68,38 @@ def _arg_types(arg: Arg, signature: Signature, attrs: Mapping[str, Any]) -> list
             f"number of at most 2^20, found {count!r}"
         )
     return [dtype] * count
+
+
+def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
+    """An attr's value with the placeholders of a function replaced by the call's attrs."""
+    if isinstance(value, AttrPlaceholder):
+        return outer.get(value.name)
+    return value
+
+
+def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's attrs as its record has them: strings as text, lists as tuples, known names only."""
+    found: dict[str, Any] = {}
+    for name, definition in record.signature.attrs.items():
+        if name not in attrs:
+            continue
+        value = resolve_attr(attrs[name], outer)
+        kind = definition.kind
+        if kind == "string" and isinstance(value, bytes):
+            value = value.decode("utf-8", "surrogateescape")
+        elif kind.startswith("list"):
+            value = tuple(
+                v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else v for v in value
+            )
+        elif kind == "float":
+            value = float(value)
+        found[name] = value
+    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
+    inferred = record.signature.inferred_attrs
+    return {n: v for n, v in found.items() if n not in inferred}
+
+
+def with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """A node's attrs and, for those that it leaves out, the defaults of the record."""
+    stated = {n: d.default for n, d in record.signature.attrs.items() if d.default is not REQUIRED}
+    return {**stated, **attrs}

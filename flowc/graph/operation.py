@@ -6,7 +6,7 @@ Invariant: `inputs` and the consumer lists of their operations always agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
@@ -17,11 +17,6 @@ from flowc.graph.tensor import Tensor
 if TYPE_CHECKING:
     from flowc.graph.contexts import ControlFlowContext
     from flowc.graph.graph import Graph
-
-
-def set_method(name: str, function: Callable[..., Any]) -> None:
-    """Gives `Operation` a method that a layer above provides, such as `run`."""
-    setattr(Operation, name, function)
 
 
 class Operation:
@@ -152,6 +147,13 @@ class Operation:
         from flowc.graph.export import operation_to_node_def
 
         return operation_to_node_def(self)
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs the operation in `session` or the default one. Raises as `Tensor.eval` does."""
+        from flowc.graph.default import session_for
+
+        how = "`run(session=sess)`"
+        session_for(self, session, "execute operation using `run()`", how).run(self, feed_dict)
 
     def values(self) -> tuple[Tensor, ...]:
         return tuple(self.outputs)

@@ -7,34 +7,18 @@ precise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
-from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape, as_shape
+from flowc.graph.operators import Operators
+from flowc.graph.shape import TensorShape, as_shape
 
 if TYPE_CHECKING:
     from flowc.graph.graph import Graph
     from flowc.graph.operation import Operation
 
-ShapeRule = Callable[["Operation"], "Sequence[Any] | None"]
-_shape_rule: ShapeRule | None = None
 
-
-def set_operator(name: str, function: Callable[..., Any]) -> None:
-    """Gives `Tensor` a method: an operator such as `__add__`, or `eval`. The layers above call
-    this, so that the graph does not have to know them."""
-    setattr(Tensor, name, function)
-
-
-def set_shape_rule(rule: ShapeRule) -> None:
-    """Sets the function that infers the static shapes of an operation's outputs. It is asked for
-    operations that were given none (imported ones), and returns None where it cannot say."""
-    global _shape_rule
-    _shape_rule = rule
-
-
-class Tensor:
+class Tensor(Operators):
     """Output `value_index` of `op`. `dtype` is None where nothing says it: an imported op that
     flowc has no record of. `is_ref`: a reference to a variable's buffer (TensorFlow's
     `float32_ref`)."""
@@ -42,20 +26,6 @@ class Tensor:
     __slots__ = ("__weakref__", "_dtype", "_shape", "is_ref", "op", "value_index")
 
     __array_priority__ = 100  # NumPy leaves mixed operators to us
-
-    if TYPE_CHECKING:  # what the layers above install with `set_operator`
-
-        def __add__(self, other: Any) -> Tensor: ...
-        def __radd__(self, other: Any) -> Tensor: ...
-        def __sub__(self, other: Any) -> Tensor: ...
-        def __rsub__(self, other: Any) -> Tensor: ...
-        def __mul__(self, other: Any) -> Tensor: ...
-        def __rmul__(self, other: Any) -> Tensor: ...
-        def __truediv__(self, other: Any) -> Tensor: ...
-        def __rtruediv__(self, other: Any) -> Tensor: ...
-        def __neg__(self) -> Tensor: ...
-        def __ge__(self, other: Any) -> Tensor: ...
-        def __getitem__(self, key: Any) -> Tensor: ...
 
     def __init__(
         self,
@@ -94,7 +64,10 @@ class Tensor:
     @property
     def shape(self) -> TensorShape:
         if self._shape is None:
-            self._shape = self._inferred_shape()
+            from flowc.graph.shape_inference import settle_shapes  # loads the op records
+
+            settle_shapes(self.op)
+        assert self._shape is not None
         return self._shape
 
     @property
@@ -102,13 +75,10 @@ class Tensor:
         """The static shape where it was given or inferred already, else None."""
         return self._shape
 
-    def _inferred_shape(self) -> TensorShape:
-        shapes = None if _shape_rule is None else _shape_rule(self.op)
-        if shapes is None:
-            shapes = self.op.attrs.get("_output_shapes")
-        if shapes is None or self.value_index >= len(shapes):
-            return UNKNOWN_SHAPE
-        return as_shape(shapes[self.value_index])
+    def settle_shape(self, shape: TensorShape) -> None:
+        """Gives the tensor its static shape, where it has none yet."""
+        if self._shape is None:
+            self._shape = shape
 
     def get_shape(self) -> TensorShape:
         return self.shape
@@ -120,6 +90,16 @@ class Tensor:
         if not mine.is_compatible_with(given):
             raise ValueError(_contradiction(mine, given))
         self._shape = mine.merge_with(given)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The tensor's value, run in `session` or the default one. Raises `ValueError` where there
+        is no session or it belongs to another graph."""
+        from flowc.graph.default import session_for
+
+        chosen = session_for(
+            self, session, "evaluate tensor using `eval()`", "`eval(session=sess)`"
+        )
+        return chosen.run(self, feed_dict)
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor, in the order in which they were made."""

@@ -22,6 +22,7 @@ from flowc import dtypes
 from flowc.errors import FlowcError, NotFoundError, did_you_mean
 from flowc.extract.assumed_ranks import OutputName
 from flowc.graph import Graph, Tensor, get_default_graph
+from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.types import TensorType
 from flowc.options import Options
@@ -404,25 +405,8 @@ class Session:
     @contextmanager
     def as_default(self) -> Iterator[Session]:
         """Makes this the default session (and its graph the default graph) of the thread."""
-        _sessions.stack.append(self)
-        try:
-            with self._graph.as_default():
-                yield self
-        finally:
-            _sessions.stack.remove(self)
-
-
-class _Sessions(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[Session] = []
-
-
-_sessions = _Sessions()
-
-
-def get_default_session() -> Session | None:
-    """The innermost session of this thread that was entered or made default, or None."""
-    return _sessions.stack[-1] if _sessions.stack else None
+        with default_session(self):
+            yield self
 
 
 class InteractiveSession(Session):

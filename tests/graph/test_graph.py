@@ -293,3 +293,16 @@ def test_importing_the_graph_loads_no_protobuf() -> None:
     code = "import flowc.graph, sys; print([m for m in sys.modules if 'protobuf' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_shapes_and_operators_need_no_other_import() -> None:
+    """What a tensor is does not depend on which modules of the API were imported."""
+    code = (
+        "from flowc.graph import Graph; from flowc.dtypes import f32\n"
+        "graph = Graph()\n"
+        "x = graph.create_op('Placeholder', attrs={'dtype': f32, 'shape': (2, 3)}).outputs[0]\n"
+        "y = graph.create_op('Neg', [x], {'T': f32}).outputs[0]\n"
+        "print(y.shape, (y * 2.0)[0].name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(2, 3) strided_slice:0"

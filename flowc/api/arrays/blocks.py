@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowc.api.framework.raw_ops import output
 from flowc.graph import Tensor
+from flowc.graph.creation import output
 
 
 def diag(diagonal: Any, name: str | None = None) -> Tensor:

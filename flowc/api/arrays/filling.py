@@ -7,11 +7,11 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.shaping import broadcast_to, expand_dims, rank, reshape, shape, size, stack
 from flowc.api.framework.basics import cast, constant
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import output
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor, TensorShape
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 SMALL = 1000  # elements up to which zeros and ones become constants
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.arrays import selection
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 
 def top_k(

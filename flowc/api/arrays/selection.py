@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.arrays.shaping import concat, reshape, shape, squeeze, stack
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.arrays.shaping import reshape, shape, stack
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
-from flowc.api.math.reductions import reduce_prod
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 
 def gather(
@@ -64,29 +64,6 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     return output("SelectV2", condition, x, y, name=name)
-
-
-def boolean_mask(
-    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
-) -> Tensor:
-    """The elements (slices) of `tensor` at which `mask` is true.
-
-    Raises `ValueError` for a mask of unknown or zero rank, or whose sizes do not fit."""
-    with name_scope(name, "boolean_mask", [tensor, mask]):
-        value, keep = as_tensor(tensor, name="tensor"), as_tensor(mask, name="mask")
-        count = keep.shape.ndims
-        if count == 0:
-            raise ValueError("mask cannot be scalar.")
-        if count is None:
-            raise ValueError("Number of mask dimensions must be specified, even if some dimensions "
-                             "are None. E.g. shape=[None] is ok, but not shape=None.")  # fmt: skip
-        at = 0 if axis is None else axis
-        value.shape[at : at + count].assert_is_compatible_with(keep.shape)
-        leading = reduce_prod(shape(value)[at : at + count], [0])
-        flat = concat([shape(value)[:at], [leading], shape(value)[at + count :]], 0)
-        rows = reshape(value, flat)
-        chosen = squeeze(where(reshape(keep, [-1])), axis=[1])
-        return gather(rows, chosen, axis=at)
 
 
 def unique(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:

@@ -10,11 +10,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.framework.basics import constant, identity
-from flowc.api.framework.conversion import as_tensor, constant_array, constant_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Dimension, Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output, shape_tensor
 
 newaxis = None
 
@@ -23,11 +24,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The sizes as a vector: a constant where they are known."""
     dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
-        tensor = as_tensor(input)
-        if tensor.shape.is_fully_defined():
-            sizes = np.array(tensor.shape.as_list(), dtype.numpy)
-            return constant_tensor(constant_array(sizes), scope)
-        return output("Shape", tensor, name=scope, out_type=dtype)
+        return shape_tensor(as_tensor(input), dtype, scope)
 
 
 def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None = None) -> Any:

@@ -16,11 +16,11 @@ from flowc.api.arrays.shaping import stack
 from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework.basics import cast, constant
 from flowc.api.framework.checks import Assert
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, less_equal
 from flowc.api.math.reductions import reduce_sum
 from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.conversion import as_tensor
 
 
 def case(

@@ -15,10 +15,10 @@ from flowc.api.control_flow.flows import flow_or_tensor, with_flows
 from flowc.api.framework import nest
 from flowc.api.framework.basics import cast
 from flowc.api.framework.composites import IndexedSlices
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope, with_dependencies
 from flowc.graph import Operation, Tensor, control_nodes, get_default_graph
 from flowc.graph.contexts import CondContext
+from flowc.graph.conversion import as_tensor
 
 
 def cond(

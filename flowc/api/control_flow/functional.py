@@ -16,9 +16,9 @@ from flowc.api.control_flow.loops import while_loop
 from flowc.api.control_flow.tensor_array import TensorArray
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Dimension, Tensor, TensorShape
+from flowc.graph.conversion import as_tensor
 
 
 def map_fn(

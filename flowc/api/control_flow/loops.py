@@ -15,11 +15,11 @@ from flowc.api.control_flow.flows import flow_or_tensor, like, with_flows
 from flowc.api.control_flow.tensor_array import TensorArray
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import logical_and
 from flowc.graph import Tensor, TensorShape, control_nodes, get_default_graph
 from flowc.graph.contexts import WhileContext, at_least_as_specific
+from flowc.graph.conversion import as_tensor
 
 
 def while_loop(

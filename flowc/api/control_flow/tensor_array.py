@@ -17,14 +17,14 @@ from flowc import dtypes
 from flowc.api.arrays.filling import range as range_
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import cast, identity
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
-from flowc.api.framework.static_shapes import constant_elements
 from flowc.api.framework.typed_nodes import Argument, add_node
 from flowc.dtypes import DType
 from flowc.errors import ShapeError
 from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
+from flowc.graph.conversion import as_tensor
 from flowc.graph.shape import UNKNOWN_SHAPE
+from flowc.graph.shape_inference import constant_elements
 
 
 class TensorArray:

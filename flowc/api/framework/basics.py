@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework.conversion import as_tensor, constant_array, constant_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
+from flowc.graph.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.creation import output
 
 
 def constant(

@@ -11,11 +11,11 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework import nest
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.create import create
 from flowc.api.framework.scopes import name_scope, no_op
 from flowc.api.framework.typed_nodes import add_node
 from flowc.graph import Operation, Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import create
 
 
 def Assert(

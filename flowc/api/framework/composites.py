@@ -12,11 +12,11 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.framework.basics import placeholder
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
-from flowc.api.framework.static_shapes import constant_elements
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
+from flowc.graph.conversion import as_tensor
+from flowc.graph.shape_inference import constant_elements
 
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
 IndexedSlicesValue = namedtuple(
@@ -97,7 +97,7 @@ class SparseTensor:
         return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        from flowc.run.session import get_default_session
+        from flowc.graph.default import get_default_session
 
         chosen = session if session is not None else get_default_session()
         if chosen is None:

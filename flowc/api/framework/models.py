@@ -35,7 +35,6 @@ def load_graph(
     those of a SavedModel to take. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
     damage) and `UnknownNameError`.
     """
-    from flowc.api.framework import static_shapes  # noqa: F401  (gives shapes)
     from flowc.importer import load_graph as load
 
     return load(path, checkpoint, tags, signature)
@@ -51,7 +50,6 @@ def import_graph_def(
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef (a message, its bytes or a path) to the default graph under the
     prefix `name` (`import` for None). Returns what `return_elements` names."""
-    from flowc.api.framework import static_shapes  # noqa: F401
     from flowc.importer import import_graph_def as import_nodes
 
     return import_nodes(graph_def, input_map, return_elements, name)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor, control_nodes
+from flowc.graph.conversion import as_tensor
 from flowc.graph.shape import UNKNOWN_SHAPE
 
 

@@ -11,13 +11,12 @@ from collections import namedtuple
 from collections.abc import Callable
 
 from flowc.errors import did_you_mean
-from flowc.graph import Operation, Tensor
+from flowc.graph import Operation
+from flowc.graph.creation import create, record_of
 
 
 def results_of(op: Operation) -> typing.Any:
     """The outputs of an operation as TensorFlow's raw ops return them."""
-    from flowc.api.framework.new_operation import record_of
-
     args = record_of(op.type).signature.outputs
     if not args:
         return op
@@ -42,24 +41,10 @@ def call(
     op_type: str, *inputs: typing.Any, name: str | None = None, **attrs: typing.Any
 ) -> typing.Any:
     """Creates an operation; the result in the form of `results_of`."""
-    from flowc.api.framework.create import create
-
     return results_of(create(op_type, inputs, attrs, name))
 
 
-def output(
-    op_type: str, *inputs: typing.Any, name: str | None = None, **attrs: typing.Any
-) -> Tensor:
-    """Creates an operation with one output and returns it."""
-    from flowc.api.framework.create import create
-
-    return create(op_type, inputs, attrs, name).outputs[0]
-
-
 def _function(op_type: str) -> Callable[..., typing.Any]:
-    from flowc.api.framework.create import create
-    from flowc.api.framework.new_operation import record_of
-
     signature = record_of(op_type).signature
     inputs = [arg.name for arg in signature.inputs]
     taken = {*inputs, *signature.attrs, "name"}
@@ -103,8 +88,6 @@ def _declared_name(name: str, taken: set[str]) -> str:
 
 
 def _text(op_type: str) -> str:
-    from flowc.api.framework.new_operation import record_of
-
     return record_of(op_type).tf
 
 

@@ -6,28 +6,12 @@ In: names, devices, operations. Out: context managers over the default graph, an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
-from flowc.graph import Graph, Operation, Tensor, get_default_graph
-
-
-@contextmanager
-def name_scope(
-    name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None
-) -> Iterator[str]:
-    """Prefixes the names of operations made inside; yields the prefix with its slash.
-
-    Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
-    """
-    graph = _graph_of(values or ())
-    with graph.as_default(), graph.name_scope(name if name is not None else default_name) as scope:
-        yield scope
-
-
-def _graph_of(values: Iterable[Any]) -> Graph:
-    found = next((v.graph for v in values if isinstance(v, Tensor | Operation)), None)
-    return found if found is not None else get_default_graph()
+from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.creation import output
+from flowc.graph.default import name_scope
 
 
 def op_scope(
@@ -79,7 +63,7 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing, to hang control inputs on."""
-    from flowc.api.framework.create import create
+    from flowc.graph.creation import create
 
     return create("NoOp", (), None, name)
 
@@ -137,7 +121,6 @@ def with_dependencies(
     dependencies: Sequence[Any], output_tensor: Tensor, name: str | None = None
 ) -> Tensor:
     """The tensor again, available only when the dependencies are done."""
-    from flowc.api.framework.create import create
 
     graph = output_tensor.graph
     with (
@@ -145,7 +128,7 @@ def with_dependencies(
         graph.colocate_with(output_tensor),
         graph.control_dependencies(dependencies),
     ):
-        return create("Identity", [output_tensor], name=scope).outputs[0]
+        return output("Identity", output_tensor, name=scope)
 
 
 def tuple_(

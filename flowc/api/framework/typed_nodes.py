@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowc.api.framework.conversion import as_tensor
 from flowc.dtypes import DType
 from flowc.graph import Operation, get_default_graph
+from flowc.graph.conversion import as_tensor
 
 Argument = tuple[str, Any, DType | None]  # name, value, the dtype that it must have
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import output
 from flowc.api.framework.scopes import name_scope
-from flowc.dtypes import DType
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
+from flowc.graph.operators import absolute, exclusive_or, pair, true_quotient
 
 Unary = Callable[..., Tensor]
 
@@ -127,32 +127,12 @@ zeta = binary("Zeta", "x", "q")
 equal = binary("Equal")
 not_equal = binary("NotEqual")
 
-_DIVIDED_AS: dict[str, DType] = {
-    "u8": dtypes.f32,
-    "i8": dtypes.f32,
-    "u16": dtypes.f32,
-    "i16": dtypes.f32,
-    "i32": dtypes.f64,
-    "i64": dtypes.f64,
-    "u32": dtypes.f64,
-    "u64": dtypes.f64,
-}
-
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Python 3's division: integers are divided as floats. Raises `TypeError` where the dtypes
     differ."""
     with name_scope(name, "truediv", [x, y]) as scope:
-        left, right = pair(x, y)
-        if left.dtype is not right.dtype:
-            raise TypeError(
-                f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
-            )
-        wide = _DIVIDED_AS.get(str(left.dtype))
-        if wide is not None:
-            left = output("Cast", left, DstT=wide, name="Cast")
-            right = output("Cast", right, DstT=wide, name="Cast")
-        return output("RealDiv", left, right, name=scope)
+        return true_quotient(x, y, scope)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -172,16 +152,8 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         return output("RealDiv" if real else "FloorDiv", left, right, name=scope)
 
 
-def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors: a Python number takes the other's dtype."""
-    if isinstance(y, Tensor) and not isinstance(x, Tensor):
-        return as_tensor(x, name="x", preferred=y.dtype), y
-    left = as_tensor(x, name="x")
-    return left, as_tensor(y, name="y", preferred=left.dtype)
-
-
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
-    return logical_and(logical_or(x, y), logical_not(logical_and(x, y)), name=name)
+    return exclusive_or(x, y, name)
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
@@ -255,10 +227,7 @@ def complex_abs(x: Any, name: str | None = None) -> Tensor:
 
 def abs(x: Any, name: str | None = None) -> Tensor:
     """The absolute value, of complex numbers too."""
-    tensor = as_tensor(x, name="x")
-    if tensor.dtype is not None and tensor.dtype.is_complex:
-        return complex_abs(tensor, name)
-    return output("Abs", tensor, name=name)
+    return absolute(as_tensor(x, name="x"), name)
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:

@@ -10,11 +10,11 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.framework.basics import cast
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import output
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 
 def one_of(newer: Any, newer_name: str, older: Any, older_name: str) -> Any:

@@ -12,13 +12,13 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
 from flowc.api.framework.basics import cast
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import output
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.api.math.elementwise import unary
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 relu = unary("Relu", "features")
 elu = unary("Elu", "features")

@@ -10,10 +10,11 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
+from flowc.graph.creation import output
 
 
 def _per_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:

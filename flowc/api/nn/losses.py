@@ -8,14 +8,15 @@ import numpy as np
 
 from flowc.api.arrays import shaping as arrays
 from flowc.api.arrays.filling import zeros_like
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.api.math.elementwise import unary
 from flowc.api.math.reductions import one_of
 from flowc.api.nn.activations import relu
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 l2_loss = unary("L2Loss", "t")
 

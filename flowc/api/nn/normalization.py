@@ -9,13 +9,14 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
 from flowc.api.framework.basics import cast
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.api.math.reductions import one_of, reduce_mean, reduce_sum
 from flowc.api.nn.activations import relu
 from flowc.graph import Tensor
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 
 def bias_add(

@@ -21,7 +21,6 @@ from flowc.api.control_flow.tensor_array import TensorArray
 from flowc.api.framework import nest
 from flowc.api.framework.basics import cast, constant, identity
 from flowc.api.framework.checks import Assert
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, maximum, minimum
 from flowc.api.math.reductions import reduce_all, reduce_max
@@ -29,6 +28,7 @@ from flowc.api.nn import rnn_cell
 from flowc.api.variables.variable_scope import variable_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
+from flowc.graph.conversion import as_tensor
 
 __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn", "rnn_cell", "static_rnn"]
 

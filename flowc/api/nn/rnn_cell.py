@@ -15,7 +15,6 @@ from flowc import dtypes
 from flowc.api.arrays.filling import zeros
 from flowc.api.arrays.shaping import concat, split, stack
 from flowc.api.framework import nest
-from flowc.api.framework.conversion import as_tensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import sigmoid
 from flowc.api.math.reductions import matmul
@@ -24,6 +23,7 @@ from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Constant, Zeros
 from flowc.api.variables.variable_scope import VariableScope, get_variable, variable_scope
 from flowc.graph import Tensor, TensorShape
+from flowc.graph.conversion import as_tensor
 
 LSTMStateTuple = namedtuple("LSTMStateTuple", ("c", "h"))
 

@@ -10,12 +10,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from flowc import dtypes
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import add
 from flowc.dtypes import DType
 from flowc.graph import Dimension, Graph, Tensor, get_default_graph
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 DEFAULT_GRAPH_SEED = 87654321
 SEED_LIMIT = 2**31 - 1

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import output
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor, get_default_graph
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flowc.api.framework.raw_ops import output
 from flowc.api.framework.scopes import group, no_op
 from flowc.api.variables.variable_nodes import assign_to, scatter_to
 from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, ResourceVariable, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.creation import output
 
 
 def assign(

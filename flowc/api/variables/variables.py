@@ -14,8 +14,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.control_flow.conditionals import cond
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.raw_ops import call, output
+from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.variables.initial_values import guarded
 from flowc.api.variables.variable_nodes import (
@@ -28,6 +27,8 @@ from flowc.api.variables.variable_nodes import (
 )
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
+from flowc.graph.conversion import as_tensor
+from flowc.graph.creation import output
 
 GLOBAL = "variables"
 LOCAL = "local_variables"
@@ -184,7 +185,7 @@ class Variable:
         self._snapshot.set_shape(shape)
 
     def eval(self, session: Any = None) -> Any:
-        return self.value().eval(session=session)  # type: ignore[attr-defined]
+        return self.value().eval(session=session)
 
     # Changes
 

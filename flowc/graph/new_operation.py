@@ -12,11 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework import static_shapes
 from flowc.dtypes import DType
-from flowc.errors import FlowcError, InvalidModelError, NotFoundError, ShapeError, did_you_mean
-from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
+from flowc.errors import InvalidModelError, NotFoundError, ShapeError, did_you_mean
 from flowc.graph.attrs import FunctionRef
+from flowc.graph.default import get_default_graph
+from flowc.graph.operation import Operation
+from flowc.graph.shape import TensorShape
+from flowc.graph.shape_inference import check_types, infer_shapes
+from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, AttrDef
 from flowc.ops import tf_names, tf_op
@@ -38,7 +41,7 @@ def add_operation(
     graph = get_default_graph()
     full = _full_attrs(record, op_type, attrs)
     shapes = _shapes(record, op_type, scope[:-1], tensors, full)
-    types = static_shapes.check_types(record, tensors, full)
+    types = check_types(record, tensors, full)
     refs = [k for k, arg in enumerate(record.signature.outputs) if arg.is_ref]
     outputs = [(t, None if shapes is None else shapes[k]) for k, t in enumerate(types)]
     with graph.colocate_with_all(references):
@@ -143,7 +146,7 @@ def _shapes(
     for tensor in tensors:
         _ = tensor.shape  # settles the shapes of imported operations
     try:
-        return static_shapes.infer_shapes(record, tensors, attrs)
+        return infer_shapes(record, tensors, attrs)
     except ShapeError as error:
         raise ShapeError(
             f"{_bare(error.message, record)} for '{_node_text(op_type, name, tensors, attrs)}' "
@@ -153,8 +156,6 @@ def _shapes(
         ) from None
     except InvalidModelError as error:
         raise ShapeError(error.message, node=name, hint=error.hint) from None
-    except FlowcError:
-        raise
 
 
 def _bare(message: str, record: Op) -> str:

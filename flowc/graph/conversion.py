@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.framework.new_operation import add_operation, different_types
 from flowc.dtypes import DType
-from flowc.graph import Dimension, Graph, Operation, Tensor, TensorShape, get_default_graph
+from flowc.graph.default import get_default_graph
+from flowc.graph.new_operation import add_operation, different_types
+from flowc.graph.operation import Operation
+from flowc.graph.shape import Dimension, TensorShape
+from flowc.graph.tensor import Tensor
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool, np.bool_),
@@ -118,9 +121,9 @@ def _packed(values: Any, dtype: DType | None, name: str) -> Tensor:
 def constant_tensor(array: np.ndarray, name: str, dtype: DType | None = None) -> Tensor:
     """A Const operation of the default graph."""
     dtype = dtype if dtype is not None else dtypes.as_dtype(array.dtype)
-    graph: Graph = get_default_graph()
     attrs = {"dtype": dtype, "value": array}
-    op = graph.create_op("Const", (), attrs, name, output_types=[(dtype, array.shape)])
+    types = [(dtype, array.shape)]
+    op = get_default_graph().create_op("Const", (), attrs, name, output_types=types)
     return op.outputs[0]
 
 

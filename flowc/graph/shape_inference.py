@@ -1,8 +1,12 @@
 """Static shapes of a Graph's operations, from the type rules of the op records.
 
-In: a record, input tensors whose dims may be unknown, attrs. Out: one shape an output: a tuple of
-ints and Nones, or None for an unknown rank. Invariant: what is said holds for every run; a rule
-that needs the elements of an input gets them where constants and shape arithmetic give them.
+In: a record, input tensors whose dims may be unknown, attrs; or an operation that was given no
+shapes (an imported one). Out: one shape an output: a tuple of ints and Nones, or None for an
+unknown rank. Invariant: what is said holds for every run; a rule that needs the elements of an
+input gets them where constants and shape arithmetic give them.
+
+Rules of the records take ranks as known. An input of unknown rank is tried with each of `RANKS`:
+what all those that the rule takes agree on is the answer. Higher ranks are trusted to agree too.
 """
 
 from __future__ import annotations
@@ -15,8 +19,10 @@ import numpy as np
 
 from flowc.dtypes import resource
 from flowc.errors import FlowcError
-from flowc.graph import Operation, Tensor, set_shape_rule
-from flowc.graph.node_source import node_attrs
+from flowc.graph.op_info import node_attrs
+from flowc.graph.operation import Operation
+from flowc.graph.shape import UNKNOWN_SHAPE, as_shape
+from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, symbol
@@ -28,7 +34,7 @@ from flowc.ops import tf_op
 Sizes = tuple[int | None, ...] | None
 
 CHAIN_LIMIT = 64  # operations of shape arithmetic that are followed for one shape
-RANKS = range(6)  # tried for inputs of unknown rank: what all that fit agree on holds
+RANKS = range(6)  # tried for inputs of unknown rank
 
 
 class _Shapes(Builder):
@@ -212,29 +218,26 @@ def _stated(attrs: Mapping[str, Any]) -> tuple[Sizes, ...]:
 # -- shapes of operations that were imported
 
 
-class _Unsettled:
-    """Which operations are being inferred, so that loops in a graph end."""
+def settle_shapes(op: Operation) -> None:
+    """Gives every output of an operation that was given no shape its own, and before it those of
+    the operations that it follows from, without recursion over the graph's depth. Around a loop, a
+    shape that is asked for before it is settled is unknown."""
+    for other in (*_unsettled_before(op), op):
+        shapes = _shapes_of(other) or ()
+        for k, tensor in enumerate(other.outputs):
+            tensor.settle_shape(as_shape(shapes[k]) if k < len(shapes) else UNKNOWN_SHAPE)
 
-    active = False
 
-
-def shapes_of(op: Operation) -> Sequence[Any] | None:
-    """The shape rule of the Graph: the outputs' shapes of an operation that was given none."""
+def _shapes_of(op: Operation) -> Sequence[Any] | None:
     record = tf_op(op.type)
-    if not _Unsettled.active:
-        _Unsettled.active = True
-        try:
-            for other in _unsettled_before(op):
-                for tensor in other.outputs:
-                    _ = tensor.shape  # settles it, from inputs that are settled
-        finally:
-            _Unsettled.active = False
-    if record is None or ("_output_shapes" in op.attrs and not op.inputs):
-        return None
+    stated = op.attrs.get("_output_shapes")
+    if record is None or (stated is not None and not op.inputs):
+        return stated
     try:
-        return infer_shapes(record, op.inputs, op.attrs)
+        found = infer_shapes(record, op.inputs, op.attrs)
     except (FlowcError, KeyError):
-        return None  # a graph of a file: extraction says what is wrong with it
+        found = None  # a graph of a file: extraction says what is wrong with it
+    return stated if found is None else found
 
 
 def _unsettled_before(op: Operation) -> list[Operation]:
@@ -271,6 +274,3 @@ def check_types(record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) 
     """The dtypes of an operation's outputs."""
     types = [TensorType(t.dtype, ()) for t in inputs]  # type: ignore[arg-type]
     return output_dtypes(record, types, node_attrs(record, attrs, {}))
-
-
-set_shape_rule(shapes_of)

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
-from flowc.api.framework.conversion import as_tensor
-from flowc.api.framework.new_operation import add_operation, different_types, record_of
 from flowc.dtypes import DType
-from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.default import get_default_graph
+from flowc.graph.new_operation import add_operation, different_types, record_of
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED, Arg
 
@@ -37,6 +41,19 @@ def create(
         found = _Inputs(record, op_type, attrs or {})
         found.take(inputs)
         return add_operation(op_type, found.tensors, found.attrs, scope, found.references)
+
+
+def output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
+    """Creates an operation with one output and returns it."""
+    return create(op_type, inputs, attrs, name).outputs[0]
+
+
+def shape_tensor(tensor: Tensor, dtype: DType = dtypes.i32, name: str = "Shape") -> Tensor:
+    """The sizes as a vector: a constant where they are known."""
+    if tensor.shape.is_fully_defined():
+        sizes = np.array(tensor.shape.as_list(), dtype.numpy)
+        return constant_tensor(constant_array(sizes), name)
+    return output("Shape", tensor, name=name, out_type=dtype)
 
 
 class _Inputs:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.framework.conversion import as_tensor, constant_array, constant_tensor
-from flowc.api.framework.raw_ops import output
-from flowc.api.framework.scopes import name_scope
 from flowc.dtypes import DType
-from flowc.graph import Dimension, Tensor
+from flowc.graph.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.creation import output, shape_tensor
+from flowc.graph.default import name_scope
+from flowc.graph.shape import Dimension
+from flowc.graph.tensor import Tensor
 
 _FAULT = (
     "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
@@ -47,8 +48,6 @@ def subscript(tensor: Tensor, key: Any) -> Tensor:
     """`tensor[key]`. Raises `TypeError` for entries that are no index, `ValueError` (`ShapeError`)
     for indices outside the static shape."""
     if _is_mask(key):
-        from flowc.api.arrays.selection import boolean_mask
-
         return boolean_mask(tensor, key)
     spec = _Spec()
     for entry in key if isinstance(key, list | tuple) else [key]:
@@ -129,3 +128,28 @@ def _number(value: Any) -> Any:
     elif isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu":
         return int(value)
     raise TypeError(f"{_FAULT}, got {value!r}")
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """The elements (slices) of `tensor` at which `mask` is true.
+
+    Raises `ValueError` for a mask of unknown or zero rank, or whose sizes do not fit."""
+    with name_scope(name, "boolean_mask", [tensor, mask]):
+        value, keep = as_tensor(tensor, name="tensor"), as_tensor(mask, name="mask")
+        count = keep.shape.ndims
+        if count == 0:
+            raise ValueError("mask cannot be scalar.")
+        if count is None:
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions "
+                             "are None. E.g. shape=[None] is ok, but not shape=None.")  # fmt: skip
+        at = 0 if axis is None else axis
+        value.shape[at : at + count].assert_is_compatible_with(keep.shape)
+        leading = output("Prod", shape_tensor(value)[at : at + count], [0])
+        rest = shape_tensor(value)[:at], shape_tensor(value)[at + count :]
+        flat = output("ConcatV2", [rest[0], [leading], rest[1]], 0, name="concat")
+        rows = output("Reshape", value, flat)
+        chosen = output("Where", output("Reshape", keep, [-1]))
+        chosen = output("Squeeze", chosen, squeeze_dims=[1])
+        return output("GatherV2", rows, chosen, at)

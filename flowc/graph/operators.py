@@ -1,0 +1,167 @@
+"""Python's operators on tensors: `x + y`, `x[a:b]`.
+
+In: a tensor, and another operand. Out: the operation that TensorFlow makes of them, in the tensor's
+graph. The op records load when an operator is first used. `==` stays identity, as in TensorFlow 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from flowc import dtypes
+
+if TYPE_CHECKING:
+    from flowc.graph.graph import Graph
+    from flowc.graph.tensor import Tensor
+
+_SMALL_INTEGERS = frozenset({dtypes.u8, dtypes.i8, dtypes.u16, dtypes.i16})  # divided as f32
+
+
+def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors: a Python number takes the other's dtype."""
+    from flowc.graph.conversion import Tensor, as_tensor
+
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        return as_tensor(x, name="x", preferred=y.dtype), y
+    left = as_tensor(x, name="x")
+    return left, as_tensor(y, name="y", preferred=left.dtype)
+
+
+def true_quotient(x: Any, y: Any, name: str) -> Tensor:
+    """`x / y`; integers are divided as floats. Raises `TypeError` where the dtypes differ."""
+    from flowc.graph.creation import output
+
+    left, right = pair(x, y)
+    if left.dtype is not right.dtype:
+        raise TypeError(
+            f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
+        )
+    if left.dtype is not None and left.dtype.is_integer:
+        wide = dtypes.f32 if left.dtype in _SMALL_INTEGERS else dtypes.f64
+        left, right = (output("Cast", v, DstT=wide, name="Cast") for v in (left, right))
+    return output("RealDiv", left, right, name=name)
+
+
+def absolute(x: Any, name: str | None = None) -> Tensor:
+    """The absolute value, of complex numbers too."""
+    from flowc.graph.creation import output
+
+    if x.dtype is not None and x.dtype.is_complex:
+        return output("ComplexAbs", x, name=name, Tout=x.dtype.real_dtype)
+    return output("Abs", x, name=name)
+
+
+def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
+    """Exclusive or of truth values, which TensorFlow has no op for."""
+    from flowc.graph.creation import output
+
+    either = output("LogicalOr", x, y)
+    both = output("LogicalNot", output("LogicalAnd", x, y))
+    return output("LogicalAnd", either, both, name=name)
+
+
+def _product(x: Any, y: Any, name: str) -> Tensor:
+    from flowc.graph.conversion import as_tensor
+    from flowc.graph.creation import output
+
+    left = as_tensor(x, name="a")
+    right = as_tensor(y, name="b", preferred=left.dtype)
+    ranks = (left.shape.ndims, right.shape.ndims)
+    batched = any(r is None or r > 2 for r in ranks)
+    return output("BatchMatMulV2" if batched else "MatMul", left, right, name=name)
+
+
+def _element(x: Any, key: Any) -> Tensor:
+    from flowc.graph.subscripts import subscript
+
+    return subscript(x, key)
+
+
+# -- the methods
+
+_Make = Callable[[Any, Any], Any]
+
+
+def _plain(op_type: str, name: str | None = None) -> _Make:
+    def make(x: Any, y: Any) -> Tensor:
+        from flowc.graph.creation import output
+
+        return output(op_type, x, y, name=name)
+
+    return make
+
+
+def _scoped(name: str, function: Callable[[Any, Any, str], Tensor]) -> _Make:
+    def make(x: Any, y: Any) -> Tensor:
+        graph = (x if isinstance(x, Operators) else y).graph
+        with graph.name_scope(name) as scope:
+            return function(x, y, scope)
+
+    return make
+
+
+def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
+    on_bits = _plain(bitwise, name)
+
+    def make(x: Any, y: Any) -> Tensor:
+        dtype = (x if isinstance(x, Operators) else y).dtype
+        return (logical if dtype is dtypes.bool_ else on_bits)(x, y)
+
+    return make
+
+
+def _method(make: _Make) -> Any:
+    def operator(self: Operators, other: Any) -> Any:
+        with self.graph.as_default():
+            return make(self, other)
+
+    return operator
+
+
+def _methods(make: _Make) -> tuple[Any, Any]:
+    """The operator, and the one for when the tensor stands on the right."""
+    return _method(make), _method(lambda x, y: make(y, x))
+
+
+class Operators:
+    """What a `Tensor` has of Python's operators."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        dtype: Any
+        graph: Graph
+
+    __add__, __radd__ = _methods(_plain("AddV2", "add"))
+    __sub__, __rsub__ = _methods(_plain("Sub", "sub"))
+    __mul__, __rmul__ = _methods(_plain("Mul", "mul"))
+    __floordiv__, __rfloordiv__ = _methods(_plain("FloorDiv", "floordiv"))
+    __mod__, __rmod__ = _methods(_plain("FloorMod", "mod"))
+    __pow__, __rpow__ = _methods(_plain("Pow", "pow"))
+    __truediv__, __rtruediv__ = __div__, __rdiv__ = _methods(_scoped("truediv", true_quotient))
+    __matmul__, __rmatmul__ = _methods(_scoped("matmul", _product))
+    __and__, __rand__ = _methods(_logical("and", _plain("LogicalAnd", "and"), "BitwiseAnd"))
+    __or__, __ror__ = _methods(_logical("or", _plain("LogicalOr", "or"), "BitwiseOr"))
+    __xor__, __rxor__ = _methods(_logical("xor", _scoped("xor", exclusive_or), "BitwiseXor"))
+    __lt__ = _method(_plain("Less"))
+    __le__ = _method(_plain("LessEqual"))
+    __gt__ = _method(_plain("Greater"))
+    __ge__ = _method(_plain("GreaterEqual"))
+    __getitem__ = _method(_element)
+
+    def __neg__(self) -> Any:
+        return self._one_of("Neg")
+
+    def __invert__(self) -> Any:
+        return self._one_of("LogicalNot" if self.dtype is dtypes.bool_ else "Invert")
+
+    def __abs__(self) -> Any:
+        with self.graph.as_default():
+            return absolute(self)
+
+    def _one_of(self, op_type: str) -> Any:
+        from flowc.graph.creation import output
+
+        with self.graph.as_default():
+            return output(op_type, self)
