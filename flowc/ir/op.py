@@ -18,6 +18,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ShapeError
 from flowc.ir.dims import Dim, Expr
 from flowc.ir.lowering import Lowering
+from flowc.ir.mark_access import MarkAccess
 from flowc.ir.signature import REQUIRED, Signature, parse_signature
 from flowc.ir.types import Dims, TensorType
 
@@ -47,7 +48,8 @@ class Op:
     with the same signature and meaning. `on_lists`: emits the op, as `Extracted` does, where inputs
     are TensorLists, or what takes no part in arithmetic else (`ir/extraction.py`); `on_data`: where
     inputs have elements that only the run knows, or sizes that loops find, and `infer` may want
-    more of them than sizes that it can read.
+    more of them than sizes that it can read. `marks`: how the op reads and changes the marks of a
+    list (`ir/mark_access.py`).
     """
 
     name: str
@@ -62,6 +64,7 @@ class Op:
     aliases: tuple[str, ...] = ()
     on_lists: Callable[..., Any] | None = None
     on_data: Callable[..., Any] | None = None
+    marks: MarkAccess | None = None
 
     @cached_property
     def signature(self) -> Signature:
@@ -91,6 +94,7 @@ TRAITS = {
     "involution",  # f(f(x)) == x
     "identity",  # the output is input 0 (Identity, StopGradient, Snapshot...)
     "moves",  # every element of its output is an element of its inputs (Pack, Reshape...)
+    "sets_elements",  # the output is input 0, a list, with the elements at input 1 set
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
     "random",  # draws from a stream: never merged or folded
     "variable",  # its output is a variable: its handle, or a reference to it

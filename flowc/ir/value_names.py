@@ -13,6 +13,13 @@ from collections.abc import Iterable, Sequence
 from flowc.ir.computation import Node, Value
 
 _MERGE = re.compile(r"(Ref)?Merge(_\d+)?")
+# What TensorFlow calls the counters that it adds to loops, for their limits and their gradients.
+_ADDED_COUNTER = re.compile(r"(iteration_counter|loop_counter|f_count|b_count)(_\d+)*")
+
+
+def is_added_counter(name: str) -> bool:
+    """Whether TensorFlow called a loop variable so, not the author."""
+    return _ADDED_COUNTER.fullmatch(name) is not None
 
 
 def name_apart(name: str, taken: set[str]) -> str:

@@ -15,8 +15,8 @@ from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.check_dtypes import check_dtypes
 from flowc.passes.decompose import decompose
+from flowc.passes.eliminate_list_checks import eliminate_list_checks
 from flowc.passes.fold_constants import fold_constants
-from flowc.passes.functionalize_control_flow import functionalize_control_flow
 from flowc.passes.fuse import fuse
 from flowc.passes.hoist_invariants import hoist_invariants
 from flowc.passes.merge_duplicates import merge_duplicates
@@ -32,7 +32,8 @@ Pass = Callable[[Computation, Options], Computation]
 Watcher = Callable[[str, Computation], None]
 
 PIPELINE: tuple[tuple[Pass, str], ...] = (
-    (functionalize_control_flow, "nothing that no fetch needs is looked at again"),
+    (prune, "nothing that no fetch needs is looked at again"),
+    (eliminate_list_checks, "loops over lists check nothing that cannot fail"),
     (fold_constants, "shapes become known, so that decompositions see them"),
     (simplify_control_flow, "bodies know the constants and sizes that they are given"),
     (prune, "what branches not taken read, and what loops carried for nothing"),

@@ -1,24 +1,35 @@
-"""Drops what no result, effect or size needs, in and around the bodies of loops and branches.
+"""Dead code elimination, in and around the bodies of loops and branches.
 
-In: any Computation. Out: one without dead nodes; whose loops carry only what iterations change and
-what a used output or the condition needs; whose bodies read every input that they are given, and
-each value once; whose branches have only outputs that are read and that differ.
+In: any Computation. Out: one without identities and dead nodes; whose loops carry only what
+iterations change and what a used output or the condition needs; whose bodies read every input that
+they are given, and each value once; whose branches have only outputs that are read and that differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from flowc.ir.bodies import sizes_used
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbols_of
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
-from flowc.passes.narrow import Branch, Loop
+from flowc.passes.body_parameters import PruneBody
+from flowc.passes.dead_branch_values import BranchPruning
+from flowc.passes.dead_carries import LoopPruning
 
 
 def prune(c: Computation, options: Options) -> Computation:
+    if any("identity" in n.op.traits for n in c.nodes):
+        c = rewrite_nodes(c, _pass_on)
     return _pruned(c, {})
+
+
+def _pass_on(b: Rewriter, node: Node) -> Value | None:
+    """An identity that nothing but its value is wanted of is its input."""
+    if "identity" not in node.op.traits or node.after or node.inputs[0].type != node.output.type:
+        return None
+    return node.inputs[0]
 
 
 Known = dict[tuple[object, ...], Computation]
@@ -42,13 +53,13 @@ def _swept(c: Computation, known: Known) -> Computation:
     """Sweeps until nothing goes: what a loop no longer reads may free what was before it."""
     while True:
         c = prune_nodes(c)
-        changed = _narrow(c, lambda body: _pruned(body, known))
+        changed = _prune_nodes_with_bodies(c, lambda body: _pruned(body, known))
         if changed is c:
             return c
         c = changed
 
 
-def _narrow(c: Computation, prune_body: Callable[[Computation], Computation]) -> Computation:
+def _prune_nodes_with_bodies(c: Computation, prune_body: PruneBody) -> Computation:
     """Takes from loops and branches the inputs and outputs that they do not need."""
     if not any(n.op.name in ("while", "if") for n in c.nodes):
         return c
@@ -61,8 +72,8 @@ def _narrow(c: Computation, prune_body: Callable[[Computation], Computation]) ->
             return None
         used = {v.index for v in old.outputs if users[v] or v in results}
         read = [i for i, (name, _) in enumerate(old.sizes) if name in sizes]
-        narrow = Loop(node, prune_body) if old.op.name == "while" else Branch(node, prune_body)
-        return narrow.run(b, used, read)
+        pruning = LoopPruning if old.op.name == "while" else BranchPruning
+        return pruning(node, prune_body).run(b, used, read)
 
     return rewrite_nodes(c, rule)
 

@@ -20,17 +20,22 @@ from flowc.ir.text import parse_computation, weights_of
 from flowc.ir.types import TensorType, parse_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
-from flowc.passes.functionalize_control_flow import functionalize_control_flow
+from flowc.passes.eliminate_list_checks import eliminate_list_checks
 from flowc.passes.pipeline import run_pass
+from flowc.passes.prune import prune
+
+
+def pruned(c: Computation) -> Computation:
+    return run_pass(eliminate_list_checks, run_pass(prune, c, Options()), Options())
 
 
 def program(build: Callable[[], tuple[Sequence[Tensor], dict[Tensor, str]]]) -> Computation:
-    """What functionalize_control_flow makes of a program's graph; its text reads back."""
+    """What the first passes make of a program's graph; its text reads back."""
     with Graph().as_default() as graph:
         fetches, feeds = build()
     types: dict[Tensor, TensorType] = {t: parse_type(text) for t, text in feeds.items()}
     c = extract_program(graph, fetches, types).computation
-    c = run_pass(functionalize_control_flow, c, Options())
+    c = pruned(c)
     text = str(c)
     back = parse_computation(text, weights_of(c))
     verify(back, "the text of a program")
@@ -211,7 +216,7 @@ def test_loops_of_functions_read_like_those_of_frames() -> None:
     chosen = choose_interface(graph, None, list(fetches.values()) if fetches else None)
     types = {f.tensor: f.type for f in chosen.feeds}
     c = extract_program(graph, [f.tensor for f in chosen.fetches], types).computation
-    lines = without_origins(run_pass(functionalize_control_flow, c, Options()))
+    lines = without_origins(pruned(c))
     x, n = "%serving_default_x", "%serving_default_n"
     assert lines[1:] == [
         f"  %zeros_like = zeros_like({x}) : f32[batch,5]",

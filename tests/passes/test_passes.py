@@ -83,8 +83,8 @@ GRAPHS: dict[str, Write] = {
 
 
 def fired_in_pipeline(c: Computation) -> Counter[str]:
-    """How often each rule fires when the Computation goes through the pipeline (but for its first
-    pass, which leaves no identity)."""
+    """How often each rule fires when the Computation goes through the pipeline (but for
+    prune, which leaves no identity)."""
     fired: Counter[str] = Counter()
     last = c
 
@@ -94,7 +94,7 @@ def fired_in_pipeline(c: Computation) -> Counter[str]:
             simplify.apply_rules(last, simplify.RULES, fired)
         last = after
 
-    run_passes(c, Options(skip=("functionalize_control_flow",)), watch)
+    run_passes(c, Options(skip=("prune",)), watch)
     return fired
 
 

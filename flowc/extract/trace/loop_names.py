@@ -21,9 +21,6 @@ from flowc.ir.extraction import Bound, ListValue, Resource, values_of
 _NUMBERS = re.compile(r"(_\d+)+$")
 _VERSION = re.compile(r"v\d$")
 COUNTERS = "ijklmn"
-# What TensorFlow calls the counters that it adds to loops, for their limits and their gradients.
-_OWN_COUNTERS = frozenset({"iteration_counter", "loop_counter", "f_count", "b_count"})
-
 # What TensorFlow's Python functions call nodes and scopes that nobody named.
 _WORDS = """
     add and argument bidirectionalrnn bw case cond const convert div enter exit fill floordiv foldl
@@ -66,11 +63,6 @@ def given_name(hint: Hint, around: str = "") -> str | None:
         if not _is_made_up(part, op_type):
             return part
     return None
-
-
-def is_own_counter(name: str) -> bool:
-    """Whether TensorFlow called a loop variable so, not the author."""
-    return _NUMBERS.sub("", name) in _OWN_COUNTERS
 
 
 def _is_made_up(name: str, op_type: str) -> bool:

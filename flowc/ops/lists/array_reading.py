@@ -17,10 +17,11 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
 from flowc.ops.lists.array_contents import array_of, marks_of
 from flowc.ops.lists.list_joining import join_ragged, join_rows
-from flowc.ops.lists.list_marks import CLEARED, UNWRITTEN, WRITTEN, read_fault
+from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_values import (
     Partial,
     complete,

@@ -16,12 +16,12 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.mark_access import UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
 from flowc.ops.lists.array_contents import array_of, flow, marks_of
 from flowc.ops.lists.dense_lists import plain
 from flowc.ops.lists.list_joining import split_alike, split_is_ragged
-from flowc.ops.lists.list_marks import UNWRITTEN, WRITTEN
 from flowc.ops.lists.list_values import (
     Partial,
     complete,
@@ -59,16 +59,16 @@ def _write(x: Extractor, handle: Bound, index: Value, value: Value) -> None:
     _check_written_dtype(x, contents, value)
     contents = _with_room(x, array, contents, index)
     contents = _typed_for(x, array, contents, index, value.dims[index.type.rank :])
-    marks, flags = marks_of(contents), {"array": array.name, "add": array.info["adds"]}
+    flags = {"array": array.name, "add": array.info["adds"]}
+    marks, place = x.b.list_mark(marks_of(contents), index, **flags)
     if contents.table is not None:
-        place = x.b.list_writable(marks, index, **flags)
         message = "Tried to write to index {value} but array size is: {extent}"
         faults = _unlike_added(array.name, contents) if flags["add"] else ()
         written = set_ragged(x.b, contents, place, value, message, faults)
-        x.replace(array, replace(written, marks=x.b.list_mark(marks, index, **flags)))
+        x.replace(array, replace(written, marks=marks))
         return
-    buffer = x.b.list_write(contents.buffer, marks, index, value, **flags)
-    x.replace(array, with_buffer(contents, buffer, x.b.list_mark(marks, index, **flags)))
+    buffer = x.b.list_set(contents.buffer, place, value, **flags)
+    x.replace(array, with_buffer(contents, buffer, marks))
 
 
 def _unlike_added(name: str, contents: ListValue) -> list[str]:

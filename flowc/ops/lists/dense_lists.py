@@ -17,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim, ceildiv, maximum, product
 from flowc.ir.lowering import Lowering, Native, View
+from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 
@@ -71,6 +72,7 @@ list_new = define(
         reference=_new,
         lowering=_lower_new,
         traits=frozenset({"no_fold"}),
+        marks=MarkAccess(None, leaves=lambda attrs: attrs["value"]),
         examples=(
             "i32[2]=[3,4]; T=f32",
             "i64[3]=[2,0,3]; T=c64",
@@ -114,6 +116,7 @@ list_resize = define(
             updates=0,
             moves=True,
         ),
+        marks=MarkAccess(0, leaves=lambda _: UNWRITTEN),
         examples=(
             "T[2,3] i32[1]=[4]",
             "f32[4] i64[]=2",
@@ -167,7 +170,7 @@ def _width(dims: Dims) -> Dim:
     return product(dims[1:])
 
 
-def unequal(array: str = "") -> str:
+def _unequal(array: str = "") -> str:
     """What is wrong with an element that has more or fewer numbers than those of a list, or of the
     TensorArray named."""
     if not array:
@@ -187,7 +190,7 @@ def _lower_append(node: Node) -> Lowering:
     return Native(
         list_append_kernel,
         arguments=(held[0], _width(held), _width(node.output.dims), product(value)),
-        errors=(unequal(),),
+        errors=(_unequal(),),
         updates=0,
         moves=True,
     )
@@ -205,6 +208,9 @@ list_append = define(
         examples=("T[2,3] T[3]", "f32[0] f32[]", "f32[3,0] f32[0]", "f32[1,2,2] f32[2,2]"),
     )
 )
+
+
+ADD = 0  # whether elements add up: the compiler gives it to the kernel
 
 
 def list_set_kernel(buffer, index, value, out, status, rows, held, width, given, count, begin, end):
@@ -225,14 +231,17 @@ def list_set_kernel(buffer, index, value, out, status, rows, held, width, given,
             status[0] = 2
             return
         for j in range(width):
-            out[at * width + j] = value[i * width + j]
+            if ADD == 1:
+                out[at * width + j] += value[i * width + j]
+            else:
+                out[at * width + j] = value[i * width + j]
 
 
 def _infer_set(c: Inference) -> Dims:
-    return dims_with(c, c.dims(1), c.dims(2))
+    return _dims_with(c, c.dims(1), c.dims(2))
 
 
-def dims_with(c: Inference, index: Dims, value: Dims) -> Dims:
+def _dims_with(c: Inference, index: Dims, value: Dims) -> Dims:
     """The dims of input 0 once it holds the elements of a value, one for each index."""
     fault = f"values of shape {_shown(value)} do not fit indices of shape {_shown(index)}"
     for ours, theirs in zip(index, value):
@@ -243,16 +252,23 @@ def dims_with(c: Inference, index: Dims, value: Dims) -> Dims:
 
 
 def _set(
-    buffer: np.ndarray, index: np.ndarray, value: np.ndarray, *, message: str, array: str
+    buffer: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    *,
+    message: str,
+    array: str,
+    add: bool,
 ) -> np.ndarray:
     _check_range(index, len(buffer), _set_fault(message, plain(array), index.ndim))
-    result = room_for(buffer, value.shape[index.ndim :])
+    result = _room_for(buffer, value.shape[index.ndim :])
     for at in np.ndindex(index.shape):
-        result[int(index[at])] = value[at]
+        place = int(index[at])
+        result[place] = result[place] + value[at] if add else value[at]
     return result
 
 
-def room_for(buffer: np.ndarray, element: tuple[int, ...]) -> np.ndarray:
+def _room_for(buffer: np.ndarray, element: tuple[int, ...]) -> np.ndarray:
     """A copy of a list to change; zeros where its elements had no size before."""
     if buffer.shape[1:] != element and not buffer.size:
         return np.zeros((len(buffer), *element), buffer.dtype)
@@ -298,7 +314,7 @@ def numbered(message: str) -> str:
     return message.format(value="{a}", extent="{b}")
 
 
-def set_arguments(node: Node, index: Dims, value: Dims) -> tuple[Dim, ...]:
+def _set_arguments(node: Node, index: Dims, value: Dims) -> tuple[Dim, ...]:
     """rows, held, width, given, count"""
     held, out = node.inputs[0].dims, node.output.dims
     return out[0], _width(held), _width(out), product(value[len(index) :]), product(index)
@@ -313,21 +329,25 @@ list_set = define(
     Op(
         "list_set",
         '_ListSet(buffer: T, index: Tindex, value: T; message: string = "", array: string = "",'
-        " T: type, Tindex: {i32, i64}) -> output: T",
+        " add: bool = False, T: type, Tindex: {i32, i64}) -> output: T",
         infer=_infer_set,
         reference=_set,
         lowering=lambda node: Native(
             list_set_kernel,
-            arguments=set_arguments(node, node.inputs[1].dims, node.inputs[2].dims),
-            errors=(unequal(plain(node.attrs["array"])), numbered(_set_message(node))),
+            arguments=_set_arguments(node, node.inputs[1].dims, node.inputs[2].dims),
+            errors=(_unequal(plain(node.attrs["array"])), numbered(_set_message(node))),
+            constants={"ADD": int(node.attrs["add"])},
             updates=0,
-            moves=True,
+            moves=not node.attrs["add"],
         ),
+        traits=frozenset({"sets_elements"}),
         examples=(
             'T[3,2] i32[]=1 T[2]; message="{value} of {extent}"',
             'f32[4] i64[]=3 f32[]; message="out"',
             'f32[5,2,2] i32[3]=[4,0,2] f32[3,2,2]; message="out"',
             'f32[2,0] i32[]=1 f32[0]; array="ta"',
+            'i32[3,2] i32[3]=[0,1,0] i32[3,2]; array="ta", add=True',
+            'f32[4] i64[]=3 f32[]; array="ta", add=True',
             "f32[0,3] i32[0]=[] f32[0,3]",
         ),
     )

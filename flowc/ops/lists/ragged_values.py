@@ -69,7 +69,7 @@ def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> L
         return _without_elements(b, contents, common, dtype)
     assert contents.element is not None
     sets: list[Node] = []
-    while buffer.node.op is op_named("list_set"):
+    while contents.marks is None and buffer.node.op is op_named("list_set"):
         sets.append(buffer.node)
         buffer = buffer.node.inputs[0]
     if sets and _is_unset(buffer):

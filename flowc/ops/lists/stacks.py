@@ -13,9 +13,9 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
+from flowc.ir.mark_access import CLEARED
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_marks import CLEARED
 from flowc.ops.lists.list_values import (
     complete,
     dtype_shown,

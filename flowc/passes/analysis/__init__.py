@@ -1,0 +1,1 @@
+"""What passes ask about Computations: analyses, which change nothing."""
