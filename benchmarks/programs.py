@@ -17,6 +17,7 @@ from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -47,7 +48,8 @@ def compiled(
     results = list(made) if isinstance(made, (list, tuple)) else [made]
     names = [f"x{i}" for i in range(len(arrays))], [f"y{i}" for i in range(len(results))]
     report = Report()
+    c = b.build(results)
     program = compile_computation(
-        b.build(results), Options(), names, report=report, kernels=KernelCache(DiskCache(None))
+        c, Options(), spec_of(c, *names), report=report, kernels=KernelCache(DiskCache(None))
     )
     return Program(Executable(program, threads), tuple(arrays), report)

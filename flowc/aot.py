@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
-
-import numpy as np
+from typing import Literal
 
 from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
 from flowc.codegen.abi.c_header import header_text, stem_of
+from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
 from flowc.codegen.link.linker import Linker, find_linker, link
 from flowc.codegen.link.weights_file import SUFFIX, WeightsFile
@@ -26,15 +25,6 @@ from flowc.files.safe_write import check_place, replacing
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
-
-
-class LinkableProgram(Protocol):
-    """What a `CompiledProgram` is asked for: machine code, weights, what it says of itself."""
-
-    objects: tuple[bytes, ...]
-    runtime: bytes
-    weights: list[tuple[int, np.ndarray]]
-    metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ class AotReport:
 
 
 def write_library(
-    program: LinkableProgram,
+    program: CompiledProgram,
     out: Path,
     *,
     weights: Literal["embed", "file"] = "embed",
@@ -69,14 +59,14 @@ def write_library(
     started = time.perf_counter()
     if weights not in ("embed", "file"):
         raise UsageError(f"weights={weights!r}: expected 'embed' or 'file'")
-    size = int(program.metadata["weights_bytes"])
+    size = program.metadata.weights_bytes
     if weights == "embed" and size > MOST_EMBEDDED:
         raise UsageError(
             f"{size} bytes of weights do not fit into a library: at most {MOST_EMBEDDED} do",
             hint="--weights file",
         )
     linker = linker or find_linker()
-    metadata = {"name": stem_of(out), **program.metadata}
+    metadata = replace(program.metadata, name=program.metadata.name or stem_of(out))
     machine = elf.machine_of(program.objects)
     target = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
@@ -122,7 +112,7 @@ def _baseline(machine: int) -> Target:
     raise UnsupportedError(f"no C ABI for ELF machine {machine}: expected x86-64 or AArch64")
 
 
-def _write_weights_file(program: LinkableProgram, size: int, path: Path) -> WeightsFile:
+def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
     """The blob behind its header, which is written last."""
     with replacing(path) as file:
         file.write(WeightsFile(size, bytes(32)).header())

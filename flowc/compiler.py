@@ -1,31 +1,46 @@
-"""The spine: a Computation through the passes, the plan and code generation.
+"""The spine: what is asked of a graph as machine code, from memory, from disk, or compiled.
 
-In: a Computation as extracted from a Graph. Out: a CompiledProgram. Session and AOT both call it.
+In: a Graph, a fetch set, options. Out: an Executable, or a CompiledProgram for a library. A fetch
+set is extracted to a Computation, which goes through the passes, the plan and code generation.
+Sessions, `flowc.compile`, libraries and the command line all come this way.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowc import dtypes
-from flowc.cache.store import KernelCache, kernel_cache
-from flowc.codegen.compiled import CompiledProgram, StateVariable
-from flowc.codegen.program import Stages, compile_program
+from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
+from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.target import Target, target_named
 from flowc.errors import UnsupportedError
+from flowc.files.cache_folder import cache_folder
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
 from flowc.ir.lowering import Host
+from flowc.ir.program_spec import ProgramSpec
+from flowc.ir.types import TensorType
 from flowc.options import Options
-from flowc.passes.pipeline import Watcher, run_passes
 
 if TYPE_CHECKING:
-    from flowc.extract.program import ExtractedProgram
+    from flowc.codegen.program import Stages
+    from flowc.extract.assumed_ranks import AssumedRanks
+    from flowc.graph import Graph
+    from flowc.graph.fetch_set import FetchSet
+    from flowc.graph.size_unification import Fetched
+    from flowc.passes.pipeline import Watcher
+    from flowc.run.executable import Executable
+
+
+def _new_stages() -> Stages:
+    from flowc.codegen.program import Stages
+
+    return Stages()
 
 
 @dataclass(slots=True)
@@ -35,31 +50,116 @@ class Report:
     nodes_in: int = 0
     clusters: int = 0
     fused: Computation | None = None
-    stages: Stages = field(default_factory=Stages)
+    stages: Stages = field(default_factory=_new_stages)
 
     @property
     def seconds(self) -> dict[str, float]:
         return self.stages.seconds
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledFetches:
+    """A fetch set, ready to run (None: there is nothing to do). `depends_on`: the variables that it
+    would be another program without."""
+
+    spec: ProgramSpec
+    depends_on: tuple[str, ...]
+    executable: Executable | None
+
+
+def compile_fetches(
+    graph: Graph,
+    wanted: FetchSet,
+    options: Options,
+    *,
+    held: Mapping[str, TensorType] | None = None,
+    ranks: AssumedRanks | None = None,
+    threads: int | None = None,
+) -> CompiledFetches:
+    """The program of a fetch set, ready to run. `held`: types of the variables whose values the
+    caller keeps; `ranks`: of outputs of which the graph tells none.
+
+    Raises as `extract_program` and `compile_computation`.
+    """
+    from flowc.graph.size_unification import extract_fetches
+
+    _, found = extract_fetches(graph, wanted, held, ranks)
+    c, spec = found.computation, found.spec
+    if not spec.outputs and all(n.op.name == "parameter" for n in c.nodes):
+        return CompiledFetches(spec, found.depends_on, None)
+    if ranks is not None and ranks.asked:
+        # A run that may end in the middle and be repeated changes nothing in place.
+        spec = replace(spec, aliases=())
+    executable = load_executable(c, options, spec, threads)
+    return CompiledFetches(executable.spec, found.depends_on, executable)
+
+
+def load_executable(
+    c: Computation, options: Options, spec: ProgramSpec, threads: int | None = None
+) -> Executable:
+    """The program of a Computation, ready to run: from disk where it is known, else compiled."""
+    folder, key = cache_folder(), ""
+    if folder is None:
+        program = compile_computation(c, options, spec)
+    else:
+        key = program_key(c, options, spec)
+        program = find_program(folder, key, lambda: compile_computation(c, options, spec))
+    from flowc.run.executable import open_program
+
+    return open_program(program, threads, key)
+
+
+def compile_library(
+    graph: Graph,
+    wanted: Fetched,
+    options: Options,
+    *,
+    extracted: Callable[[Fetched], None] = lambda _: None,
+    report: Report | None = None,
+    watch: Watcher | None = None,
+    kernels: KernelCache | None = None,
+) -> CompiledProgram:
+    """Machine code for a fetch set whose variables live in instances and begin with the values that
+    the graph has. `extracted` is told the fetch set with the names that its sizes have.
+
+    Raises as `extract_program` and `compile_computation`, and `UnsupportedError` for a variable
+    whose shape differs from run to run, and for what only Python can compute.
+    """
+    from flowc.graph.size_unification import extract_fetches
+
+    unified, found = extract_fetches(graph, wanted)
+    extracted(unified)
+    spec = _with_first_values(found.spec, graph.variable_values)
+    return compile_computation(
+        found.computation,
+        options,
+        spec,
+        report=report,
+        watch=watch,
+        kernels=kernels,
+        for_library=True,
+    )
+
+
 def compile_computation(
     c: Computation,
     options: Options,
-    names: tuple[Sequence[str], Sequence[str]],
+    spec: ProgramSpec,
     *,
     report: Report | None = None,
     watch: Watcher | None = None,
     kernels: KernelCache | None = None,
-    variables: Sequence[StateVariable] = (),
-    state: Sequence[tuple[int, int]] = (),
     for_library: bool = False,
 ) -> CompiledProgram:
-    """Machine code for a Computation. `names`: of the inputs and outputs, for messages and headers;
-    `variables`: those among them that a library keeps; `state`: inputs that may be overwritten, and
-    the outputs that replace them; `for_library`: without Python there are no host steps.
+    """Machine code for a Computation. `spec`: what its inputs and outputs are; `for_library`: it
+    holds the first values of variables, and without Python there are no host steps.
 
     Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault.
     """
+    # Late: what comes from the cache does without the compiler.
+    from flowc.codegen.program import compile_program
+    from flowc.passes.pipeline import run_passes
+
     report = report if report is not None else Report()
     target: Target = target_named(options.target)
     store = kernels if kernels is not None else kernel_cache()
@@ -71,41 +171,8 @@ def compile_computation(
     report.fused = fused
     report.clusters = sum(n.op.name == "cluster" for n in fused.nodes)
     report.seconds["passes"] = time.perf_counter() - clock
-    return compile_program(
-        fused,
-        target,
-        lambda k: store.object_of(k, target),
-        names,
-        report.stages,
-        variables,
-        state,
-    )
-
-
-def compile_for_library(
-    extracted: ExtractedProgram,
-    initial: Mapping[str, np.ndarray],
-    options: Options,
-    names: tuple[Sequence[str], Sequence[str]],
-    **more: Any,
-) -> CompiledProgram:
-    """Machine code for a program whose variables live in instances. `initial`: their first values;
-    `names`: of feeds and fetches; `more`: as for `compile_computation`.
-
-    Raises `UnsupportedError` for a variable whose shape differs from run to run.
-    """
-    reads, writes = extracted.reads, extracted.writes
-    every = ([*names[0], *reads], [*names[1], *writes])
-    variables = state_variables(extracted, initial)
-    return compile_computation(
-        extracted.computation,
-        options,
-        every,
-        variables=variables,
-        state=extracted.state,
-        for_library=True,
-        **more,
-    )
+    compile_kernel = lambda k: store.object_of(k, target)
+    return compile_program(fused, target, compile_kernel, spec, report.stages, for_library)
 
 
 def _refuse_host_steps(c: Computation) -> None:
@@ -131,27 +198,21 @@ def _refuse_host_steps(c: Computation) -> None:
         )
 
 
-def state_variables(
-    extracted: ExtractedProgram, initial: Mapping[str, np.ndarray]
-) -> tuple[StateVariable, ...]:
-    """The variables that a program reads or writes."""
-    c, reads, writes = extracted.computation, extracted.reads, extracted.writes
-    first_read, first_write = len(c.parameters) - len(reads), len(c.results) - len(writes)
+def _with_first_values(spec: ProgramSpec, initial: Mapping[str, np.ndarray]) -> ProgramSpec:
+    """The spec with the values that variables have in a new instance, where they have any."""
     found = []
-    for name in dict.fromkeys((*reads, *writes)):
-        read = first_read + reads.index(name) if name in reads else None
-        write = first_write + writes.index(name) if name in writes else None
-        types = [c.parameters[read].output.type] if read is not None else []
-        types += [c.results[write].type] if write is not None else []
-        if not types[0].is_static or types[0] != types[-1]:
+    for variable in spec.variables:
+        tensor = variable.tensor
+        after = tensor if variable.output is None else spec.outputs[variable.output]
+        if not tensor.is_static or tensor.type != after.type:
             raise UnsupportedError(
-                f"variable '{name}' changes its shape ({' -> '.join(map(str, types))}), and a "
-                "library's variables keep theirs",
-                node=name,
+                f"variable '{tensor.name}' changes its shape ({tensor.type} -> {after.type}), and "
+                "a library's variables keep theirs",
+                node=tensor.name,
                 hint="give the feeds fixed sizes, or run the model in a Session",
             )
-        value = extracted.starts[name] if name in extracted.starts else initial.get(name)
-        if value is not None and value.shape != types[0].static_dims:
+        value = variable.first if variable.is_random else initial.get(tensor.name)
+        if value is not None and value.shape != tensor.static_dims:
             value = None  # what was saved does not fit what is assigned: there is nothing to read
-        found.append(StateVariable(name, read, write, value, name in extracted.starts))
-    return tuple(found)
+        found.append(replace(variable, first=value))
+    return replace(spec, variables=tuple(found))

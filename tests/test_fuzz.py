@@ -16,9 +16,10 @@ import pytest
 from ir_reference import reference_results
 from random_graphs import inputs_of, random_graph
 
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Expr
+from flowc.ir.program_spec import spec_of
 from flowc.ir.text import parse_computation
 from flowc.options import Options
 
@@ -29,7 +30,7 @@ CASES = sorted((Path(__file__).resolve().parent / "fuzz_cases").glob("*.ir"))
 
 def results_of(c: Computation, feeds: Sequence[Sequence[np.ndarray]], options: Options):
     names = [p.attrs["name"] for p in c.parameters], [f"y{i}" for i in range(len(c.results))]
-    executable = load_executable(c, options, names, threads=2)
+    executable = load_executable(c, options, spec_of(c, *names), threads=2)
     return [executable.run(arrays) for arrays in feeds]
 
 

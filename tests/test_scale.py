@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from call_counts import calls
 
-from flowc.cache.store import load_executable, program_key
+from flowc.cache.store import program_key
+from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
+from flowc.ir.program_spec import spec_of
 from flowc.ir.text import parse_computation, weights_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
@@ -101,7 +103,7 @@ def test_work_is_linear(name: str) -> None:
         steps["plan"].append(calls(lambda f=fused: plan(f)))
         steps["print"].append(calls(lambda f=fused: str(f)))
         steps["parse"].append(calls(lambda t=text, a=arrays: parse_computation(t, a)))
-        steps["key"].append(calls(lambda c=c: program_key(c, Options(), NAMES)))
+        steps["key"].append(calls(lambda c=c: program_key(c, Options(), spec_of(c, *NAMES))))
     for step, (small, large) in steps.items():
         assert large < 6 * small, f"{step}: {small} calls, then {large}"
 
@@ -116,7 +118,8 @@ def test_a_chain_of_50000_goes_through_the_passes() -> None:
 @pytest.mark.usefixtures("shallow")
 def test_a_chain_of_1500_runs() -> None:
     x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
-    (found,) = load_executable(elementwise_chain(1000), Options(), NAMES).run([x])
+    c = elementwise_chain(1000)
+    (found,) = load_executable(c, Options(), spec_of(c, *NAMES)).run([x])
     y = x
     for i in range(1000):
         y = -y + x if i % 2 else np.tanh(y)

@@ -22,7 +22,7 @@ from typing import Any
 import google_crc32c
 import numpy as np
 
-from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -41,7 +41,7 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
     header = json.dumps(
         {
             "key": key,
-            "metadata": program.metadata,
+            "metadata": program.metadata.to_json(),
             "objects": [[len(o), hashlib.sha256(o).hexdigest()] for o in parts],
             "weights": [int(weights.nbytes), _crc(weights)],
         },
@@ -104,7 +104,7 @@ def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
         parts.append(data)
         at += size
     size, checksum = header[0]["weights"]
-    metadata = header[0]["metadata"]
+    metadata = ProgramMetadata.from_json(header[0]["metadata"])
     if not size:
         return CompiledProgram(tuple(parts[:-1]), [], metadata, parts[-1])
     at += -at % PAGE

@@ -1,17 +1,18 @@
 """Compiled programs and kernels, kept in memory and on disk.
 
-In: a Computation with options, or a kernel. Out: an Executable, or object code. An entry is found
-by a hash of all that it depends on: the canonical text, the bytes of constants, options, the
-target, and the versions of flowc, Numba and llvmlite. What is on disk (see disk.py) is object
-code and plain metadata; an entry that is damaged, foreign or of another version is a miss, is
-dropped, and is made again.
+In: keys, and how to make what is not there. Out: programs and objects. A key is a hash of all that
+an entry depends on: the canonical text, the bytes of constants, options, the target, and the
+versions of flowc, Numba and llvmlite. What is on disk (see disk.py) is object code and plain
+metadata; an entry that is damaged, foreign or of another version is a miss, is dropped, and is made
+again.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,21 +20,18 @@ from typing import TYPE_CHECKING
 
 from flowc.cache.disk import DiskCache
 from flowc.cache.weight_digests import WeightDigests
-from flowc.codegen.compiled import CompiledProgram
+from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.target import Target, target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
 from flowc.ir.computation import Computation
+from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.text import print_computation, weights_of
 from flowc.options import Options
 
 if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel
-    from flowc.run.executable import Executable
 
 log = logging.getLogger("flowc.cache.store")
-
-Names = tuple[Sequence[str], Sequence[str]]
-State = Sequence[tuple[int, int]]
 
 
 class KernelCache:
@@ -52,7 +50,7 @@ class KernelCache:
                 from flowc.codegen.program import kernel_object
 
                 made = kernel_object(kernel, target)
-                found = CompiledProgram((made,), [], {"weights_bytes": 0})
+                found = CompiledProgram((made,), [], ProgramMetadata())
                 self.disk.store(key, found)
             self.objects[key] = found.objects[0]
         return self.objects[key]
@@ -68,7 +66,7 @@ def _kernel_cache(folder: Path | None) -> KernelCache:
     return KernelCache(DiskCache(folder))
 
 
-def program_key(c: Computation, options: Options, names: Names, state: State = ()) -> str:
+def program_key(c: Computation, options: Options, spec: ProgramSpec) -> str:
     """A hash of all that the program of a Computation depends on."""
     digests = WeightDigests(cache_folder())
     pending = digests.of(weights_of(c))
@@ -80,37 +78,25 @@ def program_key(c: Computation, options: Options, names: Names, state: State = (
     text = print_computation(c, lambda _: f"@{next(numbers)}", exact=True)
     weights = "\n".join(result() for result in pending)
     digests.close()
-    asked = repr((names, list(state)))
+    asked = json.dumps(spec.to_json())
     parts = ("program", text, weights, options.key, target.key, toolchain(), asked)
     return digest("\n".join(parts).encode())
 
 
-def load_executable(
-    c: Computation,
-    options: Options,
-    names: Names,
-    threads: int | None = None,
-    state: State = (),
-) -> Executable:
-    """The program of a Computation, ready to run: from disk where it is known, else compiled.
-    `state`: inputs that it may overwrite, and the outputs that replace them.
-
-    Processes that want the same program at the same time compile it once.
-    """
-    disk = DiskCache(cache_folder())
-    key = program_key(c, options, names, state) if disk.folder is not None else ""
-    from flowc.run.executable import open_program
-
-    if disk.folder is None:
-        return open_program(_compile(c, options, names, state), threads)
+def find_program(
+    folder: Path, key: str, compile_it: Callable[[], CompiledProgram]
+) -> CompiledProgram:
+    """The program of a key: from disk where it is known, else made and stored. Processes that want
+    the same program at the same time compile it once."""
+    disk = DiskCache(folder)
     program = disk.load(key)
     if program is None:
-        with _one_process_at_a_time(disk.folder, key):
+        with _one_process_at_a_time(folder, key):
             program = disk.load(key)
             if program is None:
-                program = _compile(c, options, names, state)
+                program = compile_it()
                 disk.store(key, program)
-    return open_program(program, threads, key)
+    return program
 
 
 @contextmanager
@@ -130,9 +116,3 @@ def _one_process_at_a_time(folder: Path, key: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _compile(c: Computation, options: Options, names: Names, state: State) -> CompiledProgram:
-    from flowc.compiler import compile_computation
-
-    return compile_computation(c, options, names, state=state)

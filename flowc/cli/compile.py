@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flowc.cli.progress import Progress
     from flowc.codegen.compiled import CompiledProgram
     from flowc.compiler import Report
+    from flowc.extract.interface import Interface
     from flowc.graph import Graph
     from flowc.ir.computation import Computation
     from flowc.ir.dims import Dim
@@ -163,10 +164,9 @@ def _compile(
     from flowc.api.framework.models import initialize
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.codegen.target import target_named
-    from flowc.compiler import Report, compile_for_library
+    from flowc.compiler import Report, compile_library
     from flowc.extract.feed_specs import parse_feed
     from flowc.extract.interface import choose_interface
-    from flowc.extract.size_unification import extract_interface
     from flowc.options import Options
 
     target_named(wish.target)
@@ -179,21 +179,27 @@ def _compile(
         shown.stage("initialising")
         initialize(graph, list(named[2]))
     chosen = choose_interface(graph, feeds or None, named[1] or None)
-    try:
-        chosen, extracted = extract_interface(graph, chosen)
-    finally:
-        for line in what_was_chosen(chosen):
+    unified: list[Interface] = []
+
+    def extracted(found: Interface) -> None:
+        unified.append(found)
+        report.seconds["reading"] = time.perf_counter() - clock
+        for line in what_was_chosen(found):
             shown.say(line)
-    report.seconds["reading"] = time.perf_counter() - clock
-    program = compile_for_library(
-        extracted,
-        graph.variable_values,
-        Options(target=wish.target),
-        ([f.name for f in chosen.feeds], [f.name for f in chosen.fetches]),
-        report=report,
-        watch=_watcher(wish, shown),
-        kernels=shown.counting_kernels(),
-    )
+
+    try:
+        program = compile_library(
+            graph,
+            chosen,
+            Options(target=wish.target),
+            extracted=extracted,
+            report=report,
+            watch=_watcher(wish, shown),
+            kernels=shown.counting_kernels(),
+        )
+    finally:
+        if not unified:
+            extracted(chosen)
     written = _write(program, report, wish, shown)
     shown.stage(None)
     _summary(graph, report, program, written, wish)
@@ -244,7 +250,7 @@ def _write_header(program: CompiledProgram, out: Path, header: Path) -> None:
     from flowc.codegen.abi.c_header import header_text, stem_of
     from flowc.files.safe_write import replacing
 
-    metadata = {"name": stem_of(out), **program.metadata}
+    metadata = replace(program.metadata, name=stem_of(out))
     with replacing(header) as file:
         file.write(header_text(metadata, stem_of(out)).encode())
 
@@ -262,16 +268,17 @@ def _summary(
         rows.append(("wrote", f"{written.library} ({written.library_bytes:,} bytes)"))
         rows += [("", p) for p in (written.weights_file, written.header) if p is not None]
     plan = report.stages.plan
-    variables = ", ".join(_port(p) for p in program.metadata["variables"])
+    spec = program.metadata.spec
+    variables = ", ".join(str(v.tensor) for v in spec.variables)
     if variables:
         rows.append(("variables", variables))
     rows += [
-        ("inputs", ", ".join(_port(p) for p in program.metadata["inputs"]) or "none"),
-        ("outputs", ", ".join(_port(p) for p in program.metadata["outputs"]) or "none"),
+        ("inputs", ", ".join(map(str, spec.fed)) or "none"),
+        ("outputs", ", ".join(map(str, spec.fetched)) or "none"),
         ("nodes in", f"{report.nodes_in:,} of {_nodes_held(graph):,}"),
         ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
         ("arena", _bytes(plan.arena_bytes) if plan is not None else "none"),
-        ("weights", f"{program.metadata['weights_bytes']:,} bytes"),
+        ("weights", f"{program.metadata.weights_bytes:,} bytes"),
         ("target", wish.target),
         ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in report.seconds.items())),
     ]
@@ -294,7 +301,3 @@ def _nodes_held(graph: Graph) -> int:
     """As `flowc inspect` counts them: those of a function once, however often it is called."""
     inner = sum(len(f.body.nodes) for f in graph.functions.values())
     return len(graph.get_operations()) + inner
-
-
-def _port(port: dict[str, Any]) -> str:
-    return f"{port['name']}={port['dtype']}[{','.join(map(str, port['dims']))}]"

@@ -1,47 +1,116 @@
-"""A program as machine code, weights and plain metadata: what caches and libraries hold.
+"""A program as machine code, weights and typed metadata: what caches and libraries hold.
 
 In: program.py makes it. Out: jit.py loads it, aot.py links it. Imports neither Numba nor LLVM.
+Invariant: metadata comes back from JSON as it went there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from flowc.errors import InternalError
+from flowc.ir.program_spec import ProgramSpec
+from flowc.version import VERSION
+
 WEIGHT_ALIGNMENT = 64
+FORMAT = 1  # of the metadata in JSON
 
 
 @dataclass(frozen=True, slots=True)
-class StateVariable:
-    """A variable that a library keeps in its instances: which of the program's inputs it is (None:
-    it is not read), which of its outputs (None: not written), and its first value, if any.
+class ErrorRow:
+    """A way in which a run ends: the class of the error, the node at fault, and a message in which
+    `{a}`, `{b}` and `{c}` stand for numbers that the run leaves, `{text}` for a text."""
 
-    `is_random`: the state of a random node, which flowc made: it always has a value, by which each
-    plain run starts; without `initial` every instance chooses one for itself."""
+    message: str
+    node: str = ""
+    kind: str = "InvalidArgumentError"
 
-    name: str
-    input: int | None
-    output: int | None
-    initial: np.ndarray | None = None
-    is_random: bool = False
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A node that Python computes: the name of its record, what its function is told beside its
+    inputs, and the dtypes and ranks of inputs and outputs."""
+
+    op: str
+    node: str
+    settings: Mapping[str, Any]
+    inputs: list[tuple[str, int]]
+    outputs: list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramMetadata:
+    """What a program says of itself. `sizes`: all sizes in the order of the run's table, of which
+    the first `input_sizes` are those of the inputs; `constraints`: pairs of sizes that the run
+    checks to be equal. `calls`: what Python computes, by number; `strings`: the first strings of a
+    run's table, None where a run holds none. `name`: that of a library."""
+
+    spec: ProgramSpec = field(default_factory=ProgramSpec)
+    sizes: tuple[str, ...] = ()
+    input_sizes: int = 0
+    constraints: tuple[tuple[str, str], ...] = ()
+    errors: tuple[ErrorRow, ...] = ()
+    weights_bytes: int = 0
+    calls: tuple[HostCall, ...] = ()
+    strings: tuple[str, ...] | None = None
+    version: str = VERSION
+    name: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data. What is empty in a library, which neither calls Python nor holds strings, is
+        not in it."""
+        found: dict[str, Any] = {"name": self.name} if self.name else {}
+        found |= {"format": FORMAT, "flowc": self.version, **self.spec.to_json()}
+        found |= {"sizes": list(self.sizes), "input_sizes": self.input_sizes}
+        found["constraints"] = [list(pair) for pair in self.constraints]
+        found["errors"] = [
+            {"message": e.message, "node": e.node, "class": e.kind} for e in self.errors
+        ]
+        found["weights_bytes"] = self.weights_bytes
+        if self.calls:
+            found["calls"] = [asdict(call) for call in self.calls]
+        if self.strings is not None:
+            found["strings"] = list(self.strings)
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ProgramMetadata:
+        """Raises `InternalError` for another format."""
+        if data["format"] != FORMAT:
+            raise InternalError(f"program metadata of format {data['format']}: expected {FORMAT}")
+        strings = data.get("strings")
+        return cls(
+            spec=ProgramSpec.from_json(data),
+            sizes=tuple(data["sizes"]),
+            input_sizes=data["input_sizes"],
+            constraints=tuple((a, b) for a, b in data["constraints"]),
+            errors=tuple(ErrorRow(e["message"], e["node"], e["class"]) for e in data["errors"]),
+            weights_bytes=data["weights_bytes"],
+            calls=tuple(HostCall(**row) for row in data.get("calls", ())),
+            strings=None if strings is None else tuple(strings),
+            version=data["flowc"],
+            name=data.get("name", ""),
+        )
 
 
 @dataclass(slots=True)
 class CompiledProgram:
     """`objects`: relocatable ELF files (kernels, driver). `weights`: (offset, array) pieces of the
-    weights, 64-byte aligned; `metadata`: plain data (names, types, sizes, errors). `runtime`: the
-    object with the thread pool and the arena, which a library links and a process loads once."""
+    weights, 64-byte aligned. `runtime`: the object with the thread pool and the arena, which a
+    library links and a process loads once."""
 
     objects: tuple[bytes, ...]
     weights: list[tuple[int, np.ndarray]]
-    metadata: dict[str, Any]
+    metadata: ProgramMetadata
     runtime: bytes = b""
 
     def weights_image(self) -> np.ndarray:
         """All weights as one 64-byte aligned array of bytes; the piece itself where it is one."""
-        size = int(self.metadata["weights_bytes"])
+        size = self.metadata.weights_bytes
         if len(self.weights) == 1 and self.weights[0][1].nbytes == size:
             only = self.weights[0][1]
             if only.dtype == np.uint8 and only.ctypes.data % WEIGHT_ALIGNMENT == 0:

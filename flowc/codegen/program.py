@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.compiled import CompiledProgram, StateVariable
+from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata
 from flowc.codegen.cpu.contractions import contraction_launches
-from flowc.codegen.driver.driver import Driver, Interface, emit_driver, size_symbols
+from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.kernels.loops import loop_launch
@@ -31,10 +30,10 @@ from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.lowering import Host
+from flowc.ir.program_spec import Alias, ProgramSpec
 from flowc.plan.plan import ALIGNMENT, Needs, Plan
 from flowc.plan.planner import make_plan
 
-FORMAT = 1
 KernelCompiler = Callable[[Kernel], bytes]
 
 
@@ -109,27 +108,24 @@ def compile_program(
     c: Computation,
     target: Target,
     compile_kernel: KernelCompiler,
-    names: tuple[Sequence[str], Sequence[str]],
+    spec: ProgramSpec,
     stages: Stages | None = None,
-    variables: Sequence[StateVariable] = (),
-    state: Sequence[tuple[int, int]] = (),
+    keeps_values: bool = False,
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
-    `compile_kernel` gives the object of one kernel (from a cache or new); `names` are those of the
-    inputs and outputs, as the user knows them; `variables` says which of them, at the end, stand
-    for variables that the program's library keeps. `state`: inputs that the program may overwrite,
-    each with the output that replaces it.
+    `compile_kernel` gives the object of one kernel (from a cache or new); `spec` says what the
+    inputs and outputs are. `keeps_values`: the first values of variables are among the weights.
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
     launches = launches_of(c, target)
     # A caller's strings are not where the run has their numbers.
-    own = [(i, k) for i, k in state if c.parameters[i].output.type.dtype is not dtypes.string]
+    own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
     plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
     weights = _Weights()
     sizes, input_sizes = size_symbols(plan)
-    driver = emit_driver(plan, launches, Interface(sizes, input_sizes, weights.offset))
+    driver = emit_driver(plan, launches, DriverTables(sizes, input_sizes, weights.offset))
     kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
     stages.plan, stages.kernels, stages.driver = plan, kernels, driver
     stages.seconds["plan"] = time.perf_counter() - clock
@@ -139,7 +135,21 @@ def compile_program(
     clock = time.perf_counter()
     objects.append(driver_object(driver.text, target))
     stages.seconds["driver"] = time.perf_counter() - clock
-    metadata = _metadata(plan, driver, weights, sizes, input_sizes, names, variables)
+    variables = spec.variables
+    if keeps_values:
+        places = [None if v.first is None else weights.offset(v.first) for v in variables]
+        variables = tuple(replace(v, initial=p) for v, p in zip(variables, places))
+    aliases = tuple(Alias(*pair) for pair in plan.in_place)
+    metadata = ProgramMetadata(
+        spec=replace(spec, variables=variables, aliases=aliases),
+        sizes=tuple(sizes),
+        input_sizes=input_sizes,
+        constraints=tuple((str(a), str(b)) for a, b in c.constraints),
+        errors=tuple(driver.errors),
+        weights_bytes=weights.size,
+        calls=tuple(map(_host_call, driver.calls)),
+        strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
+    )
     return CompiledProgram(tuple(objects), weights.pieces, metadata, native_object(target))
 
 
@@ -194,55 +204,6 @@ def kernel_texts(kernel: Kernel) -> list[str]:
     return texts
 
 
-def _metadata(
-    plan: Plan,
-    driver: Driver,
-    weights: _Weights,
-    sizes: Sequence[str],
-    input_sizes: int,
-    names: tuple[Sequence[str], Sequence[str]],
-    variables: Sequence[StateVariable],
-) -> dict[str, Any]:
-    from flowc.version import VERSION
-
-    c = plan.computation
-    values = [p.output for p in c.parameters], list(c.results)
-    shown = [
-        [
-            {"name": name, "dtype": str(v.type.dtype), "dims": [_shown(d) for d in v.dims]}
-            for name, v in zip(given, side)
-        ]
-        for given, side in zip(names, values)
-    ]
-    kept = []
-    for x in variables:
-        row = shown[0][x.input] if x.input is not None else shown[1][x.output or 0]
-        initial = None if x.initial is None else weights.offset(x.initial)
-        place = {"input": x.input, "output": x.output, "initial": initial}
-        place["in_place"] = (x.input, x.output) in plan.in_place
-        kept.append({**row, "name": x.name, **place, "random": x.is_random})
-    reads = sum(x.input is not None for x in variables)
-    writes = sum(x.output is not None for x in variables)
-    host: dict[str, Any] = {}  # what only a Session needs
-    if driver.calls:
-        host["calls"] = [_call_row(n) for n in driver.calls]
-    if has_texts(c):
-        host["texts"] = weights.texts.as_rows()
-    return host | {
-        "format": FORMAT,
-        "flowc": VERSION,
-        "inputs": shown[0][: len(shown[0]) - reads],
-        "outputs": shown[1][: len(shown[1]) - writes],
-        "variables": kept,
-        "in_place": [list(pair) for pair in plan.in_place],
-        "sizes": list(sizes),
-        "input_sizes": input_sizes,
-        "constraints": [[str(a), str(b)] for a, b in c.constraints],
-        "errors": driver.errors,
-        "weights_bytes": weights.size,
-    }
-
-
 def has_texts(c: Computation) -> bool:
     """Whether a run holds strings."""
     stack = [c]
@@ -254,18 +215,14 @@ def has_texts(c: Computation) -> bool:
     return False
 
 
-def _call_row(node: Node) -> dict[str, Any]:
+def _host_call(node: Node) -> HostCall:
     """What a Session must know to compute a node in Python."""
     lowering = node.lowering
     assert isinstance(lowering, Host)
-    return {
-        "op": node.op.name,
-        "node": node.name,
-        "settings": {name: node.attrs[name] for name in lowering.settings},
-        "inputs": [[str(v.type.dtype), v.type.rank] for v in node.inputs],
-        "outputs": [[str(v.type.dtype), v.type.rank] for v in node.outputs],
-    }
-
-
-def _shown(dim: Dim) -> int | str:
-    return dim if isinstance(dim, int) else str(dim)
+    return HostCall(
+        node.op.name,
+        node.name,
+        {name: node.attrs[name] for name in lowering.settings},
+        [(str(v.type.dtype), v.type.rank) for v in node.inputs],
+        [(str(v.type.dtype), v.type.rank) for v in node.outputs],
+    )

@@ -3,7 +3,7 @@
 In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out:
 an `Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that
 are not known have names, and one name means one size. Those that nobody named have a name each
-(which of them must be equal is found by size_unification.py).
+(which of them must be equal is found by graph/size_unification.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.extract.feed_specs import FeedSpec, Specs, open_sizes, plain_name, read_specs
 from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
 from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
+from flowc.graph.fetch_set import Feed, Fetch, FetchSet
 from flowc.graph.op_info import has_trait
+from flowc.graph.size_unification import BATCH
 from flowc.ir.dims import Dim, symbol, symbols_of
 from flowc.ir.types import TensorType
 
@@ -32,38 +34,16 @@ _NO_RESULT = re.compile(
 _ASIDE = SWITCH | {"Shape"}
 # Where tf.gradients and a Saver put their nodes.
 _BOOKKEEPING = re.compile(r"(.*/)?(gradients|save)(_\d+)?/.*")
-BATCH = "batch"
 LOOPS_LIMIT = 100  # loops in one another; more in what is malformed
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
-    """One input: `name` is what callers know it by. `open`: the axes whose sizes nobody named."""
+class Interface(FetchSet):
+    """A fetch set, and how it was chosen, to be shown: `given`, `signature NAME`, `placeholders`
+    and `sinks`."""
 
-    name: str
-    tensor: Tensor
-    type: TensorType
-    open: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """One output: `name` is what callers know it by."""
-
-    name: str
-    tensor: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Interface:
-    """Feeds and fetches, and how they were chosen, to be shown: `given`, `signature NAME`,
-    `placeholders` and `sinks`. `targets`: operations that run and give nothing."""
-
-    feeds: tuple[Feed, ...]
-    fetches: tuple[Fetch, ...]
-    feeds_from: str
-    fetches_from: str
-    targets: tuple[Operation, ...] = ()
+    feeds_from: str = "given"
+    fetches_from: str = "given"
 
 
 def is_placeholder(op: Operation) -> bool:
@@ -211,7 +191,7 @@ def choose_interface(
         ins = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
         text = f"signature {name}"
-        return Interface(tuple(_named_apart(ins)), tuple(outs), text, text)
+        return Interface(tuple(_named_apart(ins)), tuple(outs), (), text, text)
     given_feeds = None if feeds is None else choose_feeds(graph, feeds)
     targets: list[Operation] = []
     if fetches is not None:
@@ -222,9 +202,9 @@ def choose_interface(
         out_list, outs_from = default_fetches(graph, given_feeds or ())
     ends = tuple(targets)
     if given_feeds is not None:
-        return Interface(tuple(given_feeds), tuple(out_list), "given", outs_from, ends)
+        return Interface(tuple(given_feeds), tuple(out_list), ends, "given", outs_from)
     in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
-    return Interface(tuple(_named_apart(in_list)), tuple(out_list), ins_from, outs_from, ends)
+    return Interface(tuple(_named_apart(in_list)), tuple(out_list), ends, ins_from, outs_from)
 
 
 def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation]]:

@@ -10,11 +10,9 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from flowc.errors import (
     FailedPreconditionError,
@@ -39,36 +37,18 @@ from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Alternatives, Bound, Resource
+from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedProgram:
-    """A Computation and the variables that it shares with other runs.
-
-    `computation`: its parameters are the feeds, then one for each variable in `reads` (the value at
-    the start of the run); its results are the fetches, then one for each variable in `writes`.
-    `variables`: all that it depends on, constants and those that it only asks about too.
-    `starts`: first values of those in `reads` that flowc made itself (the states of random nodes);
-    None for one that is chosen anew for every Session or instance.
-    """
+    """A Computation, and what its parameters and results are. `depends_on`: all variables that it
+    would be another one without, constants and those that it only asks about too."""
 
     computation: Computation
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    starts: Mapping[str, np.ndarray | None] = field(default_factory=dict[str, Any])
-
-    @property
-    def state(self) -> list[tuple[int, int]]:
-        """The parameters that results replace, and those results."""
-        first_read = len(self.computation.parameters) - len(self.reads)
-        first_write = len(self.computation.results) - len(self.writes)
-        return [
-            (first_read + i, first_write + self.writes.index(name))
-            for i, name in enumerate(self.reads)
-            if name in self.writes
-        ]
+    spec: ProgramSpec
+    depends_on: tuple[str, ...] = ()
 
 
 class Extraction:
@@ -118,7 +98,7 @@ class Extraction:
             self._fetched(region, i, ref, t) for i, (ref, t) in enumerate(zip(refs, fetches))
         ]
         writes = [r for r in self.top.replaced if r.kind == "variable"]
-        return self._program(results, writes)
+        return self._program(results, writes, feeds, fetches)
 
     def _control_flow(
         self, source: GraphSource, roots: list[Operation], fed: Mapping[Ref, Value], refs: list[Ref]
@@ -152,7 +132,13 @@ class Extraction:
             )
         return found
 
-    def _program(self, results: list[Value], writes: Sequence[Resource]) -> ExtractedProgram:
+    def _program(
+        self,
+        results: list[Value],
+        writes: Sequence[Resource],
+        feeds: Iterable[Tensor],
+        fetches: Iterable[Tensor],
+    ) -> ExtractedProgram:
         late = {r.name for r in writes} & self.starts.constants
         if late:
             raise _AssignedLater(late)
@@ -160,10 +146,11 @@ class Extraction:
             contents = self.top.contents[resource]
             assert isinstance(contents, Value)
             results.append(contents)
-        names = tuple(r.name for r in writes)
         c = self.top.b.build(results)
-        reads = tuple(self.starts.read)
-        return ExtractedProgram(c, reads, names, tuple(self.variables), self.starts.made)
+        names = [t.name for t in feeds], [t.name for t in fetches]
+        variables = list(self.starts.read), [r.name for r in writes]
+        spec = spec_of(c, *names, *variables, self.starts.made)
+        return ExtractedProgram(c, spec, tuple(self.variables))
 
     # -- state
 
@@ -297,7 +284,7 @@ def extract(
     """The Computation of a fetch set that assigns no variables. Raises as `extract_program`, and
     `UnsupportedError` for one that does."""
     program = extract_program(graph, fetches, feeds, targets)
-    if program.reads or program.writes:
-        names = ", ".join(dict.fromkeys((*program.writes, *program.reads)))
+    if program.spec.variables:
+        names = ", ".join(v.name for v in program.spec.variables)
         raise UnsupportedError(f"what is fetched assigns variables: {names}")
     return program.computation

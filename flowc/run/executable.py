@@ -25,7 +25,8 @@ from flowc.errors import (
     ResourceExhaustedError,
     misfit,
 )
-from flowc.ir.dims import Dim, Expr, Symbol, evaluate, parse_dim
+from flowc.ir.dims import evaluate
+from flowc.ir.program_spec import TensorSpec, lone_symbol
 from flowc.run.host_steps import HostCalls, run_texts
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
@@ -39,7 +40,7 @@ _free.argtypes = [ctypes.c_void_p]
 Shape = tuple[int, ...]
 
 
-class _Tables:
+class _RunTables:
     """The tables of one run in one block of words: pointers of inputs and outputs, sizes, status.
     `arguments` are the native function's. `outputs` is the position of their first word."""
 
@@ -48,7 +49,7 @@ class _Tables:
     def __init__(self, executable: Executable, sizes: Sequence[int]) -> None:
         self.outputs = len(executable.inputs)
         self.sizes = self.outputs + len(executable.outputs)
-        self.status = self.sizes + len(executable.metadata["sizes"])
+        self.status = self.sizes + len(executable.metadata.sizes)
         self.words = (ctypes.c_int64 * (self.status + STATUS_WORDS))()
         self.words[self.sizes : self.sizes + len(sizes)] = sizes
         base = ctypes.addressof(self.words)
@@ -81,7 +82,7 @@ class Layout:
         self.sizes = sizes
         self.outputs = outputs
         self.scalars = any(o is not None and o[0] == () for o in outputs)
-        self.spare: list[_Tables] = []
+        self.spare: list[_RunTables] = []
 
     def outputs_ending_in(self, buffers: Sequence[np.ndarray | None]) -> list[Any]:
         """Arrays for the outputs: the last ones are the buffers that fit, others are new."""
@@ -103,15 +104,16 @@ class Executable:
     def __init__(self, program: CompiledProgram, threads: int | None = None, key: str = "") -> None:
         self.key = key
         self.metadata = program.metadata
+        self.spec = program.metadata.spec
         self.code = load_objects(program.objects, program.runtime)
         self.weights = program.weights_image()
         self.threads = threads if threads is not None else os.cpu_count() or 1
-        self.calls = HostCalls(self.metadata["calls"]) if self.metadata.get("calls") else None
+        self.calls = HostCalls(self.metadata.calls) if self.metadata.calls else None
         self.interpreter = interpreter_table(self.calls)
-        self.inputs = [_Slot(x) for x in self.metadata["inputs"]]
-        self.outputs = [_Slot(x) for x in self.metadata["outputs"]]
-        self._binders = _binders(self.inputs, self.metadata["sizes"])
-        self._late = len(self.metadata["sizes"]) > self.metadata["input_sizes"]
+        self.inputs = self.spec.inputs
+        self.outputs = self.spec.outputs
+        self._binders = _binders(self.inputs, self.metadata.sizes)
+        self._late = len(self.metadata.sizes) > self.metadata.input_sizes
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native = self.code.run
         self._layouts: dict[tuple[Shape, ...], Layout] = {}
@@ -143,7 +145,7 @@ class Executable:
         try:
             tables = layout.spare.pop()
         except IndexError:
-            tables = _Tables(self, layout.sizes)
+            tables = _RunTables(self, layout.sizes)
         words = tables.words
         used = (*arrays, *outputs)  # alive until the run has ended
         for at, array in enumerate(used):
@@ -169,7 +171,7 @@ class Executable:
 
     def _layout_for(self, arrays: Sequence[np.ndarray]) -> Layout:
         """Checks the shapes and finds what they decide."""
-        sizes = (ctypes.c_int64 * max(1, len(self.metadata["sizes"])))()
+        sizes = (ctypes.c_int64 * max(1, len(self.metadata.sizes)))()
         for bind in self._binders:
             bind(arrays, sizes)
         dims = self._dims()
@@ -177,7 +179,7 @@ class Executable:
         outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
         for slot, shape in zip(self.outputs, self._shapes(dims)):
             outputs.append(None if -1 in shape else (shape, slot.held))
-        layout = Layout(tuple(sizes[: self.metadata["input_sizes"]]), tuple(outputs))
+        layout = Layout(tuple(sizes[: self.metadata.input_sizes]), tuple(outputs))
         if len(self._layouts) >= LAYOUTS:
             self._layouts.clear()
         self._layouts[tuple([a.shape for a in arrays])] = layout
@@ -191,7 +193,7 @@ class Executable:
             at += len(slot.dims)
         return found
 
-    def _trimmed(self, outputs: list[Any], tables: _Tables) -> list[np.ndarray]:
+    def _trimmed(self, outputs: list[Any], tables: _RunTables) -> list[np.ndarray]:
         """Outputs cut to the sizes that the run found."""
         dims = self._dims()
         self.code.output_dims(tables.arguments[2], dims)
@@ -206,13 +208,13 @@ class Executable:
 
     def _error(self, code: int, status: Any) -> Exception:
         row, a, b, c = status[1], status[2], status[3], status[4]
-        if code == 5 or not 0 <= row < len(self.metadata["errors"]):
+        if code == 5 or not 0 <= row < len(self.metadata.errors):
             return ResourceExhaustedError(f"out of memory: the run needs {a} bytes")
-        found = self.metadata["errors"][row]
-        text = _taken_text(a) if "{text}" in found["message"] else ""
-        message = found["message"].format(a=a, b=b, c=c, text=text)
-        kind = getattr(errors, found["class"], InvalidArgumentError)
-        return kind(message, node=found["node"] or None)
+        found = self.metadata.errors[row]
+        text = _taken_text(a) if "{text}" in found.message else ""
+        message = found.message.format(a=a, b=b, c=c, text=text)
+        kind = getattr(errors, found.kind, InvalidArgumentError)
+        return kind(message, node=found.node or None)
 
 
 class _TextExecutable(Executable):
@@ -221,7 +223,7 @@ class _TextExecutable(Executable):
 
     def __init__(self, program: CompiledProgram, threads: int | None, key: str) -> None:
         super().__init__(program, threads, key)
-        self.texts = Texts.of_rows(self.metadata["texts"])
+        self.texts = Texts.of_rows(self.metadata.strings or ())
 
     def run_laid_out(
         self,
@@ -245,7 +247,7 @@ class _TextExecutable(Executable):
 
 def open_program(program: CompiledProgram, threads: int | None = None, key: str = "") -> Executable:
     """A program, ready to run."""
-    kind = Executable if program.metadata.get("texts") is None else _TextExecutable
+    kind = Executable if program.metadata.strings is None else _TextExecutable
     return kind(program, threads, key)
 
 
@@ -260,23 +262,6 @@ def _taken_text(address: int) -> str:
     return found
 
 
-class _Slot:
-    """One input or output."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.name: str = data["name"]
-        self.dtype = dtypes.as_dtype(data["dtype"])
-        self.dims: tuple[Dim, ...] = tuple(
-            d if isinstance(d, int) else parse_dim(d) for d in data["dims"]
-        )
-        self.held = np.dtype(np.int64) if self.dtype is dtypes.string else self.dtype.numpy
-        sizes = tuple(d for d in self.dims if isinstance(d, int))
-        self.static = sizes if len(sizes) == len(self.dims) else None
-
-    def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
-
-
 def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """A copy of memory that the run allocated, which is given back."""
     count = int(np.prod(shape))
@@ -287,38 +272,30 @@ def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.nda
 
 
 def _binders(
-    inputs: Sequence[_Slot], sizes: Sequence[str]
+    inputs: Sequence[TensorSpec], sizes: Sequence[str]
 ) -> list[Callable[[Sequence[np.ndarray], Any], None]]:
     """Steps that check the inputs' shapes and find the sizes in them."""
     index = {name: i for i, name in enumerate(sizes)}
     bound: set[str] = set()
     steps: list[Callable[[Sequence[np.ndarray], Any], None]] = []
     for number, slot in enumerate(inputs):
-        if slot.static is not None:
+        if slot.is_static:
             steps.append(_static_check(number, slot))
             continue
         steps.append(_rank_check(number, slot))
         for axis, dim in enumerate(slot.dims):
-            name = _plain_symbol(dim)
+            name = lone_symbol(dim)
             if name is not None and name not in bound:
                 bound.add(name)
                 steps.append(_take(number, axis, index[name]))
     for number, slot in enumerate(inputs):
-        if slot.static is None:
+        if not slot.is_static:
             steps.append(_dims_check(number, slot, index))
     return steps
 
 
-def _plain_symbol(dim: Dim) -> str | None:
-    if isinstance(dim, Expr) and len(dim.terms) == 1 and dim.terms[0][1] == 1:
-        monomial = dim.terms[0][0]
-        if len(monomial) == 1 and isinstance(monomial[0], Symbol):
-            return monomial[0].name
-    return None
-
-
-def _static_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], Any], None]:
-    wanted = slot.static
+def _static_check(number: int, slot: TensorSpec) -> Callable[[Sequence[np.ndarray], Any], None]:
+    wanted = slot.static_dims
 
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
         if arrays[number].shape != wanted:
@@ -327,7 +304,7 @@ def _static_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], A
     return check
 
 
-def _rank_check(number: int, slot: _Slot) -> Callable[[Sequence[np.ndarray], Any], None]:
+def _rank_check(number: int, slot: TensorSpec) -> Callable[[Sequence[np.ndarray], Any], None]:
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
         if arrays[number].ndim != len(slot.dims):
             raise misfit(slot.name, slot.dims, arrays[number].shape)
@@ -343,7 +320,7 @@ def _take(number: int, axis: int, place: int) -> Callable[[Sequence[np.ndarray],
 
 
 def _dims_check(
-    number: int, slot: _Slot, index: dict[str, int]
+    number: int, slot: TensorSpec, index: dict[str, int]
 ) -> Callable[[Sequence[np.ndarray], Any], None]:
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
         env = {name: sizes[i] for name, i in index.items()}

@@ -1,6 +1,6 @@
 """What a run calls in Python: the host steps of its program.
 
-In: the rows of a program's metadata, then the words of one step at a time (driver.py writes them).
+In: the calls of a program's metadata, then the words of one step at a time (driver.py writes them).
 Out: the addresses and dims of what the step's function returned. Invariant: a function gets arrays
 of its own, which it may keep or change, and what it returns is checked before native code reads it.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.codegen.compiled import HostCall
 from flowc.codegen.string_table import Texts
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, InternalError, InvalidArgumentError
@@ -101,27 +102,27 @@ def run_texts(texts: Texts | None) -> Iterator[None]:
 class HostCalls:
     """Called by native code with the number of a step and the address of its words."""
 
-    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
-        self.steps = [_Step(row) for row in rows]
+    def __init__(self, calls: Sequence[HostCall]) -> None:
+        self.steps = [_HostStep(call) for call in calls]
 
     def __call__(self, number: int, address: int) -> list[Array]:
         """The arrays, which the caller keeps as long as it reads their memory."""
         return self.steps[number].run(address)
 
 
-class _Step:
-    def __init__(self, row: dict[str, Any]) -> None:
+class _HostStep:
+    def __init__(self, call: HostCall) -> None:
         # Late: a program without host steps needs no records.
         from flowc.ir.lowering import Host
         from flowc.ops import op_named
 
-        lowering = op_named(row["op"]).lowering
+        lowering = op_named(call.op).lowering
         assert isinstance(lowering, Host)
         self.function = lowering.function
-        self.settings: dict[str, Any] = row["settings"]
-        self.node: str = row["node"]
-        self.inputs = [(dtypes.as_dtype(name), int(rank)) for name, rank in row["inputs"]]
-        self.outputs = [(dtypes.as_dtype(name), int(rank)) for name, rank in row["outputs"]]
+        self.settings = call.settings
+        self.node = call.node
+        self.inputs = [(dtypes.as_dtype(name), rank) for name, rank in call.inputs]
+        self.outputs = [(dtypes.as_dtype(name), rank) for name, rank in call.outputs]
         self.dtypes = [dtype for dtype, _ in self.outputs]
         self.words = sum(1 + rank for _, rank in (*self.inputs, *self.outputs))
 

@@ -11,7 +11,7 @@ import threading
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +23,9 @@ from flowc.errors import FlowcError, NotFoundError, did_you_mean
 from flowc.extract.assumed_ranks import OutputName
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.default import default_session
+from flowc.graph.fetch_set import FetchSet
 from flowc.graph.lazy_graph import UntouchedGraph
+from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.fetches import Fetches, Rebuild, feed_array, only, operation_names
@@ -43,18 +45,23 @@ class _Program:
     """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
     do). `reads` and `writes` are the variables whose values follow the feeds and the fetches.
     `expects`: the types that the variables in it had when it was compiled, None for those that the
-    session did not hold. `in_place`: the variables whose values it changes where they are.
-    `ranks`: what it assumes of what functions of Python return. `is_exact`: it serves one tuple of
-    shapes of the feeds only."""
+    session did not hold. `ranks`: what it assumes of what functions of Python return. `is_exact`:
+    it serves one tuple of shapes of the feeds only."""
 
     executable: Executable | None
+    spec: ProgramSpec
     feeds: list[Tensor]
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
     expects: dict[str, TensorType | None]
+    ranks: HostRanks
+    is_exact: bool
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     in_place: frozenset[str] = frozenset()
-    ranks: HostRanks = field(default_factory=lambda: HostRanks({}))
-    is_exact: bool = True
+
+    def __post_init__(self) -> None:
+        self.reads = tuple(v.name for v in self.spec.reads)
+        self.writes = tuple(v.name for v in self.spec.writes)
+        self.in_place = frozenset(v.name for v in self.spec.variables if self.spec.in_place(v))
 
     def suits(self, types: Mapping[str, TensorType]) -> bool:
         return not self.ranks.is_news and all(
@@ -355,30 +362,22 @@ class Session:
         held: Mapping[str, TensorType],
         ranks: HostRanks,
     ) -> _Program:
-        from flowc.cache.store import load_executable
-        from flowc.extract.program import extract_program
+        from flowc.compiler import compile_fetches
 
-        tensors, targets = list(wanted.tensors), list(wanted.operations)
+        asked = FetchSet.of(wanted.tensors, types, wanted.operations)
         found = ranks.extracted(
-            lambda assumed: extract_program(self._graph, tensors, types, targets, held, assumed)
+            lambda assumed: compile_fetches(
+                self._graph, asked, self._options, held=held, ranks=assumed, threads=self._threads
+            )
         )
-        reads, writes, c = found.reads, found.writes, found.computation
-        new = {name: start for name, start in found.starts.items() if name not in self._states}
-        self._states |= first_states(new, self._random_seed)
-        self._variables.adopt(reads)
-        read_types = {n: p.output.type for n, p in zip(reads, c.parameters[len(types) :])}
-        expects = {name: held.get(name) for name in found.variables}
-        if not tensors and not writes and all(n.op.name == "parameter" for n in c.nodes):
-            return _Program(None, [], (), (), expects)
-        # A run that may end in the middle and be repeated changes nothing in place.
-        state = found.state if not ranks.assumed else []
-        names = ([*(t.name for t in types), *reads], [*(t.name for t in tensors), *writes])
-        executable = load_executable(c, self._options, names, self._threads, state)
-        changed = [i - len(types) for i, _ in executable.metadata["in_place"]]
-        in_place = frozenset(reads[i] for i in changed)
-        expects |= read_types
+        reads = found.spec.reads
+        new = [v for v in reads if v.is_random and v.name not in self._states]
+        self._states |= first_states({v.name: v.first for v in new}, self._random_seed)
+        self._variables.adopt(v.name for v in reads)
+        expects = {name: held.get(name) for name in found.depends_on}
+        expects |= {v.name: v.tensor.type for v in reads}
         exact = all(t.is_static for t in types.values())
-        return _Program(executable, list(types), reads, writes, expects, in_place, ranks, exact)
+        return _Program(found.executable, found.spec, list(types), expects, ranks, exact)
 
     def variable_values(self) -> dict[str, np.ndarray]:
         """Copies of the variables that runs have assigned, by name."""

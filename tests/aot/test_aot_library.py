@@ -21,7 +21,8 @@ from flowc import aot
 from flowc.aot import write_library
 from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
 from flowc.codegen.abi.c_header import constant_names, header_text, identifier
-from flowc.codegen.abi.model import read_model
+from flowc.codegen.abi.model import check_sizes, message_of
+from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf, linker
 from flowc.codegen.link.weights_file import WeightsFile
 from flowc.codegen.llvm.compile import compile_module
@@ -33,13 +34,16 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 SOURCES = Path(__file__).parents[1] / "cc"
 
 
+described = aot_programs.described
+
+
 @pytest.fixture(scope="module")
-def program() -> aot_programs.HandProgram:
+def program() -> CompiledProgram:
     return aot_programs.program()
 
 
 @pytest.fixture(scope="module")
-def library(program: aot_programs.HandProgram, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(program: CompiledProgram, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("aot")
     write_library(program, folder / "hand.so", header=folder / "hand.h")
     return folder / "hand.so"
@@ -70,7 +74,7 @@ def test_it_exports_the_abi_and_needs_libc_only(library: Path) -> None:
 
 @needs_cc
 def test_equal_programs_give_equal_bytes(
-    program: aot_programs.HandProgram, library: Path, tmp_path: Path
+    program: CompiledProgram, library: Path, tmp_path: Path
 ) -> None:
     again = tmp_path / "elsewhere" / "hand.so"
     again.parent.mkdir()
@@ -81,7 +85,7 @@ def test_equal_programs_give_equal_bytes(
 
 
 def test_the_header_declares_what_is_exported() -> None:
-    text = header_text(aot_programs.metadata(), "hand")
+    text = header_text(described(aot_programs.metadata()), "hand")
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     assert set(re.findall(r"\b(flowc_\w+)\(", code)) == set(EXPORTS)
     assert "input 0: in/x:0  f32[batch, 4]  float" in text
@@ -97,7 +101,7 @@ def test_the_header_compiles_by_itself(
 ) -> None:
     source = tmp_path / f"include{suffix}"
     other = tmp_path / "other.h"
-    other.write_text(header_text(aot_programs.metadata(), "other"))
+    other.write_text(header_text(described(aot_programs.metadata()), "other"))
     source.write_text('#include "hand.h"\n#include "other.h"\nint main(void) { return 0; }\n')
     command = [str(CC), *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
     subprocess.run([*command, f"-I{library.parent}", str(source)], check=True)
@@ -121,7 +125,7 @@ def test_a_c_program_calls_it(library: Path, checker: Path) -> None:
 
 @needs_cc
 def test_a_c_program_calls_it_with_weights_in_a_file(
-    program: aot_programs.HandProgram, checker: Path, tmp_path: Path
+    program: CompiledProgram, checker: Path, tmp_path: Path
 ) -> None:
     report = write_library(program, tmp_path / "hand.so", weights="file")
     assert report.weights_file == tmp_path / "hand.so.weights"
@@ -201,9 +205,7 @@ def test_chunks_that_overlap_or_overrun_are_refused(chunks: list[tuple[int, int]
 
 
 @needs_cc
-def test_the_weights_file_has_size_and_checksum(
-    program: aot_programs.HandProgram, tmp_path: Path
-) -> None:
+def test_the_weights_file_has_size_and_checksum(program: CompiledProgram, tmp_path: Path) -> None:
     write_library(program, tmp_path / "m.so", weights="file")
     data = (tmp_path / "m.so.weights").read_bytes()
     blob = np.arange(1, 5, dtype=np.float32).tobytes()
@@ -236,7 +238,7 @@ def test_a_failed_write_names_the_file(tmp_path: Path) -> None:
     assert caught.value is other and list(tmp_path.iterdir()) == []
 
 
-def test_bad_choices_are_refused(program: aot_programs.HandProgram, tmp_path: Path) -> None:
+def test_bad_choices_are_refused(program: CompiledProgram, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no folder"):
         write_library(program, tmp_path / "absent" / "m.so")
     wrong: Any = "inline"
@@ -245,8 +247,8 @@ def test_bad_choices_are_refused(program: aot_programs.HandProgram, tmp_path: Pa
 
 
 def test_weights_too_large_to_embed_name_the_way_out(tmp_path: Path) -> None:
-    metadata = aot_programs.metadata(3 << 30)
-    program = aot_programs.HandProgram((b"\x7fELF\x02",), [], metadata)
+    metadata = described(aot_programs.metadata(3 << 30))
+    program = CompiledProgram((b"\x7fELF\x02",), [], metadata)
     with pytest.raises(UsageError, match="--weights file"):
         write_library(program, tmp_path / "m.so")
 
@@ -264,9 +266,9 @@ def test_no_linker_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_cc
 def test_an_undefined_symbol_stops_the_link_with_its_name(
-    program: aot_programs.HandProgram, tmp_path: Path
+    program: CompiledProgram, tmp_path: Path
 ) -> None:
-    driver_only = aot_programs.HandProgram(program.objects, program.weights, program.metadata)
+    driver_only = CompiledProgram(program.objects, program.weights, program.metadata)
     with pytest.raises(linker.LinkError, match="flowc_parallel_for"):
         write_library(driver_only, tmp_path / "m.so")
     assert not list(tmp_path.iterdir())
@@ -276,7 +278,7 @@ def test_an_undefined_symbol_stops_the_link_with_its_name(
     linker.importlib.util.find_spec("ziglang") is None, reason="no ziglang (extra cc)"
 )
 def test_linking_without_a_c_compiler(
-    program: aot_programs.HandProgram, checker: Path, tmp_path: Path, monkeypatch: Any
+    program: CompiledProgram, checker: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("CC", "")
     monkeypatch.setattr(linker, "COMPILERS", ())
@@ -320,7 +322,7 @@ def test_dims_of_inputs_are_checked(
     inputs = [{"name": f"x{i}:0", "dtype": "u8", "dims": row} for i, row in enumerate(dims)]
     outputs = [{"name": "y:0", "dtype": "u8", "dims": list(names)}]
     metadata = aot_programs.metadata(0) | {"inputs": inputs, "outputs": outputs, "sizes": names}
-    program = aot_programs.HandProgram(aot_programs.sizes_program(len(names)), [], metadata)
+    program = CompiledProgram(aot_programs.sizes_program(len(names)), [], described(metadata))
     write_library(program, tmp_path / "m.so")
     library = ctypes.CDLL(str(tmp_path / "m.so"))
     library.flowc_last_error.restype = ctypes.c_char_p
@@ -343,38 +345,42 @@ def test_dims_of_inputs_are_checked(
 
 
 def test_error_rows_become_printf_templates() -> None:
-    model = read_model(aot_programs.metadata())
-    assert model.errors[0].template == "k = %lld is not in [%lld, 100%%) (node 'top/K')"
-    assert model.errors[0].values == (0, 1)
-    assert [e.no_memory for e in model.errors] == [False, True]
+    errors = [message_of(row) for row in described(aot_programs.metadata()).errors]
+    assert errors[0].template == "k = %lld is not in [%lld, 100%%) (node 'top/K')"
+    assert errors[0].values == (0, 1)
+    assert [e.no_memory for e in errors] == [False, True]
 
 
 def test_a_size_that_no_input_binds_is_an_internal_error() -> None:
     metadata = aot_programs.metadata()
     metadata["inputs"][0]["dims"] = ["2*batch", 4]
     with pytest.raises(InternalError, match=r"'in/x:0'.*batch"):
-        read_model(metadata)
+        check_sizes(described(metadata))
     with pytest.raises(InternalError, match="format 7"):
-        read_model(metadata | {"format": 7})
+        described(metadata | {"format": 7})
 
 
 def test_names_become_distinct_c_constants() -> None:
     metadata = aot_programs.metadata()
     row = metadata["inputs"][0]
     metadata["inputs"] = [row, row | {"name": "in-x:0"}, row | {"name": "1/é"}]
-    names = constant_names(read_model(metadata).inputs)
+    names = constant_names(described(metadata).spec.fed)
     assert names == ["IN_X", "IN_X_1", "M_1"]
     assert identifier("my model-v2") == "my_model_v2"
 
 
 def test_the_abi_compiles_for_aarch64() -> None:
     target = aot._baseline(elf.AARCH64)
-    text = c_abi_text(aot_programs.metadata(), target.triple, weights=WeightsFile(16, bytes(32)))
+    text = c_abi_text(
+        described(aot_programs.metadata()), target.triple, weights=WeightsFile(16, bytes(32))
+    )
     data = compile_module([text], target, speed=1)
     symbols = ELFFile(io.BytesIO(data)).get_section_by_name(".symtab").iter_symbols()
     assert set(EXPORTS) <= {s.name for s in symbols if s["st_info"]["bind"] == "STB_GLOBAL"}
 
 
 def test_the_abi_module_is_the_same_each_time() -> None:
-    texts = {c_abi_text(aot_programs.metadata(), aot_programs.TARGET.triple) for _ in range(3)}
+    texts = {
+        c_abi_text(described(aot_programs.metadata()), aot_programs.TARGET.triple) for _ in range(3)
+    }
     assert len(texts) == 1

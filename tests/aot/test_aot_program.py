@@ -15,6 +15,7 @@ from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.program import CompiledProgram, kernel_object
 from flowc.codegen.target import Target
 from flowc.compiler import compile_computation
+from flowc.ir.program_spec import spec_of
 from flowc.ir.text import parse_computation
 from flowc.options import Options
 
@@ -48,7 +49,9 @@ def program(weights: list[np.ndarray]) -> CompiledProgram:
     names = (["x:0"], ["out/Relu:0", "out/MatMul:0"])
     options = Options(target="x86-64-v3")
     computation = parse_computation(TEXT, weights)
-    return compile_computation(computation, options, names, kernels=_NoStore())
+    return compile_computation(
+        computation, options, spec_of(computation, *names), kernels=_NoStore()
+    )
 
 
 @pytest.mark.parametrize("place", ["embed", "file"])

@@ -18,18 +18,20 @@ import numpy as np
 import pytest
 from ir_reference import reference_results
 
+from flowc import compiler
 from flowc.cache import store as cache
 from flowc.cache.disk import DiskCache, evict
 from flowc.cache.entry import MAGIC, PREFIX, read_entry, write_entry
-from flowc.cache.store import load_executable, program_key
-from flowc.codegen.compiled import CompiledProgram
+from flowc.cache.store import program_key
+from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
+from flowc.compiler import load_executable
 from flowc.files.cache_folder import code_stamp, package_folders
 from flowc.ir.builder import Builder
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 
 CHILD = Path(cache_child.__file__)
-NAMES = cache_child.NAMES
 
 
 @pytest.fixture
@@ -45,13 +47,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by one for each program that is compiled in this process."""
     found: list[str] = []
-    original = cache._compile
+    original = compiler.compile_computation
 
-    def counted(*arguments: Any) -> CompiledProgram:
+    def counted(*arguments: Any, **more: Any) -> CompiledProgram:
         found.append("program")
-        return original(*arguments)
+        return original(*arguments, **more)
 
-    monkeypatch.setattr(cache, "_compile", counted)
+    monkeypatch.setattr(compiler, "compile_computation", counted)
     return found
 
 
@@ -76,13 +78,13 @@ def expected() -> np.ndarray:
 
 
 def load_and_run(options: Options | None = None) -> np.ndarray:
-    return load_executable(cache_child.network(), options or Options(), NAMES).run(
+    return load_executable(cache_child.network(), options or Options(), cache_child.spec()).run(
         cache_child.inputs()
     )[0]
 
 
 def entry_of(folder: Path) -> Path:
-    path = DiskCache(folder).path(program_key(cache_child.network(), Options(), NAMES))
+    path = DiskCache(folder).path(program_key(cache_child.network(), Options(), cache_child.spec()))
     assert path is not None
     return path
 
@@ -131,8 +133,9 @@ def changed_structure() -> Any:
 def test_every_part_of_the_key_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     network = cache_child.network
 
-    def key(c: Any = None, options: Options | None = None, names: Any = NAMES) -> str:
-        return program_key(c or network(), options or Options(), names)
+    def key(c: Any = None, options: Options | None = None, names: Any = None) -> str:
+        asked, names = c or network(), names or (["x:0"], ["y:0"])
+        return program_key(asked, options or Options(), spec_of(asked, *names))
 
     plain = key()
     assert key() == plain
@@ -173,7 +176,8 @@ def test_an_edit_of_any_package_gives_other_keys(tmp_path: Path) -> None:
 def test_weights_differ_by_any_bit() -> None:
     def key(weights: np.ndarray) -> str:
         b = Builder()
-        return program_key(b.build([b.const(weights)]), Options(), ([], ["w"]))
+        c = b.build([b.const(weights)])
+        return program_key(c, Options(), spec_of(c, [], ["w"]))
 
     base = np.zeros(100, np.float32)
     last = base.copy()
@@ -189,7 +193,7 @@ def test_weights_differ_by_any_bit() -> None:
 def test_a_changed_kernel_is_compiled_anew(folder: Path) -> None:
     load_and_run()
     before = len(list(folder.glob("*/*.flowc")))
-    load_executable(cache_child.network(1.5), Options(), NAMES)
+    load_executable(cache_child.network(1.5), Options(), cache_child.spec())
     after = len(list(folder.glob("*/*.flowc")))
     assert after == before + 1, "kernels do not depend on weights: only the program is new"
 
@@ -254,7 +258,9 @@ def test_a_damaged_entry_is_made_again(
 def test_every_byte_is_guarded(tmp_path: Path) -> None:
     """Wherever one byte changes, the entry is refused, or nothing of what it gives has changed."""
     weights = np.arange(64, dtype=np.uint8)
-    program = CompiledProgram((b"object one", b"two"), [(0, weights)], {"weights_bytes": 64}, b"rt")
+    program = CompiledProgram(
+        (b"object one", b"two"), [(0, weights)], ProgramMetadata(weights_bytes=64), b"rt"
+    )
     path = tmp_path / "entry"
     write_entry(path, "key", program)
     good = path.read_bytes()
@@ -271,7 +277,7 @@ def test_every_byte_is_guarded(tmp_path: Path) -> None:
 
 def test_an_entry_of_another_key_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "entry"
-    write_entry(path, "mine", CompiledProgram((b"o",), [], {"weights_bytes": 0}))
+    write_entry(path, "mine", CompiledProgram((b"o",), [], ProgramMetadata()))
     assert read_entry(path, "mine") is not None
     assert read_entry(path, "yours") is None and not path.exists()
 
@@ -349,9 +355,9 @@ def test_the_folder_holds_no_more_than_it_may(
     monkeypatch.setenv("FLOWC_CACHE_SIZE", "60000")
     for factor in (1.0, 2.0, 3.0, 4.0):
         c = cache_child.network(factor)
-        load_executable(c, Options(), NAMES)
+        load_executable(c, Options(), cache_child.spec(c))
         entries = list(folder.glob("*/*.flowc"))
-        last = DiskCache(folder).path(program_key(c, Options(), NAMES))
+        last = DiskCache(folder).path(program_key(c, Options(), cache_child.spec(c)))
         assert last in entries
         assert len(entries) == 1 or sum(p.stat().st_size for p in entries) <= 60000
 

@@ -15,6 +15,7 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.op import op_named
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -43,7 +44,7 @@ def branch(dtype: DType, build: Any) -> Computation:
 def check(c: Computation, pairs: Any, *, kernels: int = 0) -> None:
     report = Report(stages=Stages())
     names = ["p", "x", "y"], [f"out{i}" for i in range(len(c.results))]
-    run = Executable(compile_computation(c, Options(), names, report=report)).run
+    run = Executable(compile_computation(c, Options(), spec_of(c, *names), report=report)).run
     assert len(report.stages.kernels) == kernels
     kind = c.parameters[1].output.type.dtype.numpy
     for p in (True, False):

@@ -19,6 +19,7 @@ from flowc.codegen.target import target_named
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -49,8 +50,9 @@ def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
     b = Builder()
     x = b.parameter("x", tensor_type(dtypes.f32, dims))
     report = Report()
+    c = b.build([emit(b, x)])
     program = compile_computation(
-        b.build([emit(b, x)]), Options(), (["x"], ["y"]), report=report,
+        c, Options(), spec_of(c, ["x"], ["y"]), report=report,
         kernels=KernelCache(DiskCache(None)),
     )  # fmt: skip
     kernels = report.stages.kernels.values()

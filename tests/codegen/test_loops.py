@@ -14,6 +14,7 @@ from flowc.cache.store import DiskCache, KernelCache
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -35,9 +36,9 @@ def compiled(
     parameters = [b.parameter(f"x{i}", tensor_type(*t)) for i, t in enumerate(types)]
     names = [f"x{i}" for i in range(len(types))], ["y"]
     report = Report()
-    program = compile_computation(
-        b.build([emit(b, *parameters)]), Options(), names, report=report, kernels=_kernels()
-    )
+    c = b.build([emit(b, *parameters)])
+    spec = spec_of(c, *names)
+    program = compile_computation(c, Options(), spec, report=report, kernels=_kernels())
     source = "\n".join(k.source for k in report.stages.kernels.values())
     return Executable(program, threads), source
 

@@ -20,9 +20,10 @@ import pytest
 
 import flowc
 from flowc import dtypes
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.extract.program import extract_program
 from flowc.ir.dims import symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options
 
@@ -94,7 +95,7 @@ def _by_one_program(graph: Any, case: Case) -> list[list[np.ndarray]]:
     fetches = [graph.get_tensor_by_name(name) for name in case.fetches]
     c = extract_program(graph, fetches, types).computation
     names = ([t.name for t in types], case.fetches)
-    executable = load_executable(c, Options(), names, threads=1)
+    executable = load_executable(c, Options(), spec_of(c, *names), threads=1)
     return [executable.run([np.asarray(f[t.name]) for t in types]) for f in case.feeds]
 
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import flowc
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.dtypes import as_dtype
 from flowc.errors import UnsupportedError
 from flowc.extract.program import extract_program
 from flowc.ir.dims import symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -49,7 +50,7 @@ def program_for_all_sizes(graph: flowc.Graph, entry: dict[str, Any], feeds: Feed
         types[graph.get_tensor_by_name(name)] = TensorType(as_dtype(array.dtype), dims)
     fetches = [graph.get_tensor_by_name(name) for name in entry["fetches"]]
     c = extract_program(graph, fetches, types).computation
-    return load_executable(c, Options(), (list(feeds), entry["fetches"]), threads=1)
+    return load_executable(c, Options(), spec_of(c, list(feeds), entry["fetches"]), threads=1)
 
 
 @pytest.mark.parametrize("name", sorted(INDEX))

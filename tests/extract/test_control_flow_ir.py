@@ -16,7 +16,7 @@ from compiled_ir import (
     SETTING,
     Compiled,
     copies,
-    names_of,
+    plain_spec,
 )
 from random_control_flow import inputs_of, random_control_flow
 
@@ -335,13 +335,13 @@ def test_libraries_have_loops_and_branches(tmp_path: Path) -> None:
         path = tmp_path / f"case{i}.so"
         write_library(compiled.program, path)
         arrays = compiled.arrays(inputs)
-        names = names_of(compiled.c)
+        spec = plain_spec(compiled.c)
         model = flowc_runtime.load(path)
         wanted = compiled.check(*inputs)
         for _ in range(2):
-            found = model.run(dict(zip(names[0], arrays)))
-            for name, array in zip(names[1], wanted):
-                np.testing.assert_array_equal(found[name], array)
+            found = model.run(dict(zip((t.name for t in spec.inputs), arrays)))
+            for tensor, array in zip(spec.outputs, wanted):
+                np.testing.assert_array_equal(found[tensor.name], array)
 
 
 @pytest.mark.parametrize("seed", [1000, 1002, 1005, 1008, 1013, 1017, 1021, 1030])

@@ -11,8 +11,8 @@ import pytest
 import flowc as tf
 from flowc.errors import InvalidArgumentError
 from flowc.extract.interface import choose_interface
-from flowc.extract.size_unification import extract_interface
 from flowc.graph import Graph
+from flowc.graph.size_unification import extract_fetches
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
 from flowc.options import Options
@@ -37,7 +37,7 @@ def graph_of(build: Callable[[], object]) -> Graph:
 
 
 def types(graph: Graph, feeds: list[str] | None = None) -> list[str]:
-    chosen, program = extract_interface(graph, choose_interface(graph, feeds))
+    chosen, program = extract_fetches(graph, choose_interface(graph, feeds))
     found = [str(f.type) for f in chosen.feeds]
     assert found == [str(p.output.type) for p in program.computation.parameters]
     return found
@@ -118,7 +118,7 @@ def test_joined_sizes_cost_no_kernels(build: Callable[[], object], one_name: lis
     counts = []
     for feeds in (None, one_name):
         graph = graph_of(build)
-        _, program = extract_interface(graph, choose_interface(graph, feeds))
+        _, program = extract_fetches(graph, choose_interface(graph, feeds))
         fused = run_passes(program.computation, Options(target="x86-64-v3"))
         counts.append(kernels(fused))
     assert counts[0] == counts[1]

@@ -28,6 +28,7 @@ from flowc.aot import write_library
 from flowc.compiler import compile_computation
 from flowc.extract.program import extract
 from flowc.ir.dims import Dim, symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.executable import Executable
@@ -117,7 +118,8 @@ def check(entry: Mapping[str, Any], root: Path, program: Path, work: Path) -> bo
     feeds = {graph.get_tensor_by_name(n): t for n, t in types.items()}
     fetches = [graph.get_tensor_by_name(n) for n in cases[0][1]]
     names = (list(types), list(cases[0][1]))
-    compiled = compile_computation(extract(graph, fetches, feeds), Options(), names)
+    c = extract(graph, fetches, feeds)
+    compiled = compile_computation(c, Options(), spec_of(c, *names))
     library = work / f"{name}.so"
     write_library(compiled, library)
     model, executable = flowc_runtime.load(library), Executable(compiled)

@@ -29,13 +29,14 @@ from op_tolerances import (
 )
 
 from flowc import dtypes
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.examples import Case, cases_of
 from flowc.ir.lowering import Extracted, Host, Structural
 from flowc.ir.op import NeedsContent, Op, all_ops, call_reference
+from flowc.ir.program_spec import spec_of
 from flowc.ir.signature import REQUIRED, Arg
 from flowc.ir.types import tensor_type
 from flowc.options import Options
@@ -242,7 +243,8 @@ def run_compiled(cases: Sequence[Case], options: Options) -> list[list[np.ndarra
     nodes = [placed(b, case, feeds) for case in cases]
     results = [v for n in nodes for v in n.outputs]
     names = [n.attrs["name"] for n in b.parameters], [f"y{i}" for i in range(len(results))]
-    executable = load_executable(b.build(results), options, names, threads=1)
+    c = b.build(results)
+    executable = load_executable(c, options, spec_of(c, *names), threads=1)
     outputs = iter(executable.run(list(feeds.values())))
     return [[next(outputs) for _ in n.outputs] for n in nodes]
 

@@ -19,6 +19,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Native, View
 from flowc.ir.op import call_reference, op_named
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.ops.kernels.combined_suppression import heap_sort
 from flowc.options import Options
@@ -79,7 +80,7 @@ def compiled(
     built = _node(name, arrays, attrs, constant, symbolic)
     c = built.computation
     names = [f"x{i}" for i in range(len(c.parameters))], [f"y{i}" for i in range(len(c.results))]
-    program = Executable(compile_computation(c, Options(), names), threads)
+    program = Executable(compile_computation(c, Options(), spec_of(c, *names)), threads)
     return program.run([np.asarray(a) for i, a in enumerate(arrays) if i not in constant])
 
 

@@ -11,11 +11,12 @@ import pytest
 from test_ops import COMPILED, EXACT, TESTED, assert_near, cases_of, reference
 
 from flowc import dtypes
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
 from flowc.ir.examples import Case
 from flowc.ir.op import Op
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options
 
@@ -66,7 +67,8 @@ def test_one_program_serves_every_size(op: Op) -> None:
         inputs.append(b.parameter(f"x{i}", kind) if i in fed else b.const(array))
     node = b.emit(op, inputs, case.attrs)
     names = [f"x{i}" for i in fed], [f"y{i}" for i in range(len(node.outputs))]
-    executable = load_executable(b.build(node.outputs), Options(), names, threads=2)
+    c = b.build(node.outputs)
+    executable = load_executable(c, Options(), spec_of(c, *names), threads=2)
     for n in SIZES:
         arrays = [grown(a, n) if i in rows else a for i, a in enumerate(case.inputs)]
         found = executable.run([arrays[i] for i in fed])
@@ -80,7 +82,9 @@ def test_indices_below_zero_are_divided_as_sizes_are() -> None:
     half = b.floor_div(b.shape(x), np.int32(2))
     results = [b.roll(x, np.int32(3), np.int32(0)), b.roll(x, half, np.array([0, 1], np.int32))]
     results.append(b.roll(x, np.array([-9, 2], np.int32), np.array([0, 0], np.int32)))
-    executable = load_executable(b.build(results), Options(), (["x"], ["y", "z", "w"]), threads=1)
+    c = b.build(results)
+    spec = spec_of(c, ["x"], ["y", "z", "w"])
+    executable = load_executable(c, Options(), spec, threads=1)
     for n, m in ((8, 5), (1, 4), (3, 1), (7, 7)):
         array = np.arange(n * m, dtype=np.float32).reshape(n, m)
         turned, halved, twice = executable.run([array])

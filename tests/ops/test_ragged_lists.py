@@ -14,11 +14,12 @@ from ir_reference import reference_results
 from list_recordings import ListGraphs, alike, extracted, fetches_of
 
 import flowc
-from flowc.cache.store import load_executable
 from flowc.cli.entry import run_command_line
+from flowc.compiler import load_executable
 from flowc.errors import FlowcError, OpError
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
+from flowc.ir.program_spec import spec_of
 from flowc.options import Options
 from flowc_runtime import Model
 
@@ -40,9 +41,9 @@ def test_extracted_graphs_mean_what_tensorflow_computes(name: str, tmp_path: Pat
 )  # fmt: skip
 def test_programs_for_any_number_of_rows(name: str, tmp_path: Path) -> None:
     graph = GRAPHS.graph(f"program/{name}", tmp_path)
-    executable = load_executable(
-        extracted(graph), Options(), (["x:0"], fetches_of(graph)), threads=1
-    )
+    c = extracted(graph)
+    spec = spec_of(c, ["x:0"], fetches_of(graph))
+    executable = load_executable(c, Options(), spec, threads=1)
     for _ in range(2):  # the second run finds the memory of the first one
         GRAPHS.assert_equal(executable.run([GRAPHS.x]), f"program/{name}")
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
 
-from flowc.cache.store import load_executable
 from flowc.codegen.kernels.loops import loop_launch
+from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.grouping import DEPTH_LIMIT, NODE_LIMIT
@@ -52,7 +53,7 @@ def check(c: Computation, kernels: int, kinds: str | None = None, n: int = 3) ->
         assert " ".join(k.attrs["kind"] for k in found) == kinds
     arrays = random_inputs(c, n=n)
     names = [p.attrs["name"] for p in c.parameters], [f"out{i}" for i in range(len(c.results))]
-    results = load_executable(c, Options(), names, threads=2).run(arrays)
+    results = load_executable(c, Options(), spec_of(c, *names), threads=2).run(arrays)
     for x, y in zip(results, reference_results(c, arrays), strict=True):
         np.testing.assert_allclose(x, y, rtol=2e-5, atol=2e-5)
     return found
@@ -403,5 +404,7 @@ def test_random_graphs(seed: int) -> None:
     expected = reference_results(c, arrays)
     names = [p.attrs["name"] for p in c.parameters], [f"out{i}" for i in range(len(c.results))]
     for options in (Options(), Options(fuse=False)):
-        for x, y in zip(load_executable(c, options, names).run(arrays), expected, strict=True):
+        for x, y in zip(
+            load_executable(c, options, spec_of(c, *names)).run(arrays), expected, strict=True
+        ):
             np.testing.assert_allclose(x, y, rtol=3e-4, atol=3e-4)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from ir_reference import reference_results
 
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim, symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes
@@ -88,7 +89,7 @@ def check(c: Computation, rows: int) -> None:
     random = np.random.default_rng(0)
     inputs = [random.normal(size=(rows, w)).astype(np.float32) for w in (300, 100)]
     names = ["x", "y"], [f"out{i}" for i in range(len(c.results))]
-    results = load_executable(c, Options(), names, threads=2).run(inputs)
+    results = load_executable(c, Options(), spec_of(c, *names), threads=2).run(inputs)
     for found, expected in zip(results, reference_results(c, inputs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
 

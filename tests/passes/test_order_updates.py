@@ -15,6 +15,7 @@ from flowc.extract.program import extract_program
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
+from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType, tensor_type
 from flowc.options import Options
 from flowc.passes.order_updates import order_updates
@@ -41,7 +42,7 @@ def set_then_read(dependent: bool) -> Computation:
 def plan_of(c: Computation) -> tuple[str, Executable]:
     report = Report()
     names = [p.name for p in c.parameters], [f"y{i}" for i in range(len(c.results))]
-    program = compile_computation(c, Options(), names, report=report)
+    program = compile_computation(c, Options(), spec_of(c, *names), report=report)
     assert report.stages.plan is not None
     return plan_text(report.stages.plan), Executable(program, 1)
 

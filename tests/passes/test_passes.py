@@ -10,12 +10,13 @@ import pytest
 from ir_reference import random_inputs, reference_results
 
 from flowc import dtypes
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.errors import FlowcError, InternalError, UnsupportedError, UsageError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import symbol
 from flowc.ir.op import op_named
+from flowc.ir.program_spec import spec_of
 from flowc.ir.rewrite import rewrite_nodes
 from flowc.ir.types import tensor_type
 from flowc.options import Options
@@ -134,7 +135,7 @@ def test_compiled_code_agrees_with_and_without_simplify_and_fuse(name: str) -> N
     expected = reference_results(c, arrays)
     names = [p.attrs["name"] for p in c.parameters], [f"out{i}" for i in range(len(c.results))]
     for options in (Options(), Options(skip=("simplify",)), Options(fuse=False)):
-        found = load_executable(c, options, names).run(arrays)
+        found = load_executable(c, options, spec_of(c, *names)).run(arrays)
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=2e-5, atol=2e-5, err_msg=options.key)
 
@@ -144,7 +145,7 @@ def test_special_numbers_survive_simplifying() -> None:
     c = built(nothing_much)
     x = f32(np.nan, np.inf, -np.inf, -0.0, 0.0, -1.5).reshape(2, 3)
     expected = reference_results(c, [x])
-    found = load_executable(c, Options(), (["x"], ["a", "b"])).run([x])
+    found = load_executable(c, Options(), spec_of(c, ["x"], ["a", "b"])).run([x])
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
     np.testing.assert_array_equal(np.signbit(found[1]), np.signbit(expected[1]))

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_ir import plain_spec
 from ir_reference import random_inputs, reference_results
 
-from flowc.cache.store import load_executable
 from flowc.codegen.program import Stages
-from flowc.compiler import Report, compile_computation
+from flowc.compiler import Report, compile_computation, load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim, evaluate, is_nonnegative, symbol, symbols_of
@@ -48,13 +48,9 @@ def x_of(b: Builder, *dims: Any, name: str = "x", dtype: str = "f32") -> Value:
     return b.parameter(name, tensor_type(dtype, dims))
 
 
-def names_of(c: Computation) -> tuple[list[str], list[str]]:
-    return [p.attrs["name"] for p in c.parameters], [f"out{i}" for i in range(len(c.results))]
-
-
 def plan_of(c: Computation, options: Options | None = None) -> Plan:
     report = Report(stages=Stages())
-    compile_computation(c, options or Options(), names_of(c), report=report)
+    compile_computation(c, options or Options(), plain_spec(c), report=report)
     assert report.stages.plan is not None
     check_lifetimes(report.stages.plan)
     return report.stages.plan
@@ -96,7 +92,7 @@ def check_run(c: Computation, n: int = 3) -> list[np.ndarray]:
     """Runs twice with inputs that must not change; compares with the references."""
     arrays = random_inputs(c, n=n)
     copies = [a.copy() for a in arrays]
-    run = load_executable(c, Options(), names_of(c), threads=2).run
+    run = load_executable(c, Options(), plain_spec(c), threads=2).run
     first, second = run(arrays), run(arrays)
     for x, y, z in zip(first, second, reference_results(c, copies), strict=True):
         np.testing.assert_allclose(x, z, rtol=2e-5, atol=2e-5)
@@ -274,7 +270,7 @@ def test_two_sizes_share_slots_of_the_larger() -> None:
     c = built(write)
     plan_of(c)
     arrays = [np.random.default_rng(0).normal(size=(3, 7)).astype(np.float32) / 3]
-    found = load_executable(c, Options(), names_of(c)).run(arrays)
+    found = load_executable(c, Options(), plain_spec(c)).run(arrays)
     np.testing.assert_allclose(found[0], reference_results(c, arrays)[0], rtol=1e-4, atol=1e-5)
 
 
@@ -287,7 +283,7 @@ def test_sizes_read_by_the_run_are_on_the_heap() -> None:
     c = built(write)
     plan = plan_of(c)
     assert any(isinstance(s, ReadSizes) for s in plan.steps)
-    run = load_executable(c, Options(), names_of(c)).run
+    run = load_executable(c, Options(), plain_spec(c)).run
     for shape in ((3, 4), (1, 1), (50, 2), (0, 3)):
         (found,) = run([np.array(shape, np.int32)])
         wanted = np.full((shape[0], shape[0]), np.tanh(2.0) * 2 * shape[1], np.float32)
@@ -303,7 +299,7 @@ def test_sizes_with_a_bound_are_planned_by_it() -> None:
     c = built(write)
     plan = plan_of(c)
     assert not plan.blocks and all(b is not None for b in plan.top.bounds.values())
-    run = load_executable(c, Options(), names_of(c)).run
+    run = load_executable(c, Options(), plain_spec(c)).run
     found = run([np.array([3, 1, 3, 3, 2], np.int32)])
     np.testing.assert_array_equal(found[0], [9, 1, 4])
     np.testing.assert_array_equal(found[1], [0, 1, 0, 0, 2])

@@ -15,7 +15,7 @@ from compiled_ir import (
     SETTING,
     Compiled,
     copies,
-    names_of,
+    plain_spec,
 )
 
 from flowc.codegen.program import Stages
@@ -71,7 +71,7 @@ computation(%l: f32[10,6], %i: i32[], %w: f32[6]) {
         text = text.replace(f"SET(%{name})", SET.format(f"%{name}", "%w"))
     c = parse_computation(text, [np.ones((10, 6), np.float32)])
     report = Report(stages=Stages())
-    program = compile_computation(c, Options(), names_of(c), report=report)
+    program = compile_computation(c, Options(), plain_spec(c), report=report)
     arrays = [np.zeros((10, 6), np.float32), np.array(3, np.int32), np.arange(6, dtype=np.float32)]
     wanted = np.ones((10, 6), np.float32)
     wanted[3] = np.arange(6)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import flowc as tf
-from flowc import errors
-from flowc.cache import store as cache
-from flowc.extract import program as extract
+from flowc import compiler, errors
+from flowc.graph import size_unification
 from flowc.ir.computation import Computation
 
 
@@ -25,13 +24,13 @@ def graph() -> Iterator[tf.Graph]:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """For each program that the test compiles, the types of its inputs."""
     found: list[list[str]] = []
-    load = cache.load_executable
+    load = compiler.load_executable
 
     def loaded(computation: Computation, *settings: Any) -> Any:
         found.append([str(p.output.type) for p in computation.parameters])
         return load(computation, *settings)
 
-    monkeypatch.setattr(cache, "load_executable", loaded)
+    monkeypatch.setattr(compiler, "load_executable", loaded)
     return found
 
 
@@ -113,7 +112,7 @@ def test_what_only_numbers_compile_for_is_compiled_for_each_shape(
 ) -> None:
     x = tf.placeholder(tf.float32, [None], name="x")
     negative = -x
-    found = extract.extract_program
+    found = size_unification.extract_program
     tried: list[bool] = []
 
     def extracted(graph: Any, fetches: Any, types: Any, *rest: Any) -> Any:
@@ -122,7 +121,7 @@ def test_what_only_numbers_compile_for_is_compiled_for_each_shape(
             raise errors.UnsupportedError("a size is not a number")
         return found(graph, fetches, types, *rest)
 
-    monkeypatch.setattr(extract, "extract_program", extracted)
+    monkeypatch.setattr(size_unification, "extract_program", extracted)
     with tf.Session() as session:
         for count in (2, 3, 4, 5):
             np.testing.assert_array_equal(session.run(negative, {x: _rows(count)}), -_rows(count))

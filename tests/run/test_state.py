@@ -64,10 +64,11 @@ class ReferenceSession:
         types = {t: type_of(a) for t, a in fed.items()}
         held = {n: type_of(a) for n, a in self.held.items()}
         program = extract_program(self.graph, fetches, types, targets, held)
-        first = {n: x for n, x in program.starts.items() if x is not None}
-        arrays = [*fed.values(), *({**first, **self.held}[n] for n in program.reads)]
+        reads, writes = program.spec.reads, program.spec.writes
+        first = {v.name: v.first for v in reads if v.first is not None}
+        arrays = [*fed.values(), *({**first, **self.held}[v.name] for v in reads)]
         results = reference_results(program.computation, arrays)
-        self.held.update(zip(program.writes, results[len(fetches) :]))
+        self.held.update(zip((v.name for v in writes), results[len(fetches) :]))
         return results[: len(fetches)]
 
 

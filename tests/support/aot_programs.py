@@ -10,13 +10,13 @@ output whose size depends on values, and an error that the values can raise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.llvm.compile import compile_module
 from flowc.codegen.target import target_named
 from flowc_runtime.native import data_layout, native_module_text
@@ -40,14 +40,6 @@ RUN_ARGS: dict[str, ir.Type] = {
     "inputs": PTR, "outputs": PTR, "sizes": PTR, "weights": PTR, "threads": I64, "status": PTR,
     "interpreter": PTR,
 }  # fmt: skip
-
-
-@dataclass
-class HandProgram:
-    objects: tuple[bytes, ...]
-    weights: list[tuple[int, np.ndarray[Any, Any]]]
-    metadata: dict[str, Any]
-    runtime: bytes = b""
 
 
 def metadata(weights_bytes: int = 16) -> dict[str, Any]:
@@ -83,6 +75,9 @@ def metadata(weights_bytes: int = 16) -> dict[str, Any]:
     }
 
 
+described = ProgramMetadata.from_json
+
+
 def expected(
     x: np.ndarray[Any, Any], w: np.ndarray[Any, Any]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -92,10 +87,10 @@ def expected(
     return y, y[y > 0]
 
 
-def program(weights: np.ndarray[Any, Any] | None = None) -> HandProgram:
+def program(weights: np.ndarray[Any, Any] | None = None) -> CompiledProgram:
     w = np.arange(1, WIDTH + 1, dtype=np.float32) if weights is None else weights
     objects = (compile_module([driver_text()], TARGET),)
-    return HandProgram(objects, [(0, w)], metadata(w.nbytes), runtime_object())
+    return CompiledProgram(objects, [(0, w)], described(metadata(w.nbytes)), runtime_object())
 
 
 @cache
@@ -103,7 +98,7 @@ def runtime_object() -> bytes:
     return compile_module([native_module_text(TARGET.triple)], TARGET)
 
 
-def rows_program() -> HandProgram:
+def rows_program() -> CompiledProgram:
     """y = x * w + sum(x) over each row, alone: x: f32[batch, 4] -> y: f32[batch, 4]."""
     module = ir.Module("rows")
     module.triple = TARGET.triple
@@ -122,14 +117,14 @@ def rows_program() -> HandProgram:
     w.give(i32(0))
     objects = (compile_module([str(module)], TARGET),)
     known = metadata()
-    described = known | {
+    ports = known | {
         "inputs": known["inputs"][:1],
         "outputs": known["outputs"][:1],
         "sizes": ["batch"],
         "errors": [],
     }
     weights = np.arange(1, WIDTH + 1, dtype=np.float32)
-    return HandProgram(objects, [(0, weights)], described, runtime_object())
+    return CompiledProgram(objects, [(0, weights)], described(ports), runtime_object())
 
 
 def sizes_program(count: int) -> tuple[bytes, ...]:

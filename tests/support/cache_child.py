@@ -14,13 +14,17 @@ import time
 import numpy as np
 
 import flowc.ops  # noqa: F401  (defines the op records)
+from flowc import compiler
 from flowc.cache import store as cache
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
+from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 
-NAMES = (["x:0"], ["y:0"])
+
+def spec(c: Computation | None = None) -> ProgramSpec:
+    return spec_of(c or network(), ["x:0"], ["y:0"])
 
 
 def network(factor: float = 1.0) -> Computation:
@@ -53,32 +57,30 @@ def count_kernels(counts: dict[str, int]) -> None:
 
 def main(mode: str) -> None:
     counts = {"programs": 0, "kernels": 0}
-    compile_program = cache._compile
+    compile_program = compiler.compile_computation
 
-    def counted(*arguments: object) -> object:
+    def counted(*arguments: object, **more: object) -> object:
         counts["programs"] += 1
         if mode == "slow":
             time.sleep(1.5)
-        return compile_program(*arguments)
+        return compile_program(*arguments, **more)
 
-    cache._compile = counted
+    compiler.compile_computation = counted
     if mode != "bare":
         count_kernels(counts)
     found: dict[str, object] = {}
     if mode == "digests":
-        from flowc.compiler import Report, compile_computation
-
-        report = Report()
-        program = compile_computation(network(), Options(), NAMES, report=report)
+        report = compiler.Report()
+        program = compile_program(network(), Options(), spec(), report=report)
         found = {
             "text": digest(report.fused),
             "kernels": sorted(report.stages.kernels),
             "objects": [digest(o) for o in program.objects],
-            "metadata": digest(json.dumps(program.metadata, sort_keys=True)),
+            "metadata": digest(json.dumps(program.metadata.to_json(), sort_keys=True)),
         }
-    executable = cache.load_executable(network(), Options(), NAMES)
+    executable = compiler.load_executable(network(), Options(), spec())
     found["result"] = executable.run(inputs())[0].tolist()
-    found["key"] = cache.program_key(network(), Options(), NAMES)
+    found["key"] = cache.program_key(network(), Options(), spec())
     found["numba"] = "numba" in sys.modules
     print(json.dumps(counts | found))
 

@@ -11,6 +11,7 @@ from ir_reference import reference_results
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation
 from flowc.ir.computation import Computation
+from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.text import parse_computation
 from flowc.options import Options
 from flowc.plan.plan import Branch, Copy, Loop, Plan, Region, Run, Step, updated_input
@@ -18,8 +19,10 @@ from flowc.plan.reuse import is_scalar
 from flowc.run.executable import Executable
 
 
-def names_of(c: Computation) -> tuple[list[str], list[str]]:
-    return [p.attrs["name"] for p in c.parameters], [f"out{i}" for i in range(len(c.results))]
+def plain_spec(c: Computation) -> ProgramSpec:
+    """Inputs by the names of parameters, outputs by number."""
+    fed, fetched = [p.attrs["name"] for p in c.parameters], range(len(c.results))
+    return spec_of(c, fed, [f"out{i}" for i in fetched])
 
 
 class Compiled:
@@ -28,7 +31,7 @@ class Compiled:
     def __init__(self, text: str | Computation) -> None:
         self.c = parse_computation(text) if isinstance(text, str) else text
         report = Report(stages=Stages())
-        program = compile_computation(self.c, Options(), names_of(self.c), report=report)
+        program = compile_computation(self.c, Options(), plain_spec(self.c), report=report)
         assert report.stages.plan is not None and report.stages.driver is not None
         self.plan: Plan = report.stages.plan
         self.driver = report.stages.driver.text

@@ -17,6 +17,8 @@ from flowc.graph import Graph
 
 if TYPE_CHECKING:
     from flowc.extract.interface import Interface
+    from flowc.ir.program_spec import ProgramSpec
+    from flowc.options import Options
     from flowc.run.executable import Executable
     from flowc.run.variables import HeldVariables
 
@@ -82,21 +84,20 @@ class Program:
 
     def __init__(
         self,
-        executable: Executable,
+        executable: Executable | None,
+        spec: ProgramSpec,
         interface: Interface,
         variables: HeldVariables,
-        places: tuple[Sequence[str], Sequence[str]],
     ) -> None:
         self._executable = executable
         self._interface = interface
         self._variables = variables
-        self._reads: Sequence[str] = places[0]
-        self._writes: Sequence[str] = places[1]
-        changed = [int(i) - len(interface.feeds) for i, _ in executable.metadata["in_place"]]
-        self._in_place = frozenset(self._reads[i] for i in changed)
+        self._reads = [v.name for v in spec.reads]
+        self._writes = [v.name for v in spec.writes]
+        self._in_place = frozenset(v.name for v in spec.variables if spec.in_place(v))
         variables.adopt(self._reads)
-        self.inputs: tuple[str, ...] = tuple(f.name for f in interface.feeds)
-        self.outputs: tuple[str, ...] = tuple(f.name for f in interface.fetches)
+        self.inputs: tuple[str, ...] = tuple(t.name for t in spec.fed)
+        self.outputs: tuple[str, ...] = tuple(t.name for t in spec.fetched)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs,
@@ -119,16 +120,20 @@ class Program:
             )
         feeds_of = zip(self._interface.feeds, self.inputs)
         arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
+        if self._executable is None:
+            return []
         if not self._reads and not self._writes:
             return self._executable.run(arrays)
-        return self._run_with_variables(arrays)
+        return self._run_with_variables(self._executable, arrays)
 
-    def _run_with_variables(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def _run_with_variables(
+        self, executable: Executable, arrays: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
         def run(values: Sequence[np.ndarray], buffers: Sequence[Any]) -> list[np.ndarray]:
             every = [np.asarray(a, order="C") for a in (*arrays, *values)]
-            layout = self._executable.layout_of(every)
+            layout = executable.layout_of(every)
             outputs = layout.outputs_ending_in(buffers)
-            return self._executable.run_laid_out(layout, every, outputs)
+            return executable.run_laid_out(layout, every, outputs)
 
         while True:
             version = self._variables.version
@@ -168,8 +173,8 @@ def compile(
     With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
     returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
+    from flowc.compiler import compile_library
     from flowc.extract.interface import choose_interface
-    from flowc.extract.size_unification import extract_interface
     from flowc.options import Options
 
     if isinstance(graph_or_path, Graph):
@@ -179,31 +184,30 @@ def compile(
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
-    interface, extracted = extract_interface(graph, interface)
-    reads, writes = extracted.reads, extracted.writes
-    names = ([f.name for f in interface.feeds], [f.name for f in interface.fetches])
     options = Options(target=target)
-    initial = graph.variable_values
     if out is None:
-        from flowc.cache.store import load_executable
-        from flowc.run.random_states import first_states
-        from flowc.run.variables import HeldVariables
-
-        every = ([*names[0], *reads], [*names[1], *writes])
-        executable = load_executable(
-            extracted.computation, options, every, threads, extracted.state
-        )
-        first = ChainMap(first_states(extracted.starts), initial)  # type: ignore[arg-type]
-        return Program(executable, interface, HeldVariables(lambda: first), (reads, writes))
+        return _in_memory(graph, interface, options, threads)
     from flowc.aot import write_library
-    from flowc.compiler import compile_for_library
 
     path = Path(out)
-    program = compile_for_library(extracted, initial, options, names)
+    program = compile_library(graph, interface, options)
     write_library(
         program, path, weights=weights, header=path.with_suffix(".h"), threads=threads or 0
     )
     return load(path)
+
+
+def _in_memory(
+    graph: Graph, interface: Interface, options: Options, threads: int | None
+) -> Program:
+    from flowc.compiler import compile_fetches
+    from flowc.run.random_states import first_states
+    from flowc.run.variables import HeldVariables
+
+    found = compile_fetches(graph, interface, options, threads=threads)
+    states = first_states({v.name: v.first for v in found.spec.reads if v.is_random})
+    first = ChainMap(states, graph.variable_values)  # type: ignore[arg-type]
+    return Program(found.executable, found.spec, interface, HeldVariables(lambda: first))
 
 
 def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:

@@ -12,15 +12,12 @@ and, where weights come from a file, their mapping. Variables are kept in instan
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from llvmlite import ir
 
 from flowc.codegen.abi.description import DescriptionEmitter
 from flowc.codegen.abi.instance import InstanceEmitter, RunTables
-from flowc.codegen.abi.model import read_model
 from flowc.codegen.abi.module import (
     BAD_ARGUMENT,
     EXPORTS,
@@ -32,6 +29,7 @@ from flowc.codegen.abi.module import (
     AbiModule,
 )
 from flowc.codegen.abi.sizes import UNBOUNDED, SizesEmitter
+from flowc.codegen.compiled import ProgramMetadata
 from flowc.codegen.link.weights_file import WeightsFile, emit_weights_mapping
 from flowc_runtime.native.writer import (
     I32,
@@ -58,7 +56,7 @@ _SIZES = ir.FunctionType(VOID, [PTR, PTR])
 
 
 def c_abi_text(
-    metadata: Mapping[str, Any],
+    metadata: ProgramMetadata,
     triple: str,
     *,
     weights: WeightsFile | None = None,
@@ -69,14 +67,13 @@ def c_abi_text(
     `weights`: the side file, None when weights are linked in. `threads`: the thread count until
     `flowc_set_threads` is called; 0 means as many as the process has cores.
     """
-    abi = AbiModule(read_model(metadata), triple, weights is not None)
+    abi = AbiModule(metadata, triple, weights is not None)
     started, ended = [abi.emit_message()], [abi.emit_close_messages()]
     if weights is not None:
         mapping = emit_weights_mapping(abi.module, weights)
         started.append(mapping.open)
         ended.append(mapping.close)
-    text = json.dumps(metadata, ensure_ascii=True, separators=(",", ":"))
-    DescriptionEmitter(abi, text).emit()
+    DescriptionEmitter(abi).emit()
     SizesEmitter(abi).emit()
     _CallEmitter(abi, threads).emit()
     InstanceEmitter(abi).emit()
@@ -128,24 +125,24 @@ class _CallEmitter:
         w.give(i32(OK))
 
     def _dim_words(self, kind: str) -> int:
-        ports = self.abi.model.ports(kind)
+        ports = self.abi.ports(kind)
         if kind == "output":  # the program's table goes on with the variables that it writes
-            ports += tuple(v.port for _, v in self.abi.model.writes)
+            ports = self.abi.spec.outputs
         return max(1, sum(len(p.dims) for p in ports))
 
     def _output_sizes(self, w: FunctionWriter, which: str, sizes: Any, dims: Any) -> None:
         w.b.call(declare(self.abi.module, f"flowc_program_output_{which}", _SIZES), [sizes, dims])
 
     def _size_table(self, w: FunctionWriter) -> Any:
-        sizes = w.block(8 * max(1, len(self.abi.model.sizes)))
-        for index in range(len(self.abi.model.sizes)):
+        sizes = w.block(8 * max(1, len(self.abi.metadata.sizes)))
+        for index in range(len(self.abi.metadata.sizes)):
             w.store(i64(0), sizes, i64(index))
         return sizes
 
     def _output_starts(self) -> Any:
         """Where the dims of each output start among those of all outputs."""
         starts, total = [], 0
-        for port in self.abi.model.outputs:
+        for port in self.abi.spec.fetched:
             starts.append(i64(total))
             total += len(port.dims)
         return self.abi.table(I64, starts, "starts")
@@ -196,7 +193,7 @@ class _CallEmitter:
         w.give(i32(OK))
 
     def _check(self, w: FunctionWriter, kind: str, index: int, pointers: Any, count: Any) -> None:
-        port = self.abi.model.ports(kind)[index]
+        port = self.abi.ports(kind)[index]
         address = w.load(pointers, i64(index), PTR)
         align = i64(min(port.dtype.size, 8))
         texts = (w.text(kind), w.text(port.name))
@@ -209,7 +206,7 @@ class _CallEmitter:
         w = self.abi.function("flowc_abi_fail_run", I32, {"code": I32, "status": PTR})
         code, status = w.args
         row = w.load(status, i64(1))
-        errors = self.abi.model.errors
+        errors = self.abi.errors
         with w.when(w.b.not_(w.b.icmp_unsigned("<", row, i64(len(errors))))):
             with w.when(w.compare("==", code, i32(NO_MEMORY))):
                 template = "no memory for this run: %lld bytes could not be had"
@@ -244,14 +241,14 @@ class _CallEmitter:
         instance, inputs, input_dims, outputs, output_dims = w.args
         weights = self.abi.weights_address(w)
         for kind, pointers in (("input", inputs), ("output", outputs)):
-            if self.abi.model.ports(kind):
+            if self.abi.ports(kind):
                 with w.when(w.compare("==", pointers, NULL)):
                     self.abi.fail(w, BAD_ARGUMENT, f"{kind}s is NULL")
         sizes, dims = self._size_table(w), w.block(8 * self._dim_words("output"))
         code = w.call("flowc_abi_bind", input_dims, sizes)
         with w.when(w.compare("!=", code, i32(OK))):
             w.give(code)
-        for index, port in enumerate(self.abi.model.inputs):
+        for index, port in enumerate(self.abi.spec.fed):
             found = self.abi.static_dims(port)
             if not port.is_static:
                 found = w.load(input_dims, i64(index), PTR)
@@ -259,7 +256,7 @@ class _CallEmitter:
             self._check(w, "input", index, inputs, count)
         self._output_sizes(w, "bounds", sizes, dims)
         start, counts = 0, []
-        for index, port in enumerate(self.abi.model.outputs):
+        for index, port in enumerate(self.abi.spec.fetched):
             count = w.call("flowc_abi_count", w.element(dims, i64(start)), i64(len(port.dims)))
             self._check(w, "output", index, outputs, count)
             start += len(port.dims)
@@ -270,7 +267,7 @@ class _CallEmitter:
         threads = w.b.sext(w.call("flowc_get_threads"), I64)
         program = declare(self.abi.module, "flowc_program_run", _RUN)
         rest = [sizes, weights, threads, status, NULL]
-        if self.abi.model.variables:
+        if self.abi.spec.variables:
             tables = RunTables(self.abi, w, instance)
             every_input, every_output = tables.inputs(inputs), tables.outputs(outputs)
             code = w.b.call(program, [every_input, every_output, *rest])
@@ -280,7 +277,7 @@ class _CallEmitter:
         else:
             code = w.b.call(program, [inputs, outputs, *rest])
         with w.when(w.compare("!=", code, i32(OK))):
-            for index, port in enumerate(self.abi.model.outputs):
+            for index, port in enumerate(self.abi.spec.fetched):
                 if not port.is_static:
                     with w.when(w.compare("==", counts[index], i64(UNBOUNDED))):
                         w.call("free", w.load(outputs, i64(index), PTR))
@@ -289,7 +286,7 @@ class _CallEmitter:
         with w.when(w.compare("==", output_dims, NULL)):
             w.give(i32(OK))
         self._output_sizes(w, "dims", sizes, dims)
-        for index in range(len(self.abi.model.outputs)):
+        for index in range(len(self.abi.spec.fetched)):
             target = w.load(output_dims, i64(index), PTR)
             with w.when(w.compare("!=", target, NULL)):
                 self._copy_dims(w, i32(index), dims, target)

@@ -8,13 +8,13 @@ it declares exactly the functions that the library exports, and compiles as C99 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from flowc.codegen.abi.model import Model, TensorPort, read_model
+from flowc.codegen.abi.model import dims_text, ports_of
+from flowc.codegen.compiled import ProgramMetadata
 from flowc.dtypes import DType
 from flowc.ir.dims import symbols_of
+from flowc.ir.program_spec import ProgramSpec, TensorSpec
 
 _C_TYPES = {
     "f16": "uint16_t (IEEE half)", "bf16": "uint16_t (bfloat16)", "f32": "float", "f64": "double",
@@ -133,33 +133,30 @@ const char *flowc_last_error(void);
 """
 
 
-def header_text(metadata: Mapping[str, Any], stem: str) -> str:
+def header_text(metadata: ProgramMetadata, stem: str) -> str:
     """The header for the library `stem`.so; its own constants begin with that name in capitals."""
-    model = read_model(metadata)
+    ports = {kind: ports_of(metadata, kind) for kind in ("input", "output", "variable")}
     prefix = identifier(stem).upper()
     lines = [
-        f"/* {_comment(model.name)}: a model compiled by flowc {_comment(model.version)}.",
+        f"/* {_comment(metadata.name)}: a model compiled by flowc {_comment(metadata.version)}.",
         " *",
-        *_port_lines("input", model.inputs),
-        *_port_lines("output", model.outputs),
-        *_port_lines("variable", model.ports("variable")),
+        *(line for kind, rows in ports.items() for line in _port_lines(kind, rows)),
     ]
-    late = sorted(_late_sizes(model))
+    late = sorted(_late_sizes(metadata.spec))
     if late:
         lines += [" *", f" * Known only after a run: {', '.join(late)}."]
     lines += [" */", f"#ifndef {prefix}_H", f"#define {prefix}_H", "", DECLARATIONS]
-    for kind in ("input", "output", "variable"):
-        ports = model.ports(kind)
-        if kind == "variable" and not ports:
+    for kind, rows in ports.items():
+        if kind == "variable" and not rows:
             continue
-        lines.append(f"#define {prefix}_{kind.upper()}S {len(ports)}")
-        for index, name in enumerate(constant_names(ports)):
+        lines.append(f"#define {prefix}_{kind.upper()}S {len(rows)}")
+        for index, name in enumerate(constant_names(rows)):
             lines.append(f"#define {prefix}_{kind.upper()}_{name} {index}")
     lines += ["", f"#endif /* {prefix}_H */", ""]
     return "\n".join(lines)
 
 
-def constant_names(ports: tuple[TensorPort, ...]) -> list[str]:
+def constant_names(ports: tuple[TensorSpec, ...]) -> list[str]:
     """One C identifier a port; a number is added where two names would be equal."""
     names: list[str] = []
     for index, port in enumerate(ports):
@@ -178,9 +175,9 @@ def stem_of(out: Path) -> str:
     return out.name.removesuffix(out.suffix) or "model"
 
 
-def _port_lines(kind: str, ports: tuple[TensorPort, ...]) -> list[str]:
+def _port_lines(kind: str, ports: tuple[TensorSpec, ...]) -> list[str]:
     return [
-        f" * {kind} {i}: {_comment(p.name)}  {p.dtype}{p.dims_text()}  {_c_type(p.dtype)}"
+        f" * {kind} {i}: {_comment(p.name)}  {p.dtype}{dims_text(p)}  {_c_type(p.dtype)}"
         for i, p in enumerate(ports)
     ]
 
@@ -194,6 +191,6 @@ def _comment(text: str) -> str:
     return text.replace("*/", "* /").replace("\n", " ")
 
 
-def _late_sizes(model: Model) -> set[str]:
-    known = {name for port in model.inputs for dim in port.dims for name in symbols_of(dim)}
-    return {n for port in model.outputs for dim in port.dims for n in symbols_of(dim)} - known
+def _late_sizes(spec: ProgramSpec) -> set[str]:
+    known = {name for port in spec.fed for dim in port.dims for name in symbols_of(dim)}
+    return {n for port in spec.fetched for dim in port.dims for n in symbols_of(dim)} - known

@@ -6,6 +6,7 @@ gives NULL, -1 or an error code.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,9 +19,8 @@ ABI_VERSION = 2
 
 
 class DescriptionEmitter:
-    def __init__(self, abi: AbiModule, metadata: str) -> None:
+    def __init__(self, abi: AbiModule) -> None:
         self.abi = abi
-        self.metadata = metadata
 
     def emit(self) -> None:
         self._constants()
@@ -32,14 +32,16 @@ class DescriptionEmitter:
     def _constants(self) -> None:
         w = self.abi.export("flowc_abi_version")
         w.give(i32(ABI_VERSION))
-        texts = {"version": self.abi.model.version, "model_name": self.abi.model.name}
-        for name, text in {**texts, "metadata": self.metadata}.items():
+        known = self.abi.metadata
+        texts = {"version": known.version, "model_name": known.name}
+        described = json.dumps(known.to_json(), ensure_ascii=True, separators=(",", ":"))
+        for name, text in {**texts, "metadata": described}.items():
             w = self.abi.export(f"flowc_{name}")
             w.give(w.text(text))
 
     def _describe(self, kind: str) -> None:
         """The functions that tell of inputs or outputs, by table."""
-        ports = self.abi.model.ports(kind)
+        ports = self.abi.ports(kind)
         w = self.abi.export(f"flowc_{kind}_count")
         w.give(i32(len(ports)))
 
@@ -69,7 +71,7 @@ class DescriptionEmitter:
             self.abi.table(
                 PTR, [NULL if isinstance(d, int) else w.text(str(d)) for d in p.dims], "names"
             )
-            for p in self.abi.model.ports(kind)
+            for p in self.abi.ports(kind)
         ]
         port, axis = w.args
         rank = w.call(f"flowc_{kind}_rank", port)

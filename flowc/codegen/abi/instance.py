@@ -17,6 +17,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from flowc.codegen.abi.model import bytes_of
 from flowc.codegen.abi.module import BAD_ARGUMENT, NO_MEMORY, OK, RUN_ARGS, AbiModule
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, FunctionWriter, i32, i64
 
@@ -33,7 +34,7 @@ def rows_of(w: FunctionWriter, instance: Any) -> Any:
 class InstanceEmitter:
     def __init__(self, abi: AbiModule) -> None:
         self.abi = abi
-        self.variables = abi.model.variables
+        self.variables = abi.spec.variables
 
     def emit(self) -> None:
         self._reset()
@@ -66,7 +67,7 @@ class InstanceEmitter:
         if self.variables and all(v.is_random for v in self.variables):
             self._run_once(w)
         elif self.variables:
-            names = ", ".join(v.port.name for v in self.variables[:3])
+            names = ", ".join(v.name for v in self.variables[:3])
             more = ", ..." if len(self.variables) > 3 else ""
             template = (
                 "the model has variables (%s%s): make an instance with flowc_instance_create and"
@@ -94,8 +95,8 @@ class InstanceEmitter:
         at = _aligned(MUTEX_BYTES + 8 * WORDS * len(self.variables))
         found = []
         for variable in self.variables:
-            size = _aligned(variable.bytes)
-            after = at if variable.in_place else at + size
+            size = _aligned(bytes_of(variable.tensor))
+            after = at if self.abi.spec.in_place(variable) else at + size
             found.append((at, after))
             at = after + size
         return found, at
@@ -157,12 +158,14 @@ class InstanceEmitter:
         for number, variable in enumerate(self.variables):
             if variable.is_random and variable.initial is None:
                 value = w.load(rows, i64(number * WORDS + VALUE), PTR)
-                w.call("getrandom", value, i64(variable.bytes), i32(0))
+                w.call("getrandom", value, i64(bytes_of(variable.tensor)), i32(0))
                 w.store(i64(1), rows, i64(number * WORDS + IS_SET))
         w.give(i32(OK))
 
     def _bytes(self, w: FunctionWriter, index: Any) -> Any:
-        return w.load(self.abi.table(I64, [i64(v.bytes) for v in self.variables], "bytes"), index)
+        return w.load(
+            self.abi.table(I64, [i64(bytes_of(v.tensor)) for v in self.variables], "bytes"), index
+        )
 
     # -- reading and writing
 
@@ -207,36 +210,36 @@ class RunTables:
 
     def inputs(self, given: Any) -> Any:
         """Raises the error of a variable that has no value yet."""
-        w, model = self.w, self.abi.model
-        table = w.block(8 * (len(model.inputs) + len(model.reads) or 1))
-        self._copy(given, table, len(model.inputs))
-        for number, variable in model.reads:
+        w, spec = self.w, self.abi.spec
+        table = w.block(8 * (len(spec.inputs) or 1))
+        self._copy(given, table, len(spec.fed))
+        for number, variable in self.abi.reads:
             if variable.initial is None and not variable.is_random:
                 is_set = w.load(self.rows, i64(number * WORDS + IS_SET))
                 with w.when(w.compare("==", is_set, i64(0))):
                     template = "Attempting to use uninitialized value %s"
-                    self.abi.fail(w, BAD_ARGUMENT, template, w.text(variable.port.name))
+                    self.abi.fail(w, BAD_ARGUMENT, template, w.text(variable.name))
             value = w.load(self.rows, i64(number * WORDS + VALUE), PTR)
             w.store(value, table, i64(variable.input or 0))
         return table
 
     def outputs(self, given: Any) -> Any:
-        w, model = self.w, self.abi.model
-        table = w.block(8 * (len(model.outputs) + len(model.writes) or 1))
-        self._copy(given, table, len(model.outputs))
-        for number, variable in model.writes:
+        w, spec = self.w, self.abi.spec
+        table = w.block(8 * (len(spec.outputs) or 1))
+        self._copy(given, table, len(spec.fetched))
+        for number, variable in self.abi.writes:
             place = w.load(self.rows, i64(number * WORDS + NEXT), PTR)
             w.store(place, table, i64(variable.output or 0))
         return table
 
     def give_back(self, table: Any, given: Any) -> None:
         """Outputs that the run allocated, in the caller's table."""
-        self._copy(table, given, len(self.abi.model.outputs))
+        self._copy(table, given, len(self.abi.spec.fetched))
 
     def keep(self) -> None:
         """What was written becomes the value."""
         w = self.w
-        for number, _ in self.abi.model.writes:
+        for number, _ in self.abi.writes:
             row = number * WORDS
             old = w.load(self.rows, i64(row + VALUE), PTR)
             w.store(w.load(self.rows, i64(row + NEXT), PTR), self.rows, i64(row + VALUE))

@@ -1,7 +1,8 @@
 """The module that the C ABI is emitted into, with what all its parts use.
 
-In: the model, the target, where the weights are. Out: an `AbiModule`: exports, constant tables, the
-per-thread error message. Invariant: an exported function is one of `EXPORTS`, with its types.
+In: a program's metadata, the target, where the weights are. Out: an `AbiModule`: exports, constant
+tables, the per-thread error message. Invariant: an exported function is one of `EXPORTS`, with its
+types.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc.codegen.abi.model import Model, TensorPort
+from flowc.codegen.abi.model import check_sizes, message_of, ports_of
+from flowc.codegen.compiled import ProgramMetadata
+from flowc.ir.program_spec import TensorSpec
 from flowc_runtime.native import data_layout
 from flowc_runtime.native.writer import (
     I32,
@@ -77,13 +80,26 @@ EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
 class AbiModule:
     """The LLVM module of one model's C ABI."""
 
-    def __init__(self, model: Model, triple: str, has_weights_file: bool = False) -> None:
-        self.model = model
+    def __init__(
+        self, metadata: ProgramMetadata, triple: str, has_weights_file: bool = False
+    ) -> None:
+        check_sizes(metadata)
+        self.metadata = metadata
+        self.spec = metadata.spec
+        self.errors = [message_of(row) for row in metadata.errors]
+        numbers = {v.name: number for number, v in enumerate(self.spec.variables)}
+        # With their numbers among the variables.
+        self.reads = [(numbers[v.name], v) for v in self.spec.reads]
+        self.writes = [(numbers[v.name], v) for v in self.spec.writes]
         self.has_weights_file = has_weights_file
         self.module = ir.Module("flowc_c_abi")
         self.module.triple = triple
         self.module.data_layout = data_layout(triple)
         self.message_key = as_pointer(new_global(self.module, "flowc_abi_message_key", i32(-1)))
+
+    def ports(self, kind: str) -> tuple[TensorSpec, ...]:
+        """The inputs, outputs or variables that callers see."""
+        return ports_of(self.metadata, kind)
 
     def export(self, name: str) -> FunctionWriter:
         """Begins the body of an exported function."""
@@ -99,13 +115,13 @@ class AbiModule:
         value = ir.Constant(ir.ArrayType(kind, max(len(rows), 1)), list(rows) or None)
         return as_pointer(data_constant(self.module, value, name))
 
-    def static_dims(self, port: TensorPort) -> Any:
+    def static_dims(self, port: TensorSpec) -> Any:
         """The dims as numbers, -1 where they are not."""
         return self.table(I64, [i64(d if isinstance(d, int) else -1) for d in port.dims], "dims")
 
     def weights_address(self, w: FunctionWriter) -> Any:
         """The address of the weights; returns from the function when they cannot be had."""
-        if not self.model.weights_bytes:
+        if not self.metadata.weights_bytes:
             return NULL
         if not self.has_weights_file:
             blob: Any = self.module.globals.get("flowc_weights")

@@ -11,10 +11,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc.codegen.abi.model import TensorPort, plain_symbol
+from flowc.codegen.abi.model import dims_text
 from flowc.codegen.abi.module import BAD_ARGUMENT, MESSAGE_BYTES, OK, AbiModule
 from flowc.errors import BROADCAST_HINT
 from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol
+from flowc.ir.program_spec import TensorSpec, lone_symbol
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, FunctionWriter, i32, i64
 
 MOST_ELEMENTS = 1 << 47
@@ -89,7 +90,7 @@ class SizesEmitter:
         input_dims, sizes = w.args
         bound: set[str] = set()
         derived: list[tuple[int, int]] = []
-        for index, port in enumerate(self.abi.model.inputs):
+        for index, port in enumerate(self.abi.spec.fed):
             given = w.variable(NULL)
             with w.when(w.compare("!=", input_dims, NULL)):
                 given.set(w.load(input_dims, i64(index), PTR))
@@ -99,41 +100,41 @@ class SizesEmitter:
             else:
                 with w.when(is_missing):
                     template = "input '%s' of dims %s needs its dims: input_dims gives none"
-                    texts = (w.text(port.name), w.text(port.dims_text()))
+                    texts = (w.text(port.name), w.text(dims_text(port)))
                     self.abi.fail(w, BAD_ARGUMENT, template, *texts)
             for axis, dim in enumerate(port.dims):
                 value = w.load(dims, i64(axis))
-                name = plain_symbol(dim)
+                name = lone_symbol(dim)
                 if isinstance(dim, int):
                     self._expect(w, port, dims, axis, i64(dim))
                 elif name is None:
                     derived.append((index, axis))
                 elif name in bound:
-                    right = w.load(sizes, i64(self.abi.model.sizes.index(name)))
+                    right = w.load(sizes, i64(self.abi.metadata.sizes.index(name)))
                     self._expect(w, port, dims, axis, right)
                 else:
                     bound.add(name)
                     with w.when(w.compare("<", value, i64(0))):
                         w.give(self._wrong(w, port, dims, axis, i64(-1)))
-                    w.store(value, sizes, i64(self.abi.model.sizes.index(name)))
+                    w.store(value, sizes, i64(self.abi.metadata.sizes.index(name)))
             count = w.call("flowc_abi_count", dims, i64(len(port.dims)))
             with w.when(w.compare("<", count, i64(0))):
                 w.give(self._wrong(w, port, dims, -1, i64(0)))
         for index, axis in derived:
-            port = self.abi.model.inputs[index]
+            port = self.abi.spec.fed[index]
             dims = w.load(input_dims, i64(index), PTR)
             right = self._size(w, port.dims[axis], sizes)
             self._expect(w, port, dims, axis, right)
         w.give(i32(OK))
 
     def _expect(
-        self, w: FunctionWriter, port: TensorPort, dims: Any, axis: int, right: Any
+        self, w: FunctionWriter, port: TensorSpec, dims: Any, axis: int, right: Any
     ) -> None:
         with w.when(w.compare("!=", w.load(dims, i64(axis)), right)):
             w.give(self._wrong(w, port, dims, axis, right))
 
-    def _wrong(self, w: FunctionWriter, port: TensorPort, dims: Any, axis: int, right: Any) -> Any:
-        texts = (w.text(port.name), w.text(port.dims_text()))
+    def _wrong(self, w: FunctionWriter, port: TensorSpec, dims: Any, axis: int, right: Any) -> Any:
+        texts = (w.text(port.name), w.text(dims_text(port)))
         rank = i64(len(port.dims))
         is_named = axis >= 0 and not isinstance(port.dims[axis], int)
         hint = w.text(BROADCAST_HINT if is_named else "")
@@ -149,7 +150,7 @@ class SizesEmitter:
             for atom in monomial:
                 match atom:
                     case Symbol(name=name):
-                        value = w.load(sizes, i64(self.abi.model.sizes.index(name)))
+                        value = w.load(sizes, i64(self.abi.metadata.sizes.index(name)))
                     case FloorDiv(numerator=top, denominator=bottom):
                         value = _floor_divide(
                             w, self._size(w, top, sizes), self._size(w, bottom, sizes)

@@ -22,7 +22,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc.codegen.driver.frame import STATUS_INVALID, ErrorRow, Frame, error_row
+from flowc.codegen.compiled import ErrorRow
+from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.scalars import emit_direct, memory_type
@@ -58,7 +59,7 @@ class Driver:
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class DriverTables:
     """What the driver needs to know beside the plan: the size symbols in table order, how many of
     them the inputs define, and where each constant's bytes stand among the weights."""
 
@@ -69,25 +70,25 @@ class Interface:
 
 class _Emitter:
     def __init__(
-        self, plan: Plan, launches: Mapping[Node, Sequence[Launch]], interface: Interface
+        self, plan: Plan, launches: Mapping[Node, Sequence[Launch]], tables: DriverTables
     ) -> None:
         self.plan = plan
         self.launches = launches
-        self.interface = interface
+        self.tables = tables
         self.module = ir.Module("flowc_driver")
-        self.places_of_sizes = {name: i for i, name in enumerate(interface.sizes)}
+        self.places_of_sizes = {name: i for i, name in enumerate(tables.sizes)}
         self.region = plan.top
         self.pending: list[tuple[Dim, Dim]] = []
         self.calls: list[Node] = []
         self.where = ""  # the loop or branch whose steps are emitted
 
     def emit(self) -> Driver:
-        frame = self.frame = Frame(self.module)
+        frame = self.frame = RunFrame(self.module)
         self.b = frame.b
-        self.memory = Memory(frame, self.plan, self.interface.weight_offset)
+        self.memory = Memory(frame, self.plan, self.tables.weight_offset)
         every = [x for launches in self.launches.values() for x in launches]
         self.launcher = Launcher(frame, self.memory, every, self._bind)
-        for i, name in enumerate(self.interface.sizes[: self.interface.input_sizes]):
+        for i, name in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(name, self.b.load(frame.element(frame.sizes, i)))
         self.pending = list(self.plan.computation.constraints)
         self._check_constraints()
@@ -122,7 +123,7 @@ class _Emitter:
             a, c = self.frame.dim(x), self.frame.dim(y)
             message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
             one = self.b.or_(*(self.b.icmp_signed("==", v, number(1)) for v in (a, c)))
-            rows = [error_row(text, self.where) for text in (message + BROADCAST_HINT, message)]
+            rows = [ErrorRow(text, self.where) for text in (message + BROADCAST_HINT, message)]
             row = self.b.select(one, *map(self.frame.error_number, rows))
             self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
         self.pending = left
@@ -258,7 +259,7 @@ class _Emitter:
                 wide = b.add(wide, number(node.attrs["below"]))
             message = f"a size must not be negative, found {{a}} at position {i}"
             bad = b.icmp_signed("<", wide, number(0))
-            self.frame.leave_if(bad, STATUS_INVALID, error_row(message, node.name), [found])
+            self.frame.leave_if(bad, STATUS_INVALID, ErrorRow(message, node.name), [found])
             self._bind(name, wide)
         self._check_constraints()
 
@@ -358,7 +359,7 @@ class _Emitter:
         function = ir.Function(self.module, signature, name)
         f = SizeFunction(function, {})
         sizes, dims = function.args
-        for i, size in enumerate(self.interface.sizes):
+        for i, size in enumerate(self.tables.sizes):
             f.bind(size, f.b.load(f.b.gep(sizes, [number(i)])))
         position = 0
         for value in self.plan.computation.results:
@@ -391,10 +392,10 @@ def _axis_of(name: str, values: Sequence[Value]) -> tuple[int, int]:
 
 
 def emit_driver(
-    plan: Plan, launches: Mapping[Node, Sequence[Launch]], interface: Interface
+    plan: Plan, launches: Mapping[Node, Sequence[Launch]], tables: DriverTables
 ) -> Driver:
     """The driver of a plan. `launches`: for each cluster node the uses of its kernels."""
-    return _Emitter(plan, launches, interface).emit()
+    return _Emitter(plan, launches, tables).emit()
 
 
 def size_symbols(plan: Plan) -> tuple[tuple[str, ...], int]:

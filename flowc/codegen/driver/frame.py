@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.sizes import BYTES, I32, I64, SizeFunction, number
 from flowc_runtime.native.interpreter import ENDED, WORDS
 
@@ -20,14 +21,8 @@ STATUS_INTERRUPTED = 6  # Python raised an exception, or the time was over
 
 SMALL_STEPS = 256  # iterations between two polls where kernels do little
 
-ErrorRow = dict[str, str]
 
-
-def error_row(message: str, node: str = "", kind: str = "InvalidArgumentError") -> ErrorRow:
-    return {"message": message, "node": node, "class": kind}
-
-
-class Frame(SizeFunction):
+class RunFrame(SizeFunction):
     """`errors`: rows of the error table so far. `loops`: how many loops are open."""
 
     def __init__(self, module: ir.Module) -> None:
@@ -116,7 +111,7 @@ class Frame(SizeFunction):
     ) -> None:
         """Ends the run with a status where the condition holds."""
         b = self.b
-        if isinstance(error, dict):
+        if isinstance(error, ErrorRow):
             error = self.error_number(error)
         leave = self.function.append_basic_block("leave")
         stay = self.function.append_basic_block("stay")

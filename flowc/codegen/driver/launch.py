@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from flowc.codegen.driver.frame import STATUS_INVALID, Frame, error_row
+from flowc.codegen.compiled import ErrorRow
+from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.sizes import BYTES, I64, number
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
@@ -31,7 +32,7 @@ EPILOGUE_TYPE = ir.FunctionType(
 class _Tables:
     """The pointers and the ints that a kernel is given."""
 
-    def __init__(self, frame: Frame, buffers: int, ints: int) -> None:
+    def __init__(self, frame: RunFrame, buffers: int, ints: int) -> None:
         self.buffers = frame.variable(BYTES, "buffers", max(buffers, 1))
         self.ints = frame.variable(I64, "ints", max(ints, 1))
 
@@ -41,7 +42,7 @@ class Launcher:
 
     def __init__(
         self,
-        frame: Frame,
+        frame: RunFrame,
         memory: Memory,
         every: Iterable[Launch],
         bind: Callable[[str, ir.Value], None],
@@ -218,7 +219,7 @@ class Launcher:
             first = len(frame.errors)
             node = launch.nodes[0] if launch.nodes else ""
             frame.errors += [
-                error_row(e.message, e.node or node, launch.fault) for e in launch.errors
+                ErrorRow(e.message, e.node or node, launch.fault) for e in launch.errors
             ]
             error = b.add(fault, number(first - 1))
             values = [b.load(frame.element(self.status, i)) for i in (1, 2, 3)]

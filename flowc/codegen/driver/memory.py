@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from llvmlite import ir
 
-from flowc.codegen.driver.frame import STATUS_MEMORY, Frame
+from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame
 from flowc.codegen.driver.sizes import BYTES, I1, I64, NULL, number
 from flowc.ir.dims import Dim, ceildiv
 from flowc.plan.plan import (
@@ -33,7 +33,7 @@ from flowc_runtime.native.arena import HEADER
 class Memory:
     """The memory of one run. `weight_offset` says where constants stand among the weights."""
 
-    def __init__(self, frame: Frame, plan: Plan, weight_offset: Callable[[Any], int]) -> None:
+    def __init__(self, frame: RunFrame, plan: Plan, weight_offset: Callable[[Any], int]) -> None:
         self.frame = frame
         self.plan = plan
         self.weight_offset = weight_offset

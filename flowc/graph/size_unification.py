@@ -1,6 +1,6 @@
-"""Which sizes of inputs are one: those that nobody named and that the graph needs to be equal.
+"""Size unification: the sizes of inputs that nobody named and that the graph needs to be equal.
 
-In: an Interface, whose open sizes have a name each. Out: its program, and the Interface with one
+In: a fetch set, whose open sizes have a name each. Out: its program, and the fetch set with one
 name for what must be equal. Invariant: two names that callers gave stay two.
 
 Extraction says where sizes meet: in an elementwise node, a product, a list. The graph needs that
@@ -13,47 +13,59 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import TypeVar
 
 from flowc.errors import FlowcError
-from flowc.extract.interface import BATCH, Feed, Interface
+from flowc.extract.assumed_ranks import AssumedRanks
 from flowc.extract.program import ExtractedProgram, extract_program
-from flowc.graph import Graph
+from flowc.graph.fetch_set import Feed, FetchSet
+from flowc.graph.graph import Graph
 from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol, symbols_of
+from flowc.ir.types import TensorType
+
+BATCH = "batch"  # what the first size that leads is called
+Fetched = TypeVar("Fetched", bound=FetchSet)
 
 
-def extract_interface(graph: Graph, chosen: Interface) -> tuple[Interface, ExtractedProgram]:
-    """The program of an interface, and the interface with the names that its sizes have in it.
+def extract_fetches(
+    graph: Graph,
+    wanted: Fetched,
+    held: Mapping[str, TensorType] | None = None,
+    ranks: AssumedRanks | None = None,
+) -> tuple[Fetched, ExtractedProgram]:
+    """The program of a fetch set, and the fetch set with the names that its sizes have in it.
 
-    Raises as `extract_program`.
+    `held` and `ranks` are those of `extract_program`, which says what is raised.
     """
     while True:
-        met: list[tuple[Dim, Dim]] = []
-        fetches = [f.tensor for f in chosen.fetches]
-        types = {f.tensor: f.type for f in chosen.feeds}
+        met: list[tuple[Dim, Dim]] | None = [] if any(f.open for f in wanted.feeds) else None
+        fetches = [f.tensor for f in wanted.fetches]
+        types = {f.tensor: f.type for f in wanted.feeds}
         program, fault = None, None
         try:
-            program = extract_program(graph, fetches, types, chosen.targets, met=met)
+            program = extract_program(graph, fetches, types, wanted.targets, held, ranks, met)
         except FlowcError as error:
             fault = error  # perhaps of sizes that seemed to differ
-        names = _joined(chosen.feeds, met)
+        names = _joined(wanted.feeds, met or ())
         if names:
-            chosen = _renamed(chosen, names)
+            wanted = _renamed(wanted, names)
         elif program is not None:
-            return chosen, program
+            fed, fetched = [f.name for f in wanted.feeds], [f.name for f in wanted.fetches]
+            return wanted, replace(program, spec=program.spec.renamed(fed, fetched))
         else:
             assert fault is not None
             raise fault
 
 
-def with_joined_sizes(graph: Graph, chosen: Interface) -> Interface:
-    """The interface with the names that its sizes have in its program; as it is, where there is
+def with_joined_sizes(graph: Graph, wanted: Fetched) -> Fetched:
+    """The fetch set with the names that its sizes have in its program; as it is, where there is
     nothing to join or the program cannot be compiled."""
-    if len({name for f in chosen.feeds for d in f.type.dims for name in symbols_of(d)}) < 2:
-        return chosen
+    if len({name for f in wanted.feeds for d in f.type.dims for name in symbols_of(d)}) < 2:
+        return wanted
     try:
-        return extract_interface(graph, chosen)[0]
+        return extract_fetches(graph, wanted)[0]
     except FlowcError:
-        return chosen
+        return wanted
 
 
 def _joined(feeds: Sequence[Feed], met: Iterable[tuple[Dim, Dim]]) -> dict[str, Dim]:
@@ -113,9 +125,9 @@ def _axes(feeds: Sequence[Feed], names: Sequence[str]) -> Iterator[dict[int, str
             yield found
 
 
-def _renamed(chosen: Interface, names: Mapping[str, Dim]) -> Interface:
+def _renamed(wanted: Fetched, names: Mapping[str, Dim]) -> Fetched:
     feeds = [
         replace(f, type=f.type.with_dims(substitute(d, names) for d in f.type.dims))
-        for f in chosen.feeds
+        for f in wanted.feeds
     ]
-    return replace(chosen, feeds=tuple(feeds))
+    return replace(wanted, feeds=tuple(feeds))

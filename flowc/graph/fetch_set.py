@@ -1,0 +1,51 @@
+"""What is asked of a graph: tensors to compute from tensors that are fed.
+
+In: tensors, types, and what callers call them. Out: records that extraction and the compiler take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+from flowc.ir.types import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One input: `name` is what callers know it by. `open`: the axes whose sizes nobody named."""
+
+    name: str
+    tensor: Tensor
+    type: TensorType
+    open: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One output: `name` is what callers know it by."""
+
+    name: str
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSet:
+    """`targets`: operations that run and give nothing."""
+
+    feeds: tuple[Feed, ...]
+    fetches: tuple[Fetch, ...]
+    targets: tuple[Operation, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        fetches: Iterable[Tensor],
+        feeds: Mapping[Tensor, TensorType],
+        targets: Iterable[Operation] = (),
+    ) -> FetchSet:
+        """Tensors by their own names."""
+        ins = tuple(Feed(t.name, t, type_) for t, type_ in feeds.items())
+        return cls(ins, tuple(Fetch(t.name, t) for t in fetches), tuple(targets))

@@ -1,0 +1,210 @@
+"""What a program takes, gives and keeps: its contract with whoever runs it.
+
+In: a Computation, what callers call its feeds and fetches, and the variables behind the rest. Out:
+frozen records that compiler, caches, executables and libraries carry, with a form in JSON.
+Invariants: inputs are what is fed, then the value of each variable that is read; outputs are what
+is fetched, then the next value of each variable that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.ir.computation import Computation
+from flowc.ir.dims import Dim, Expr, Symbol, parse_dim
+from flowc.ir.types import TensorType
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """An input or output: what callers call it, and its type."""
+
+    name: str
+    dtype: DType
+    dims: tuple[Dim, ...]
+
+    @classmethod
+    def of(cls, name: str, type_: TensorType) -> TensorSpec:
+        return cls(name, type_.dtype, type_.dims)
+
+    @property
+    def type(self) -> TensorType:
+        return TensorType(self.dtype, self.dims)
+
+    @property
+    def static_dims(self) -> tuple[int, ...] | None:
+        """The dims where all are numbers."""
+        sizes = tuple(d for d in self.dims if isinstance(d, int))
+        return sizes if len(sizes) == len(self.dims) else None
+
+    @property
+    def is_static(self) -> bool:
+        return self.static_dims is not None
+
+    @property
+    def held(self) -> np.dtype[Any]:
+        """What native code has for an element: of a string its number."""
+        return np.dtype(np.int64) if self.dtype is dtypes.string else self.dtype.numpy
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.dtype}[{','.join(map(str, self.dims))}]"
+
+    def to_json(self) -> dict[str, Any]:
+        dims = [d if isinstance(d, int) else str(d) for d in self.dims]
+        return {"name": self.name, "dtype": str(self.dtype), "dims": dims}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> TensorSpec:
+        dims = tuple(d if isinstance(d, int) else parse_dim(d) for d in row["dims"])
+        return cls(row["name"], dtypes.as_dtype(row["dtype"]), dims)
+
+
+@dataclass(frozen=True, slots=True)
+class VariableSpec:
+    """A variable that a program reads or writes. `tensor`: its type, before the run if it is read.
+    `input`: where its value is among all inputs, None if it is not read; `output`: where its next
+    value is among all outputs, None if it is not written.
+
+    `is_random`: the state of a random node, which flowc made: it always has a value. `first`: its
+    value before the first run, where the program says one; `initial`: where a library has that
+    value among its weights. A random state without it is chosen for each session or instance."""
+
+    tensor: TensorSpec
+    input: int | None
+    output: int | None
+    is_random: bool = False
+    initial: int | None = None
+    first: Array | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.tensor.name
+
+
+class Alias(NamedTuple):
+    """An input whose memory may hold the output that replaces it."""
+
+    input: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSpec:
+    """`inputs` and `outputs`: all of them. `aliases`: inputs that a run may overwrite; of a
+    compiled program, those that it does overwrite."""
+
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()
+    variables: tuple[VariableSpec, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+
+    @property
+    def fed(self) -> tuple[TensorSpec, ...]:
+        """What callers give."""
+        return self.inputs[: len(self.inputs) - len(self.reads)]
+
+    @property
+    def fetched(self) -> tuple[TensorSpec, ...]:
+        """What callers get."""
+        return self.outputs[: len(self.outputs) - len(self.writes)]
+
+    @property
+    def reads(self) -> tuple[VariableSpec, ...]:
+        """The variables behind the last inputs."""
+        found = [(v.input, v) for v in self.variables if v.input is not None]
+        return tuple(v for _, v in sorted(found, key=lambda x: x[0]))
+
+    @property
+    def writes(self) -> tuple[VariableSpec, ...]:
+        """The variables behind the last outputs."""
+        found = [(v.output, v) for v in self.variables if v.output is not None]
+        return tuple(v for _, v in sorted(found, key=lambda x: x[0]))
+
+    def in_place(self, variable: VariableSpec) -> bool:
+        """Whether runs change the variable's value where it is."""
+        return (variable.input, variable.output) in self.aliases
+
+    def renamed(self, fed: Sequence[str], fetched: Sequence[str]) -> ProgramSpec:
+        """With other names for what callers give and get."""
+        ins = [replace(t, name=n) for t, n in zip(self.fed, fed, strict=True)]
+        outs = [replace(t, name=n) for t, n in zip(self.fetched, fetched, strict=True)]
+        inputs = (*ins, *self.inputs[len(ins) :])
+        return replace(self, inputs=inputs, outputs=(*outs, *self.outputs[len(outs) :]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "inputs": [t.to_json() for t in self.fed],
+            "outputs": [t.to_json() for t in self.fetched],
+            "variables": [self._row(v) for v in self.variables],
+            "in_place": [list(alias) for alias in self.aliases],
+        }
+
+    def _row(self, v: VariableSpec) -> dict[str, Any]:
+        row = v.tensor.to_json()
+        row |= {"input": v.input, "output": v.output, "initial": v.initial}
+        row |= {"in_place": self.in_place(v), "random": v.is_random}
+        after = None if v.output is None else self.outputs[v.output]
+        return row if after in (None, v.tensor) else {**row, "after": after.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ProgramSpec:
+        inputs = {i: TensorSpec.from_json(row) for i, row in enumerate(data["inputs"])}
+        outputs = {i: TensorSpec.from_json(row) for i, row in enumerate(data["outputs"])}
+        variables: list[VariableSpec] = []
+        for row in data.get("variables", ()):
+            tensor = TensorSpec.from_json(row)
+            places = row["input"], row["output"], row.get("random", False), row["initial"]
+            variables.append(VariableSpec(tensor, *places))
+            if row["input"] is not None:
+                inputs[row["input"]] = tensor
+            if row["output"] is not None:
+                outputs[row["output"]] = TensorSpec.from_json(row.get("after", row))
+        return cls(
+            tuple(inputs[i] for i in range(len(inputs))),
+            tuple(outputs[i] for i in range(len(outputs))),
+            tuple(variables),
+            tuple(Alias(*pair) for pair in data.get("in_place", ())),
+        )
+
+
+def spec_of(
+    c: Computation,
+    fed: Sequence[str],
+    fetched: Sequence[str],
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    first: Mapping[str, Array | None] | None = None,
+) -> ProgramSpec:
+    """The spec of a Computation whose last parameters are the values of the variables `reads`, and
+    whose last results those of `writes`. `first`: the first values of random states."""
+    made = first or {}
+    inputs = [TensorSpec.of(n, p.output.type) for n, p in zip((*fed, *reads), c.parameters)]
+    outputs = [TensorSpec.of(n, v.type) for n, v in zip((*fetched, *writes), c.results)]
+    variables: list[VariableSpec] = []
+    for name in dict.fromkeys((*reads, *writes)):
+        read = len(fed) + reads.index(name) if name in reads else None
+        written = len(fetched) + writes.index(name) if name in writes else None
+        tensor = inputs[read] if read is not None else outputs[written or 0]
+        start = made.get(name)
+        variables.append(VariableSpec(tensor, read, written, name in made, first=start))
+    aliases = tuple(
+        Alias(v.input, v.output) for v in variables if v.input is not None and v.output is not None
+    )
+    return ProgramSpec(tuple(inputs), tuple(outputs), tuple(variables), aliases)
+
+
+def lone_symbol(dim: Dim) -> str | None:
+    """The name of a size, where the dim is that size by itself."""
+    match dim:
+        case Expr(terms=(((Symbol(name),), 1),)):
+            return name
+        case _:
+            return None
