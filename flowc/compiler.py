@@ -30,9 +30,9 @@ from flowc.options import Options
 if TYPE_CHECKING:
     from flowc.codegen.program import Stages
     from flowc.extract.assumed_ranks import AssumedRanks
+    from flowc.extract.size_unification import Fetched
     from flowc.graph import Graph
     from flowc.graph.fetch_set import FetchSet
-    from flowc.graph.size_unification import Fetched
     from flowc.passes.pipeline import Watcher
     from flowc.run.executable import Executable
 
@@ -81,7 +81,7 @@ def compile_fetches(
 
     Raises as `extract_program` and `compile_computation`.
     """
-    from flowc.graph.size_unification import extract_fetches
+    from flowc.extract.size_unification import extract_fetches
 
     _, found = extract_fetches(graph, wanted, held, ranks)
     c, spec = found.computation, found.spec
@@ -125,7 +125,7 @@ def compile_library(
     Raises as `extract_program` and `compile_computation`, and `UnsupportedError` for a variable
     whose shape differs from run to run, and for what only Python can compute.
     """
-    from flowc.graph.size_unification import extract_fetches
+    from flowc.extract.size_unification import extract_fetches
 
     unified, found = extract_fetches(graph, wanted)
     extracted(unified)

@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.importer", "flowc.extract"),
     ("flowc_runtime",),
     ("flowc.codegen",),
+    ("flowc.run.executable", "flowc.run.host_steps"),
     ("flowc.cache",),
     ("flowc.compiler",),
     ("flowc.run", "flowc.aot"),
@@ -304,11 +305,10 @@ def known() -> dict[str, str]:
 
 # How many breaks of a rule are left from before it was made.
 LEFT = {
-    "no module imports from a layer above it": 7,
     "packages stay where they belong": 2,
-    "no circle of imports": 4,
-    "one class name once": 17,
-    "importing registers nothing but op records": 7,
+    "no circle of imports": 3,
+    "one class name once": 11,
+    "importing registers nothing but op records": 4,
 }
 
 

@@ -132,7 +132,7 @@ _TOP = {
     "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
         truncated_normal""",
     "flowc.dtypes": _DTYPES,
-    "flowc.graph.subscripts": "boolean_mask",
+    "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": "get_default_session",
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",

@@ -118,7 +118,7 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
     placeholders as they are, and what the problem is."""
     from flowc.errors import FlowcError
     from flowc.extract.interface import choose_interface, default_fetches, is_placeholder
-    from flowc.graph.size_unification import with_joined_sizes
+    from flowc.extract.size_unification import with_joined_sizes
 
     try:
         chosen = with_joined_sizes(graph, choose_interface(graph))

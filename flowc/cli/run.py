@@ -138,7 +138,7 @@ def _run_model(
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.errors import UsageError
     from flowc.extract.interface import choose_interface, element_named
-    from flowc.graph.size_unification import with_joined_sizes
+    from flowc.extract.size_unification import with_joined_sizes
     from flowc.run.session import Session
 
     graph = load_model(path, place)

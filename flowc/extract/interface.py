@@ -3,7 +3,7 @@
 In: specs as the command line and `flowc.compile` take them (`x=f32[batch,784]`), or nothing. Out:
 an `Interface` of tensors with types. Invariant: every feed has a dtype and a known rank; sizes that
 are not known have names, and one name means one size. Those that nobody named have a name each
-(which of them must be equal is found by graph/size_unification.py).
+(which of them must be equal is found by extract/size_unification.py).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.extract.feed_specs import FeedSpec, Specs, open_sizes, plain_name, read_specs
+from flowc.extract.size_unification import BATCH
 from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
 from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
 from flowc.graph.fetch_set import Feed, Fetch, FetchSet
 from flowc.graph.op_info import has_trait
-from flowc.graph.size_unification import BATCH
 from flowc.ir.dims import Dim, symbol, symbols_of
 from flowc.ir.types import TensorType
 

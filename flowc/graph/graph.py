@@ -18,12 +18,12 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.graph.attrs import Attrs
-from flowc.graph.contexts import ControlFlowContext, check_reachable
+from flowc.graph.building.contexts import ControlFlowContext, check_reachable
+from flowc.graph.building.scopes import ControlScope, DeviceFunction, Scopes
 from flowc.graph.default import default_graph
 from flowc.graph.function import Function
 from flowc.graph.naming import Names
 from flowc.graph.operation import Operation
-from flowc.graph.scopes import ControlScope, DeviceFunction, Scopes
 from flowc.graph.signature import Signature
 from flowc.graph.tensor import Tensor
 

@@ -15,7 +15,7 @@ from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
 
 if TYPE_CHECKING:
-    from flowc.graph.contexts import ControlFlowContext
+    from flowc.graph.building.contexts import ControlFlowContext
     from flowc.graph.graph import Graph
 
 

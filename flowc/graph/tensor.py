@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
-from flowc.graph.operators import Operators
+from flowc.graph.building.operators import Operators
 from flowc.graph.shape import TensorShape, as_shape
 
 if TYPE_CHECKING:

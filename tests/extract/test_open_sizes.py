@@ -11,8 +11,8 @@ import pytest
 import flowc as tf
 from flowc.errors import InvalidArgumentError
 from flowc.extract.interface import choose_interface
+from flowc.extract.size_unification import extract_fetches
 from flowc.graph import Graph
-from flowc.graph.size_unification import extract_fetches
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
 from flowc.options import Options

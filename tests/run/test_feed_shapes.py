@@ -10,7 +10,7 @@ import pytest
 
 import flowc as tf
 from flowc import compiler, errors
-from flowc.graph import size_unification
+from flowc.extract import size_unification
 from flowc.ir.computation import Computation
 
 

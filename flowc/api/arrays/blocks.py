@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowc.graph import Tensor
-from flowc.graph.creation import output
+from flowc.graph.building.creation import output
 
 
 def diag(diagonal: Any, name: str | None = None) -> Tensor:

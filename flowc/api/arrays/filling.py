@@ -10,8 +10,8 @@ from flowc.api.framework.basics import cast, constant
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor, TensorShape
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 SMALL = 1000  # elements up to which zeros and ones become constants
 

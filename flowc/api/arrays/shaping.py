@@ -14,8 +14,8 @@ from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Dimension, Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output, shape_tensor
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output, shape_tensor
 
 newaxis = None
 

@@ -20,7 +20,7 @@ from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, less_equal
 from flowc.api.math.reductions import reduce_sum
 from flowc.graph import Operation, Tensor, get_default_graph
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 
 
 def case(

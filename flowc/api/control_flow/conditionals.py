@@ -16,9 +16,10 @@ from flowc.api.framework import nest
 from flowc.api.framework.basics import cast
 from flowc.api.framework.composites import IndexedSlices
 from flowc.api.framework.scopes import name_scope, with_dependencies
-from flowc.graph import Operation, Tensor, control_nodes, get_default_graph
-from flowc.graph.contexts import CondContext
-from flowc.graph.conversion import as_tensor
+from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.building import control_nodes
+from flowc.graph.building.contexts import CondContext
+from flowc.graph.building.conversion import as_tensor
 
 
 def cond(

@@ -8,7 +8,7 @@ from typing import Any
 from flowc.api.control_flow.tensor_array import TensorArray
 from flowc.api.framework import nest
 from flowc.graph import Tensor
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 
 
 def flow_or_tensor(value: Any) -> Tensor:

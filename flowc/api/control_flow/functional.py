@@ -18,7 +18,7 @@ from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Dimension, Tensor, TensorShape
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 
 
 def map_fn(

@@ -17,9 +17,10 @@ from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import logical_and
-from flowc.graph import Tensor, TensorShape, control_nodes, get_default_graph
-from flowc.graph.contexts import WhileContext, at_least_as_specific
-from flowc.graph.conversion import as_tensor
+from flowc.graph import Tensor, TensorShape, get_default_graph
+from flowc.graph.building import control_nodes
+from flowc.graph.building.contexts import WhileContext, at_least_as_specific
+from flowc.graph.building.conversion import as_tensor
 
 
 def while_loop(

@@ -22,7 +22,7 @@ from flowc.api.framework.typed_nodes import Argument, add_node
 from flowc.dtypes import DType
 from flowc.errors import ShapeError
 from flowc.graph import Operation, Tensor, TensorShape, get_default_graph
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.shape import UNKNOWN_SHAPE
 from flowc.graph.shape_inference import constant_elements
 

@@ -10,8 +10,8 @@ from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
-from flowc.graph.conversion import as_tensor, constant_array, constant_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.building.creation import output
 
 
 def constant(

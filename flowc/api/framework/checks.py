@@ -14,8 +14,8 @@ from flowc.api.framework import nest
 from flowc.api.framework.scopes import name_scope, no_op
 from flowc.api.framework.typed_nodes import add_node
 from flowc.graph import Operation, Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import create
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import create
 
 
 def Assert(

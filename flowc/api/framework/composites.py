@@ -15,7 +15,7 @@ from flowc.api.framework.basics import placeholder
 from flowc.api.framework.scopes import name_scope
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.shape_inference import constant_elements
 
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))

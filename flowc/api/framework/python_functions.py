@@ -9,7 +9,7 @@ from flowc import dtypes
 from flowc.api.framework.scopes import name_scope
 from flowc.dtypes import DType
 from flowc.graph import Operation, Tensor, get_default_graph
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 from flowc.ops.control.python_functions import register
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from flowc.api.framework.scopes import name_scope
-from flowc.graph import Tensor, control_nodes
-from flowc.graph.conversion import as_tensor
+from flowc.graph import Tensor
+from flowc.graph.building import control_nodes
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.shape import UNKNOWN_SHAPE
 
 

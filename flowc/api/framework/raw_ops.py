@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from flowc.errors import did_you_mean
 from flowc.graph import Operation
-from flowc.graph.creation import create, record_of
+from flowc.graph.building.creation import create, record_of
 
 
 def results_of(op: Operation) -> typing.Any:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from flowc.graph import Operation, Tensor, get_default_graph
-from flowc.graph.creation import output
+from flowc.graph.building.creation import output
 from flowc.graph.default import name_scope
 
 
@@ -63,7 +63,7 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing, to hang control inputs on."""
-    from flowc.graph.creation import create
+    from flowc.graph.building.creation import create
 
     return create("NoOp", (), None, name)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from flowc.dtypes import DType
 from flowc.graph import Operation, get_default_graph
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 
 Argument = tuple[str, Any, DType | None]  # name, value, the dtype that it must have
 

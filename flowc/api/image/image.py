@@ -11,8 +11,8 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 BOXES_LIMIT = float("-inf")
 

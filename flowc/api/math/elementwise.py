@@ -11,9 +11,9 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
-from flowc.graph.operators import absolute, exclusive_or, pair, true_quotient
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
+from flowc.graph.building.operators import absolute, exclusive_or, pair, true_quotient
 
 Unary = Callable[..., Tensor]
 

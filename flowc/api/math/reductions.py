@@ -13,8 +13,8 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 
 def one_of(newer: Any, newer_name: str, older: Any, older_name: str) -> Any:

@@ -17,8 +17,8 @@ from flowc.api.math import elementwise
 from flowc.api.math.elementwise import unary
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 relu = unary("Relu", "features")
 elu = unary("Elu", "features")

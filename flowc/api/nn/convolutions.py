@@ -14,7 +14,7 @@ from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
-from flowc.graph.creation import output
+from flowc.graph.building.creation import output
 
 
 def _per_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:

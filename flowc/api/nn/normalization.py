@@ -15,8 +15,8 @@ from flowc.api.math import elementwise
 from flowc.api.math.reductions import one_of, reduce_mean, reduce_sum
 from flowc.api.nn.activations import relu
 from flowc.graph import Tensor
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 
 def bias_add(

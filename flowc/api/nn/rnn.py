@@ -28,7 +28,7 @@ from flowc.api.nn import rnn_cell
 from flowc.api.variables.variable_scope import variable_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 
 __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn", "rnn_cell", "static_rnn"]
 

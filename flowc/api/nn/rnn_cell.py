@@ -23,7 +23,7 @@ from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Constant, Zeros
 from flowc.api.variables.variable_scope import VariableScope, get_variable, variable_scope
 from flowc.graph import Tensor, TensorShape
-from flowc.graph.conversion import as_tensor
+from flowc.graph.building.conversion import as_tensor
 
 LSTMStateTuple = namedtuple("LSTMStateTuple", ("c", "h"))
 

@@ -15,8 +15,8 @@ from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import add
 from flowc.dtypes import DType
 from flowc.graph import Dimension, Graph, Tensor, get_default_graph
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 DEFAULT_GRAPH_SEED = 87654321
 SEED_LIMIT = 2**31 - 1

@@ -8,8 +8,8 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor, get_default_graph
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:

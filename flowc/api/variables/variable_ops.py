@@ -9,7 +9,7 @@ from flowc.api.framework.scopes import group, no_op
 from flowc.api.variables.variable_nodes import assign_to, scatter_to
 from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, ResourceVariable, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
-from flowc.graph.creation import output
+from flowc.graph.building.creation import output
 
 
 def assign(

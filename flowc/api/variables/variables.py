@@ -27,8 +27,8 @@ from flowc.api.variables.variable_nodes import (
 )
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
-from flowc.graph.conversion import as_tensor
-from flowc.graph.creation import output
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 GLOBAL = "variables"
 LOCAL = "local_variables"

@@ -20,7 +20,7 @@ _SMALL_INTEGERS = frozenset({dtypes.u8, dtypes.i8, dtypes.u16, dtypes.i16})  # d
 
 def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors: a Python number takes the other's dtype."""
-    from flowc.graph.conversion import Tensor, as_tensor
+    from flowc.graph.building.conversion import Tensor, as_tensor
 
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
         return as_tensor(x, name="x", preferred=y.dtype), y
@@ -30,7 +30,7 @@ def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 def true_quotient(x: Any, y: Any, name: str) -> Tensor:
     """`x / y`; integers are divided as floats. Raises `TypeError` where the dtypes differ."""
-    from flowc.graph.creation import output
+    from flowc.graph.building.creation import output
 
     left, right = pair(x, y)
     if left.dtype is not right.dtype:
@@ -45,7 +45,7 @@ def true_quotient(x: Any, y: Any, name: str) -> Tensor:
 
 def absolute(x: Any, name: str | None = None) -> Tensor:
     """The absolute value, of complex numbers too."""
-    from flowc.graph.creation import output
+    from flowc.graph.building.creation import output
 
     if x.dtype is not None and x.dtype.is_complex:
         return output("ComplexAbs", x, name=name, Tout=x.dtype.real_dtype)
@@ -54,7 +54,7 @@ def absolute(x: Any, name: str | None = None) -> Tensor:
 
 def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
     """Exclusive or of truth values, which TensorFlow has no op for."""
-    from flowc.graph.creation import output
+    from flowc.graph.building.creation import output
 
     either = output("LogicalOr", x, y)
     both = output("LogicalNot", output("LogicalAnd", x, y))
@@ -62,8 +62,8 @@ def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
 
 
 def _product(x: Any, y: Any, name: str) -> Tensor:
-    from flowc.graph.conversion import as_tensor
-    from flowc.graph.creation import output
+    from flowc.graph.building.conversion import as_tensor
+    from flowc.graph.building.creation import output
 
     left = as_tensor(x, name="a")
     right = as_tensor(y, name="b", preferred=left.dtype)
@@ -73,7 +73,7 @@ def _product(x: Any, y: Any, name: str) -> Tensor:
 
 
 def _element(x: Any, key: Any) -> Tensor:
-    from flowc.graph.subscripts import subscript
+    from flowc.graph.building.subscripts import subscript
 
     return subscript(x, key)
 
@@ -85,7 +85,7 @@ _Make = Callable[[Any, Any], Any]
 
 def _plain(op_type: str, name: str | None = None) -> _Make:
     def make(x: Any, y: Any) -> Tensor:
-        from flowc.graph.creation import output
+        from flowc.graph.building.creation import output
 
         return output(op_type, x, y, name=name)
 
@@ -161,7 +161,7 @@ class Operators:
             return absolute(self)
 
     def _one_of(self, op_type: str) -> Any:
-        from flowc.graph.creation import output
+        from flowc.graph.building.creation import output
 
         with self.graph.as_default():
             return output(op_type, self)

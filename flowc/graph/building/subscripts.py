@@ -12,8 +12,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.graph.conversion import as_tensor, constant_array, constant_tensor
-from flowc.graph.creation import output, shape_tensor
+from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.building.creation import output, shape_tensor
 from flowc.graph.default import name_scope
 from flowc.graph.shape import Dimension
 from flowc.graph.tensor import Tensor

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from flowc.graph import control_nodes
+from flowc.graph.building import control_nodes
 from flowc.graph.control_types import ENTER, MERGE, NEXT, SWITCH
 from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation

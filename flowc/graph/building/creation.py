@@ -14,9 +14,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.graph.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.building.new_operation import add_operation, different_types, record_of
 from flowc.graph.default import get_default_graph
-from flowc.graph.new_operation import add_operation, different_types, record_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op

@@ -14,8 +14,8 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.graph.building.new_operation import add_operation, different_types
 from flowc.graph.default import get_default_graph
-from flowc.graph.new_operation import add_operation, different_types
 from flowc.graph.operation import Operation
 from flowc.graph.shape import Dimension, TensorShape
 from flowc.graph.tensor import Tensor
