@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flowc import dtypes
 from flowc.errors import UnsupportedError
 from flowc.extract.body_builder import Scope
+from flowc.extract.node_source import ARGUMENT, CallSource, Ref
 from flowc.extract.trace.branches import build_if
 from flowc.extract.trace.loop_invariance import is_steady
 from flowc.extract.trace.loop_names import (
@@ -25,7 +26,6 @@ from flowc.extract.trace.loop_names import (
 from flowc.extract.trace.loops import build_loop
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import PASSING
-from flowc.graph.node_source import ARGUMENT, CallSource, Ref
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim

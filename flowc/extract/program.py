@@ -26,12 +26,12 @@ from flowc.extract.calls import CALL_DEPTH, called_function
 from flowc.extract.frames.conditionals import emit_where_alive
 from flowc.extract.frames.frame_access import before_loops, check_fetches, fault_of_feeds
 from flowc.extract.frames.frames import ControlFlow
+from flowc.extract.node_source import ARGUMENT, CallSource, GraphSource, Ref
 from flowc.extract.region_extractor import Region
 from flowc.extract.trace.loops import LoopMemory
 from flowc.extract.unsupported_ops import check_supported
 from flowc.extract.variable_starts import VariableStarts
 from flowc.graph.graph import Graph
-from flowc.graph.node_source import ARGUMENT, CallSource, GraphSource, Ref
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value

@@ -20,9 +20,9 @@ from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
 from flowc.extract.frames.frames import ControlFlow, Frame
 from flowc.extract.frames.merge_decision import ALWAYS, Decision, Guard, ends_of, predicates_of
 from flowc.extract.node_lowering import emit_node
+from flowc.extract.node_source import ARGUMENT, Ref, Source
 from flowc.extract.trace.frame_loops import emit_loop
 from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
-from flowc.graph.node_source import ARGUMENT, Ref, Source
 from flowc.graph.op_info import has_trait
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Resource

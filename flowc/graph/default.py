@@ -21,34 +21,43 @@ class _Stack(threading.local):
         self.sessions: list[Any] = []
 
 
+class _ProcessGraph:
+    """The graph of the process, made when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graph: Graph | None = None
+
+    def get(self) -> Graph:
+        from flowc.graph.graph import Graph
+
+        with self._lock:
+            if self._graph is None:
+                self._graph = Graph()
+            return self._graph
+
+    def forget(self) -> None:
+        with self._lock:
+            self._graph = None
+
+
 _stack = _Stack()
-_process_graph: Graph | None = None
-_lock = threading.Lock()
+_process = _ProcessGraph()
 
 
 def get_default_graph() -> Graph:
     """The innermost graph made default in this thread, else the process's own."""
-    global _process_graph
-    if _stack.graphs:
-        return _stack.graphs[-1]
-    from flowc.graph.graph import Graph
-
-    with _lock:
-        if _process_graph is None:
-            _process_graph = Graph()
-        return _process_graph
+    return _stack.graphs[-1] if _stack.graphs else _process.get()
 
 
 def reset_default_graph() -> None:
     """Forgets the process's graph. Raises `AssertionError` inside an `as_default` block."""
-    global _process_graph
     if _stack.graphs:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "
             "graph, exit the nesting and create a new graph."
         )
-    with _lock:
-        _process_graph = None
+    _process.forget()
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from random_control_flow import inputs_of, random_control_flow
 
 import flowc_runtime
 from flowc.aot import write_library
-from flowc.codegen.driver.driver import Interface, emit_driver
+from flowc.codegen.driver.driver import DriverTables, emit_driver
 from flowc.codegen.program import driver_object
 from flowc.codegen.target import target_named
 from flowc.ir.text import parse_computation
@@ -382,6 +382,6 @@ def test_deep_nests() -> None:
     c = parse_computation("\n".join([*lines, "}"]))
     plan = make_plan(c, {})
     assert copies(plan) == 0 and len(plan.cells) == 2
-    driver = emit_driver(plan, {}, Interface((), 0, lambda array: 0))
+    driver = emit_driver(plan, {}, DriverTables((), 0, lambda array: 0))
     assert driver.text.count("\nloop") == depth
     assert driver_object(driver.text, target_named("native"))

@@ -6,26 +6,20 @@ batch, as a graph of TensorFlow 1 (frames, references) and as a SavedModel (func
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from control_flow_models import ARRAYS, FOLDER, INDEX, open_model
 
 import flowc
 from flowc.cli.entry import run_command_line
 from flowc.extract.interface import choose_interface
-from flowc.graph import Graph
 from flowc_runtime import Model
 
-FOLDER = Path(__file__).parents[1] / "data" / "control_flow"
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-
-with np.load(FOLDER / "models.npz") as file:
-    ARRAYS = dict(file)
-INDEX: dict[str, Any] = json.loads(ARRAYS.pop("index").tobytes())
 CLASSES = {
     "mlp", "cond", "while", "while_array", "growing", "nested", "partition_stitch", "assign_add",
     "scatter_add", "sgd",
@@ -57,11 +51,6 @@ def check(found: dict[str, Any], expected: dict[str, np.ndarray], where: str) ->
         given = np.asarray(found[name])
         assert given.dtype == value.dtype, f"{where}: {name}"
         np.testing.assert_allclose(given, value, 2e-6, 2e-6, err_msg=f"{where}: {name}")
-
-
-def open_model(name: str) -> tuple[Graph, dict[str, str] | None]:
-    entry = INDEX[name]
-    return flowc.load_graph(FOLDER / "models" / entry["file"]), entry.get("fetches")
 
 
 @pytest.mark.parametrize("name", sorted(INDEX))

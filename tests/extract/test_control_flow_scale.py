@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from call_counts import calls
-from test_control_flow_malformed import B, I, Nodes, constant, enter, graph_of, node
+from raw_nodes import B, I, Nodes, constant, enter, graph_of, node
 
 import flowc
 from flowc import dtypes

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from test_control_flow_models import open_model
+from control_flow_models import open_model
 
 import flowc as tf
 from flowc.extract.interface import choose_interface

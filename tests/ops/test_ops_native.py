@@ -5,83 +5,22 @@ the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from native_calls import built_node, compiled, reference
 
 import flowc.ops
-from flowc import dtypes
-from flowc.compiler import compile_computation
 from flowc.errors import InvalidArgumentError, ShapeError
-from flowc.ir.builder import Builder
-from flowc.ir.dims import symbol
 from flowc.ir.lowering import Native, View
-from flowc.ir.op import call_reference, op_named
-from flowc.ir.program_spec import spec_of
-from flowc.ir.types import TensorType
 from flowc.ops.kernels.combined_suppression import heap_sort
-from flowc.options import Options
-from flowc.run.executable import Executable
 
 assert flowc.ops
 NAN, INF = float("nan"), float("inf")
 LOWEST = float(np.finfo(np.float32).min)
 f32 = np.float32
-
-
-def reference(name: str, arrays: Sequence[Any], **attrs: Any) -> list[np.ndarray]:
-    op = op_named(name)
-    full = dict(_node(name, arrays, attrs, range(len(arrays)), ()).attrs)
-    inputs = [np.asarray(a) for a in arrays]
-    assert op.reference is not None
-    return call_reference(
-        op, op.reference, inputs, full, [dtypes.as_dtype(a.dtype) for a in inputs]
-    )
-
-
-def _node(
-    name: str,
-    arrays: Sequence[Any],
-    attrs: Mapping[str, Any],
-    constant: Sequence[int] | range,
-    symbolic: Sequence[int],
-) -> Any:
-    """One node on constants and parameters; inputs in `symbolic` have no known size."""
-    b = Builder()
-    values = []
-    for i, array in enumerate(np.asarray(a) for a in arrays):
-        if i in constant:
-            values.append(b.const(array))
-            continue
-        dims: Any = [symbol(f"n{d}") for d in range(array.ndim)] if i in symbolic else array.shape
-        values.append(b.parameter(f"x{i}", TensorType(dtypes.as_dtype(array.dtype), tuple(dims))))
-    return _Built(b, b.emit(op_named(name), values, attrs))
-
-
-class _Built:
-    def __init__(self, b: Builder, node: Any) -> None:
-        self.computation = b.build(list(node.outputs))
-        self.node = node
-        self.attrs = node.attrs
-
-
-def compiled(
-    name: str,
-    arrays: Sequence[Any],
-    *,
-    constant: Sequence[int] = (),
-    symbolic: Sequence[int] = (),
-    threads: int = 2,
-    **attrs: Any,
-) -> list[np.ndarray]:
-    """The outputs of one op as machine code; inputs not in `constant` are fed."""
-    built = _node(name, arrays, attrs, constant, symbolic)
-    c = built.computation
-    names = [f"x{i}" for i in range(len(c.parameters))], [f"y{i}" for i in range(len(c.results))]
-    program = Executable(compile_computation(c, Options(), spec_of(c, *names)), threads)
-    return program.run([np.asarray(a) for i, a in enumerate(arrays) if i not in constant])
 
 
 def check(name: str, arrays: Sequence[Any], wanted: Sequence[Any], **options: Any) -> None:
@@ -151,7 +90,9 @@ SQUARE = np.array([1, 2, 3, 4], f32).reshape(1, 2, 2, 1)
 
 def _lowering_of_nearest(new: Sequence[int], **attrs: Any) -> Any:
     shape = np.zeros((1, 4, 6, 3), f32)
-    return _node("resize_nearest_neighbor", [shape, np.array(new, np.int32)], attrs, [1], ()).node
+    return built_node(
+        "resize_nearest_neighbor", [shape, np.array(new, np.int32)], attrs, [1], ()
+    ).node
 
 
 def test_nearest_by_whole_ratios_is_a_view() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from ir_reference import reference_results
-from test_list_graphs import GRAPHS
+from list_recordings import ListGraphs
 
 import flowc.ops
 from flowc import dtypes
@@ -24,6 +24,7 @@ from flowc.plan.text import plan_text
 from flowc.run.executable import Executable
 
 assert flowc.ops
+GRAPHS = ListGraphs("graphs.npz", 1e-5)
 X = np.arange(6, dtype=np.float32).reshape(3, 2)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flowc.api.framework.raw_ops import output
 from flowc.graph import Graph, Tensor, TensorShape
+from flowc.graph.building.creation import output
 
 
 def check_outside(initial: Tensor, scope: str) -> None:

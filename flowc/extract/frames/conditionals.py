@@ -14,8 +14,8 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.extract.body_builder import Scope
 from flowc.extract.frames.merge_decision import Choice, Decision, ends_of, predicates_of, stable
+from flowc.extract.node_source import Ref
 from flowc.extract.trace.branches import build_if
-from flowc.graph.node_source import Ref
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from flowc.errors import InvalidArgumentError, InvalidModelError
 from flowc.extract.frames.frames import ControlFlow, Frame
+from flowc.extract.node_source import Ref, Source
 from flowc.graph.control_types import ENTER, EXIT
-from flowc.graph.node_source import Ref, Source
 from flowc.graph.operation import Operation
 
 SHOWN = 2  # tensors to ask for instead

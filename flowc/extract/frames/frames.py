@@ -16,6 +16,7 @@ from typing import Any
 
 from flowc.errors import InvalidModelError
 from flowc.extract.frames.merge_decision import ALWAYS, Choice, Guard, choose, shared_guard
+from flowc.extract.node_source import ARGUMENT, Ref, Source, SourceNode
 from flowc.graph.control_types import (
     ENTER,
     EXIT,
@@ -26,7 +27,6 @@ from flowc.graph.control_types import (
     PASSING,
     SWITCH,
 )
-from flowc.graph.node_source import ARGUMENT, Ref, Source, SourceNode
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from flowc.graph.node_source import Ref
+from flowc.extract.node_source import Ref
 
 Guard = frozenset[tuple[Ref, int]]
 ALWAYS: Guard = frozenset()

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.extract.body_builder import Scope
 from flowc.extract.frames.frames import Frame
+from flowc.extract.node_source import ARGUMENT, Ref
 from flowc.extract.trace.loop_names import Hint, Variable, counts, given_name, variable_names
 from flowc.extract.trace.loops import build_loop
 from flowc.graph.control_types import PASSING
-from flowc.graph.node_source import ARGUMENT, Ref
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, ListValue
 

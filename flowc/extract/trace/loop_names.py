@@ -14,8 +14,8 @@ from typing import Any
 
 from flowc.dtypes import DType
 from flowc.extract.body_builder import Scope
+from flowc.extract.node_source import ARGUMENT, Ref, Source
 from flowc.graph.control_types import MERGE
-from flowc.graph.node_source import ARGUMENT, Ref, Source
 from flowc.ir.extraction import Bound, ListValue, Resource, values_of
 
 _NUMBERS = re.compile(r"(_\d+)+$")

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flowc import dtypes
+from flowc.extract.source_node import Ref, SourceNode
 from flowc.graph.control_types import PASSING
 
 if TYPE_CHECKING:
-    from flowc.graph.node_source import Ref, Source, SourceNode
+    from flowc.extract.node_source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,6 @@ def output_of(source: Source, switch: Any, node: SourceNode, case: int) -> Ref:
 
 def read_part(source: Source, part: CasePart) -> SourceNode:
     """The node of a part."""
-    from flowc.graph.node_source import SourceNode
-
     name = f"{source.node(part.key).name}/case_{part.number}"
     if part.role == "number":
         attrs = {"value": np.array(part.number, np.int32), "dtype": dtypes.i32}

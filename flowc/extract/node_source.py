@@ -8,34 +8,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from flowc.errors import InvalidModelError
+from flowc.extract.source_node import Ref, SourceNode
+from flowc.extract.switch_n import CasePart, output_of, read_part
 from flowc.graph.control_types import SWITCH_N
 from flowc.graph.function import BodyNode, Function
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import resolve_attr, signature_of
 from flowc.graph.operation import Operation
-from flowc.graph.switch_n import CasePart, output_of, read_part
 from flowc.graph.tensor import Tensor
 from flowc.ir.signature import Signature
 
-Ref = tuple[Any, int]  # (node key, output index)
 ARGUMENT = "@arg"  # the key of a call's arguments
 PARTS = 1 << 20  # places in the order of nodes for the parts of one
-
-
-@dataclass(frozen=True, slots=True)
-class SourceNode:
-    """A node of a graph or of a function's body. `controls` are keys; `inputs` are refs."""
-
-    name: str
-    type: str
-    attrs: Mapping[str, Any]
-    inputs: tuple[Ref, ...]
-    controls: tuple[Any, ...]
 
 
 class Source(ABC):
