@@ -2,22 +2,32 @@
 
 For each record: it has examples; what inference says is what the reference makes; the reference
 agrees with TensorFlow's recorded answers (every dtype); compiled code agrees with the reference
-(FEW_DTYPES for the first example, f32 for all; `FLOWC_ALL_DTYPES=1` for everything). The cases of
-one record are compiled together, as one program.
+(`support/op_cases.py` chooses for which dtypes; `FLOWC_ALL_DTYPES=1` for everything), on one
+thread, on two, and however the ranges of its kernels are cut. The cases of one record are compiled
+together, as one program.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Sequence
 
-import ml_dtypes
 import numpy as np
 import pytest
 import recordings
-from closeness import Closeness, difference, flushed
+from closeness import flushed
+from op_cases import (
+    EXACT,
+    TESTED,
+    assert_near,
+    chosen_cases,
+    ordinary_elements,
+    placed,
+    reference,
+    signature_types,
+    types_of,
+)
 from op_tolerances import (
     ANSWERS_APART,
     COMPILED,
@@ -27,23 +37,18 @@ from op_tolerances import (
     TENSORFLOW,
     specified_outputs,
 )
+from partitions import PartitionedProgram
 
 from flowc import dtypes
-from flowc.compiler import load_executable
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
+from flowc.ir.computation import Value
 from flowc.ir.examples import Case, cases_of
 from flowc.ir.lowering import Extracted, Host, Structural
-from flowc.ir.op import NeedsContent, Op, all_ops, call_reference
-from flowc.ir.program_spec import spec_of
+from flowc.ir.op import Op, all_ops
 from flowc.ir.signature import REQUIRED, Arg
-from flowc.ir.types import tensor_type
 from flowc.options import Options
 
-EXACT = Closeness(4)
-FEW_DTYPES = (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.c64, dtypes.f16)
-TESTED = [op for op in all_ops() if op.examples and op.reference is not None]
 WITHOUT_EXAMPLES = {
     "check": "an effect of Assert",
     "write_message": "an effect of Print",
@@ -60,22 +65,6 @@ def quiet() -> None:
     """References overflow and divide by zero on purpose."""
     warnings.simplefilter("ignore", RuntimeWarning)
     np.seterr(all="ignore")
-
-
-def reference(case: Case, inputs: Sequence[np.ndarray] | None = None) -> list[np.ndarray]:
-    assert case.op.reference is not None
-    arrays = list(case.inputs if inputs is None else inputs)
-    found = call_reference(case.op, case.op.reference, arrays, case.attrs, case.dtypes)
-    return [np.asarray(x) for x in found]
-
-
-def assert_near(
-    case: Case, found: Sequence[np.ndarray], expected: Sequence[np.ndarray], near: Closeness
-) -> None:
-    assert len(found) == len(expected), f"{case.name}: {len(found)} outputs"
-    for i, (x, y) in enumerate(zip(found, expected)):
-        wrong = difference(x, y, near)
-        assert wrong is None, f"{case.name} ({case.text}) output {i}: {wrong}"
 
 
 # -- the records themselves
@@ -174,66 +163,7 @@ def test_reference_agrees_with_tensorflow(op: Op) -> None:
         assert_near(case, found[:count], expected, TENSORFLOW.get(op.name, EXACT))
 
 
-def ordinary_elements(
-    case: Case, found: Sequence[np.ndarray], expected: Sequence[np.ndarray]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The elements of an elementwise op's output that no extreme input reaches."""
-    ordinary = np.ones(expected[0].shape, bool)
-    for a in case.inputs:
-        ordinary &= ~np.broadcast_to(is_extreme(a), ordinary.shape)
-    return [found[0][ordinary]], [expected[0][ordinary]]
-
-
-def is_extreme(array: np.ndarray) -> np.ndarray:
-    """Where a float is NaN, infinite, zero, subnormal or the largest."""
-    if array.dtype.kind in "iubc":
-        return np.zeros(array.shape, bool)
-    limits = ml_dtypes.finfo(array.dtype)
-    magnitude = np.abs(array)
-    return ~((magnitude >= limits.tiny) & (magnitude < limits.max))
-
-
 # -- compiled code
-
-
-def chosen_cases(op: Op) -> list[Case]:
-    """What is compiled by default: see above."""
-    found = list(cases_of(op))
-    if os.environ.get("FLOWC_ALL_DTYPES"):
-        return found
-    if op.name == "cast":
-        return found[::7]
-    return [
-        c
-        for c in found
-        if all(d is dtypes.f32 for d in c.bound.values())
-        or (c.number == 0 and all(d in (*FEW_DTYPES, dtypes.i64) for d in c.bound.values()))
-    ]
-
-
-def placed(b: Builder, case: Case, feeds: dict[Value, np.ndarray]) -> Node:
-    """The op in a graph: whole numbers that the example gives are constants, as in real graphs,
-    unless then nothing is left to compute at run time; floats too where the op insists."""
-    given = [x.given and a.dtype.kind in "iub" for x, a in zip(case.operands, case.inputs)]
-    attempts = [given] if not all(given) else [[False] * len(given)]
-    attempts += [[x.given for x in case.operands]]
-    for last, constant in enumerate(attempts, 1 - len(attempts)):
-        made = {
-            b.parameter(
-                f"{case.name}_{i}".replace("-", "_"), tensor_type(case.dtypes[i], array.shape)
-            ): array
-            for i, array in enumerate(case.inputs)
-            if not constant[i]
-        }
-        values = iter(made)
-        inputs = [b.const(a) if c else next(values) for a, c in zip(case.inputs, constant)]
-        feeds.update(made)
-        try:
-            return b.emit(case.op, inputs, case.attrs, origin=(case.name,))
-        except NeedsContent:
-            if last == 0:
-                raise
-    raise AssertionError("unreachable")
 
 
 def run_compiled(cases: Sequence[Case], options: Options) -> list[list[np.ndarray]]:
@@ -242,10 +172,7 @@ def run_compiled(cases: Sequence[Case], options: Options) -> list[list[np.ndarra
     feeds: dict[Value, np.ndarray] = {}
     nodes = [placed(b, case, feeds) for case in cases]
     results = [v for n in nodes for v in n.outputs]
-    names = [n.attrs["name"] for n in b.parameters], [f"y{i}" for i in range(len(results))]
-    c = b.build(results)
-    executable = load_executable(c, options, spec_of(c, *names), threads=1)
-    outputs = iter(executable.run(list(feeds.values())))
+    outputs = iter(PartitionedProgram(b.build(results), options).run(list(feeds.values())))
     return [[next(outputs) for _ in n.outputs] for n in nodes]
 
 
@@ -255,6 +182,11 @@ def assert_compiled(cases: Sequence[Case], options: Options) -> None:
         if case.op.name in COMPILED_EXTREMES_APART:
             found, expected = ordinary_elements(case, found, expected)
         assert_near(case, found, expected, COMPILED.get(case.op.name, EXACT))
+
+
+@each_op
+def test_every_dtype_of_the_signature_is_compiled(op: Op) -> None:
+    assert signature_types(op) <= {bound for c in chosen_cases(op) for bound in types_of(c)}
 
 
 @each_op

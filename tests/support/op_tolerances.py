@@ -116,6 +116,36 @@ UNSPECIFIED: dict[str, int] = dict.fromkeys(
 UNSPECIFIED_AT_INFERENCE: dict[str, int] = dict.fromkeys(
     ("fused_batch_norm_v1", "fused_batch_norm_v2", "fused_batch_norm"), 3
 )
+# Examples in dtypes that those of the record leave out, and that stand together: they are compiled,
+# not compared with TensorFlow.
+EXAMPLES_BESIDE: dict[str, tuple[str, ...]] = {
+    "bitcast": (
+        "i8[3,4]; type=f32",
+        "u16[4]; type=bf16",
+        "u16[3]; type=f16",
+        "i64[2]; type=f64",
+        "f32[3]; type=u32",
+        "u32[2,2]; type=u64",
+        "u8[3]; type=i8",
+        "u64[3,2]; type=c128",
+    ),
+    "rfft3d": ("f64[2,3,4] i32[3]=[2,3,4]; Treal=f64, Tcomplex=c128",),
+    "irfft2d": ("c128[2,6,3] i32[2]=[6,4]; Treal=f64, Tcomplex=c128",),
+    "irfft3d": ("c128[2,3,3] i32[3]=[2,3,4]; Treal=f64, Tcomplex=c128",),
+    "fused_conv2d": (
+        "T[1,3,4,2] T[2,2,2,3] T[3]; num_args=1, strides=[1,1,1,1],"
+        ' padding="SAME", fused_ops=["BiasAdd"]',
+    ),
+}
+# Dtypes of the signature that neither TensorFlow nor flowc has code for: (op, attr, dtype).
+NO_KERNEL: frozenset[tuple[str, str, str]] = frozenset(
+    {
+        ("tensor_scatter_sub", "T", "bool"),
+        ("mirror_pad_grad", "T", "bool"),
+        ("fused_batch_norm", "U", "bf16"),
+        *((f"tensor_scatter_{x}", "T", t) for x in ("min", "max") for t in ("c64", "c128")),
+    }
+)
 # Signatures that are not those of TensorFlow 2.21 to the letter.
 SIGNATURES_APART: dict[str, str] = {
     "_FusedConv2D": "takes graphs from before and after TensorFlow named the operands' types",

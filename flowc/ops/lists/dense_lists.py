@@ -59,7 +59,7 @@ def _lower_new(node: Node) -> Lowering:
         arguments=(node.attrs["value"], total),
         parallel=ceildiv(total, CHUNK),
         constants={"CHUNK": CHUNK},
-        moves=True,
+        moves=node.attrs["value"] == 0,
     )
 
 

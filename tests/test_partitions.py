@@ -1,0 +1,69 @@
+"""The ways of sharing a range that every op is tested with find what depends on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from partitions import PartitionedProgram, pieces
+
+from flowc import dtypes
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation
+from flowc.ir.lowering import Native
+from flowc.ir.op import Op
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+
+
+def _double(x: Any, y: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        y[i] = x[i] + x[i]
+
+
+def _add_length(x: Any, y: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        y[i] = x[i] + (end - begin)
+
+
+def _add_neighbour(x: Any, y: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
+        y[i] = x[i]
+        if i > begin:
+            y[i] += y[i - 1]
+
+
+def program(kernel: Any) -> Computation:
+    op = Op(
+        "partitioned",
+        tf="_Partitioned(x: f32) -> y: f32",
+        infer=lambda c: c.dims(0),
+        lowering=lambda node: Native(kernel, parallel=node.inputs[0].dims[0]),
+    )
+    b = Builder()
+    return b.build([b.emit(op, [b.parameter("x", tensor_type(dtypes.f32, (9,)))], {}).output])
+
+
+X = np.arange(9, dtype=np.float32)
+
+
+def test_pieces_make_up_the_range() -> None:
+    for total in range(60):
+        found = sorted(pieces(total))
+        assert [i for begin, end in found for i in range(begin, end)] == list(range(total))
+        assert total < 2 or len(found) > 1
+
+
+def test_a_kernel_whose_tasks_own_their_outputs() -> None:
+    (found,) = PartitionedProgram(program(_double), Options()).run([X])
+    np.testing.assert_array_equal(found, 2 * X)
+
+
+@pytest.mark.parametrize("kernel", [_add_length, _add_neighbour], ids=lambda k: k.__name__)
+def test_a_kernel_that_sees_its_piece(kernel: Any) -> None:
+    partitioned = PartitionedProgram(program(kernel), Options())
+    alone = partitioned.alone.run([X])
+    assert not np.array_equal(partitioned.in_pieces.run([X])[0], alone[0])
+    with pytest.raises(AssertionError, match=r"on one thread \["):
+        partitioned.run([X])
