@@ -197,6 +197,8 @@ def _infer_strided_slice_grad(c: Inference) -> Dims:
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(given, expected)
     ):
         raise c.fail(f"shape of dy was {list(given)} instead of {list(expected)}")
+    for actual, wanted in zip(given, expected):
+        c.equal(actual, wanted)
     return dims
 
 

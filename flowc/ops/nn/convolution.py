@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.errors import UnsupportedError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose
 from flowc.ir.op import Inference, Op, define
@@ -224,30 +225,48 @@ def infer_depthwise(c: Inference) -> Dims:
     data_format = c.attrs["data_format"]
     x, (*window, filter_channels, multiplier) = c.dims(0), c.dims(1)
     channels = x[channel_axis(data_format)]
-    if isinstance(channels, int) and isinstance(filter_channels, int):
-        if channels != filter_channels:
-            raise c.fail(
-                "input depth must be evenly divisible by filter depth: "
-                f"{channels} vs {filter_channels}"
-            )
-    else:
-        c.equal(channels, filter_channels)
+    both = (channels, filter_channels)
+    if all(isinstance(d, int) for d in both) and channels != filter_channels:
+        raise c.fail(
+            f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
+        )
     sizes = [x[i] for i in spatial_axes(data_format)]
     geometry = convolution_window(sizes, window, c.attrs)
     check_fit(c.fail, sizes, window, geometry)
-    outputs = filter_channels * multiplier
+    outputs = c.equal(channels, filter_channels) * multiplier
     return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
 
 
 def _build_depthwise(b: Builder, node: Node) -> Value:
     x, w = node.inputs
     attrs = {k: v for k, v in node.attrs.items() if k != "T"}
-    return b.conv2d(x, depthwise_weights(b, w), **attrs)
+    at = channel_axis(attrs["data_format"])
+    channels = next((d for d in (x.dims[at], w.dims[-2]) if isinstance(d, int)), None)
+    if channels is None:
+        raise unknown_channels(node)
+    x = with_known_sizes(b, x, (*x.dims[:at], channels, *x.dims[at + 1 :]))
+    return b.conv2d(x, depthwise_weights(b, w, channels), **attrs)
 
 
-def depthwise_weights(b: Builder, w: Value) -> Value:
+def with_known_sizes(b: Builder, x: Value, dims: Dims) -> Value:
+    """A value as one of these dims, which other operands imply: where its own say less, the run
+    looks at them."""
+    if all(d == known or not isinstance(known, int) for d, known in zip(x.dims, dims)):
+        return x
+    return b.ensure_shape(x, shape=tuple(d if isinstance(d, int) else None for d in dims))
+
+
+def unknown_channels(node: Node) -> UnsupportedError:
+    return UnsupportedError(
+        f"{node.op.tf_name} needs the number of channels when it is compiled",
+        node=node.name,
+        hint="give the placeholders of the image and of the filter that size",
+    )
+
+
+def depthwise_weights(b: Builder, w: Value, channels: Dim) -> Value:
     """Weights [*window, channels, multiplier] as those of a convolution in groups of one."""
-    *window, channels, multiplier = w.dims
+    *window, _, multiplier = w.dims
     return b.reshape(w, (*window, 1, channels * multiplier))
 
 

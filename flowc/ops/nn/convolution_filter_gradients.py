@@ -27,6 +27,7 @@ from flowc.ops.nn.convolution import (
     is_last,
     moved_last,
     placed,
+    with_known_sizes,
 )
 from flowc.ops.nn.convolution_reference import known, known_pairs
 from flowc.ops.nn.convolution_window import (
@@ -148,6 +149,8 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
 
     def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
         x, _, dy = operands
+        if not isinstance(x.dims[-1], int):
+            x = with_known_sizes(b, x, (*x.dims[:-1], channels))
         geometry = convolution_window(x.dims[1:-1], window, attrs)
         if not depthwise and x.dims[-1] == channels and any(n != 1 for n in window):
             return _convolved(b, x, dy, dims, geometry)

@@ -28,6 +28,8 @@ from flowc.ops.nn.convolution import (
     moved_back,
     moved_last,
     placed,
+    unknown_channels,
+    with_known_sizes,
 )
 from flowc.ops.nn.convolution_reference import convolve_transposed
 from flowc.ops.nn.convolution_window import (
@@ -111,7 +113,8 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
         raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
     dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
     if depthwise:
-        c.equal(dims[channel], filter_channels)
+        filter_channels = c.equal(dims[channel], filter_channels)
+        dims = (*dims[:channel], filter_channels, *dims[channel + 1 :])
         outputs = filter_channels * outputs
     else:
         count_groups(c, dims[channel], filter_channels, outputs)
@@ -134,8 +137,12 @@ def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
         _, w, dy = operands
         _, *sizes, channels = channels_last(node.output.dims, node.attrs["data_format"])
         geometry = convolution_window(sizes, w.dims[:-2], attrs)
+        outputs = channels * w.dims[-1] if depthwise else w.dims[-1]
+        dy = with_known_sizes(b, dy, (dy.dims[0], *geometry.output, outputs))
         if depthwise:
-            w = depthwise_weights(b, w)
+            if not (isinstance(channels, int) and isinstance(dy.dims[-1], int)):
+                raise unknown_channels(node)
+            w = depthwise_weights(b, w, channels)
         known = isinstance(channels, int) and isinstance(w.dims[-2], int)
         return b.convolution_transposed(
             dy,
