@@ -1,0 +1,192 @@
+"""A call of each op that no Computation holds (`Extracted`) or that Python computes (`Host`) and
+that no recorded graph has, as a Session runs it.
+
+In: nothing. Out: `EXAMPLES`, TensorFlow's op name -> a function that builds the call in the default
+graph and returns what to fetch with the values that it should have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import flowc as tf
+
+r: Any = tf.raw_ops
+Example = Callable[[], list[tuple[Any, Any]]]
+EXAMPLES: dict[str, Example] = {}
+X = np.array([[1.0, -2.0], [0.5, 4.0], [3.0, 0.0]], np.float32)
+
+
+def example(*names: str) -> Callable[[Example], Example]:
+    """Registers what shows the ops with these names."""
+
+    def register(function: Example) -> Example:
+        EXAMPLES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+@example("PlaceholderV2")
+def _placeholder() -> list[tuple[Any, Any]]:
+    x = r.PlaceholderV2(dtype=tf.float32, shape=[3, 2], name="x")
+    return [(x + x, 2 * X)]
+
+
+@example("ResourceCountUpTo")
+def _count() -> list[tuple[Any, Any]]:
+    handle = r.VarHandleOp(dtype=tf.int32, shape=[], shared_name="count")
+    start = r.AssignVariableOp(resource=handle, value=np.int32(3))
+    with tf.control_dependencies([start]):
+        before = r.ResourceCountUpTo(resource=handle, limit=5, T=tf.int32)
+    with tf.control_dependencies([before]):
+        after = r.ReadVariableOp(resource=handle, dtype=tf.int32)
+    return [(before, 3), (after, 4)]
+
+
+# -- printing and strings
+
+
+@example("Print", "PrintV2")
+def _print() -> list[tuple[Any, Any]]:
+    shown = r.PrintV2(input=tf.constant("said"), output_stream="stderr")
+    return [(r.Print(input=X, data=[X], message="x: "), X), (shown, None)]
+
+
+@example("AsString")
+def _as_string() -> list[tuple[Any, Any]]:
+    return [(r.AsString(input=np.array([1, -20], np.int32)), [b"1", b"-20"])]
+
+
+@example("StringJoin")
+def _string_join() -> list[tuple[Any, Any]]:
+    return [(r.StringJoin(inputs=[["a", "b"], "-"], separator="."), [b"a.-", b"b.-"])]
+
+
+@example("StringFormat")
+def _string_format() -> list[tuple[Any, Any]]:
+    return [(r.StringFormat(inputs=[np.int32(4)], template="<%s>", placeholder="%s"), b"<4>")]
+
+
+@example("Equal")
+def _string_equal() -> list[tuple[Any, Any]]:
+    x = tf.placeholder(tf.string, [2], name="s")
+    return [(r.Equal(x=x, y=["a", "c"]), [True, False])]
+
+
+@example("Assert")
+def _assert() -> list[tuple[Any, Any]]:
+    x = tf.placeholder(tf.string, [2], name="s")
+    with tf.control_dependencies([r.Assert(condition=True, data=[x])]):
+        return [(tf.identity(x), [b"a", b"b"])]
+
+
+@example("ScalarSummary", "MergeSummary")
+def _summaries() -> list[tuple[Any, Any]]:
+    one = r.ScalarSummary(tags="loss", values=np.float32(0.5))
+    two = r.ScalarSummary(tags="rate", values=np.float32(2.0))
+    text = b"\n\x0b\n\x04loss\x15\x00\x00\x00?"
+    merged = text + b"\n\x0b\n\x04rate\x15\x00\x00\x00@"
+    return [(one, text), (r.MergeSummary(inputs=[one, two]), merged)]
+
+
+# -- Python
+
+
+@example("PyFunc", "PyFuncStateless")
+def _python() -> list[tuple[Any, Any]]:
+    called = tf.py_func(lambda a: a * 2, [X], tf.float32)
+    pure = tf.py_func(lambda a: a + 1, [X], tf.float32, stateful=False)
+    return [(called, 2 * X), (pure, X + 1)]
+
+
+# -- random numbers, whose values tests/recorded/random.npz has
+
+
+@example("RandomStandardNormal", "TruncatedNormal", "RandomUniformInt", "Multinomial")
+def _random() -> list[tuple[Any, Any]]:
+    shape = np.array([4], np.int32)
+    few = r.TruncatedNormal(shape=shape, dtype=tf.float32, seed=1)
+    normal = r.RandomStandardNormal(shape=shape, dtype=tf.float32, seed=1)
+    drawn = r.RandomUniformInt(shape=shape, minval=3, maxval=4, seed=1)
+    only = r.Multinomial(logits=np.array([[0.0, 90.0]], np.float32), num_samples=3, seed=1)
+    inside = tf.abs(few) < 2.0
+    return [(inside, [True] * 4), (tf.shape(normal), [4]), (drawn, [3] * 4), (only, [[1] * 3])]
+
+
+@example("RandomShuffle")
+def _shuffle() -> list[tuple[Any, Any]]:
+    mixed = r.RandomShuffle(value=np.arange(5, dtype=np.int32), seed=3)
+    return [(tf.reduce_sum(mixed), 10), (tf.reduce_max(mixed), 4)]
+
+
+# -- stacks and arrays, whose old forms have a string or a reference for a handle
+
+
+def _stack(version: str) -> list[tuple[Any, Any]]:
+    sized = {"max_size": 2} if version == "V2" else {}
+    handle = getattr(r, f"Stack{version}")(elem_type=tf.float32, **sized)
+    pushed = getattr(r, f"StackPush{version}")(handle=handle, elem=X)
+    with tf.control_dependencies([pushed]):
+        popped = getattr(r, f"StackPop{version}")(handle=handle, elem_type=tf.float32)
+    with tf.control_dependencies([popped]):
+        closed = getattr(r, f"StackClose{version}")(handle=handle)
+    return [(popped, X), (closed, None)]
+
+
+def _array(version: str) -> list[tuple[Any, Any]]:
+    def call(name: str, **arguments: Any) -> Any:
+        return getattr(r, f"TensorArray{name}{version}")(**arguments)
+
+    def made() -> tuple[Any, Any]:
+        """The handle and the flow, which old versions do not give."""
+        found = call("", size=3, dtype=tf.float32)
+        return (found.handle, found.flow) if version == "V3" else (found, tf.constant(0.0))
+
+    first, flow = made()
+    lengths = np.array([1, 0, 2], np.int64)
+    flow = call("Split", handle=first, value=X, lengths=lengths, flow_in=flow)
+    joined, found = call("Concat", handle=first, flow_in=flow, dtype=tf.float32)
+    second, flow = made()
+    places = np.array([2, 0, 1], np.int32)
+    flow = call("Scatter", handle=second, indices=places, value=X, flow_in=flow)
+    taken = call("Gather", handle=second, indices=places[:2], flow_in=flow, dtype=tf.float32)
+    with tf.control_dependencies([joined, taken]):
+        closed = call("Close", handle=first)
+    return [(joined, X), (found, lengths), (taken, X[:2]), (closed, None)]
+
+
+for _version in ("", "V2"):
+    for _name in ("Stack", "StackPush", "StackPop", "StackClose"):
+        EXAMPLES[_name + _version] = partial(_stack, _version)
+for _version in ("", "V2", "V3"):
+    for _name in ("Split", "Concat", "Scatter", "Gather", "Close"):
+        EXAMPLES[f"TensorArray{_name}{_version}"] = partial(_array, _version)
+
+
+# -- lists
+
+
+@example("TensorListScatter")
+def _list_scatter() -> list[tuple[Any, Any]]:
+    places = np.array([1, 0, 2], np.int32)
+    made = r.TensorListScatter(tensor=X, indices=places, element_shape=np.array([2], np.int32))
+    stacked = r.TensorListStack(
+        input_handle=made, element_shape=np.array([2], np.int32), element_dtype=tf.float32
+    )
+    return [(stacked, X[[1, 0, 2]])]
+
+
+@example("TensorListConcat")
+def _list_concat() -> list[tuple[Any, Any]]:
+    made = r.TensorListSplit(
+        tensor=X,
+        element_shape=np.array([-1, 2], np.int32),
+        lengths=np.array([2, 1], np.int64),
+    )
+    joined = r.TensorListConcat(input_handle=made, element_dtype=tf.float32)
+    return [(joined[0], X), (joined[1], [2, 1])]

@@ -1,0 +1,74 @@
+"""Every op that is `Extracted` or computed on the host is in a graph that a Session runs: in one
+that TensorFlow recorded, or in an example of `support/session_examples.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.session_examples import EXAMPLES, X
+
+import flowc
+from flowc.ir.lowering import Extracted, Host
+from flowc.ir.op import all_ops
+from flowc.proto.graph_pb2 import GraphDef
+
+FOLDER = Path(__file__).resolve().parent
+# Ops that only flowc makes, and the ops of graphs that they come from.
+MADE_OF: dict[str, str] = {
+    "_PythonCall": "PyFunc",
+    "_PurePythonCall": "PyFuncStateless",
+    "_StringEqual": "Equal",
+    "_TextOfStrings": "Assert",
+    "_RawText": "PrintV2",
+}
+WITHOUT: dict[str, str] = {
+    "DestroyResourceOp": "flowc refuses it: a Session's variables are freed when it is closed"
+}
+
+
+def recorded_graphs() -> Iterator[GraphDef]:
+    paths = [*(FOLDER / "data").rglob("*.npz"), FOLDER / "recorded" / "state.npz"]
+    for path in paths:
+        with np.load(path) as arrays:
+            for name in arrays.files:
+                if name.endswith("graph"):
+                    yield GraphDef.FromString(arrays[name].tobytes())
+
+
+def recorded_ops() -> set[str]:
+    found: set[str] = set()
+    for definition in recorded_graphs():
+        functions = [f.node_def for f in definition.library.function]
+        found.update(n.op for nodes in (definition.node, *functions) for n in nodes)
+    return found
+
+
+def test_every_op_has_an_example() -> None:
+    known = recorded_ops() | set(EXAMPLES)
+    missing = {
+        op.tf_name
+        for op in all_ops()
+        if isinstance(op.lowering, (Extracted, Host))
+        and not known.intersection((op.tf_name, *op.aliases, MADE_OF.get(op.tf_name, "")))
+    }
+    assert missing == set(WITHOUT)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_example(name: str) -> None:
+    with flowc.Graph().as_default() as graph:
+        wanted = EXAMPLES[name]()
+    placeholders = {"x:0": X, "s:0": np.array(["a", "b"], object)}
+    used = {op.type for op in graph.get_operations()}
+    assert name in used
+    feeds = {
+        n: v for n, v in placeholders.items() if n[0] in {o.name for o in graph.get_operations()}
+    }
+    with flowc.Session(graph=graph) as session:
+        found = session.run([fetch for fetch, _ in wanted], feeds)
+    for value, (_, expected) in zip(found, wanted, strict=True):
+        if expected is not None:
+            np.testing.assert_array_equal(value, np.asarray(expected))
