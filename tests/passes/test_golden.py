@@ -9,8 +9,11 @@ new case needs only its input. Both sides are also evaluated by the references a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +23,8 @@ from flowc.ir.computation import Computation
 from flowc.ir.text import parse_computation
 from flowc.ir.verifier import verify
 from flowc.options import Options
-from flowc.passes.pipeline import PIPELINE, run_pass
+from flowc.passes import simplify as simplification
+from flowc.passes.pipeline import PIPELINE, run_pass, run_passes
 from flowc.passes.simplify import RULES, apply_rules
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -82,3 +86,23 @@ def rewrite(path: Path, number: int, given: Computation, found: str) -> None:
 def test_every_pass_and_rule_has_a_file() -> None:
     assert {p.stem for p in (FOLDER / "rules").glob("*.ir")} == {r.__name__ for r in RULES}
     assert {p.name for p in FOLDER.iterdir()} == {*PASSES, "rules"}
+
+
+# Rules that never fire in the pipeline, and why they are still there.
+DEAD = {"drop_identity": "functionalize_control_flow has dropped every identity that it would meet"}
+
+
+def test_every_rule_fires_alone_and_in_the_pipeline() -> None:
+    """A rule that an earlier pass leaves nothing to would be dead, however well it works alone."""
+    alone: Counter[str] = Counter()
+    within: Counter[str] = Counter()
+    counted = partial(apply_rules, fired=within)
+    for rule in RULES:
+        for case in CASE.finditer((FOLDER / "rules" / f"{rule.__name__}.ir").read_text()):
+            given = parse_computation(case["input"])
+            apply_rules(given, [rule], alone)
+            with mock.patch.object(simplification, "apply_rules", counted):
+                run_passes(given, Options())
+    every = {r.__name__ for r in RULES}
+    assert every - set(alone) == set()
+    assert every - set(within) == set(DEAD)
