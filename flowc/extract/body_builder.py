@@ -7,7 +7,6 @@ latter. Invariant: every Value that `capture` gives belongs to this scope's buil
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, symbols_of
-from flowc.ir.extraction import Bound, ListValue, Resource, values_of, with_values
+from flowc.ir.extraction import Bound, Resource, values_of, with_values
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 
@@ -159,12 +158,6 @@ class Scope:
             found = self.b.broadcast_to(number, dims) if dims else number
             self.filled[(dtype, dims, value)] = found
         return found
-
-    def with_element(self, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
-        """A list whose elements have been without dims so far, as zeros of the dims given. `dtype`:
-        theirs; for lists of lists, of what the inner ones hold."""
-        buffer = self.b.list_new(self.b.sizes((contents.rows, *element)), T=dtype)
-        return replace(contents, dtype=dtype, element=element, buffer=buffer)
 
     def is_filling(self, value: Value) -> bool:
         """Whether a value only stands in for another one, so that nobody reads it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc import dtypes
 from flowc.errors import UnsupportedError
@@ -22,14 +22,12 @@ from flowc.graph.op_info import node_attrs, with_defaults
 from flowc.ir.computation import Value
 from flowc.ir.dims import Expr
 from flowc.ir.extraction import (
-    Alternatives,
     Bound,
-    CompositeList,
     ListValue,
     OptionalValue,
     Resource,
-    RunAxes,
-    Unranked,
+    RunTimeTensor,
+    TwoRanks,
 )
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Op
@@ -48,7 +46,7 @@ def emit_node(region: Region, key: Any) -> None:
     region.scope.b.origin = (name,)
     record = tf_op(node.type)
     inputs = [region.extraction.current(region.scope, region.bound(ref)) for ref in node.inputs]
-    chosen = next((bound for bound in inputs if isinstance(bound, Alternatives)), None)
+    chosen = next((bound for bound in inputs if isinstance(bound, TwoRanks)), None)
     if chosen is not None and (record is None or "identity" not in record.traits):
         _emit_for_each(region, key, chosen)
         return
@@ -61,7 +59,7 @@ def emit_node(region: Region, key: Any) -> None:
             region.values[(key, i)] = bound
 
 
-def _emit_for_each(region: Region, key: Any, chosen: Alternatives) -> None:
+def _emit_for_each(region: Region, key: Any, chosen: TwoRanks) -> None:
     """A node that reads a tensor of one of two ranks stands in both branches of a conditional."""
     refs = region.source.node(key).inputs
     name = region.source.name(key)
@@ -70,8 +68,8 @@ def _emit_for_each(region: Region, key: Any, chosen: Alternatives) -> None:
         inner = region.beside(scope)
         for ref in refs:
             bound = region.bound(ref)
-            if isinstance(bound, Alternatives) and bound.first is chosen.first:
-                value = bound.one if side else bound.other
+            if isinstance(bound, TwoRanks) and bound.is_first is chosen.is_first:
+                value = bound.sides[0 if side else 1]
                 within = value if scope is region.scope else scope.capture(value)
                 inner.values[region.behind_switches(ref)] = within
         emit_node(inner, key)
@@ -81,7 +79,7 @@ def _emit_for_each(region: Region, key: Any, chosen: Alternatives) -> None:
     results = build_if(
         region.scope,
         name,
-        chosen.first,
+        chosen.is_first,
         lambda scope: trace(scope, True),
         lambda scope: trace(scope, False),
     )
@@ -130,7 +128,7 @@ def _emitter(
     """What writes a node in terms of values, where it is not one itself."""
     if isinstance(record.lowering, Extracted):
         return record.lowering.emit
-    if any(isinstance(bound, ListValue | RunAxes | Unranked) for bound in inputs):
+    if any(isinstance(bound, ListValue | RunTimeTensor) for bound in inputs):
         return record.on_lists
     values = [bound for bound in inputs if isinstance(bound, Value)]
     if record.on_data is None or len(values) < len(inputs):
@@ -150,11 +148,16 @@ def _is_known(region: Region, value: Value) -> bool:
 
 def _passes(region: Region, key: Any, record: Op, bound: Bound | None) -> bool:
     """Whether an identity passes on a handle or a list, and not the value of a variable."""
-    if isinstance(bound, ListValue | OptionalValue | CompositeList | Alternatives):
-        return True
-    if not isinstance(bound, Resource):
-        return False
-    return record.signature.outputs[0].is_ref or region.source.attr(key, "T") in HANDLES
+    match bound:
+        case ListValue() | OptionalValue() | TwoRanks():
+            return True
+        case None | Value() | RunTimeTensor():
+            return False
+        case Resource():
+            is_ref = record.signature.outputs[0].is_ref
+            return is_ref or region.source.attr(key, "T") in HANDLES
+        case _:
+            assert_never(bound)
 
 
 def _given(region: Region, key: Any, position: int, bound: Bound | None) -> Bound:

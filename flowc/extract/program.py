@@ -36,7 +36,7 @@ from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim
-from flowc.ir.extraction import Alternatives, Bound, Resource
+from flowc.ir.extraction import Bound, Resource, TwoRanks
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
 
@@ -124,7 +124,7 @@ class Extraction:
             found = emit_where_alive(region, ref[0], ref, fault)
         if isinstance(found, Resource) and found.kind == "variable" and found.info.get("is_ref"):
             found = self.read(self.top, found, tensor.name)
-        if isinstance(found, Alternatives):
+        if isinstance(found, TwoRanks):
             raise _of_two_ranks(f"{tensor.name}, which is fetched,", found, tensor.op.name)
         if not isinstance(found, Value):
             raise UnsupportedError(
@@ -174,7 +174,7 @@ class Extraction:
         """A Value for something that is read as a tensor: of a variable its contents."""
         if isinstance(bound, Resource) and bound.kind == "variable":
             bound = self.contents(scope, bound, name)
-        if isinstance(bound, Alternatives):
+        if isinstance(bound, TwoRanks):
             raise _of_two_ranks(f"what '{name}' reads", bound, name)
         if not isinstance(bound, Value):
             what = "has no value" if bound is None else "is a handle, not a value"
@@ -224,10 +224,11 @@ class Extraction:
         return found
 
 
-def _of_two_ranks(what: str, found: Alternatives, name: str) -> InvalidArgumentError:
+def _of_two_ranks(what: str, found: TwoRanks, name: str) -> InvalidArgumentError:
+    first, second = found.sides
     return InvalidArgumentError(
-        f"{what} is {found.one.type} or {found.other.type}, as branches of a conditional differ in "
-        "rank: expected one rank",
+        f"{what} is {first.type} or {second.type}, as branches of a conditional differ in rank: "
+        "expected one rank",
         node=name,
         hint="reshape the values in the branches to one rank, or what is fetched: "
         "tf.reshape(x, [-1])",

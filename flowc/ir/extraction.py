@@ -2,15 +2,16 @@
 
 Most are Values. A handle is bound to the `Resource` that it names, whose contents are a Bound of
 their own that ops read and replace in order; a TensorList is bound to a `ListValue`, an optional to
-an `OptionalValue`, a list of these to a `CompositeList`. So state and lists become plain values,
-which passes, fusion and planning treat like any others, and which loops and branches carry.
+an `OptionalValue`. So state and lists become plain values, which passes, fusion and planning treat
+like any others, and which loops and branches carry. Bound is a closed union: who asks for one of
+its arms treats all of them, and ends with `assert_never`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, assert_never, cast
 
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
@@ -32,20 +33,43 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Dense:
+    """Elements of equal dims: `buffer` is `dtype[rows, *element]`."""
+
+    buffer: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """Elements of different dims: `flat` holds the numbers of all of them, `dtype[total]`; `table`
+    (i64[rows, 1 + rank]) where each is and its dims (flowc/ops/lists/ragged_lists.py). `common`: the
+    dims that all elements share, None for one in which they may differ."""
+
+    flat: Value
+    table: Value
+    common: tuple[Dim | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Elements that are optionals, ragged lists, or lists of these: one list for each Value that an
+    element is made of. `element` is any one of them, for its structure only."""
+
+    element: OptionalValue | ListValue
+    lists: tuple[ListValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ListValue:
-    """The contents of a TensorList, TensorArray or stack: `rows` elements, dense or ragged.
+    """The contents of a TensorList, TensorArray or stack: `rows` elements, of which `held` says how
+    they are represented (None: no element was written yet, and no shape given).
 
-    Dense: elements have equal dims, and `buffer` has the type `dtype[rows, *element]`; it is None
-    as long as `element` is (no element was written yet, and no shape given). Ragged: `buffer` holds
-    the numbers of all elements, `dtype[total]`, and `table` (i64[rows, 1 + rank]) where each is and
-    its dims (flowc/ops/lists/ragged_lists.py); `element` is None, and `common` says which dims all
-    elements share (None for a dim in which they may differ).
-
-    `marks` (TensorArrays: u8[rows]): 1 written, 2 read and cleared. `partial`: what is known of the
-    dims of elements (None: nothing, or one of them). `uniform`: elements must have one shape, or
-    the run fails. `known`: the numbers that every element holds, where they are known when
-    compiling (shapes that loops keep for their gradients): empty before the first element, None
-    where nothing is known; None for one that differs from element to element, but is a size.
+    `marks` (TensorArrays: u8[rows]): what became of each element (ir/mark_access.py). `partial`:
+    what is known of the dims of elements (None: nothing, or one of them). `uniform`: elements must
+    have one shape, or the run fails. `known`: the numbers that every element holds, where they are
+    known when compiling (shapes that loops keep for their gradients): empty before the first
+    element, None where nothing is known; None for one that differs from element to element, but is
+    a size.
 
     A list of dense lists holds the buffers of these as elements. `home`: what builds where the list
     was made, which may be outside of the loop or branch in which it changes. `assumed`: nothing is
@@ -55,16 +79,23 @@ class ListValue:
 
     dtype: DType
     rows: Dim
-    element: Dims | None = None
-    buffer: Value | None = None
+    held: Dense | Ragged | Columns | None = None
     marks: Value | None = None
     partial: tuple[Dim | None, ...] | None = None
     known: Known = None
-    table: Value | None = None
-    common: tuple[Dim | None, ...] = ()
     uniform: bool = False
     home: Builder | None = None
     assumed: bool = False
+
+    @property
+    def element(self) -> Dims | None:
+        """The dims of every element, where the list is dense."""
+        return self.held.buffer.dims[1:] if isinstance(self.held, Dense) else None
+
+    @property
+    def common(self) -> tuple[Dim | None, ...] | None:
+        """The dims that all elements share; None where there is no element of any rank yet."""
+        return self.held.common if isinstance(self.held, Ragged) else self.element
 
 
 Known = tuple[Dim | None, ...] | None
@@ -85,11 +116,11 @@ def joined_dims(one: Sequence[Dim | None], other: Sequence[Dim | None]) -> tuple
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
+class OptionalCase:
     """One of the types that the value of an optional may have: it is `held` where `holds` (None:
     always). Elsewhere `held` is zeros, which nobody reads."""
 
-    held: Value | ListValue | CompositeList
+    held: Value | ListValue
     holds: Value | None = None
 
 
@@ -97,47 +128,45 @@ class Case:
 class OptionalValue:
     """A value or none: at most one of the cases, whose types differ, holds."""
 
-    cases: tuple[Case, ...] = ()
+    cases: tuple[OptionalCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CompositeList:
-    """A list whose elements are optionals, ragged lists, or such lists: one list for each Value
-    that an element is made of. `element` is any one of them, for its structure only."""
+class RunTimeTensor:
+    """A tensor that no type describes, as only the run knows its length or its rank. `parts`: what
+    it is made of."""
 
-    rows: Dim
-    element: OptionalValue | CompositeList | ListValue
-    columns: tuple[ListValue, ...] = ()
+    parts: tuple[Value | bool, ...]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Value))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunAxes:
+class RunAxes(RunTimeTensor):
     """Those axes of a tensor that the run says to be meant: for each axis whether it is."""
 
-    summed: tuple[Value | bool, ...]
+
+class Unranked(RunTimeTensor):
+    """A tensor of any rank: one Value, which has its elements in order, and dims of 1 that the
+    tensor may lack."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unranked:
-    """A tensor whose rank only the run knows: `value` has its elements in order, and dims of 1 that
-    the tensor may lack."""
+class TwoRanks(RunTimeTensor):
+    """A tensor of one of two ranks, by the branch that was taken: whether it is the first one, then
+    both. Each is zeros, which nobody reads, where the tensor is the other one."""
 
-    value: Value
+    @property
+    def is_first(self) -> Value:
+        return self.values[0]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Alternatives:
-    """A tensor of one of two ranks, by the branch that was taken: `one` where `first` holds, else
-    `other`. Each is zeros, which nobody reads, where the tensor is the other one."""
-
-    first: Value
-    one: Value
-    other: Value
+    @property
+    def sides(self) -> tuple[Value, Value]:
+        _, first, second = self.values
+        return first, second
 
 
-Bound = (
-    Value | Resource | ListValue | OptionalValue | CompositeList | RunAxes | Unranked | Alternatives
-)
+Bound = Value | Resource | ListValue | OptionalValue | RunTimeTensor
 
 
 def values_of(bound: Bound) -> tuple[Value, ...]:
@@ -145,68 +174,112 @@ def values_of(bound: Bound) -> tuple[Value, ...]:
     match bound:
         case Value():
             return (bound,)
+        case Resource():
+            return ()
         case ListValue():
-            return tuple(v for v in (bound.buffer, bound.table, bound.marks) if v is not None)
+            return (*_held_values(bound), *(() if bound.marks is None else (bound.marks,)))
         case OptionalValue():
             parts = [(c.holds, *values_of(c.held)) for c in bound.cases]
             return tuple(v for part in parts for v in part if v is not None)
-        case CompositeList():
-            return tuple(v for column in bound.columns for v in values_of(column))
-        case RunAxes():
-            return tuple(v for v in bound.summed if isinstance(v, Value))
-        case Unranked():
-            return (bound.value,)
-        case Alternatives():
-            return (bound.first, bound.one, bound.other)
+        case RunTimeTensor():
+            return bound.values
         case _:
+            assert_never(bound)
+
+
+def _held_values(contents: ListValue) -> tuple[Value, ...]:
+    match contents.held:
+        case None:
             return ()
+        case Dense(buffer):
+            return (buffer,)
+        case Ragged(flat, table):
+            return (flat, table)
+        case Columns(_, lists):
+            return tuple(v for column in lists for v in values_of(column))
+        case _:
+            assert_never(contents.held)
 
 
-def with_values(bound: Bound, values: Sequence[Value]) -> Bound:
+B = TypeVar("B", bound=Bound)
+
+
+def with_values(bound: B, values: Sequence[Value]) -> B:
     """The same kind of Bound made of other Values; sizes follow from their types."""
+    left = list(values)
+    found = _taken(bound, left)
+    assert not left
+    return found
+
+
+def _taken(bound: B, left: list[Value]) -> B:
+    """A Bound of the same kind, made of the first of the values that are left."""
+    found: Bound
     match bound:
         case Value():
-            (value,) = values
-            return value
-        case ListValue() if bound.buffer is not None or bound.marks is not None:
-            left = list(values)
-            buffer, table, marks = (
-                left.pop(0) if part is not None else None
-                for part in (bound.buffer, bound.table, bound.marks)
-            )
-            rows = next(v for v in (table, buffer, marks) if v is not None).dims[0]
-            element = buffer.dims[1:] if buffer is not None and table is None else None
-            return replace(
-                bound, rows=rows, element=element, buffer=buffer, table=table, marks=marks
-            )
+            found = left.pop(0)
+        case Resource():
+            found = bound
+        case ListValue():
+            held = None if bound.held is None else _taken_held(bound.held, left)
+            marks = None if bound.marks is None else left.pop(0)
+            rows = _rows_of(held)
+            if rows is None:
+                rows = bound.rows if marks is None else marks.dims[0]
+            found = replace(bound, rows=rows, held=held, marks=marks)
         case OptionalValue():
-            left = list(values)
-            cases: list[Case] = []
+            cases: list[OptionalCase] = []
             for case in bound.cases:
                 holds = None if case.holds is None else left.pop(0)
-                cases.append(Case(_taken(case.held, left), holds))
-            return OptionalValue(tuple(cases))
-        case CompositeList():
-            left = list(values)
-            columns = tuple(_taken(column, left) for column in bound.columns)
-            rows = next((c.rows for c in columns if c.buffer is not None), bound.rows)
-            return replace(bound, rows=rows, columns=columns)
-        case RunAxes():
-            left = list(values)
-            return RunAxes(tuple(left.pop(0) if isinstance(v, Value) else v for v in bound.summed))
-        case Unranked():
-            return Unranked(*values)
-        case Alternatives():
-            return Alternatives(*values)
+                cases.append(OptionalCase(_taken(case.held, left), holds))
+            found = OptionalValue(tuple(cases))
+        case RunTimeTensor():
+            parts = tuple(left.pop(0) if isinstance(v, Value) else v for v in bound.parts)
+            found = type(bound)(parts)
         case _:
-            return bound
+            assert_never(bound)
+    return cast(B, found)
 
 
-def _taken(bound: Any, left: list[Value]) -> Any:
-    """A part of a Bound made of the first of the values that are left."""
-    count = len(values_of(bound))
-    taken, left[:] = left[:count], left[count:]
-    return with_values(bound, taken)
+def _taken_held(held: Dense | Ragged | Columns, left: list[Value]) -> Dense | Ragged | Columns:
+    match held:
+        case Dense():
+            return Dense(left.pop(0))
+        case Ragged():
+            return replace(held, flat=left.pop(0), table=left.pop(0))
+        case Columns():
+            return replace(held, lists=tuple(_taken(column, left) for column in held.lists))
+        case _:
+            assert_never(held)
+
+
+def _rows_of(held: Dense | Ragged | Columns | None) -> Dim | None:
+    """How many elements there are, as far as what holds them tells."""
+    match held:
+        case None:
+            return None
+        case Dense(buffer):
+            return buffer.dims[0]
+        case Ragged(_, table):
+            return table.dims[0]
+        case Columns(_, lists):
+            return next((column.rows for column in lists if column.held is not None), None)
+        case _:
+            assert_never(held)
+
+
+def with_held(
+    contents: ListValue, held: Dense | Ragged | Columns, marks: Value | None = None
+) -> ListValue:
+    """A list with other elements, and other marks where it has any."""
+    rows = _rows_of(held)
+    return replace(
+        contents,
+        rows=contents.rows if rows is None else rows,
+        held=held,
+        marks=contents.marks if marks is None else marks,
+        known=None,
+    )
 
 
 class Extractor(Protocol):

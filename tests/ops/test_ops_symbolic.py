@@ -26,7 +26,7 @@ from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from partitions import PartitionedProgram
 
 from flowc import dtypes
-from flowc.cache.store import load_executable
+from flowc.compiler import load_executable
 from flowc.errors import FlowcError, InternalError, InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
@@ -226,7 +226,7 @@ def test_a_gradient_of_another_size_than_the_slice_is_refused() -> None:
     dy = b.parameter("dy", TensorType(dtypes.f32, (symbol("n"), 2)))
     bounds = [np.array(x, np.int32) for x in ([4, 2], [1, 0], [3, 2], [1, 1])]
     c = b.build([b.strided_slice_grad(*bounds, dy)])
-    executable = load_executable(c, Options(), (["dy"], ["dx"]), threads=1)
+    executable = load_executable(c, Options(), spec_of(c, ["dy"], ["dx"]), threads=1)
     (found,) = executable.run([np.ones((2, 2), np.float32)])
     np.testing.assert_array_equal(found[:, 0], [0, 1, 1, 0])
     with pytest.raises(InvalidArgumentError, match="must be equal, found 1 and 2"):

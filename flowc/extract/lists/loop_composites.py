@@ -12,12 +12,19 @@ from dataclasses import dataclass, field
 
 from flowc.extract.body_builder import Scope
 from flowc.extract.lists.loop_lists import Column, Slot
-from flowc.ir.extraction import Bound, CompositeList, ListValue, OptionalValue
-from flowc.ir.structures import Element, United, arranged, element_of, united
+from flowc.ir.extraction import Bound, Columns, ListValue, OptionalValue
+from flowc.ir.structures import (
+    Element,
+    United,
+    arranged,
+    element_of,
+    list_of_columns,
+    united,
+)
 
 
 @dataclass(slots=True)
-class CarriedComposites:
+class CarriedColumns:
     """What the elements of such variables are made of, by the number of the variable: `elements` as
     earlier traces have shown, `grown` where the last one showed more. `scope`: around the loop."""
 
@@ -28,11 +35,10 @@ class CarriedComposites:
     def slots(self, i: int, bound: Bound) -> list[tuple[Slot, Bound]]:
         """What is carried for a variable: itself, or the columns of a list of optionals."""
         like = self.elements.get(i)
-        if like is None and not isinstance(bound, CompositeList):
+        if not isinstance(bound, ListValue) or not (like or isinstance(bound.held, Columns)):
             return [(i, bound)]
-        assert isinstance(bound, ListValue | CompositeList)
         whole = self._whole(element_of(bound, like or OptionalValue()), like)
-        columns = arranged(self.scope.b, bound, whole, 0).columns
+        columns = arranged(self.scope.b, bound, whole, 0).lists
         self.elements[i] = whole.element
         return [((i, k), column) for k, column in enumerate(columns)]
 
@@ -43,11 +49,11 @@ class CarriedComposites:
         """What is carried in a slot of a variable that is a list of optionals."""
         i, number = slot
         like = self.elements[i]
-        assert isinstance(end, ListValue | CompositeList)
+        assert isinstance(end, ListValue)
         whole = self._whole(like, element_of(end, like))
         if whole.adds(like):
             self.grown[i] = whole.element
-        return arranged(scope.b, end, whole, 1).columns[number]
+        return arranged(scope.b, end, whole, 1).lists[number]
 
     def variable(self, i: int, found: Mapping[Slot, Bound]) -> Bound | None:
         """A variable that is carried: itself, or the list of optionals made of its columns."""
@@ -58,8 +64,15 @@ class CarriedComposites:
         lists = tuple(column for column in columns if isinstance(column, ListValue))
         if not lists:
             return None
-        rows = next((c.rows for c in lists if c.buffer is not None), lists[0].rows)
-        return CompositeList(rows, like, lists)
+        rows = next((c.rows for c in lists if c.held is not None), lists[0].rows)
+        return list_of_columns(rows, Columns(like, lists))
+
+    def grows(self, i: int, end: Bound) -> bool:
+        """Notes that an iteration makes such a list of a variable that was none."""
+        if not isinstance(end, ListValue) or not isinstance(end.held, Columns):
+            return False
+        self.grown[i] = end.held.element
+        return True
 
     def take_grown(self) -> bool:
         """Makes the next trace carry what this one showed; whether it showed anything."""

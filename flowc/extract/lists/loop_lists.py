@@ -10,13 +10,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from flowc.dtypes import DType
 from flowc.extract.body_builder import Scope
 from flowc.extract.trace.loop_invariance import is_steady
 from flowc.ir.dims import Dim
-from flowc.ir.extraction import Known, ListValue, Resource, joined_dims, joined_known
+from flowc.ir.extraction import (
+    Columns,
+    Known,
+    ListValue,
+    Ragged,
+    Resource,
+    joined_dims,
+    joined_known,
+)
 from flowc.ir.types import Dims
+from flowc.ops.list_operations import with_element
 from flowc.ops.lists.ragged_values import as_ragged, stays_dense
 
+Shape = tuple[Dim | None, ...]
 Column = tuple[int, int]  # of a loop variable that is a list of optionals or ragged lists
 Slot = int | Resource | Column  # a loop variable, a resource that the body changes, a column
 Varying = dict[tuple[Slot, int, int], Dim]  # the size of an axis of a Value of a slot
@@ -32,23 +43,23 @@ class CarriedLists:
 
     scope: Scope
     varying: Varying
-    elements: dict[Slot, ListValue] = field(default_factory=dict[Slot, ListValue])
+    elements: dict[Slot, tuple[DType, Dims]] = field(default_factory=dict[Slot, tuple[DType, Dims]])
     known: dict[Slot, Known] = field(default_factory=dict[Slot, Known])
-    ragged: dict[Slot, ListValue] = field(default_factory=dict[Slot, ListValue])
+    ragged: dict[Slot, tuple[DType, Shape]] = field(default_factory=dict[Slot, tuple[DType, Shape]])
 
     def typed(self, slot: Slot, bound: ListValue) -> ListValue:
         """What a list starts as; one without elements has the dims that the body gave them."""
         if slot in self.known:
             bound = replace(bound, known=self.known[slot])
-        assumed = bound.buffer is None or bound.rows == 0
+        assumed = bound.held is None or bound.rows == 0
         ragged = self.ragged.get(slot)
         if ragged is not None:
-            bound = as_ragged(self.scope.b, bound, ragged.common, ragged.dtype)
-            return replace(bound, common=ragged.common, assumed=assumed)
+            dtype, common = ragged
+            return replace(_ragged(self.scope, bound, common, dtype), assumed=assumed)
         first = self.elements.get(slot)
-        if first is not None and first.element is not None and bound.buffer is None:
-            bound = self.scope.with_element(bound, first.element, first.dtype)
-            return replace(bound, assumed=True)
+        if first is not None and bound.held is None:
+            dtype, element = first
+            return replace(with_element(self.scope.b, bound, element, dtype), assumed=True)
         return bound
 
     def compare_numbers(self, slot: Slot, start: ListValue, end: ListValue) -> bool:
@@ -64,22 +75,20 @@ class CarriedLists:
     def compare_elements(self, slot: Slot, start: ListValue, end: ListValue, body: Scope) -> bool:
         """Notes what an iteration shows of the elements of a list: their dims where it had none,
         and that they differ."""
-        if end.table is None and not self._vary(start, end, body):
+        if not isinstance(end.held, Ragged) and not self._vary(start, end, body):
             if start.element is not None or end.element is None:
                 return False
-            element = self._first_element(slot, end.element)
-            self.elements[slot] = replace(end, element=element)
+            self.elements[slot] = (end.dtype, self._first_element(slot, end.element))
             return True
-        given = end.element if end.table is None else end.common
-        held = start.element if start.table is None else start.common
+        given, held = end.common, start.common
         assert given is not None
         seen = tuple(d if d is not None and self.scope.knows(d) else None for d in given)
         common = seen if held is None else joined_dims(held, seen)
-        if start.table is not None and common == start.common:
+        if isinstance(start.held, Ragged) and common == held:
             return False
         for key in [k for k in self.varying if k[0] == slot]:
             del self.varying[key]
-        self.ragged[slot] = replace(end, common=common)
+        self.ragged[slot] = (end.dtype, common)
         return True
 
     def _vary(self, start: ListValue, end: ListValue, body: Scope) -> bool:
@@ -108,6 +117,13 @@ class CarriedLists:
 
 def as_start(start: ListValue, end: ListValue, scope: Scope) -> ListValue:
     """What a list is after an iteration; one that starts ragged stays so. `scope`: of the body."""
-    if start.table is None or end.table is not None:
+    if not isinstance(start.held, Ragged) or isinstance(end.held, Ragged | Columns):
         return end
-    return as_ragged(scope.b, end, start.common, start.dtype)
+    return as_ragged(scope.b, end, start.held.common, start.dtype)
+
+
+def _ragged(scope: Scope, bound: ListValue, common: Shape, dtype: DType) -> ListValue:
+    """A list as a ragged one of which no more is known than what all elements share."""
+    found = as_ragged(scope.b, bound, common, dtype)
+    assert isinstance(found.held, Ragged)
+    return replace(found, held=replace(found.held, common=common))

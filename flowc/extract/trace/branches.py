@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar, assert_never
 
 import numpy as np
 
@@ -17,13 +18,15 @@ from flowc.extract.body_builder import Scope
 from flowc.ir.computation import Value
 from flowc.ir.dims import as_dim
 from flowc.ir.extraction import (
-    Alternatives,
     Bound,
-    Case,
-    CompositeList,
+    Columns,
     ListValue,
+    OptionalCase,
     OptionalValue,
+    Ragged,
     Resource,
+    RunTimeTensor,
+    TwoRanks,
     joined_dims,
     joined_known,
     values_of,
@@ -31,9 +34,11 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.op import op_named
 from flowc.ir.structures import arranged, element_of, paired, united
+from flowc.ops.list_operations import with_element
 from flowc.ops.lists.ragged_values import Shape, as_ragged, stays_dense
 
 Trace = Callable[[Scope], Sequence[Bound]]
+B = TypeVar("B", bound=Bound)
 
 
 @dataclass(slots=True)
@@ -146,22 +151,52 @@ def _make_alike(scope: Scope, branches: list[_Branch], i: int, name: str) -> Non
                 f"the branches of '{name}' give different handles, of which flowc must know one",
                 node=name,
             )
-    elif isinstance(a, Value | Alternatives) and isinstance(b, Value | Alternatives):
-        branches[0].results[i], branches[1].results[i] = _tensors_alike(branches, a, b, name)
-    elif isinstance(a, Value) or isinstance(b, Value):
-        raise InvalidArgumentError(f"the branches of '{name}' give a list and a tensor", node=name)
-    else:
-        try:
-            alike = _alike(scope, branches, a, b)
-        except UnsupportedError as fault:
-            fault.node = fault.node or name
-            raise
-        for branch, result in zip(branches, alike):
-            branch.results[i] = result
+        return
+    try:
+        alike = _alike(scope, branches, a, b, name)
+    except UnsupportedError as fault:
+        fault.node = fault.node or name
+        raise
+    for branch, result in zip(branches, alike):
+        branch.results[i] = result
+
+
+def _alike(
+    scope: Scope, branches: list[_Branch], a: Bound, b: Bound, name: str
+) -> tuple[Bound, Bound]:
+    """What both branches give, made of the same number of values."""
+    match a, b:
+        case Value() | TwoRanks(), Value() | TwoRanks():
+            return _tensors_alike(branches, a, b, name)
+        case ListValue(), ListValue():
+            if isinstance(a.held, Columns) or isinstance(b.held, Columns):
+                return _columns_alike(scope, branches, a, b)
+            return _lists_alike(branches, a, b)
+        case OptionalValue(), OptionalValue():
+            return _optionals_alike(scope, branches, a, b, name)
+        case _:
+            kinds = " and ".join(_kind(side) for side in (a, b))
+            raise UnsupportedError(f"the branches of '{name}' give {kinds}", node=name)
+
+
+def _kind(bound: Bound) -> str:
+    match bound:
+        case Value():
+            return "a tensor"
+        case Resource():
+            return "a handle"
+        case ListValue():
+            return "a list"
+        case OptionalValue():
+            return "an optional"
+        case RunTimeTensor():
+            return "a tensor of which only the run knows the rank"
+        case _:
+            assert_never(bound)
 
 
 def _tensors_alike(
-    branches: list[_Branch], a: Value | Alternatives, b: Value | Alternatives, name: str
+    branches: list[_Branch], a: Value | TwoRanks, b: Value | TwoRanks, name: str
 ) -> tuple[Bound, Bound]:
     """What both branches give for a tensor: where its rank differs, alternatives of both."""
     kinds: dict[int, Value] = {}
@@ -184,50 +219,33 @@ def _tensors_alike(
     if isinstance(a, Value) and isinstance(b, Value) and len(found) == 1:
         return a, b
     one, other = found
-    return _alternatives(branches[0], a, one, other), _alternatives(branches[1], b, one, other)
+    return _two_ranks(branches[0], a, one, other), _two_ranks(branches[1], b, one, other)
 
 
-def _tensors(side: Value | Alternatives) -> tuple[Value, ...]:
-    return (side,) if isinstance(side, Value) else (side.one, side.other)
+def _tensors(side: Value | TwoRanks) -> tuple[Value, ...]:
+    return (side,) if isinstance(side, Value) else side.sides
 
 
-def _alternatives(
-    branch: _Branch, found: Value | Alternatives, one: Value, other: Value
-) -> Alternatives:
+def _two_ranks(branch: _Branch, found: Value | TwoRanks, one: Value, other: Value) -> TwoRanks:
     """What a branch gives, as one of two tensors like `one` and `other`."""
-    if isinstance(found, Alternatives):
-        if found.one.type.rank == one.type.rank:
+    if isinstance(found, TwoRanks):
+        first, second = found.sides
+        if first.type.rank == one.type.rank:
             return found
-        return Alternatives(branch.scope.b.logical_not(found.first), found.other, found.one)
+        return TwoRanks((branch.scope.b.logical_not(found.is_first), second, first))
     is_one = found.type.rank == one.type.rank
     first = branch.scope.b.const(np.bool_(is_one))
     filling = _filling(branch.scope, other if is_one else one)
-    assert isinstance(filling, Value)
-    return Alternatives(first, *((found, filling) if is_one else (filling, found)))
-
-
-def _alike(scope: Scope, branches: list[_Branch], a: Bound, b: Bound) -> tuple[Bound, Bound]:
-    """What both branches give for a list or an optional, made of the same number of values."""
-    match a, b:
-        case Value(), Value():
-            return a, b
-        case ListValue(), ListValue():
-            return _lists_alike(branches, a, b)
-        case OptionalValue(), OptionalValue():
-            return _optionals_alike(scope, branches, a, b)
-        case (CompositeList(), ListValue() | CompositeList()) | (ListValue(), CompositeList()):
-            return _composites_alike(scope, branches, a, b)
-        case _:
-            raise UnsupportedError("the branches give an optional and a list")
+    return TwoRanks((first, *((found, filling) if is_one else (filling, found))))
 
 
 def _optionals_alike(
-    scope: Scope, branches: list[_Branch], a: OptionalValue, b: OptionalValue
+    scope: Scope, branches: list[_Branch], a: OptionalValue, b: OptionalValue, name: str
 ) -> tuple[Bound, Bound]:
-    cases: tuple[list[Case], list[Case]] = ([], [])
+    cases: tuple[list[OptionalCase], list[OptionalCase]] = ([], [])
     for one, other in paired(a.cases, b.cases, scope.knows):
         if one is not None and other is not None:
-            held = _alike(scope, branches, one.held, other.held)
+            held = _alike(scope, branches, one.held, other.held, name)
         elif one is not None:
             held = (one.held, _filling(branches[1].scope, one.held))
         else:
@@ -238,12 +256,12 @@ def _optionals_alike(
             holds = case.holds if case is not None else None
             if holds is None and not always:
                 holds = branch.scope.filled_with(dtypes.bool_, (), int(case is not None))
-            assert isinstance(mine, Value | ListValue | CompositeList)
-            found.append(Case(mine, holds))
+            assert isinstance(mine, Value | ListValue)
+            found.append(OptionalCase(mine, holds))
     return OptionalValue(tuple(cases[0])), OptionalValue(tuple(cases[1]))
 
 
-def _filling(scope: Scope, like: Bound) -> Bound:
+def _filling(scope: Scope, like: B) -> B:
     """What stands in a branch for a value that only the other one has: nobody reads it."""
     values: list[Value] = []
     for value in values_of(like):
@@ -252,19 +270,19 @@ def _filling(scope: Scope, like: Bound) -> Bound:
     return with_values(like, values)
 
 
-def _composites_alike(
-    scope: Scope,
-    branches: list[_Branch],
-    a: ListValue | CompositeList,
-    b: ListValue | CompositeList,
+def _columns_alike(
+    scope: Scope, branches: list[_Branch], a: ListValue, b: ListValue
 ) -> tuple[Bound, Bound]:
     sides = (a, b)
-    like = next(side.element for side in sides if isinstance(side, CompositeList))
+    like = next(side.held.element for side in sides if isinstance(side.held, Columns))
     elements = [element_of(side, like) for side in sides]
     whole = united(scope.b, elements[0], elements[1], scope.knows)
     typed = [arranged(branches[k].scope.b, side, whole, k) for k, side in enumerate(sides)]
-    pairs = [_lists_alike(branches, *columns) for columns in zip(*(t.columns for t in typed))]
-    first, second = (replace(t, columns=tuple(p[k] for p in pairs)) for k, t in enumerate(typed))
+    pairs = [_lists_alike(branches, *columns) for columns in zip(*(t.lists for t in typed))]
+    first, second = (
+        replace(side, dtype=dtypes.variant, held=replace(t, lists=tuple(p[k] for p in pairs)))
+        for k, (side, t) in enumerate(zip(sides, typed))
+    )
     return first, second
 
 
@@ -288,23 +306,25 @@ def _lists_alike(
     outside = branches[0].scope.outer
     assert outside is not None
     known = joined_known(a.known, b.known)
-    ragged = a.table is not None or b.table is not None or _one_sided(outside, a, b)
+    ragged = any(isinstance(c.held, Ragged) for c in (a, b)) or _one_sided(outside, a, b)
     found: list[ListValue] = []
     for branch, own, other in ((branches[0], a, b), (branches[1], b, a)):
         if ragged:
             common = _common(outside, a, b)
-            own = replace(as_ragged(branch.scope.b, own, common, other.dtype), common=common)
+            own = as_ragged(branch.scope.b, own, common, other.dtype)
+            assert isinstance(own.held, Ragged)
+            own = replace(own, held=replace(own.held, common=common))
         elif own.element is None and other.element is not None:
             # Zeros of no size, where the other branch finds the size when it runs.
             element = tuple(d if outside.knows(d) else 0 for d in other.element)
-            own = branch.scope.with_element(own, element, other.dtype)
+            own = with_element(branch.scope.b, own, element, other.dtype)
         found.append(replace(own, known=known))
     return found[0], found[1]
 
 
 def _common(outside: Scope, a: ListValue, b: ListValue) -> Shape:
     """The dims that the elements of two lists share, as far as they are known outside."""
-    mine, theirs = _dims_of(a), _dims_of(b)
+    mine, theirs = a.common, b.common
     shared = theirs or mine or () if not (mine and theirs) else joined_dims(mine, theirs)
     return tuple(d if d is not None and outside.knows(d) else None for d in shared)
 
@@ -315,8 +335,3 @@ def _one_sided(outside: Scope, a: ListValue, b: ListValue) -> bool:
     if given is None or stays_dense(a):
         return False
     return not all(outside.knows(d) for d in given)
-
-
-def _dims_of(contents: ListValue) -> Shape | None:
-    """The dims of elements, as far as all share them."""
-    return contents.element if contents.table is None else contents.common

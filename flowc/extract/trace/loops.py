@@ -16,14 +16,13 @@ from typing import Protocol
 
 from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
 from flowc.extract.body_builder import Scope
-from flowc.extract.lists.loop_composites import CarriedComposites
+from flowc.extract.lists.loop_composites import CarriedColumns
 from flowc.extract.lists.loop_lists import CarriedLists, Slot, Varying, as_start
 from flowc.extract.trace.loop_names import part_names
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import (
     Bound,
-    CompositeList,
     ListValue,
     Resource,
     values_of,
@@ -88,7 +87,7 @@ class _Found:
 
     invariant: set[int]
     lists: CarriedLists
-    composites: CarriedComposites
+    columns: CarriedColumns
     resources: dict[Resource, None] = field(default_factory=dict[Resource, None])
     varying: Varying = field(default_factory=dict[tuple[Slot, int, int], Dim])
 
@@ -152,12 +151,12 @@ class _LoopBuilder:
         }
         lists = CarriedLists(self.scope, sizes)
         invariant = self.always | last.invariant
-        return _Found(invariant, lists, CarriedComposites(self.scope), known, sizes)
+        return _Found(invariant, lists, CarriedColumns(self.scope), known, sizes)
 
     def nothing_found(self) -> _Found:
         sizes: Varying = {}
         lists = CarriedLists(self.scope, sizes)
-        return _Found(set(self.always), lists, CarriedComposites(self.scope), varying=sizes)
+        return _Found(set(self.always), lists, CarriedColumns(self.scope), varying=sizes)
 
     def has_axis(self, slot: Slot, part: int, axis: int, resources: Collection[Resource]) -> bool:
         if isinstance(slot, tuple):
@@ -189,7 +188,7 @@ class _LoopBuilder:
         starts: dict[Slot, Bound] = {}
         for i, bound in enumerate(self.initial):
             if i not in self.found.invariant:
-                for slot, part in self.found.composites.slots(i, bound):
+                for slot, part in self.found.columns.slots(i, bound):
                     starts[slot] = self.typed(slot, part)
         for resource in self.found.resources:
             contents = self.scope.held(resource)
@@ -221,7 +220,7 @@ class _LoopBuilder:
             if isinstance(slot, Resource):
                 end = scopes[1].find(slot)
             elif isinstance(slot, tuple):
-                end = self.found.composites.column(slot, results[slot[0]], scopes[1])
+                end = self.found.columns.column(slot, results[slot[0]], scopes[1])
             else:
                 end = results[slot]
             assert end is not None
@@ -254,7 +253,7 @@ class _LoopBuilder:
             inside[slot] = with_values(bound, values)
         variables: list[Bound] = []
         for i, bound in enumerate(self.initial):
-            found = self.found.composites.variable(i, inside)
+            found = self.found.columns.variable(i, inside)
             variables.append(scope.capture(bound) if found is None else found)
         for slot, bound in inside.items():
             if isinstance(slot, Resource):
@@ -288,11 +287,10 @@ class _LoopBuilder:
             if isinstance(slot, int) and values_of(end) == tuple(parameters) and count:
                 still.add(slot)
                 continue
-            if isinstance(slot, int) and isinstance(end, CompositeList):
-                self.found.composites.grown[slot] = end.element
+            if isinstance(slot, int) and self.found.columns.grows(slot, end):
                 continue
             noted |= self.compare(slot, start, parameters, end, body)
-        if self.found.composites.take_grown() or noted:
+        if self.found.columns.take_grown() or noted:
             self.found.invariant = set(self.always)
             return True
         self.found.invariant |= still
@@ -374,8 +372,8 @@ class _LoopBuilder:
             after[slot] = found
             if isinstance(slot, Resource):
                 self.scope.replace(slot, after[slot])
-        composites = self.found.composites
-        return [composites.variable(i, after) or bound for i, bound in enumerate(self.initial)]
+        columns = self.found.columns
+        return [columns.variable(i, after) or bound for i, bound in enumerate(self.initial)]
 
     def as_scalar(self, scope: Scope, condition: Value) -> Value:
         if condition.type.rank == 0 and str(condition.type.dtype) == "bool":

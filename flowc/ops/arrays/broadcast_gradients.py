@@ -60,18 +60,18 @@ def _is_summed(x: Extractor, own: Size | None, other: Size | None) -> Value | bo
 def sum_over_run_axes(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     """Sum over axes that the run decides on."""
     value, axes = _tensor(x, inputs[0]), inputs[1]
-    if not isinstance(axes, RunAxes) or len(axes.summed) != value.type.rank:
+    if not isinstance(axes, RunAxes) or len(axes.parts) != value.type.rank:
         raise InvalidArgumentError(
             f"'{x.name}' sums {value.type} over axes of another tensor, which the run finds",
             node=x.name,
         )
-    known = tuple(i for i, summed in enumerate(axes.summed) if summed is True)
+    known = tuple(i for i, summed in enumerate(axes.parts) if summed is True)
     if known:
         value = x.b.sum(value, np.array(known, np.int32), keep_dims=True)
-    for axis, summed in enumerate(axes.summed):
+    for axis, summed in enumerate(axes.parts):
         if isinstance(summed, Value) and value.dims[axis] != 1:
             value = _summed_where(x, value, axis, summed)
-    return [value if attrs["keep_dims"] else Unranked(value)]
+    return [value if attrs["keep_dims"] else Unranked((value,))]
 
 
 def _summed_where(x: Extractor, value: Value, axis: int, summed: Value) -> Value:
@@ -96,5 +96,5 @@ def _tensor(x: Extractor, bound: Bound) -> Value:
 def reshape_unranked(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     """Reshape of a tensor whose rank the run knows: only the number of elements matters."""
     tensor, shape = inputs
-    value = tensor.value if isinstance(tensor, Unranked) else _tensor(x, tensor)
+    value = tensor.values[0] if isinstance(tensor, Unranked) else _tensor(x, tensor)
     return [x.b.reshape(value, _tensor(x, shape))]

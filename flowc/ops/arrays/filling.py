@@ -20,7 +20,7 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, TensorType
-from flowc.ops.lists.list_values import zeros_like_list
+from flowc.ops.list_operations import zeros_like_list
 
 # -- fill
 

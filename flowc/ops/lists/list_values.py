@@ -1,13 +1,13 @@
-"""What the emitters of TensorArrays, TensorLists and stacks share: list values while extracted.
+"""Shapes, sizes and indices as ops on lists state them, and the words in which these fail.
 
-In: a Builder and ListValues whose buffer is missing as long as the dims of elements are. Out: ones
-that have it, and what is known of indices and sizes. Invariant: nothing here changes a list.
+In: shapes that are known in part, integer scalars, indices. Out: what is known of them when a graph
+is extracted. Invariant: nothing here knows of a list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,9 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, as_dim, is_nonnegative, maximum
-from flowc.ir.extraction import Bound, Extractor, Known, ListValue, joined_known
-from flowc.ir.op import op_named
+from flowc.ir.extraction import Extractor, Known
+from flowc.ir.op import Inference, NeedsContent, op_named
 from flowc.ir.types import Dims
-from flowc.ops.lists.ragged_values import (
-    as_ragged,
-    made_ragged,
-    must_be_ragged,
-    popped_ragged,
-    pushed_ragged,
-    summed,
-    with_parts,
-)
 
 Partial = tuple[Dim | None, ...] | None  # dims as far as they are known; None: not even the rank
 
@@ -85,9 +76,18 @@ def merged(one: Partial, other: Partial) -> Partial:
     )
 
 
-def zeros(b: Builder, dims: Dims, dtype: DType, value: int = 0) -> Value:
-    """A new buffer of a list."""
-    return b.list_new(b.sizes(dims), T=dtype, value=value)
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What a run ends with, in TensorFlow's words. `outside`: for index {value} of {extent}
+    elements; `unset`: for an element {value} that was never set and whose dims nothing tells;
+    `unlike`: for elements of shapes {one} and {other}, the latter at {at}. `attrs`: those by which
+    the ops of dense lists say what is outside.
+    """
+
+    outside: str = ""
+    unset: str = ""
+    unlike: str = ""
+    attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def size_of(b: Builder, scalar: Value) -> Dim:
@@ -105,37 +105,7 @@ def size_value(b: Builder, size: Dim, dtype: DType = dtypes.i32) -> Value:
     return b.reshape(b.sizes((size,), dtype), ())
 
 
-def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
-    """A list without a buffer as one of zeros."""
-    buffer = zeros(b, (contents.rows, *element), dtype)
-    return replace(contents, dtype=dtype, element=element, buffer=buffer)
-
-
-def with_buffer(contents: ListValue, buffer: Value, marks: Value | None = None) -> ListValue:
-    """A list with another buffer, and other marks where it has any."""
-    return replace(
-        contents,
-        rows=buffer.dims[0],
-        element=buffer.dims[1:],
-        buffer=buffer,
-        marks=marks,
-        known=None,
-    )
-
-
-def pushed(x: Extractor, contents: ListValue, value: Value) -> ListValue:
-    """A list with one more element at its end."""
-    known = joined_known(contents.known, _known(x, value))
-    if must_be_ragged(x, contents, value.dims):
-        contents = made_ragged(x, contents, value.dims, value.type.dtype)
-        return replace(pushed_ragged(x, contents, value), known=known)
-    if contents.buffer is None:
-        element = settled(contents.partial, value.dims)
-        contents = with_element(x.b, contents, element, value.type.dtype)
-    return replace(with_buffer(contents, x.b.list_append(contents.buffer, value)), known=known)
-
-
-def _known(x: Extractor, value: Value) -> Known:
+def known_numbers(x: Extractor, value: Value) -> Known:
     """The numbers in an element: those that are known and the same all through the run, None for
     other sizes. Nothing where an element may be no size."""
     if value.type.dtype not in (dtypes.i32, dtypes.i64):
@@ -150,30 +120,7 @@ def _known(x: Extractor, value: Value) -> Known:
     return tuple(d if lasts else None for d, lasts in zip(found, lasting))
 
 
-def popped(
-    x: Extractor, contents: ListValue, message: str, unset: str = "", shape: Partial = None
-) -> tuple[ListValue, Value]:
-    """A list without its last element, and that element. `unset`, `shape`: for ragged lists, as
-    `element_at` takes them."""
-    known = contents.known
-    if contents.table is not None:
-        rest, item = popped_ragged(x, contents, message, unset, shape)
-        return replace(rest, known=known), item
-    buffer = contents.buffer
-    assert buffer is not None
-    if known and None not in known:
-        numbers = tuple(d for d in known if d is not None)
-        item = x.b.reshape(x.b.sizes(numbers, contents.dtype), buffer.dims[1:])
-    else:
-        last = x.b.sub(size_value(x.b, contents.rows), 1)
-        item = x.b.list_get(buffer, last, message=message)
-        if known:
-            item = _with_sizes(x.b, item, known)
-    rest = x.b.list_resize(buffer, x.b.sizes((maximum(contents.rows - 1, 0),)))
-    return replace(with_buffer(contents, rest), known=known), item
-
-
-def _with_sizes(b: Builder, item: Value, known: Sequence[Dim | None]) -> Value:
+def with_sizes(b: Builder, item: Value, known: Sequence[Dim | None]) -> Value:
     """An element that holds sizes, of which some are known: the run reads the others from it."""
     places = [i for i, d in enumerate(known) if d is None]
     numbers = b.reshape(item, (len(known),))
@@ -182,11 +129,6 @@ def _with_sizes(b: Builder, item: Value, known: Sequence[Dim | None]) -> Value:
     found = iter(b.list_new(numbers, T=dtypes.u8).dims)
     dims = tuple(next(found) if d is None else d for d in known)
     return b.reshape(b.sizes(dims, item.type.dtype), item.dims)
-
-
-def is_new(buffer: Value, value: int) -> bool:
-    """Whether all of a buffer is known to be the number that it was made with."""
-    return buffer.node.op is op_named("list_new") and buffer.node.attrs["value"] == value
 
 
 def counts_to(b: Builder, indices: Value) -> Dim | None:
@@ -236,46 +178,11 @@ def shape_input(x: Extractor, shape: Value) -> Partial:
     return tuple(None if isinstance(d, int) and d < 0 else d for d in found)
 
 
-# -- what plain ops make of lists
+def known_when_extracted(c: Inference) -> Dims:
+    raise NeedsContent(
+        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
+    )
 
 
-def zeros_like_list(
-    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
-) -> Sequence[Bound]:
-    """ZerosLike of a TensorList: as many elements, all zeros."""
-    (contents,) = inputs
-    assert isinstance(contents, ListValue)
-    if contents.buffer is None:
-        return [contents]
-    buffer = zeros(x.b, contents.buffer.dims, contents.dtype)
-    if contents.table is not None:
-        return [with_parts(contents, buffer, contents.table)]
-    return [with_buffer(contents, buffer)]
-
-
-def sum_of_lists(
-    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
-) -> Sequence[Bound]:
-    """AddN of TensorLists, element by element; one that was never written to adds nothing."""
-    lists = [bound for bound in inputs if isinstance(bound, ListValue)]
-    if len(lists) != len(inputs):
-        raise InvalidArgumentError(f"'{x.name}' adds lists to tensors", node=x.name)
-    held = [c for c in lists if c.buffer is not None]
-    if any(must_be_ragged(x, held[0], c.element or ()) for c in held):
-        return [_ragged_sum(x, lists)]
-    buffers = [c.buffer for c in lists if c.buffer is not None and not is_new(c.buffer, 0)]
-    typed = next((c for c in lists if c.buffer is not None), lists[0])
-    if not buffers:
-        return [typed]
-    total = buffers[0] if len(buffers) == 1 else x.b.add_n(*buffers)
-    return [with_buffer(typed, total)]
-
-
-def _ragged_sum(x: Extractor, lists: Sequence[ListValue]) -> ListValue:
-    total: ListValue | None = None
-    for contents in lists:
-        if contents.buffer is None or is_new(contents.buffer, 0):
-            continue
-        contents = as_ragged(x.b, contents, (), contents.dtype)
-        total = contents if total is None else summed(x, total, contents)
-    return total or next(c for c in lists if c.table is not None)
+def scalar(c: Inference) -> Dims:
+    return ()

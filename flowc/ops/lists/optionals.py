@@ -18,10 +18,9 @@ from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import (
     Bound,
-    Case,
-    CompositeList,
     Extractor,
     ListValue,
+    OptionalCase,
     OptionalValue,
 )
 from flowc.ir.lowering import Extracted
@@ -41,9 +40,9 @@ def _from_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     (held,) = inputs
     if isinstance(held, OptionalValue):
         return [held]  # who asks for its value as an optional finds it
-    if not isinstance(held, ListValue | CompositeList):
+    if not isinstance(held, ListValue):
         held = value_of(x, held)
-    return [OptionalValue((Case(held),))]
+    return [OptionalValue((OptionalCase(held),))]
 
 
 def _none(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -52,7 +51,7 @@ def _none(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound
 
 def _get_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     optional = inputs[0]
-    if isinstance(optional, ListValue | CompositeList):
+    if isinstance(optional, ListValue):
         return [optional]  # found already by who asked for the optional around it
     if not isinstance(optional, OptionalValue) or len(attrs["output_types"]) != 1:
         raise UnsupportedError(f"'{x.name}' reads no optional of one component", node=x.name)
@@ -68,7 +67,7 @@ def _get_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     return [_one_of(x, cases, shape)]
 
 
-def _known(case: Case) -> bool | None:
+def _known(case: OptionalCase) -> bool | None:
     """Whether a case holds, where that is known: in one of the branches that made it."""
     if case.holds is None:
         return True
@@ -76,7 +75,7 @@ def _known(case: Case) -> bool | None:
     return None if known is None else bool(known)
 
 
-def _has_type(case: Case, dtype: dtypes.DType, shape: Partial) -> bool:
+def _has_type(case: OptionalCase, dtype: dtypes.DType, shape: Partial) -> bool:
     if not isinstance(case.held, Value):
         return dtype is dtypes.variant
     return case.held.type.dtype is dtype and fits(shape, case.held.dims)
@@ -92,7 +91,7 @@ def _nothing(x: Extractor, dtype: dtypes.DType, shape: Partial) -> Value:
     return x.b.broadcast_to(x.b.const(np.zeros((), dtype.numpy), dtype), dims)
 
 
-def _one_of(x: Extractor, cases: Sequence[Case], shape: Partial) -> Value:
+def _one_of(x: Extractor, cases: Sequence[OptionalCase], shape: Partial) -> Value:
     """The value of the case that holds: the run knows which one."""
     values = [c.held for c in cases if isinstance(c.held, Value)]
     if len({v.type.rank for v in values}) > 1:

@@ -1,9 +1,9 @@
-"""What the emitters of TensorArrays, TensorLists and stacks make of ragged lists.
+"""Ragged lists while a graph is extracted: elements put in and taken out, whole lists.
 
-In: a Builder and ListValues. Out: ones that are ragged, and their elements. Invariant: a list is
-made ragged where it is seen that its elements may differ in size from one iteration to the next or
-from one write to the next; where sizes are merely not known to be equal it stays dense, and the run
-checks them.
+In: a Builder and what holds the elements of a list. Out: what holds them after a change, and
+elements. Invariant: a list is made ragged where it is seen that its elements may differ in size
+from one iteration to the next or from one write to the next; where sizes are merely not known to be
+equal it stays dense, and the run checks them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from flowc.errors import UnsupportedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, maximum, product
-from flowc.ir.extraction import Extractor, ListValue, joined_dims
+from flowc.ir.extraction import Columns, Extractor, ListValue, Ragged, joined_dims
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
+from flowc.ops.lists.list_values import Faults
 
 Shape = Sequence[Dim | None]  # dims, as far as they are known
-OUTSIDE = "Trying to modify element {value} in a list with {extent} elements."
+OUTSIDE = Faults("Trying to modify element {value} in a list with {extent} elements.")
 
 # -- which lists are ragged
 
@@ -37,7 +38,7 @@ def stays_dense(contents: ListValue) -> bool:
 
 def must_be_ragged(x: Extractor, contents: ListValue, given: Dims) -> bool:
     """Whether a list becomes ragged by an element of the dims given."""
-    if contents.table is not None:
+    if isinstance(contents.held, Ragged):
         return True
     held = contents.element
     if stays_dense(contents):
@@ -60,92 +61,79 @@ def _differ(x: Extractor, held: Dim, given: Dim, home: Builder | None) -> bool:
 
 
 def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> ListValue:
-    """A list with a table. `common`: the dims of elements for a list that has no buffer yet, which
-    has none of them."""
-    if contents.table is not None:
+    """A list as a ragged one. `common`: the dims of elements for one that holds none."""
+    held = contents.held
+    if isinstance(held, Ragged):
         return contents
-    buffer = contents.buffer
-    if buffer is None or contents.rows == 0:
-        return _without_elements(b, contents, common, dtype)
-    assert contents.element is not None
+    assert not isinstance(held, Columns)
+    if held is None or contents.rows == 0:
+        return replace(
+            contents, dtype=dtype, held=_without_elements(b, contents.rows, common, dtype)
+        )
+    dims, buffer = held.buffer.dims, held.buffer
     sets: list[Node] = []
     while contents.marks is None and buffer.node.op is op_named("list_set"):
         sets.append(buffer.node)
         buffer = buffer.node.inputs[0]
-    if sets and _is_unset(buffer):
+    if sets and is_new(buffer, 0):
         # The elements that were not set have no dims.
-        found = _without_elements(b, contents, contents.element, dtype)
+        found = _without_elements(b, contents.rows, dims[1:], dtype)
         for node in reversed(sets):
             _, index, value = node.inputs
-            found = set_ragged(b, found, index, value, node.attrs["message"] or OUTSIDE)
-        return found
-    flat = b.reshape(contents.buffer, (contents.rows * product(contents.element),))
-    table = b.ragged_rows(b.sizes((contents.rows, *contents.element), dtypes.i64))
-    return replace(
-        contents, dtype=dtype, element=None, buffer=flat, table=table, common=contents.element
-    )
+            message = node.attrs["message"]
+            found = set_ragged(b, found, index, value, Faults(message) if message else OUTSIDE)
+        return replace(contents, dtype=dtype, held=found, known=None)
+    flat = b.reshape(held.buffer, (product(dims),))
+    table = b.ragged_rows(b.sizes(dims, dtypes.i64))
+    return replace(contents, dtype=dtype, held=Ragged(flat, table, dims[1:]))
 
 
-def _is_unset(buffer: Value) -> bool:
-    return buffer.node.op is op_named("list_new") and buffer.node.attrs["value"] == 0
+def is_new(buffer: Value, value: int) -> bool:
+    """Whether all of a buffer is known to be the number that it was made with."""
+    return buffer.node.op is op_named("list_new") and buffer.node.attrs["value"] == value
 
 
-def _without_elements(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> ListValue:
+def _without_elements(b: Builder, rows: Dim, common: Shape, dtype: DType) -> Ragged:
     flat = b.list_new(b.sizes((0,)), T=dtype)
-    table = b.list_new(b.sizes((contents.rows, 1 + len(common))), T=dtypes.i64)
-    return replace(
-        contents, dtype=dtype, element=None, buffer=flat, table=table, common=tuple(common)
-    )
+    table = b.list_new(b.sizes((rows, 1 + len(common))), T=dtypes.i64)
+    return Ragged(flat, table, tuple(common))
 
 
 def made_ragged(x: Extractor, contents: ListValue, given: Dims, dtype: DType) -> ListValue:
     """A list as one that takes an element of the dims given beside those that it holds."""
     found = as_ragged(x.b, contents, given, dtype)
-    if len(found.common) != len(given):
+    assert isinstance(found.held, Ragged)
+    common = found.held.common
+    if len(common) != len(given):
         raise UnsupportedError(
             f"'{x.name}' puts an element of rank {len(given)} into a list whose elements have rank "
-            f"{len(found.common)}: flowc keeps the elements of one list in one rank",
+            f"{len(common)}: flowc keeps the elements of one list in one rank",
             node=x.name,
         )
-    return replace(found, common=joined_dims(found.common, given))
-
-
-def _parts(contents: ListValue) -> tuple[Value, Value]:
-    assert contents.buffer is not None and contents.table is not None
-    return contents.buffer, contents.table
-
-
-def with_parts(contents: ListValue, flat: Value, table: Value) -> ListValue:
-    """A ragged list with other numbers and another table."""
-    return replace(contents, rows=table.dims[0], buffer=flat, table=table, known=None)
+    return replace(found, held=replace(found.held, common=joined_dims(common, given)))
 
 
 # -- elements
 
 
-def pushed_ragged(x: Extractor, contents: ListValue, value: Value) -> ListValue:
-    """A list with one more element at its end."""
-    flat, table = _parts(contents)
-    row = x.b.sizes((flat.dims[0] + 1, *value.dims), dtypes.i64)
-    return with_parts(contents, x.b.ragged_append(flat, value), x.b.list_append(table, row))
+def pushed_ragged(b: Builder, held: Ragged, value: Value) -> Ragged:
+    """With one more element at the end."""
+    row = b.sizes((held.flat.dims[0] + 1, *value.dims), dtypes.i64)
+    flat, table = b.ragged_append(held.flat, value), b.list_append(held.table, row)
+    return Ragged(flat, table, held.common)
 
 
-def set_ragged(
-    b: Builder,
-    contents: ListValue,
-    index: Value,
-    value: Value,
-    message: str,
-    faults: Sequence[str] = (),
-) -> ListValue:
-    """A list with an element (or, for a vector of indices, several of equal dims) set anew.
-    `faults`: where elements add up, what `ragged_place` says of those that do not fit."""
-    flat, table = _parts(contents)
-    shape = b.sizes((flat.dims[0], *value.dims[index.type.rank :]), dtypes.i64)
-    table, size = b.ragged_place(table, index, shape, message=message, faults=tuple(faults))
+def set_ragged(b: Builder, held: Ragged, index: Value, value: Value, faults: Faults) -> Ragged:
+    """With an element (or, for a vector of indices, several of equal dims) set anew; elements add
+    up where there is a message for those that do not fit."""
+    unlike = faults_along(held.common, faults) if faults.unlike else ()
+    shape = b.sizes((held.flat.dims[0], *value.dims[index.type.rank :]), dtypes.i64)
+    table, size = b.ragged_place(
+        held.table, index, shape, message=faults.outside, faults=tuple(unlike)
+    )
     total = b.sizes(_sizes_in(b, size), dtypes.i64)
-    flat = b.ragged_fill(flat, table, index, value, total, add=bool(faults))
-    return with_parts(contents, flat, table)
+    flat = b.ragged_fill(held.flat, table, index, value, total, add=bool(unlike))
+    return Ragged(flat, table, held.common)
 
 
 def _sizes_in(b: Builder, numbers: Value) -> Dims:
@@ -157,56 +145,11 @@ def _asked(shape: Shape) -> Dims:
     return tuple(-1 if d is None else d for d in shape)
 
 
-def _stated(contents: ListValue, shape: Shape | None) -> Shape:
+def _stated(held: Ragged, shape: Shape | None) -> Shape:
     """The dims that all elements share, with those that the reader states."""
-    if shape is None or len(shape) != len(contents.common):
-        return contents.common
-    return tuple(y if x is None else x for x, y in zip(contents.common, shape))
-
-
-def element_at(
-    x: Extractor,
-    contents: ListValue,
-    index: Value,
-    message: str,
-    unset: str,
-    shape: Shape | None = None,
-) -> tuple[Value, Dim]:
-    """An element, and how many numbers the list holds without it, where it stands last. `shape`:
-    what the reader says of its dims; `unset`: the message where there is none and they do not
-    suffice for zeros."""
-    flat, table = _parts(contents)
-    stated = _stated(contents, shape)
-    asked = x.b.sizes((flat.dims[0], *_asked(stated)), dtypes.i64)
-    place = x.b.ragged_find(table, index, asked, message=message, unset=unset)
-    start, left, *dims = _completed(x.b, (None, None, *stated), place)
-    item = x.b.ragged_get(flat, x.b.sizes((start,), dtypes.i64), x.b.sizes(dims, dtypes.i64))
-    return item, left
-
-
-def popped_ragged(
-    x: Extractor, contents: ListValue, message: str, unset: str, shape: Shape | None = None
-) -> tuple[ListValue, Value]:
-    """A list without its last element, and that element."""
-    flat, table = _parts(contents)
-    last = x.b.sub(x.b.reshape(x.b.sizes((contents.rows,)), ()), 1)
-    item, left = element_at(x, contents, last, message, unset, shape)
-    table = x.b.list_resize(table, x.b.sizes((maximum(contents.rows - 1, 0),)))
-    return with_parts(contents, x.b.list_resize(flat, x.b.sizes((left,))), table), item
-
-
-# -- whole lists
-
-
-def stacked(
-    x: Extractor, contents: ListValue, faults: Sequence[str], shape: Shape | None = None
-) -> Value:
-    """All elements as one tensor. `faults`: as `ragged_alike` takes them."""
-    flat, table = _parts(contents)
-    stated = _stated(contents, shape)
-    asked = x.b.sizes(_asked(stated), dtypes.i64)
-    table, found = x.b.ragged_alike(table, asked, faults=tuple(faults))
-    return x.b.ragged_stack(flat, table, x.b.sizes(_completed(x.b, stated, found), dtypes.i64))
+    if shape is None or len(shape) != len(held.common):
+        return held.common
+    return tuple(y if x is None else x for x, y in zip(held.common, shape))
 
 
 def _completed(b: Builder, stated: Shape, found: Value) -> Dims:
@@ -217,23 +160,59 @@ def _completed(b: Builder, stated: Shape, found: Value) -> Dims:
     return tuple(y if x is None else x for x, y in zip(stated, _sizes_in(b, found), strict=True))
 
 
-def joined(
-    x: Extractor, contents: ListValue, faults: Sequence[str], shape: Shape | None = None
+def ragged_element(
+    b: Builder, held: Ragged, index: Value, faults: Faults, shape: Shape | None
+) -> tuple[Value, Dim]:
+    """An element, and how many numbers the list holds without it, where it stands last. `shape`:
+    what the reader says of its dims."""
+    stated = _stated(held, shape)
+    asked = b.sizes((held.flat.dims[0], *_asked(stated)), dtypes.i64)
+    place = b.ragged_find(held.table, index, asked, message=faults.outside, unset=faults.unset)
+    start, left, *dims = _completed(b, (None, None, *stated), place)
+    item = b.ragged_get(held.flat, b.sizes((start,), dtypes.i64), b.sizes(dims, dtypes.i64))
+    return item, left
+
+
+def popped_ragged(
+    b: Builder, held: Ragged, faults: Faults, shape: Shape | None
+) -> tuple[Ragged, Value]:
+    """Without the last element, and that element."""
+    rows = held.table.dims[0]
+    last = b.sub(b.reshape(b.sizes((rows,)), ()), 1)
+    item, left = ragged_element(b, held, last, faults, shape)
+    table = b.list_resize(held.table, b.sizes((maximum(rows - 1, 0),)))
+    return Ragged(b.list_resize(held.flat, b.sizes((left,))), table, held.common), item
+
+
+# -- whole lists
+
+
+def stacked_ragged(b: Builder, held: Ragged, faults: Faults, shape: Shape | None) -> Value:
+    """All elements as one tensor."""
+    stated = _stated(held, shape)
+    asked = b.sizes(_asked(stated), dtypes.i64)
+    table, found = b.ragged_alike(held.table, asked, faults=faults_along(held.common, faults))
+    return b.ragged_stack(held.flat, table, b.sizes(_completed(b, stated, found), dtypes.i64))
+
+
+def joined_ragged(
+    b: Builder, held: Ragged, faults: Faults, shape: Shape | None
 ) -> tuple[Value, Value]:
     """All elements after one another along their first axis, and how long each is along it."""
-    flat, table = _parts(contents)
-    stated = _stated(contents, shape)
-    asked = x.b.sizes((-1, *_asked(stated[1:])), dtypes.i64)
-    table, found = x.b.ragged_alike(table, asked, faults=tuple(faults), joined=True)
-    dims = _completed(x.b, (None, *stated[1:]), found)
-    value = x.b.ragged_join(flat, table, x.b.sizes(dims, dtypes.i64))
-    column = x.b.slice(table, np.array([0, 1], np.int32), x.b.sizes((contents.rows, 1)))
-    return value, x.b.reshape(column, (contents.rows,))
+    stated = _stated(held, shape)
+    asked = b.sizes((-1, *_asked(stated[1:])), dtypes.i64)
+    messages = faults_along(held.common[1:], faults)
+    table, found = b.ragged_alike(held.table, asked, faults=(faults.unset, *messages), joined=True)
+    dims = _completed(b, (None, *stated[1:]), found)
+    value = b.ragged_join(held.flat, table, b.sizes(dims, dtypes.i64))
+    rows = table.dims[0]
+    column = b.slice(table, np.array([0, 1], np.int32), b.sizes((rows, 1)))
+    return value, b.reshape(column, (rows,))
 
 
-def faults_along(stated: Shape, text: str, none: str) -> list[str]:
-    """A message for each axis along which two elements may differ, and `none` for a list without
-    elements. `text` has the places {one} and {other} for their shapes."""
+def faults_along(stated: Shape, faults: Faults) -> tuple[str, ...]:
+    """A message for each axis along which two elements may differ, and one for a list without
+    elements."""
     found: list[str] = []
     for axis in range(len(stated)):
         shapes = [
@@ -243,42 +222,35 @@ def faults_along(stated: Shape, text: str, none: str) -> list[str]:
             )
             for mark in ("{a}", "{b}")
         ]
-        found.append(text.format(one=f"[{shapes[0]}]", other=f"[{shapes[1]}]", at="{c}"))
-    return [*found, none]
+        one, other = (f"[{shape}]" for shape in shapes)
+        found.append(faults.unlike.format(one=one, other=other, at="{c}"))
+    return (*found, faults.unset)
 
 
-def pieces(
-    x: Extractor, value: Value, lengths: Value, message: str, contents: ListValue
-) -> ListValue:
-    """A list of the pieces of a value along its first axis."""
-    table = x.b.ragged_pieces(lengths, x.b.sizes(value.dims, dtypes.i64), message=message)
-    return replace(
-        with_parts(contents, x.b.reshape(value, (value.type.size,)), table),
-        element=None,
-        common=(None, *value.dims[1:]),
-    )
+def split_ragged(b: Builder, value: Value, lengths: Value, message: str) -> Ragged:
+    """The pieces of a value along its first axis."""
+    table = b.ragged_pieces(lengths, b.sizes(value.dims, dtypes.i64), message=message)
+    return Ragged(b.reshape(value, (value.type.size,)), table, (None, *value.dims[1:]))
 
 
-def summed(x: Extractor, one: ListValue, other: ListValue) -> ListValue:
+def summed_ragged(b: Builder, one: Ragged, other: Ragged) -> Ragged:
     """Two lists of as many elements added; what only one of them holds stays as it is."""
-    (flat, table), (added, places) = _parts(one), _parts(other)
     common = joined_dims(one.common, other.common)
-    if table is places:
-        return with_parts(replace(one, common=common), x.b.add(flat, added), table)
-    size = x.b.sizes((flat.dims[0],), dtypes.i64)
-    total = x.b.ragged_sum(flat, added, table, places)
-    return with_parts(replace(one, common=common), total, x.b.ragged_union(table, places, size))
+    if one.table is other.table:
+        return Ragged(b.add(one.flat, other.flat), one.table, common)
+    size = b.sizes((one.flat.dims[0],), dtypes.i64)
+    total = b.ragged_sum(one.flat, other.flat, one.table, other.table)
+    return Ragged(total, b.ragged_union(one.table, other.table, size), common)
 
 
-def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValue:
+def appended_ragged(b: Builder, one: Ragged, other: Ragged) -> Ragged:
     """The elements of two lists, those of `other` last."""
-    (flat, table), (added, places) = _parts(one), _parts(other)
-    columns = places.dims[1]
-    first = x.b.slice(places, np.array([0, 0], np.int32), x.b.sizes((other.rows, 1)))
-    rest = x.b.slice(places, np.array([0, 1], np.int32), x.b.sizes((other.rows, columns - 1)))
-    total = x.b.reshape(x.b.sizes((flat.dims[0],), dtypes.i64), ())
-    moved = x.b.select_v2(x.b.greater(first, 0), x.b.add(first, total), first)
-    moved = x.b.concat(moved, rest, np.int32(1))
-    common = joined_dims(one.common, other.common)
-    flat, table = x.b.concat(flat, added, np.int32(0)), x.b.concat(table, moved, np.int32(0))
-    return with_parts(replace(one, common=common), flat, table)
+    rows, columns = other.table.dims
+    first = b.slice(other.table, np.array([0, 0], np.int32), b.sizes((rows, 1)))
+    rest = b.slice(other.table, np.array([0, 1], np.int32), b.sizes((rows, columns - 1)))
+    total = b.reshape(b.sizes((one.flat.dims[0],), dtypes.i64), ())
+    moved = b.select_v2(b.greater(first, 0), b.add(first, total), first)
+    moved = b.concat(moved, rest, np.int32(1))
+    flat = b.concat(one.flat, other.flat, np.int32(0))
+    table = b.concat(one.table, moved, np.int32(0))
+    return Ragged(flat, table, joined_dims(one.common, other.common))

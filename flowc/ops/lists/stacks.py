@@ -14,17 +14,16 @@ from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.mark_access import CLEARED
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
-from flowc.ir.types import Dims
+from flowc.ir.op import Attrs, Op, define
+from flowc.ops.list_operations import popped, pushed, with_element, zeros
+from flowc.ops.lists.dense_lists import plain
 from flowc.ops.lists.list_values import (
+    Faults,
     complete,
     dtype_shown,
-    popped,
-    pushed,
+    known_when_extracted,
     size_of,
     size_value,
-    with_element,
-    zeros,
 )
 from flowc.ops.state.variables import value_of
 
@@ -69,11 +68,13 @@ def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
 def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     stack, contents = _stack_of(x, inputs[0])
     message = f"Stack[{stack.name}] is empty when calling Pop()."
-    if contents.buffer is None or contents.rows == 0:
+    if contents.held is None or contents.rows == 0:
         raise InvalidArgumentError(message, node=x.name)
-    rest, value = popped(x, contents, message.replace("{", "{{").replace("}", "}}"))
+    rest, item = popped(x, contents, Faults(plain(message)))
     x.replace(stack, rest)
-    return [_array_taken(x, stack, value) if attrs["elem_type"] is dtypes.resource else value]
+    if attrs["elem_type"] is dtypes.resource:
+        return [_array_taken(x, stack, value_of(x, item))]
+    return [item]
 
 
 def _array_taken(x: Extractor, stack: Resource, rows: Value) -> Resource:
@@ -82,10 +83,10 @@ def _array_taken(x: Extractor, stack: Resource, rows: Value) -> Resource:
 
     def make(inner: Extractor, last: Bound) -> Bound:
         assert isinstance(last, ListValue)
-        dims = last.common if last.element is None else last.element
         partial = last.partial
-        if last.element is not None or last.table is not None:
-            partial = tuple(d if d is not None and inner.is_lasting(d) else None for d in dims)
+        if last.common is not None:
+            lasting = (d if d is not None and inner.is_lasting(d) else None for d in last.common)
+            partial = tuple(lasting)
         size = size_of(inner.b, rows)
         marks = zeros(inner.b, (size,), dtypes.u8, CLEARED)
         contents = ListValue(
@@ -102,12 +103,6 @@ def _array_taken(x: Extractor, stack: Resource, rows: Value) -> Resource:
 def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     _stack_of(x, inputs[0])
     return []
-
-
-def _infer_pop(c: Inference) -> Dims:
-    raise NeedsContent(
-        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
-    )
 
 
 for _ending, _version, _handle, _size in (
@@ -138,7 +133,7 @@ for _ending, _version, _handle, _size in (
         Op(
             f"stack_pop{_ending}",
             f"StackPop{_version}(handle: {_handle}; elem_type: type) -> elem: elem_type",
-            infer=_infer_pop,
+            infer=known_when_extracted,
             lowering=Extracted(_emit_pop),
             traits=STATE,
         )

@@ -14,27 +14,26 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
-from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.extraction import Bound, Extractor, ListValue, Ragged, Resource
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.lists.array_contents import KIND, array_of, flow
-from flowc.ops.lists.array_reading import emit_concat, emit_gather, emit_pack, emit_read
-from flowc.ops.lists.array_writing import emit_scatter, emit_split, emit_unpack, emit_write
-from flowc.ops.lists.list_values import (
-    complete,
-    size_of,
-    size_value,
-    with_element,
-    zeros,
+from flowc.ops.array_access import (
+    KIND,
+    array_of,
+    emit_concat,
+    emit_gather,
+    emit_pack,
+    emit_read,
+    emit_scatter,
+    emit_split,
+    emit_unpack,
+    emit_write,
+    flow,
 )
-from flowc.ops.lists.ragged_values import (
-    with_parts,
-)
-from flowc.ops.state.variables import value_of
-
-Emit = Callable[[Extractor, Sequence[Bound], Attrs], Sequence[Bound]]
-
+from flowc.ops.list_operations import with_element, zeros
+from flowc.ops.lists.list_values import complete, known_when_extracted, size_of, size_value
+from flowc.ops.state.variables import Emit, value_of
 
 # -- creation
 
@@ -95,8 +94,15 @@ def _gradient(x: Extractor, handle: Bound, source: str, prepended: Dims) -> Reso
             uniform=forward.uniform,
             home=outer.b,
         )
-        if forward.table is not None:
-            return _zeros_of(outer, contents, forward, prepended)
+        if isinstance(forward.held, Ragged):
+            if prepended:
+                raise UnsupportedError(
+                    f"'{outer.name}' prepends a shape to elements of different sizes, which flowc "
+                    "does not",
+                    node=outer.name,
+                )
+            flat = zeros(outer.b, forward.held.flat.dims, forward.dtype)
+            return replace(contents, held=replace(forward.held, flat=flat))
         if forward.element is None:
             return contents
         return with_element(outer.b, contents, (*prepended, *forward.element), forward.dtype)
@@ -104,18 +110,6 @@ def _gradient(x: Extractor, handle: Bound, source: str, prepended: Dims) -> Reso
     # What has no gradient reads as zeros of its element's shape.
     info = {**array.info, "grows": False, "alike": True, "adds": True}
     return x.create_beside(array, role, make, info)
-
-
-def _zeros_of(x: Extractor, contents: ListValue, forward: ListValue, prepended: Dims) -> ListValue:
-    """An array of zeros, each as large as the element of another array."""
-    if prepended:
-        raise UnsupportedError(
-            f"'{x.name}' prepends a shape to elements of different sizes, which flowc does not",
-            node=x.name,
-        )
-    assert forward.buffer is not None and forward.table is not None
-    flat = zeros(x.b, forward.buffer.dims, forward.dtype)
-    return with_parts(replace(contents, common=forward.common), flat, forward.table)
 
 
 def _emit_size(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -129,12 +123,6 @@ def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
 
 
 # -- records: versions differ in the dtype of their handles, and in when they were
-
-
-def _known_when_extracted(c: Inference) -> Dims:
-    raise NeedsContent(
-        f"what {c.op.tf_name} gives is known when its graph is compiled", node=c.node_name
-    )
 
 
 def _scalars(count: int) -> Callable[[Inference], list[Dims]]:
@@ -247,7 +235,7 @@ _define(
     _ALL,
     "TensorArrayRead{version}(handle: {handle}, index: i32, flow_in: f32; dtype: type)"
     " -> value: dtype",
-    _known_when_extracted,
+    known_when_extracted,
     emit_read,
 )
 _define(
@@ -255,7 +243,7 @@ _define(
     _ALL,
     "TensorArrayGather{version}(handle: {handle}, indices: i32, flow_in: f32; dtype: type,"
     " element_shape: shape = None) -> value: dtype",
-    _known_when_extracted,
+    known_when_extracted,
     emit_gather,
 )
 _define(
@@ -263,7 +251,7 @@ _define(
     _ALL[2:],
     "TensorArrayPack{version}(handle: {handle}, flow_in: f32; dtype: type,"
     " element_shape: shape = None) -> value: dtype",
-    _known_when_extracted,
+    known_when_extracted,
     emit_pack,
 )
 _define(
@@ -287,7 +275,7 @@ _define(
     _ALL,
     "TensorArrayConcat{version}(handle: {handle}, flow_in: f32; dtype: type,"
     " element_shape_except0: shape = None) -> (value: dtype, lengths: i64)",
-    _known_when_extracted,
+    known_when_extracted,
     emit_concat,
 )
 _define(

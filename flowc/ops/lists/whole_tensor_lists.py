@@ -11,10 +11,25 @@ from collections.abc import Sequence
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
-from flowc.ir.extraction import Bound, Extractor, ListValue
+from flowc.ir.extraction import (
+    Bound,
+    Dense,
+    Extractor,
+    ListValue,
+)
 from flowc.ir.op import Attrs
-from flowc.ops.lists.list_joining import join_ragged, join_rows, split_alike, split_is_ragged
+from flowc.ops.list_operations import (
+    element_at,
+    joined,
+    resized,
+    split,
+    stacked,
+    typed_for,
+    whole,
+    with_elements,
+)
 from flowc.ops.lists.list_values import (
+    Faults,
     Partial,
     counts_to,
     fits,
@@ -23,54 +38,46 @@ from flowc.ops.lists.list_values import (
     shape_shown,
     size_of,
 )
-from flowc.ops.lists.ragged_values import (
-    faults_along,
-    pieces,
-    stacked,
-    with_parts,
-)
-from flowc.ops.lists.tensor_lists import define_list_op, scalar_dims
 from flowc.ops.lists.variant_lists import (
     UNSET,
-    check_dtype,
+    check_takes,
     list_of,
-    readable,
-    resized,
-    set_elements,
-    typed_for,
+    readable_list,
     unset_list,
 )
 from flowc.ops.state.variables import value_of
 
-MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
+GATHER = "Trying to gather element {value} in a list with {extent} elements."
 SCATTER = "TensorListScatter: Trying to scatter at index {value} in list with size {extent}"
+MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
+SCATTERING = Faults(SCATTER, attrs={"message": SCATTER})
 
-# -- lists of tensors
+
+# -- lists of whole tensors
 
 
-def _emit_from_tensor(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+def emit_from_tensor(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     tensor, partial = value_of(x, inputs[0]), shape_input(x, value_of(x, inputs[1]))
-    return [_whole(x, tensor, partial)]
+    return [_rows(x, tensor, partial)]
 
 
-def _whole(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
-    """The rows of a tensor as a list: its buffer."""
+def _rows(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
+    """The rows of a tensor as a list."""
     if tensor.type.rank < 1:
         raise InvalidArgumentError(
             f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}",
             node=x.name,
         )
-    rows, *element = tensor.dims
-    if not fits(partial, element):
+    if not fits(partial, tensor.dims[1:]):
         raise InvalidArgumentError(
             "Specified a list with shape "
-            f"{shape_shown(partial)} from a tensor with shape {shape_shown(element)}",
+            f"{shape_shown(partial)} from a tensor with shape {shape_shown(tensor.dims[1:])}",
             node=x.name,
         )
-    return ListValue(tensor.type.dtype, rows, tuple(element), tensor, partial=partial, home=x.b)
+    return whole(ListValue(tensor.type.dtype, 0, partial=partial, home=x.b), tensor)
 
 
-def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+def emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     tensor, indices, shape, *count = (value_of(x, bound) for bound in inputs)
     partial = shape_input(x, shape)
     wanted = size_of(x.b, count[0]) if count else -1
@@ -81,176 +88,90 @@ def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequen
             f"TensorListScatter expects num_elements >= -1, found: {wanted}", node=x.name
         )
     if counts_to(x.b, indices) == tensor.dims[0] == wanted:
-        return [_whole(x, tensor, partial)]
+        return [_rows(x, tensor, partial)]
     contents = unset_list(x, wanted, partial, tensor.type.dtype)
     return [_scattered(x, contents, indices, tensor)]
 
 
 def _scattered(x: Extractor, contents: ListValue, indices: Value, tensor: Value) -> ListValue:
-    given, count = tensor.dims[1:], indices.dims[0]
-    rows = tensor.dims[0]
+    (rows, *given), (count,) = tensor.dims, indices.dims
     if isinstance(rows, int) and isinstance(count, int) and rows != count:
         raise InvalidArgumentError(
             f"Expected len(indices) == tensor.shape[0], but saw: {count} vs. {rows}", node=x.name
         )
-    typed = typed_for(x, contents, tensor.type.dtype, given, "scatter")
-    return set_elements(x, typed, indices, tensor, SCATTER)
+    check_takes(x, contents, tensor.type.dtype, tuple(given), "scatter")
+    typed = typed_for(x, contents, tensor.type.dtype, tuple(given))
+    return with_elements(x, typed, indices, tensor, SCATTERING)
 
 
-def _emit_scatter_into(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+def emit_scatter_into(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     contents = list_of(x, inputs[0])
     tensor, indices = value_of(x, inputs[1]), value_of(x, inputs[2])
     grown = resized(x, contents, rows_for(x.b, contents.rows, indices))
     return [_scattered(x, grown, indices, tensor)]
 
 
-def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+def emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     tensor, shape, lengths = (value_of(x, bound) for bound in inputs)
     unused = "Unused values in tensor. Length of tensor: {extent} Values used: {value}"
-    partial = shape_input(x, shape)
-    if split_is_ragged(x, tensor, lengths):
-        contents = ListValue(tensor.type.dtype, lengths.dims[0], partial=partial, home=x.b)
-        return [pieces(x, tensor, lengths, unused, contents)]
-    return [_whole(x, split_alike(x, tensor, lengths, unused), partial)]
+    contents = ListValue(tensor.type.dtype, 0, partial=shape_input(x, shape), home=x.b)
+    found = split(x, contents, tensor, lengths, unused)
+    if isinstance(found.held, Dense):
+        return [_rows(x, found.held.buffer, found.partial)]
+    return [found]
 
 
-# -- tensors of lists
+# -- tensors of whole lists
 
 
-def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    contents, indices = list_of(x, inputs[0]), value_of(x, inputs[1])
-    check_dtype(x, contents.dtype, attrs["element_dtype"])
+def emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    indices, shape = value_of(x, inputs[1]), shape_input(x, value_of(x, inputs[2]))
     fault = UNSET
     if indices.type.size == 0:
         fault = "Tried to gather 0-elements from a list with non-fully-defined shape: {}"
-    shape = shape_input(x, value_of(x, inputs[2]))
-    contents = readable(x, contents, shape, fault)
-    buffer = contents.buffer
-    assert buffer is not None
-    everything = counts_to(x.b, indices) == contents.rows
-    message = "Trying to gather element {value} in a list with {extent} elements."
-    if contents.table is not None:
-        table = contents.table
-        if not everything:
-            table = x.b.list_get(table, indices, message=message)
-        return [_stacked(x, with_parts(contents, buffer, table), shape)]
-    if everything:
-        return [buffer]
-    return [x.b.list_get(buffer, indices, message=message)]
+    contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
+    faults = Faults(GATHER, UNSET.format(shape_shown(shape)), MERGE, {"message": GATHER})
+    if counts_to(x.b, indices) == contents.rows:
+        return [stacked(x, contents, faults, shape)]
+    return [element_at(x, contents, indices, faults, shape)]
 
 
-def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    contents, wanted = list_of(x, inputs[0]), attrs["num_elements"]
-    check_dtype(x, contents.dtype, attrs["element_dtype"])
-    if wanted != -1 and isinstance(contents.rows, int) and contents.rows != wanted:
+def emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    rows, wanted = list_of(x, inputs[0]).rows, attrs["num_elements"]
+    if wanted != -1 and isinstance(rows, int) and rows != wanted:
         raise InvalidArgumentError(
-            f"Operation expected a list with {wanted} elements but got a list with "
-            f"{contents.rows} elements.",
+            f"Operation expected a list with {wanted} elements but got a list with {rows} "
+            "elements.",
             node=x.name,
         )
     fault = UNSET
-    if contents.rows == 0:
+    if rows == 0:
         fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: {}"
     shape = shape_input(x, value_of(x, inputs[1]))
-    contents = readable(x, contents, shape, fault)
-    buffer = contents.buffer
-    assert buffer is not None
-    if contents.table is not None:
-        buffer = _stacked(x, contents, shape)
+    contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
+    unset = UNSET.format(shape_shown(shape))
+    buffer = stacked(x, contents, Faults(unset=unset, unlike=MERGE), shape)
     if wanted != -1 and contents.rows != wanted:
         # The run checks the number, which is in the type from here on.
         buffer = x.b.ensure_shape(buffer, shape=(wanted, *(None for _ in buffer.dims[1:])))
     return [buffer]
 
 
-def _stacked(x: Extractor, contents: ListValue, shape: Partial) -> Value:
-    """All elements of a ragged list as one tensor."""
-    faults = faults_along(contents.common, MERGE, UNSET.format(shape_shown(shape)))
-    return stacked(x, contents, faults, shape)
-
-
-def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     partial = attrs["element_shape"] if len(inputs) == 1 else None
     if partial is None and len(inputs) > 1:
         partial = shape_input(x, value_of(x, inputs[1]))
     contents = list_of(x, inputs[0])
-    check_dtype(x, contents.dtype, attrs["element_dtype"])
     if contents.element == ():
         partial = None
     if contents.element is None and contents.rows == 0 and partial and partial[0] is None:
         partial = (0, *partial[1:])
-    fault = (
-        "All except the first dimension must be fully defined when concating an empty tensor "
-        "list. element_shape: {}"
-    )
-    if contents.rows != 0:
-        fault = UNSET
-    contents = readable(x, contents, partial, fault)
-    if contents.table is not None:
-        return list(join_ragged(x, contents, MERGE, UNSET.format(shape_shown(partial)), partial))
-    assert contents.buffer is not None
-    return list(join_rows(x, contents.buffer))
-
-
-# -- records
-
-
-define_list_op(
-    "tensor_list_from_tensor",
-    "TensorListFromTensor(tensor: element_dtype, element_shape: shape_type; element_dtype: type,"
-    " shape_type: {i32, i64}) -> output_handle: variant",
-    _emit_from_tensor,
-    scalar_dims,
-)
-define_list_op(
-    "tensor_list_scatter",
-    "TensorListScatterV2(tensor: element_dtype, indices: i32, element_shape: shape_type,"
-    " num_elements: i32; element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant",
-    _emit_scatter,
-    scalar_dims,
-)
-define_list_op(
-    "tensor_list_scatter_v1",
-    "TensorListScatter(tensor: element_dtype, indices: i32, element_shape: shape_type;"
-    " element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant",
-    _emit_scatter,
-    scalar_dims,
-)
-define_list_op(
-    "tensor_list_scatter_into_existing_list",
-    "TensorListScatterIntoExistingList(input_handle: variant, tensor: element_dtype, indices: i32;"
-    " element_dtype: type) -> output_handle: variant",
-    _emit_scatter_into,
-    scalar_dims,
-)
-define_list_op(
-    "tensor_list_split",
-    "TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: i64;"
-    " element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant",
-    _emit_split,
-    scalar_dims,
-)
-define_list_op(
-    "tensor_list_gather",
-    "TensorListGather(input_handle: variant, indices: i32, element_shape: i32;"
-    " element_dtype: type) -> values: element_dtype",
-    _emit_gather,
-)
-define_list_op(
-    "tensor_list_stack",
-    "TensorListStack(input_handle: variant, element_shape: i32; element_dtype: type,"
-    " num_elements: int = -1) -> tensor: element_dtype",
-    _emit_stack,
-)
-define_list_op(
-    "tensor_list_concat",
-    "TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: i64;"
-    " element_dtype: type, shape_type: {i32, i64}) -> (tensor: element_dtype, lengths: i64)",
-    _emit_concat,
-)
-define_list_op(
-    "tensor_list_concat_v1",
-    "TensorListConcat(input_handle: variant; element_dtype: type, element_shape: shape = None)"
-    " -> (tensor: element_dtype, lengths: i64)",
-    _emit_concat,
-)
+    fault = UNSET
+    if contents.rows == 0:
+        fault = (
+            "All except the first dimension must be fully defined when concating an empty tensor "
+            "list. element_shape: {}"
+        )
+    contents = readable_list(x, contents, attrs["element_dtype"], partial, fault)
+    faults = Faults(unset=UNSET.format(shape_shown(partial)), unlike=MERGE)
+    return joined(x, contents, faults, partial)

@@ -11,7 +11,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, define
-from flowc.ops.lists.list_values import sum_of_lists
+from flowc.ops.list_operations import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
 
 

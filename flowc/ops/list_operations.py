@@ -1,0 +1,419 @@
+"""The operations on lists, whatever represents their elements: dense, ragged or columns.
+
+In: an Extractor and ListValues, as TensorLists, TensorArrays and stacks have them alike. Out: lists
+with a change, elements, and tensors of all elements. Invariant: each operation asks in one place
+how a list is represented, and treats every representation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, assert_never
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim, maximum
+from flowc.ir.extraction import (
+    Bound,
+    Columns,
+    Dense,
+    Extractor,
+    ListValue,
+    Ragged,
+    joined_known,
+    values_of,
+    with_held,
+    with_values,
+)
+from flowc.ir.structures import Element, arranged, element_of, united
+from flowc.ir.types import Dims
+from flowc.ops.lists.list_values import (
+    Faults,
+    Partial,
+    complete,
+    known_numbers,
+    merged,
+    settled,
+    size_value,
+    with_sizes,
+)
+from flowc.ops.lists.ragged_values import (
+    appended_ragged,
+    as_ragged,
+    is_new,
+    joined_ragged,
+    made_ragged,
+    must_be_ragged,
+    popped_ragged,
+    pushed_ragged,
+    ragged_element,
+    set_ragged,
+    split_ragged,
+    stacked_ragged,
+    summed_ragged,
+)
+
+# -- what holds the elements
+
+
+def zeros(b: Builder, dims: Dims, dtype: DType, value: int = 0) -> Value:
+    """A new buffer of a list."""
+    return b.list_new(b.sizes(dims), T=dtype, value=value)
+
+
+def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -> ListValue:
+    """A list that holds nothing as one of zeros. `dtype`: theirs; for lists of lists, of what the
+    inner ones hold."""
+    buffer = zeros(b, (contents.rows, *element), dtype)
+    return replace(contents, dtype=dtype, held=Dense(buffer))
+
+
+def typed_for(x: Extractor, contents: ListValue, dtype: DType, given: Dims) -> ListValue:
+    """The list as one that takes elements of a dtype and dims: dense, or ragged."""
+    if must_be_ragged(x, contents, given):
+        return made_ragged(x, contents, given, dtype)
+    if contents.held is not None:
+        return contents
+    return with_element(x.b, contents, settled(contents.partial, given), dtype)
+
+
+def readable(x: Extractor, contents: ListValue, shape: Partial) -> ListValue | None:
+    """The list as one whose elements can be read; None where nothing tells their dims. `shape`:
+    what the reader says of them."""
+    partial = merged(contents.partial, shape)
+    if contents.common is not None:
+        merged(contents.common, shape)
+        return contents
+    element = complete(partial)
+    if element is None or contents.dtype is dtypes.variant:
+        return None
+    return with_element(x.b, contents, element, contents.dtype)
+
+
+def resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
+    if rows == contents.rows:
+        return contents
+    size, held = x.b.sizes((rows,)), contents.held
+    marks = None if contents.marks is None else x.b.list_resize(contents.marks, size)
+    match held:
+        case None:
+            pass
+        case Dense(buffer) if is_new(buffer, 0):
+            held = Dense(zeros(x.b, (rows, *buffer.dims[1:]), contents.dtype))
+        case Dense(buffer):
+            held = Dense(x.b.list_resize(buffer, size))
+        case Ragged():
+            held = replace(held, table=x.b.list_resize(held.table, size))
+        case Columns():
+            held = replace(held, lists=tuple(resized(x, column, rows) for column in held.lists))
+        case _:
+            assert_never(held)
+    return replace(contents, rows=rows, held=held, marks=marks, known=None)
+
+
+# -- elements
+
+
+def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
+    """A list with one more element at its end."""
+    if not isinstance(item, Value) or isinstance(contents.held, Columns):
+        return _pushed_parts(x, contents, item)
+    known = joined_known(contents.known, known_numbers(x, item))
+    typed = typed_for(x, contents, item.type.dtype, item.dims)
+    held = typed.held
+    match held:
+        case Dense(buffer):
+            held = Dense(x.b.list_append(buffer, item))
+        case Ragged():
+            held = pushed_ragged(x.b, held, item)
+        case Columns() | None:
+            raise AssertionError("a list is typed before a tensor is put into it")
+        case _:
+            assert_never(held)
+    return replace(with_held(typed, held), known=known)
+
+
+def popped(
+    x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None
+) -> tuple[ListValue, Bound]:
+    """A list without its last element, and that element. `shape`: what the reader says of it."""
+    held = contents.held
+    item: Bound
+    match held:
+        case Dense(buffer):
+            item = _last(x, contents, buffer, faults)
+            rows = x.b.sizes((maximum(contents.rows - 1, 0),))
+            held = Dense(x.b.list_resize(buffer, rows))
+        case Ragged():
+            held, item = popped_ragged(x.b, held, faults, shape)
+        case Columns():
+            return _popped_parts(x, contents, held)
+        case None:
+            raise InvalidArgumentError(faults.outside, node=x.name)
+        case _:
+            assert_never(held)
+    return replace(with_held(contents, held), known=contents.known), item
+
+
+def _last(x: Extractor, contents: ListValue, buffer: Value, faults: Faults) -> Value:
+    """The last element of a dense list; the numbers in it where these are known."""
+    known = contents.known
+    if known and None not in known:
+        numbers = tuple(d for d in known if d is not None)
+        return x.b.reshape(x.b.sizes(numbers, contents.dtype), buffer.dims[1:])
+    last = x.b.sub(size_value(x.b, contents.rows), 1)
+    item = x.b.list_get(buffer, last, message=faults.outside)
+    return with_sizes(x.b, item, known) if known else item
+
+
+def element_at(
+    x: Extractor, contents: ListValue, index: Value, faults: Faults, shape: Partial = None
+) -> Value:
+    """An element, or those at a vector of indices as one tensor."""
+    held = contents.held
+    match held:
+        case Dense(buffer):
+            return x.b.list_get(buffer, index, **faults.attrs)
+        case Ragged() if index.type.rank == 0:
+            return ragged_element(x.b, held, index, faults, shape)[0]
+        case Ragged():
+            chosen = x.b.list_get(held.table, index, message=faults.outside)
+            return stacked_ragged(x.b, replace(held, table=chosen), faults, shape)
+        case Columns() | None:
+            raise _without_tensors(x)
+        case _:
+            assert_never(held)
+
+
+def with_elements(
+    x: Extractor, contents: ListValue, index: Value, value: Value, faults: Faults
+) -> ListValue:
+    """A list with other elements at some indices."""
+    held = contents.held
+    match held:
+        case Dense(buffer):
+            held = Dense(x.b.list_set(buffer, index, value, **faults.attrs))
+        case Ragged():
+            held = set_ragged(x.b, held, index, value, faults)
+        case Columns() | None:
+            raise _without_tensors(x)
+        case _:
+            assert_never(held)
+    return with_held(contents, held)
+
+
+def _without_tensors(x: Extractor) -> UnsupportedError:
+    return UnsupportedError(
+        f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are optionals"
+        " or lists that differ in size",
+        node=x.name,
+    )
+
+
+# -- whole lists
+
+
+def whole(contents: ListValue, tensor: Value) -> ListValue:
+    """The rows of a tensor as a list: its buffer."""
+    return replace(contents, dtype=tensor.type.dtype, rows=tensor.dims[0], held=Dense(tensor))
+
+
+def split(
+    x: Extractor, contents: ListValue, value: Value, lengths: Value, unused: str
+) -> ListValue:
+    """A list of the pieces of a tensor. `unused`: the message where their lengths do not add up to
+    what there is."""
+    known = x.b.content(lengths)
+    found: set[Any] = set() if known is None else set(known.reshape(-1))
+    may_differ = value.type.rank and lengths.dims[0] != 1 and (known is None or len(found) > 1)
+    if may_differ and not contents.uniform and contents.element is None:
+        return with_held(contents, split_ragged(x.b, value, lengths, unused))
+    if len(found) == 1 and value.type.rank:
+        (piece,), count = found, lengths.dims[0]
+        if count * piece == value.dims[0]:
+            return whole(contents, x.b.reshape(value, (count, piece, *value.dims[1:])))
+    return whole(contents, x.b.list_pieces(value, lengths, message=unused))
+
+
+def stacked(x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None) -> Value:
+    """All elements as one tensor: of a dense list, the buffer."""
+    held = contents.held
+    match held:
+        case Dense(buffer):
+            return buffer
+        case Ragged():
+            return stacked_ragged(x.b, held, faults, shape)
+        case Columns() | None:
+            raise _without_tensors(x)
+        case _:
+            assert_never(held)
+
+
+def joined(
+    x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None, hint: str = ""
+) -> tuple[Value, Value]:
+    """All elements one after another along their first axis, and how long each is along it."""
+    held, b = contents.held, x.b
+    if contents.common == ():
+        text = "Concat saw a scalar shape at index 0 but requires at least vectors."
+        raise InvalidArgumentError(f"{text} {hint}".rstrip(), node=x.name)
+    match held:
+        case Dense(buffer):
+            rows, length, *rest = buffer.dims
+            lengths = b.fill(b.sizes((rows,)), size_value(b, length, dtypes.i64))
+            return b.reshape(buffer, (rows * length, *rest)), lengths
+        case Ragged():
+            return joined_ragged(b, held, faults, shape)
+        case Columns() | None:
+            raise _without_tensors(x)
+        case _:
+            assert_never(held)
+
+
+def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValue:
+    """The elements of two lists, those of `other` last. Neither is empty."""
+    if not any(isinstance(c.held, Ragged) for c in (one, other)):
+        if other.element is not None:
+            one = typed_for(x, one, other.dtype, other.element)
+        if one.element is not None:
+            other = typed_for(x, other, one.dtype, one.element)
+    pair = (one, other)
+    if any(isinstance(c.held, Ragged) for c in pair):
+        one, other = (as_ragged(x.b, c, o.common or (), o.dtype) for c, o in zip(pair, pair[::-1]))
+    match one.held, other.held:
+        case Ragged(), Ragged():
+            return with_held(one, appended_ragged(x.b, one.held, other.held))
+        case Dense(first), Dense(second):
+            return with_held(one, Dense(x.b.concat(first, second, np.int32(0))))
+        case None, None:
+            return replace(one, rows=one.rows + other.rows, known=None)
+        case _:
+            raise _without_tensors(x)
+
+
+# -- lists whose elements are no tensors
+
+
+def _pushed_parts(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
+    """The list with an optional, a ragged list, or a list of such at its end."""
+    if not isinstance(item, Element):
+        raise UnsupportedError(f"'{x.name}' keeps optionals beside other things", node=x.name)
+    like = contents.held.element if isinstance(contents.held, Columns) else None
+    pair = (like, item)
+    if all(isinstance(e, ListValue) and not isinstance(e.held, Columns) for e in pair):
+        assert isinstance(item, ListValue) and isinstance(like, ListValue)
+        item = as_ragged(x.b, item, like.common or (), like.dtype)
+    try:
+        union = united(x.b, element_of(contents, item), item, x.is_lasting)
+    except UnsupportedError as fault:
+        fault.node = x.name
+        raise
+    typed, own = arranged(x.b, contents, union, 0), values_of(item)
+    lists = (
+        pushed(x, column, own[part]) if isinstance(part, int) else _filled(x, column, part.value)
+        for column, part in zip(typed.lists, union.parts[1], strict=True)
+    )
+    held = replace(typed, lists=tuple(lists))
+    return replace(contents, dtype=dtypes.variant, rows=contents.rows + 1, held=held, known=None)
+
+
+def _filled(x: Extractor, column: ListValue, value: int) -> ListValue:
+    """A column with one more row, which nobody will read (or which is a `holds`)."""
+    if column.held is None and not value:
+        return replace(column, rows=column.rows + 1, known=None)
+    dims = tuple(0 if d is None else d for d in column.common or ())
+    return pushed(x, column, _number(x, column, dims, value))
+
+
+def _number(x: Extractor, column: ListValue, dims: Dims, value: int) -> Value:
+    number = x.b.const(np.asarray(value, column.dtype.numpy), column.dtype)
+    return x.b.broadcast_to(number, dims) if dims else number
+
+
+POPPED = Faults("Trying to pop from an empty list.", "Trying to pop from an empty list.")
+
+
+def _popped_parts(x: Extractor, contents: ListValue, held: Columns) -> tuple[ListValue, Bound]:
+    items: list[Value] = []
+    lists: list[ListValue] = []
+    for column, like in zip(held.lists, values_of(held.element), strict=True):
+        if column.held is None:
+            # No element ever had this part.
+            dims = tuple(d if isinstance(d, int) or x.is_lasting(d) else 0 for d in like.dims)
+            lists.append(replace(column, rows=column.rows - 1))
+            items.append(_number(x, column, dims, 0))
+            continue
+        rest, item = popped(x, column, POPPED)
+        assert isinstance(item, Value)
+        lists.append(rest)
+        items.append(item)
+    left = replace(contents, rows=contents.rows - 1, held=replace(held, lists=tuple(lists)))
+    return left, with_values(held.element, items)
+
+
+# -- what plain ops make of lists
+
+
+def zeros_like_list(
+    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
+) -> Sequence[Bound]:
+    """ZerosLike of a TensorList: as many elements, all zeros."""
+    (contents,) = inputs
+    assert isinstance(contents, ListValue)
+    held = contents.held
+    match held:
+        case None:
+            return [contents]
+        case Dense(buffer):
+            held = Dense(zeros(x.b, buffer.dims, contents.dtype))
+        case Ragged():
+            held = replace(held, flat=zeros(x.b, held.flat.dims, contents.dtype))
+        case Columns():
+            raise _without_tensors(x)
+        case _:
+            assert_never(held)
+    return [with_held(contents, held)]
+
+
+def sum_of_lists(
+    x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]
+) -> Sequence[Bound]:
+    """AddN of TensorLists, element by element; one that was never written to adds nothing."""
+    lists = [bound for bound in inputs if isinstance(bound, ListValue)]
+    if len(lists) != len(inputs):
+        raise InvalidArgumentError(f"'{x.name}' adds lists to tensors", node=x.name)
+    typed = next((c for c in lists if c.held is not None), lists[0])
+    added = [c for c in lists if c.held is not None and not _is_unset(c.held)]
+    if any(must_be_ragged(x, typed, c.element or ()) for c in lists if c.held is not None):
+        total: Ragged | None = None
+        for contents in added:
+            held = as_ragged(x.b, contents, (), contents.dtype).held
+            assert isinstance(held, Ragged)
+            total = held if total is None else summed_ragged(x.b, total, held)
+        if total is None:
+            return [next(c for c in lists if isinstance(c.held, Ragged))]
+        return [with_held(added[0], total)]
+    buffers = [c.held.buffer for c in added if isinstance(c.held, Dense)]
+    if not buffers:
+        return [typed]
+    total_buffer = buffers[0] if len(buffers) == 1 else x.b.add_n(*buffers)
+    return [with_held(typed, Dense(total_buffer))]
+
+
+def _is_unset(held: Dense | Ragged | Columns) -> bool:
+    """Whether nothing but zeros was ever in a list."""
+    match held:
+        case Dense(buffer):
+            return is_new(buffer, 0)
+        case Ragged(flat):
+            return is_new(flat, 0)
+        case Columns():
+            return False
+        case _:
+            assert_never(held)
