@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any, assert_never
 
 import numpy as np
@@ -60,6 +61,17 @@ from flowc.ops.lists.ragged_values import (
 )
 
 # -- what holds the elements
+
+
+def tensors_in(x: Extractor, contents: ListValue) -> Dense | Ragged:
+    """What holds the elements of a list of tensors."""
+    if isinstance(contents.held, Dense | Ragged):
+        return contents.held
+    raise UnsupportedError(
+        f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are optionals"
+        " or lists that differ in size",
+        node=x.name,
+    )
 
 
 def zeros(b: Builder, dims: Dims, dtype: DType, value: int = 0) -> Value:
@@ -126,16 +138,11 @@ def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
         return _pushed_parts(x, contents, item)
     known = joined_known(contents.known, known_numbers(x, item))
     typed = typed_for(x, contents, item.type.dtype, item.dims)
-    held = typed.held
-    match held:
-        case Dense(buffer):
-            held = Dense(x.b.list_append(buffer, item))
-        case Ragged():
-            held = pushed_ragged(x.b, held, item)
-        case Columns() | None:
-            raise AssertionError("a list is typed before a tensor is put into it")
-        case _:
-            assert_never(held)
+    held = tensors_in(x, typed)
+    if isinstance(held, Dense):
+        held = Dense(x.b.list_append(held.buffer, item))
+    else:
+        held = pushed_ragged(x.b, held, item)
     return replace(with_held(typed, held), known=known)
 
 
@@ -176,44 +183,23 @@ def element_at(
     x: Extractor, contents: ListValue, index: Value, faults: Faults, shape: Partial = None
 ) -> Value:
     """An element, or those at a vector of indices as one tensor."""
-    held = contents.held
-    match held:
-        case Dense(buffer):
-            return x.b.list_get(buffer, index, **faults.attrs)
-        case Ragged() if index.type.rank == 0:
-            return ragged_element(x.b, held, index, faults, shape)[0]
-        case Ragged():
-            chosen = x.b.list_get(held.table, index, message=faults.outside)
-            return stacked_ragged(x.b, replace(held, table=chosen), faults, shape)
-        case Columns() | None:
-            raise _without_tensors(x)
-        case _:
-            assert_never(held)
+    held = tensors_in(x, contents)
+    if isinstance(held, Dense):
+        return x.b.list_get(held.buffer, index, **faults.attrs)
+    if index.type.rank == 0:
+        return ragged_element(x.b, held, index, faults, shape)[0]
+    chosen = x.b.list_get(held.table, index, message=faults.outside)
+    return stacked_ragged(x.b, replace(held, table=chosen), faults, shape)
 
 
 def with_elements(
     x: Extractor, contents: ListValue, index: Value, value: Value, faults: Faults
 ) -> ListValue:
     """A list with other elements at some indices."""
-    held = contents.held
-    match held:
-        case Dense(buffer):
-            held = Dense(x.b.list_set(buffer, index, value, **faults.attrs))
-        case Ragged():
-            held = set_ragged(x.b, held, index, value, faults)
-        case Columns() | None:
-            raise _without_tensors(x)
-        case _:
-            assert_never(held)
-    return with_held(contents, held)
-
-
-def _without_tensors(x: Extractor) -> UnsupportedError:
-    return UnsupportedError(
-        f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are optionals"
-        " or lists that differ in size",
-        node=x.name,
-    )
+    held = tensors_in(x, contents)
+    if isinstance(held, Dense):
+        return with_held(contents, Dense(x.b.list_set(held.buffer, index, value, **faults.attrs)))
+    return with_held(contents, set_ragged(x.b, held, index, value, faults))
 
 
 # -- whole lists
@@ -243,37 +229,23 @@ def split(
 
 def stacked(x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None) -> Value:
     """All elements as one tensor: of a dense list, the buffer."""
-    held = contents.held
-    match held:
-        case Dense(buffer):
-            return buffer
-        case Ragged():
-            return stacked_ragged(x.b, held, faults, shape)
-        case Columns() | None:
-            raise _without_tensors(x)
-        case _:
-            assert_never(held)
+    held = tensors_in(x, contents)
+    return held.buffer if isinstance(held, Dense) else stacked_ragged(x.b, held, faults, shape)
 
 
 def joined(
     x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None, hint: str = ""
 ) -> tuple[Value, Value]:
     """All elements one after another along their first axis, and how long each is along it."""
-    held, b = contents.held, x.b
+    held, b = tensors_in(x, contents), x.b
     if contents.common == ():
         text = "Concat saw a scalar shape at index 0 but requires at least vectors."
         raise InvalidArgumentError(f"{text} {hint}".rstrip(), node=x.name)
-    match held:
-        case Dense(buffer):
-            rows, length, *rest = buffer.dims
-            lengths = b.fill(b.sizes((rows,)), size_value(b, length, dtypes.i64))
-            return b.reshape(buffer, (rows * length, *rest)), lengths
-        case Ragged():
-            return joined_ragged(b, held, faults, shape)
-        case Columns() | None:
-            raise _without_tensors(x)
-        case _:
-            assert_never(held)
+    if isinstance(held, Ragged):
+        return joined_ragged(b, held, faults, shape)
+    rows, length, *rest = held.buffer.dims
+    lengths = b.fill(b.sizes((rows,)), size_value(b, length, dtypes.i64))
+    return b.reshape(held.buffer, (rows * length, *rest)), lengths
 
 
 def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValue:
@@ -286,15 +258,13 @@ def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValu
     pair = (one, other)
     if any(isinstance(c.held, Ragged) for c in pair):
         one, other = (as_ragged(x.b, c, o.common or (), o.dtype) for c, o in zip(pair, pair[::-1]))
-    match one.held, other.held:
-        case Ragged(), Ragged():
-            return with_held(one, appended_ragged(x.b, one.held, other.held))
-        case Dense(first), Dense(second):
-            return with_held(one, Dense(x.b.concat(first, second, np.int32(0))))
-        case None, None:
-            return replace(one, rows=one.rows + other.rows, known=None)
-        case _:
-            raise _without_tensors(x)
+    if one.held is None and other.held is None:
+        return replace(one, rows=one.rows + other.rows, known=None)
+    first, last = tensors_in(x, one), tensors_in(x, other)
+    if isinstance(first, Dense) and isinstance(last, Dense):
+        return with_held(one, Dense(x.b.concat(first.buffer, last.buffer, np.int32(0))))
+    assert isinstance(first, Ragged) and isinstance(last, Ragged)
+    return with_held(one, appended_ragged(x.b, first, last))
 
 
 # -- lists whose elements are no tensors
@@ -366,19 +336,12 @@ def zeros_like_list(
     """ZerosLike of a TensorList: as many elements, all zeros."""
     (contents,) = inputs
     assert isinstance(contents, ListValue)
-    held = contents.held
-    match held:
-        case None:
-            return [contents]
-        case Dense(buffer):
-            held = Dense(zeros(x.b, buffer.dims, contents.dtype))
-        case Ragged():
-            held = replace(held, flat=zeros(x.b, held.flat.dims, contents.dtype))
-        case Columns():
-            raise _without_tensors(x)
-        case _:
-            assert_never(held)
-    return [with_held(contents, held)]
+    if contents.held is None:
+        return [contents]
+    held = tensors_in(x, contents)
+    if isinstance(held, Dense):
+        return [with_held(contents, Dense(zeros(x.b, held.buffer.dims, contents.dtype)))]
+    return [with_held(contents, replace(held, flat=zeros(x.b, held.flat.dims, contents.dtype)))]
 
 
 def sum_of_lists(
@@ -388,32 +351,16 @@ def sum_of_lists(
     lists = [bound for bound in inputs if isinstance(bound, ListValue)]
     if len(lists) != len(inputs):
         raise InvalidArgumentError(f"'{x.name}' adds lists to tensors", node=x.name)
-    typed = next((c for c in lists if c.held is not None), lists[0])
-    added = [c for c in lists if c.held is not None and not _is_unset(c.held)]
-    if any(must_be_ragged(x, typed, c.element or ()) for c in lists if c.held is not None):
-        total: Ragged | None = None
-        for contents in added:
-            held = as_ragged(x.b, contents, (), contents.dtype).held
-            assert isinstance(held, Ragged)
-            total = held if total is None else summed_ragged(x.b, total, held)
-        if total is None:
+    held = [c for c in lists if c.held is not None]
+    added = [c for c in held if not is_new(values_of(c)[0], 0)]
+    if any(must_be_ragged(x, held[0], c.element or ()) for c in held):
+        ragged = [as_ragged(x.b, c, (), c.dtype) for c in added]
+        parts = [c.held for c in ragged if isinstance(c.held, Ragged)]
+        if not parts:
             return [next(c for c in lists if isinstance(c.held, Ragged))]
-        return [with_held(added[0], total)]
-    buffers = [c.held.buffer for c in added if isinstance(c.held, Dense)]
-    if not buffers:
-        return [typed]
-    total_buffer = buffers[0] if len(buffers) == 1 else x.b.add_n(*buffers)
-    return [with_held(typed, Dense(total_buffer))]
-
-
-def _is_unset(held: Dense | Ragged | Columns) -> bool:
-    """Whether nothing but zeros was ever in a list."""
-    match held:
-        case Dense(buffer):
-            return is_new(buffer, 0)
-        case Ragged(flat):
-            return is_new(flat, 0)
-        case Columns():
-            return False
-        case _:
-            assert_never(held)
+        return [with_held(added[0], reduce(partial(summed_ragged, x.b), parts))]
+    buffers = [tensors_in(x, c) for c in added]
+    dense = [part.buffer for part in buffers if isinstance(part, Dense)]
+    if not dense:
+        return [held[0] if held else lists[0]]
+    return [with_held(held[0], Dense(dense[0] if len(dense) == 1 else x.b.add_n(*dense)))]

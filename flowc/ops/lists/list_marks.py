@@ -8,6 +8,7 @@ once; the run fails otherwise, with TensorFlow's message.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,8 +113,14 @@ def read_fault(name: str, shape: str, number: int, index: object) -> str:
     return _read_faults(plain(name), shape)[number].format(a=index, b="")
 
 
-def _lowering(node: Node, kernel: Any, updates: int | None, moves: bool = False) -> Native:
-    access, name = node.op.marks, plain(node.attrs["array"])
+def _faults(attrs: Attrs, rank: int) -> tuple[str, ...]:
+    """What a run ends with: outside, cleared, not as needed. `rank`: of the index."""
+    name = plain(attrs["array"])
+    return _write_faults(name, rank) if "add" in attrs else _read_faults(name, attrs["shape"])
+
+
+def _native(node: Node, kernel: Any, updates: int | None, moves: bool = False) -> Native:
+    access = node.op.marks
     assert access is not None and access.needs is not None and access.marks is not None
     needs = access.needs(node.attrs)
     constants = {
@@ -125,14 +132,10 @@ def _lowering(node: Node, kernel: Any, updates: int | None, moves: bool = False)
     sizes = (node.inputs[access.marks].dims[0],)
     if access.index is not None:
         sizes = (*sizes, node.inputs[access.index].type.size)
-    if "add" in node.attrs:
-        errors = _write_faults(name, node.inputs[1].type.rank)
-    else:
-        errors = _read_faults(name, node.attrs["shape"])
     return Native(
         kernel,
         arguments=sizes,
-        errors=errors,
+        errors=_faults(node.attrs, node.inputs[1].type.rank),
         constants=constants,
         updates=updates,
         moves=moves,
@@ -140,10 +143,10 @@ def _lowering(node: Node, kernel: Any, updates: int | None, moves: bool = False)
 
 
 def _accessed(
-    marks: np.ndarray, index: np.ndarray, faults: tuple[str, ...], needs: Marks, mark: int | None
+    marks: np.ndarray, index: np.ndarray, attrs: Attrs, needs: Marks, mark: int | None
 ) -> np.ndarray:
     """The marks after accesses that are checked one after another."""
-    result = marks.copy()
+    result, faults = marks.copy(), _faults(attrs, index.ndim)
     for at in index.reshape(-1):
         if not 0 <= at < len(marks):
             raise InvalidArgumentError(faults[0].format(a=at, b=len(marks)))
@@ -154,11 +157,22 @@ def _accessed(
     return result
 
 
-def _marked(
-    marks: np.ndarray, index: np.ndarray, *, array: str, add: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    faults = _write_faults(plain(array), index.ndim)
-    return _accessed(marks, index, faults, _write_needs({"add": add}), WRITTEN), index.copy()
+def _marking(needs: Callable[[Attrs], Marks], mark: int) -> Callable[..., Any]:
+    """The reference of an op that marks elements: the marks then, and the places, checked."""
+    return lambda marks, index, **attrs: (
+        _accessed(marks, index, attrs, needs(attrs), mark),
+        index.copy(),
+    )
+
+
+def _checked(marks: np.ndarray, index: np.ndarray, **attrs: Any) -> np.ndarray:
+    _accessed(marks, index, attrs, _read_needs(attrs), None)
+    return index.copy()
+
+
+def _whole(buffer: np.ndarray, marks: np.ndarray, **attrs: Any) -> np.ndarray:
+    _checked(marks, np.arange(len(buffer)), **attrs)
+    return buffer.copy()
 
 
 # The marks with elements marked as written, and the places of these, checked.
@@ -168,8 +182,8 @@ list_mark = define(
         "_ListMark(marks: u8, index: Tindex; array: string, add: bool = False,"
         " Tindex: {i32, i64}) -> (output: u8, place: Tindex)",
         infer=lambda c: [c.dims(0), c.dims(1)],
-        reference=_marked,
-        lowering=lambda node: _lowering(node, list_mark_kernel, 0),
+        reference=_marking(_write_needs, WRITTEN),
+        lowering=lambda node: _native(node, list_mark_kernel, 0),
         marks=MarkAccess(0, 1, needs=_write_needs, leaves=lambda _: WRITTEN, checked=(1, 1)),
         examples=(
             'u8[4]=[0,0,1,0] i32[]=1; array="ta"',
@@ -179,14 +193,6 @@ list_mark = define(
     )
 )
 
-
-def _read(
-    marks: np.ndarray, index: np.ndarray, array: str, shape: str, zeros: bool, mark: int | None
-) -> np.ndarray:
-    faults = _read_faults(plain(array), shape)
-    return _accessed(marks, index, faults, _read_needs({"zeros": zeros}), mark)
-
-
 # The marks with elements cleared, and the places of these, checked.
 list_take = define(
     Op(
@@ -194,11 +200,8 @@ list_take = define(
         "_ListTake(marks: u8, index: Tindex; array: string, shape: string, zeros: bool,"
         " Tindex: {i32, i64}) -> (output: u8, place: Tindex)",
         infer=lambda c: [c.dims(0), c.dims(1)],
-        reference=lambda marks, index, *, array, shape, zeros: (
-            _read(marks, index, array, shape, zeros, CLEARED),
-            index,
-        ),
-        lowering=lambda node: _lowering(node, list_mark_kernel, 0),
+        reference=_marking(_read_needs, CLEARED),
+        lowering=lambda node: _native(node, list_mark_kernel, 0),
         marks=MarkAccess(0, 1, needs=_read_needs, leaves=lambda _: CLEARED, checked=(1, 1)),
         examples=(
             'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
@@ -214,11 +217,8 @@ list_check = define(
         "_ListCheck(marks: u8, index: Tindex; array: string, shape: string, zeros: bool,"
         " Tindex: {i32, i64}) -> place: Tindex",
         infer=lambda c: c.dims(1),
-        reference=lambda marks, index, *, array, shape, zeros: (
-            _read(marks, index, array, shape, zeros, None),
-            index,
-        )[1],
-        lowering=lambda node: _lowering(node, list_check_kernel, None),
+        reference=_checked,
+        lowering=lambda node: _native(node, list_check_kernel, None),
         marks=MarkAccess(0, 1, needs=_read_needs, checked=(0, 1)),
         examples=(
             'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
@@ -226,14 +226,6 @@ list_check = define(
         ),
     )
 )
-
-
-def _whole(
-    buffer: np.ndarray, marks: np.ndarray, *, array: str, shape: str, zeros: bool
-) -> np.ndarray:
-    _read(marks, np.arange(len(buffer)), array, shape, zeros, None)
-    return buffer.copy()
-
 
 # All elements at once: the buffer, once its marks are checked.
 list_whole = define(
@@ -243,7 +235,7 @@ list_whole = define(
         " -> output: T",
         infer=lambda c: c.dims(0),
         reference=_whole,
-        lowering=lambda node: _lowering(node, list_whole_kernel, 0, moves=True),
+        lowering=lambda node: _native(node, list_whole_kernel, 0, moves=True),
         marks=MarkAccess(1, needs=_read_needs),
         examples=(
             'T[3,2] u8[3]=[1,1,1]; array="ta", shape="[2]", zeros=False',

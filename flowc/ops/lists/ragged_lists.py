@@ -18,7 +18,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim, product
 from flowc.ir.lowering import Lowering, Native, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import size_scalar
 from flowc.ops.lists.dense_lists import numbered
@@ -26,44 +26,6 @@ from flowc.ops.lists.dense_lists import numbered
 ADD = 0  # whether elements add up: the compiler gives it to the kernels
 
 # -- new tables
-
-
-def ragged_rows_kernel(shape, out, rows, rank, begin, end):
-    width = 1
-    for j in range(rank):
-        width *= shape[1 + j]
-    for i in range(rows):
-        out[i * (rank + 1)] = 1 + i * width
-        for j in range(rank):
-            out[i * (rank + 1) + 1 + j] = shape[1 + j]
-
-
-def _infer_rows(c: Inference) -> Dims:
-    return (as_dim(c.need(0)[0]), c.dims(0)[0])
-
-
-def _rows(shape: np.ndarray) -> np.ndarray:
-    rows, *element = (int(d) for d in shape)
-    table = np.zeros((rows, len(shape)), np.int64)
-    table[:, 0] = 1 + np.arange(rows) * int(np.prod(element))
-    table[:, 1:] = element
-    return table
-
-
-# The table of a dense list of the shape given.
-ragged_rows = define(
-    Op(
-        "ragged_rows",
-        "_RaggedRows(shape: i64) -> table: i64",
-        infer=_infer_rows,
-        reference=_rows,
-        lowering=lambda node: Native(
-            ragged_rows_kernel, arguments=(node.output.dims[0], node.output.dims[1] - 1)
-        ),
-        traits=frozenset({"no_fold"}),
-        examples=("i64[3]=[2,3,4]", "i64[1]=[5]", "i64[3]=[2,0,3]"),
-    )
-)
 
 
 def ragged_pieces_kernel(lengths, shape, out, status, count, rank, begin, end):

@@ -22,7 +22,7 @@ from flowc.ir.dims import Dim, maximum, product
 from flowc.ir.extraction import Columns, Extractor, ListValue, Ragged, joined_dims
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import Faults
+from flowc.ops.lists.list_values import Faults, size_value
 
 Shape = Sequence[Dim | None]  # dims, as far as they are known
 OUTSIDE = Faults("Trying to modify element {value} in a list with {extent} elements.")
@@ -84,8 +84,16 @@ def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> L
             found = set_ragged(b, found, index, value, Faults(message) if message else OUTSIDE)
         return replace(contents, dtype=dtype, held=found, known=None)
     flat = b.reshape(held.buffer, (product(dims),))
-    table = b.ragged_rows(b.sizes(dims, dtypes.i64))
-    return replace(contents, dtype=dtype, held=Ragged(flat, table, dims[1:]))
+    return replace(contents, dtype=dtype, held=Ragged(flat, _table_of(b, dims), dims[1:]))
+
+
+def _table_of(b: Builder, dims: Dims) -> Value:
+    """The table of a dense list whose buffer has some dims."""
+    rows, *element = dims
+    count = b.range(np.int64(0), size_value(b, rows, dtypes.i64), np.int64(1))
+    starts = b.add(b.mul(count, size_value(b, product(element), dtypes.i64)), 1)
+    shapes = b.broadcast_to(b.sizes(tuple(element), dtypes.i64), (rows, len(element)))
+    return b.concat(b.reshape(starts, (rows, 1)), shapes, np.int32(1))
 
 
 def is_new(buffer: Value, value: int) -> bool:
@@ -238,9 +246,8 @@ def summed_ragged(b: Builder, one: Ragged, other: Ragged) -> Ragged:
     common = joined_dims(one.common, other.common)
     if one.table is other.table:
         return Ragged(b.add(one.flat, other.flat), one.table, common)
-    size = b.sizes((one.flat.dims[0],), dtypes.i64)
-    total = b.ragged_sum(one.flat, other.flat, one.table, other.table)
-    return Ragged(total, b.ragged_union(one.table, other.table, size), common)
+    total, table = b.ragged_sum(one.flat, other.flat, one.table, other.table)
+    return Ragged(total, table, common)
 
 
 def appended_ragged(b: Builder, one: Ragged, other: Ragged) -> Ragged:

@@ -180,23 +180,33 @@ ragged_join = define(
 # -- sums
 
 
-def ragged_union_kernel(table, other, shape, out, status, rows, rank, begin, end):
+def ragged_sum_kernel(
+    flat, added, table, other, out, places, status, first, second, rows, rank, begin, end
+):
+    for i in range(rows * (rank + 1)):
+        places[i] = table[i]
+    for j in range(second):
+        out[first + j] = added[j]
     for i in range(rows):
         row = i * (rank + 1)
         if other[row] == 0:
             continue
-        if out[row] == 0:
-            out[row] = shape[0] + other[row]
+        if table[row] == 0:
+            places[row] = first + other[row]
             for j in range(rank):
-                out[row + 1 + j] = other[row + 1 + j]
+                places[row + 1 + j] = other[row + 1 + j]
             continue
+        width = 1
         for j in range(rank):
-            if out[row + 1 + j] != other[row + 1 + j]:
+            if table[row + 1 + j] != other[row + 1 + j]:
                 status[1] = i
-                status[2] = out[row + 1 + j]
+                status[2] = table[row + 1 + j]
                 status[3] = other[row + 1 + j]
                 status[0] = 1
                 return
+            width *= table[row + 1 + j]
+        for j in range(width):
+            out[table[row] - 1 + j] += added[other[row] - 1 + j]
 
 
 UNLIKE = (
@@ -205,71 +215,31 @@ UNLIKE = (
 )
 
 
-def _union(table: np.ndarray, other: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    result = table.copy()
-    for i, row in enumerate(other):
-        if row[0] and result[i, 0] == 0:
-            result[i] = row
-            result[i, 0] += int(shape[0])
-        elif row[0] and (result[i, 1:] != row[1:]).any():
-            axis = 1 + int(np.nonzero(result[i, 1:] != row[1:])[0][0])
-            raise InvalidArgumentError(UNLIKE.format(a=i, b=result[i, axis], c=row[axis]))
-    return result
-
-
-# The table of a sum: what only the `other` list holds stands behind the `shape[0]` numbers of the
-# first one.
-ragged_union = define(
-    Op(
-        "ragged_union",
-        "_RaggedUnion(table: i64, other: i64, shape: i64) -> output: i64",
-        infer=lambda c: c.dims(0),
-        reference=_union,
-        lowering=lambda node: Native(
-            ragged_union_kernel,
-            arguments=(node.output.dims[0], node.output.dims[1] - 1),
-            errors=(UNLIKE,),
-            updates=0,
-        ),
-        examples=(
-            "i64[2,2]=[1,3,4,2] i64[2,2]=[3,3,1,2] i64[1]=[5]",
-            "i64[3,2]=[1,3,0,0,0,0] i64[3,2]=[0,0,1,2,0,0] i64[1]=[3]",
-        ),
-    )
-)
-
-
-def ragged_sum_kernel(flat, added, table, other, out, first, second, rows, rank, begin, end):
-    for j in range(second):
-        out[first + j] = added[j]
-    for i in range(rows):
-        row = i * (rank + 1)
-        if table[row] == 0 or other[row] == 0:
-            continue
-        width = 1
-        for j in range(rank):
-            width *= table[row + 1 + j]
-        for j in range(width):
-            out[table[row] - 1 + j] += added[other[row] - 1 + j]
-
-
-def _sum(flat: np.ndarray, added: np.ndarray, table: np.ndarray, other: np.ndarray) -> np.ndarray:
-    result = np.concatenate([flat, added])
-    for mine, theirs in zip(table, other):
-        if mine[0] and theirs[0]:
+def _sum(
+    flat: np.ndarray, added: np.ndarray, table: np.ndarray, other: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    result, places = np.concatenate([flat, added]), table.copy()
+    for i, (mine, theirs) in enumerate(zip(table, other)):
+        if theirs[0] and not mine[0]:
+            places[i] = theirs
+            places[i, 0] += len(flat)
+        elif theirs[0]:
+            for own, held in zip(mine[1:], theirs[1:]):
+                if own != held:
+                    raise InvalidArgumentError(UNLIKE.format(a=i, b=own, c=held))
             count = int(np.prod(mine[1:]))
-            start, from_ = int(mine[0]) - 1, int(theirs[0]) - 1
-            part = result[start : start + count]
-            part[:] = part + added[from_ : from_ + count]
-    return result
+            part = result[int(mine[0]) - 1 :][:count]
+            part[:] = part + added[int(theirs[0]) - 1 :][:count]
+    return result, places
 
 
-# The numbers of a sum, behind each other for what only one of the lists holds.
+# The numbers of a sum, behind each other for what only one of the lists holds, and its table.
 ragged_sum = define(
     Op(
         "ragged_sum",
-        "_RaggedSum(flat: T, added: T, table: i64, other: i64; T: type) -> output: T",
-        infer=lambda c: (c.dims(0)[0] + c.dims(1)[0],),
+        "_RaggedSum(flat: T, added: T, table: i64, other: i64; T: type)"
+        " -> (output: T, places: i64)",
+        infer=lambda c: [(c.dims(0)[0] + c.dims(1)[0],), c.dims(2)],
         reference=_sum,
         lowering=lambda node: Native(
             ragged_sum_kernel,
@@ -279,6 +249,7 @@ ragged_sum = define(
                 node.inputs[2].dims[0],
                 node.inputs[2].dims[1] - 1,
             ),
+            errors=(UNLIKE,),
             updates=0,
         ),
         examples=(

@@ -8,9 +8,8 @@ clears what it has read, read once; the run fails otherwise, with TensorFlow's m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
@@ -124,13 +123,97 @@ def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
 
 # -- records: versions differ in the dtype of their handles, and in when they were
 
+VERSIONS = {
+    "V3": ("", "V3", "resource"),
+    "V2": ("_v2", "V2", "string"),
+    "V1": ("_v1", "", "ref(string)"),
+}
 
-def _scalars(count: int) -> Callable[[Inference], list[Dims]]:
-    return lambda c: [()] * count
+# For each emitter: names in IR text, their versions (all, if none is named), and TensorFlow's
+# signatures.
+RECORDS: dict[Emit, str] = {
+    _emit_array: """
+        tensor_array V3
+        TensorArray(size: i32; dtype: type, element_shape: shape = None,
+        dynamic_size: bool = False, clear_after_read: bool = True,
+        identical_element_shapes: bool = False, tensor_array_name: string = "")
+        -> (handle: HANDLE, flow: f32)
+
+        tensor_array V2
+        TensorArray(size: i32; dtype: type, element_shape: shape = None,
+        dynamic_size: bool = False, clear_after_read: bool = True, tensor_array_name: string = "")
+        -> handle: HANDLE
+
+        tensor_array V1
+        TensorArray(size: i32; dtype: type, dynamic_size: bool = False,
+        clear_after_read: bool = True, tensor_array_name: string = "", element_shape: shape = None)
+        -> handle: HANDLE""",
+    _emit_gradient: """
+        tensor_array_gradient V3
+        TensorArrayGrad(handle: HANDLE, flow_in: f32; source: string)
+        -> (grad_handle: HANDLE, flow_out: f32)
+
+        tensor_array_gradient V2
+        TensorArrayGrad(handle: HANDLE, flow_in: f32; source: string) -> grad_handle: HANDLE
+
+        tensor_array_gradient V1
+        TensorArrayGrad(handle: string, flow_in: f32; source: string) -> grad_handle: HANDLE""",
+    emit_write: """
+        tensor_array_write
+        TensorArrayWrite(handle: HANDLE, index: i32, value: T, flow_in: f32; T: type)
+        -> flow_out: f32""",
+    emit_read: """
+        tensor_array_read
+        TensorArrayRead(handle: HANDLE, index: i32, flow_in: f32; dtype: type) -> value: dtype""",
+    emit_gather: """
+        tensor_array_gather
+        TensorArrayGather(handle: HANDLE, indices: i32, flow_in: f32; dtype: type,
+        element_shape: shape = None) -> value: dtype""",
+    emit_pack: """
+        tensor_array_pack V1
+        TensorArrayPack(handle: HANDLE, flow_in: f32; dtype: type, element_shape: shape = None)
+        -> value: dtype""",
+    emit_scatter: """
+        tensor_array_scatter
+        TensorArrayScatter(handle: HANDLE, indices: i32, value: T, flow_in: f32; T: type)
+        -> flow_out: f32""",
+    emit_unpack: """
+        tensor_array_unpack V1
+        TensorArrayUnpack(handle: HANDLE, value: T, flow_in: f32; T: type) -> flow_out: f32""",
+    emit_concat: """
+        tensor_array_concat
+        TensorArrayConcat(handle: HANDLE, flow_in: f32; dtype: type,
+        element_shape_except0: shape = None) -> (value: dtype, lengths: i64)""",
+    emit_split: """
+        tensor_array_split
+        TensorArraySplit(handle: HANDLE, value: T, lengths: i64, flow_in: f32; T: type)
+        -> flow_out: f32""",
+    _emit_size: """
+        tensor_array_size
+        TensorArraySize(handle: HANDLE, flow_in: f32) -> size: i32""",
+    _emit_close: """
+        tensor_array_close
+        TensorArrayClose(handle: HANDLE)""",
+}
 
 
-def _handle_and_flow(c: Inference) -> list[Dims]:
-    return [(2,), ()]
+def _infer(c: Inference) -> list[Dims]:
+    names = [output.name for output in c.op.signature.outputs]
+    if "value" in names:
+        return [known_when_extracted(c)]
+    return [(2,) if name.endswith("handle") else () for name in names]
+
+
+def _define(name: str, tf: str, emit: Emit) -> None:
+    define(
+        Op(
+            name,
+            tf,
+            infer=_infer,
+            lowering=Extracted(emit),
+            traits=frozenset({"stateful"}),
+        )
+    )
 
 
 def _first(emit: Emit) -> Emit:
@@ -138,165 +221,21 @@ def _first(emit: Emit) -> Emit:
     return lambda x, inputs, attrs: emit(x, inputs, attrs)[:1]
 
 
-def _define(
-    name: str,
-    versions: Sequence[tuple[str, str, str]],
-    signature: str,
-    infer: Callable[[Inference], Any],
-    emit: Emit,
-) -> None:
-    """Records for the versions of an op: (of its IR name, of its TensorFlow name, the handle's
-    type)."""
-    for ending, tf_ending, handle in versions:
-        define(
-            Op(
-                name + ending,
-                signature.format(version=tf_ending, handle=handle),
-                infer=infer,
-                lowering=Extracted(emit),
-                traits=frozenset({"stateful"}),
-            )
-        )
+for _emit, _texts in RECORDS.items():
+    for _text in _texts.strip().split("\n\n"):
+        _head, _tf = _text.strip().split("\n", 1)
+        _name, *_versions = _head.split()
+        _called, _rest = " ".join(_tf.split()).split("(", 1)
+        for _version in _versions or VERSIONS:
+            _ending, _tf_ending, _handle = VERSIONS[_version]
+            _signature = f"{_called}{_tf_ending}({_rest}".replace("HANDLE", _handle)
+            _one = _signature.endswith(f"handle: {_handle}")
+            _define(_name + _ending, _signature, _first(_emit) if _one else _emit)
 
-
-_ALL = (("", "V3", "resource"), ("_v2", "V2", "string"), ("_v1", "", "ref(string)"))
-_FLAGS = "dynamic_size: bool = False, clear_after_read: bool = True"
-
-_define(
-    "tensor_array",
-    _ALL[:1],
-    "TensorArray{version}(size: i32; dtype: type, element_shape: shape = None, "
-    + _FLAGS
-    + ', identical_element_shapes: bool = False, tensor_array_name: string = "")'
-    " -> (handle: {handle}, flow: f32)",
-    _handle_and_flow,
-    _emit_array,
-)
-_define(
-    "tensor_array",
-    _ALL[1:2],
-    "TensorArray{version}(size: i32; dtype: type, element_shape: shape = None, "
-    + _FLAGS
-    + ', tensor_array_name: string = "") -> handle: {handle}',
-    lambda c: (2,),
-    _first(_emit_array),
-)
-_define(
-    "tensor_array",
-    _ALL[2:],
-    "TensorArray{version}(size: i32; dtype: type, "
-    + _FLAGS
-    + ', tensor_array_name: string = "", element_shape: shape = None) -> handle: {handle}',
-    lambda c: (2,),
-    _first(_emit_array),
-)
-_define(
-    "tensor_array_gradient",
-    _ALL[:1],
-    "TensorArrayGrad{version}(handle: {handle}, flow_in: f32; source: string)"
-    " -> (grad_handle: {handle}, flow_out: f32)",
-    _handle_and_flow,
-    _emit_gradient,
-)
-_define(
-    "tensor_array_gradient",
-    _ALL[1:2],
-    "TensorArrayGrad{version}(handle: {handle}, flow_in: f32; source: string)"
-    " -> grad_handle: {handle}",
-    lambda c: (2,),
-    _first(_emit_gradient),
-)
-_define(
-    "tensor_array_gradient",
-    (("_v1", "", "string"),),
-    "TensorArrayGrad{version}(handle: {handle}, flow_in: f32; source: string)"
-    " -> grad_handle: ref(string)",
-    lambda c: (2,),
-    _first(_emit_gradient),
-)
+# The newest of all: its name bears no version.
 _define(
     "tensor_array_gradient_with_shape",
-    (("", "", "resource"),),
-    "TensorArrayGradWithShape{version}(handle: {handle}, flow_in: f32, shape_to_prepend: i32;"
-    " source: string) -> (grad_handle: {handle}, flow_out: f32)",
-    _handle_and_flow,
+    "TensorArrayGradWithShape(handle: resource, flow_in: f32, shape_to_prepend: i32;"
+    " source: string) -> (grad_handle: resource, flow_out: f32)",
     _emit_gradient_with_shape,
-)
-_define(
-    "tensor_array_write",
-    _ALL,
-    "TensorArrayWrite{version}(handle: {handle}, index: i32, value: T, flow_in: f32; T: type)"
-    " -> flow_out: f32",
-    _scalars(1),
-    emit_write,
-)
-_define(
-    "tensor_array_read",
-    _ALL,
-    "TensorArrayRead{version}(handle: {handle}, index: i32, flow_in: f32; dtype: type)"
-    " -> value: dtype",
-    known_when_extracted,
-    emit_read,
-)
-_define(
-    "tensor_array_gather",
-    _ALL,
-    "TensorArrayGather{version}(handle: {handle}, indices: i32, flow_in: f32; dtype: type,"
-    " element_shape: shape = None) -> value: dtype",
-    known_when_extracted,
-    emit_gather,
-)
-_define(
-    "tensor_array_pack",
-    _ALL[2:],
-    "TensorArrayPack{version}(handle: {handle}, flow_in: f32; dtype: type,"
-    " element_shape: shape = None) -> value: dtype",
-    known_when_extracted,
-    emit_pack,
-)
-_define(
-    "tensor_array_scatter",
-    _ALL,
-    "TensorArrayScatter{version}(handle: {handle}, indices: i32, value: T, flow_in: f32; T: type)"
-    " -> flow_out: f32",
-    _scalars(1),
-    emit_scatter,
-)
-_define(
-    "tensor_array_unpack",
-    _ALL[2:],
-    "TensorArrayUnpack{version}(handle: {handle}, value: T, flow_in: f32; T: type)"
-    " -> flow_out: f32",
-    _scalars(1),
-    emit_unpack,
-)
-_define(
-    "tensor_array_concat",
-    _ALL,
-    "TensorArrayConcat{version}(handle: {handle}, flow_in: f32; dtype: type,"
-    " element_shape_except0: shape = None) -> (value: dtype, lengths: i64)",
-    known_when_extracted,
-    emit_concat,
-)
-_define(
-    "tensor_array_split",
-    _ALL,
-    "TensorArraySplit{version}(handle: {handle}, value: T, lengths: i64, flow_in: f32; T: type)"
-    " -> flow_out: f32",
-    _scalars(1),
-    emit_split,
-)
-_define(
-    "tensor_array_size",
-    _ALL,
-    "TensorArraySize{version}(handle: {handle}, flow_in: f32) -> size: i32",
-    _scalars(1),
-    _emit_size,
-)
-_define(
-    "tensor_array_close",
-    _ALL,
-    "TensorArrayClose{version}(handle: {handle})",
-    _scalars(0),
-    _emit_close,
 )
