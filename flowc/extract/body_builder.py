@@ -1,7 +1,7 @@
-"""One Computation under extraction: its builder, what it captures, what resources hold in it.
+"""One Computation under construction: its builder, what it captures, what resources hold in it.
 
-In: values and resources of the scopes outside. Out: parameters for the former, contents for the
-latter. Invariant: every Value that `capture` gives belongs to this scope's builder.
+In: values and resources of the bodies outside. Out: parameters for the former, contents for the
+latter. Invariant: every Value that `capture` gives belongs to this body's builder.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from flowc.ir.op import op_named
 from flowc.ir.types import Dims
 
 
-class Scope:
+class BodyBuilder:
     """The top level, a branch, the condition or the body of a loop. `first`: at the top level, what
     a variable holds when the run starts. `iterates`: whether it is of a loop."""
 
     def __init__(
         self,
-        outer: Scope | None = None,
+        outer: BodyBuilder | None = None,
         first: Callable[[Builder, Resource], Bound | None] | None = None,
         iterates: bool = False,
     ) -> None:
@@ -75,22 +75,22 @@ class Scope:
 
     # -- resources
 
-    def owner(self, resource: Resource) -> Scope:
+    def owner(self, resource: Resource) -> BodyBuilder:
         """The scope that a resource was created in; the outermost for variables."""
         scope = self
         while scope.outer is not None and resource not in scope.created:
             scope = scope.outer
         return scope
 
-    def iteration(self) -> Scope:
+    def iteration(self) -> BodyBuilder:
         """The scope of the innermost loop around this one; the outermost where there is none."""
         scope = self
         while scope.outer is not None and not scope.iterates:
             scope = scope.outer
         return scope
 
-    def is_within(self, scope: Scope) -> bool:
-        inner: Scope | None = self
+    def is_within(self, scope: BodyBuilder) -> bool:
+        inner: BodyBuilder | None = self
         while inner is not None and inner is not scope:
             inner = inner.outer
         return inner is scope
@@ -168,7 +168,7 @@ class Scope:
         return all(self._defines(name) for name in symbols_of(dim))
 
     def _defines(self, name: str) -> bool:
-        scope: Scope | None = self
+        scope: BodyBuilder | None = self
         while scope is not None:
             if scope.b.defines_size(name):
                 return True

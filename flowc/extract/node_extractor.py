@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from flowc import dtypes
 from flowc.errors import UnsupportedError
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_source import ARGUMENT, CallSource, Ref
 from flowc.extract.trace.branches import build_if
 from flowc.extract.trace.loop_invariance import is_steady
 from flowc.extract.trace.loop_names import (
-    Hint,
-    Variable,
+    LoopVariable,
+    NameHint,
     argument_hint,
     counts,
     start_hint,
@@ -42,7 +42,7 @@ class NodeExtractor:
     def __init__(
         self,
         extraction: Extraction,
-        scope: Scope,
+        scope: BodyBuilder,
         name: str,
         callers: tuple[str, ...],
         shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple,
@@ -144,7 +144,9 @@ class NodeExtractor:
     def call(self, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
         return self.applied(self.scope, function, inputs)
 
-    def applied(self, scope: Scope, function: Any, inputs: Sequence[Bound]) -> Sequence[Bound]:
+    def applied(
+        self, scope: BodyBuilder, function: Any, inputs: Sequence[Bound]
+    ) -> Sequence[Bound]:
         if isinstance(function, FunctionRef):
             return self.extraction.call(scope, self.name, function, inputs, self.callers)
         return function(NodeExtractor(self.extraction, scope, self.name, self.callers), inputs)
@@ -152,8 +154,8 @@ class NodeExtractor:
     def branch(
         self, condition: Value, then: Any, otherwise: Any, inputs: Sequence[Bound]
     ) -> Sequence[Bound]:
-        def trace(function: Any) -> Callable[[Scope], Sequence[Bound]]:
-            def run(scope: Scope) -> Sequence[Bound]:
+        def trace(function: Any) -> Callable[[BodyBuilder], Sequence[Bound]]:
+            def run(scope: BodyBuilder) -> Sequence[Bound]:
                 outside = scope is not self.scope
                 given = [scope.capture(x) if outside else x for x in inputs]
                 return self.applied(scope, function, given)
@@ -177,7 +179,7 @@ class NodeExtractor:
         if function is None:
             return [f"var{i}" for i in range(len(inputs))], set()
         source = CallSource(function, "", body.attrs, self.extraction.graph.functions)
-        variables: list[Variable] = []
+        variables: list[LoopVariable] = []
         unchanged: set[int] = set()
         results = function.body.results
         if not len(function.args) == len(inputs) == len(results):
@@ -186,13 +188,13 @@ class NodeExtractor:
             ref = _behind_identities(source, source.resolve(results[i]))
             start = start_hint(bound)
             hints = [start] if start is not None else []
-            found = Variable([*hints, argument_hint(arg.name, self.name)])
+            found = LoopVariable([*hints, argument_hint(arg.name, self.name)])
             found.kind = "list" if isinstance(bound, ListValue) else "var"
             if ref == (ARGUMENT, i):
                 unchanged.add(i)
             elif ref[0] != ARGUMENT:
                 node = source.node(ref[0])
-                found.hints.insert(len(hints), Hint(node.name, node.type, False))
+                found.hints.insert(len(hints), NameHint(node.name, node.type, False))
                 read = [_behind_identities(source, r) for r in node.inputs]
                 found.counts = counts(source, ref[0], read, (ARGUMENT, i))
             variables.append(found)
@@ -213,14 +215,14 @@ class _FunctionTrace:
         self.functions = (condition, body)
         self.key = (x.name, body.name if isinstance(body, FunctionRef) else "")
 
-    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+    def condition(self, scope: BodyBuilder, variables: Sequence[Bound]) -> Value:
         (found,) = self.x.applied(scope, self.functions[0], variables)
         return self.x.extraction.read(scope, found, self.x.name)
 
-    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+    def kept(self, scope: BodyBuilder, variables: Sequence[Bound]) -> list[Bound]:
         return [self.condition(scope, variables)]
 
     def body(
-        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+        self, scope: BodyBuilder, variables: Sequence[Bound], kept: Sequence[Bound]
     ) -> Sequence[Bound]:
         return self.x.applied(scope, self.functions[1], variables)

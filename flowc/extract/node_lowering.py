@@ -1,6 +1,6 @@
 """A node that is no loop and no conditional under extraction.
 
-In: a Region and the key of a node whose inputs are bound there. Out: bindings of its outputs. What
+In: a region and the key of a node whose inputs are bound there. Out: bindings of its outputs. What
 its record says decides: it is emitted as it is, written in terms of values (`Extracted`,
 `on_lists`, `on_data`), or passes on what it is given. A type without a record is a function's name.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc import dtypes
 from flowc.errors import UnsupportedError
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_extractor import NodeExtractor
 from flowc.extract.trace.branches import build_if
 from flowc.extract.unsupported_ops import unsupported
@@ -34,12 +34,12 @@ from flowc.ir.op import Op
 from flowc.ops import tf_op
 
 if TYPE_CHECKING:
-    from flowc.extract.region_extractor import Region
+    from flowc.extract.region_extractor import RegionExtractor
 
 HANDLES = (dtypes.resource, dtypes.variant)
 
 
-def emit_node(region: Region, key: Any) -> None:
+def emit_node(region: RegionExtractor, key: Any) -> None:
     """Binds the outputs of one plain node."""
     node = region.source.node(key)
     name = region.source.name(key)
@@ -59,12 +59,12 @@ def emit_node(region: Region, key: Any) -> None:
             region.values[(key, i)] = bound
 
 
-def _emit_for_each(region: Region, key: Any, chosen: TwoRanks) -> None:
+def _emit_for_each(region: RegionExtractor, key: Any, chosen: TwoRanks) -> None:
     """A node that reads a tensor of one of two ranks stands in both branches of a conditional."""
     refs = region.source.node(key).inputs
     name = region.source.name(key)
 
-    def trace(scope: Scope, side: bool) -> list[Bound]:
+    def trace(scope: BodyBuilder, side: bool) -> list[Bound]:
         inner = region.beside(scope)
         for ref in refs:
             bound = region.bound(ref)
@@ -87,7 +87,9 @@ def _emit_for_each(region: Region, key: Any, chosen: TwoRanks) -> None:
         region.values[(key, i)] = bound
 
 
-def _call_by_type(region: Region, key: Any, inputs: Sequence[Bound | None]) -> Sequence[Bound]:
+def _call_by_type(
+    region: RegionExtractor, key: Any, inputs: Sequence[Bound | None]
+) -> Sequence[Bound]:
     """A node whose type is the name of a function calls it."""
     node, name = region.source.node(key), region.source.name(key)
     if node.type not in region.extraction.graph.functions:
@@ -98,7 +100,7 @@ def _call_by_type(region: Region, key: Any, inputs: Sequence[Bound | None]) -> S
 
 
 def _by_record(
-    region: Region, key: Any, record: Op, inputs: Sequence[Bound | None]
+    region: RegionExtractor, key: Any, record: Op, inputs: Sequence[Bound | None]
 ) -> Sequence[Bound]:
     source, scope, name = region.source, region.scope, region.source.name(key)
     attrs = node_attrs(record, source.node(key).attrs, source.attrs)
@@ -123,7 +125,7 @@ def _by_record(
 
 
 def _emitter(
-    region: Region, record: Op, inputs: Sequence[Bound | None]
+    region: RegionExtractor, record: Op, inputs: Sequence[Bound | None]
 ) -> Callable[..., Any] | None:
     """What writes a node in terms of values, where it is not one itself."""
     if isinstance(record.lowering, Extracted):
@@ -136,7 +138,7 @@ def _emitter(
     return None if all(_is_known(region, v) for v in values) else record.on_data
 
 
-def _is_known(region: Region, value: Value) -> bool:
+def _is_known(region: RegionExtractor, value: Value) -> bool:
     """Whether the elements of a value are numbers, and sizes that are the same all through the
     run."""
     content = region.scope.b.content(value)
@@ -146,7 +148,7 @@ def _is_known(region: Region, value: Value) -> bool:
     return all(not isinstance(d, Expr) or top.knows(d) for d in content.reshape(-1))
 
 
-def _passes(region: Region, key: Any, record: Op, bound: Bound | None) -> bool:
+def _passes(region: RegionExtractor, key: Any, record: Op, bound: Bound | None) -> bool:
     """Whether an identity passes on a handle or a list, and not the value of a variable."""
     match bound:
         case ListValue() | OptionalValue() | TwoRanks():
@@ -160,13 +162,13 @@ def _passes(region: Region, key: Any, record: Op, bound: Bound | None) -> bool:
             assert_never(bound)
 
 
-def _given(region: Region, key: Any, position: int, bound: Bound | None) -> Bound:
+def _given(region: RegionExtractor, key: Any, position: int, bound: Bound | None) -> Bound:
     if bound is None:
         raise _without_value(region, key, position)
     return bound
 
 
-def _read(region: Region, key: Any, position: int, bound: Bound | None) -> Value:
+def _read(region: RegionExtractor, key: Any, position: int, bound: Bound | None) -> Value:
     """The Value of an input; a variable is read."""
     if isinstance(bound, Value):
         return bound
@@ -175,7 +177,7 @@ def _read(region: Region, key: Any, position: int, bound: Bound | None) -> Value
     raise _without_value(region, key, position)
 
 
-def _without_value(region: Region, key: Any, position: int) -> UnsupportedError:
+def _without_value(region: RegionExtractor, key: Any, position: int) -> UnsupportedError:
     name = region.source.name(key)
     return UnsupportedError(
         f"input {position} of node '{name}' ({region.source.node(key).type}) has no value that "
@@ -184,7 +186,7 @@ def _without_value(region: Region, key: Any, position: int) -> UnsupportedError:
     )
 
 
-def _constant(region: Region, record: Op, attrs: Mapping[str, Any], name: str) -> Value:
+def _constant(region: RegionExtractor, record: Op, attrs: Mapping[str, Any], name: str) -> Value:
     dtype = attrs["dtype"]
     if not dtype.size and dtype is not dtypes.string:
         raise UnsupportedError(

@@ -27,7 +27,7 @@ ARGUMENT = "@arg"  # the key of a call's arguments
 PARTS = 1 << 20  # places in the order of nodes for the parts of one
 
 
-class Source(ABC):
+class NodeSource(ABC):
     """`prefix` stands before the names of its nodes; `attrs` replace attr placeholders."""
 
     def __init__(self, prefix: str, attrs: Mapping[str, Any]) -> None:
@@ -87,7 +87,7 @@ class Source(ABC):
         return resolve_attr(self.node(key).attrs.get(name, default), self.attrs)
 
 
-class GraphSource(Source):
+class GraphSource(NodeSource):
     """Keys are Operations."""
 
     def __init__(self, graph: Graph) -> None:
@@ -115,7 +115,7 @@ class GraphSource(Source):
         return SourceNode(key.name, key.type, key.attrs, inputs, tuple(key.control_inputs))
 
 
-class CallSource(Source):
+class CallSource(NodeSource):
     """Keys are names of the body's nodes; `ARGUMENT` is that of the arguments. `functions`: those
     of the graph, which a node of the body may call by its type."""
 

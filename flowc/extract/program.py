@@ -21,13 +21,13 @@ from flowc.errors import (
     UnsupportedError,
 )
 from flowc.extract.assumed_ranks import AssumedRanks
-from flowc.extract.body_builder import Scope
-from flowc.extract.calls import CALL_DEPTH, called_function
+from flowc.extract.body_builder import BodyBuilder
+from flowc.extract.calls import called_function
 from flowc.extract.frames.conditionals import emit_where_alive
 from flowc.extract.frames.frame_access import before_loops, check_fetches, fault_of_feeds
 from flowc.extract.frames.frames import ControlFlow
 from flowc.extract.node_source import ARGUMENT, CallSource, GraphSource, Ref
-from flowc.extract.region_extractor import Region
+from flowc.extract.region_extractor import RegionExtractor
 from flowc.extract.trace.loops import LoopMemory
 from flowc.extract.unsupported_ops import check_supported
 from flowc.extract.variable_starts import VariableStarts
@@ -51,6 +51,9 @@ class ExtractedProgram:
     depends_on: tuple[str, ...] = ()
 
 
+Taken = tuple[Resource, BodyBuilder, set[Resource]]
+
+
 class Extraction:
     """One extraction under way. `held`: types of the variables whose value the caller gives to
     every run; `assigned`: those that this fetch set is known to assign; `ranks`: those that may
@@ -67,13 +70,15 @@ class Extraction:
         self.graph = graph
         self.ranks = ranks
         self.starts = VariableStarts(graph, held, assigned)
-        self.top = Scope(first=self.starts.find)
+        self.top = BodyBuilder(first=self.starts.find)
         self.top.b.met = met
         self.variables: dict[str, Resource] = {}
         self.related: dict[tuple[Resource, str], Resource] = {}
-        self.kept: dict[Resource, tuple[Resource, Scope]] = {}  # what the elements of stacks name
-        self.taken: dict[tuple[Resource, Scope], tuple[Resource, Scope, set[Resource]]] = {}
+        # What the elements of stacks name, and what was taken of it in an iteration.
+        self.kept: dict[Resource, tuple[Resource, BodyBuilder]] = {}
+        self.taken: dict[tuple[Resource, BodyBuilder], Taken] = {}
         self.loop_memory: LoopMemory = {}
+        self.level = 0  # how many regions are under way, one inside of the other
         self.shared: dict[Value, Resource] = {}  # reads that share a reference variable's memory
 
     def run(
@@ -88,7 +93,7 @@ class Extraction:
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = self._control_flow(source, roots, fed, refs)
-        region = Region(self, self.top, source, flow)
+        region = RegionExtractor(self, self.top, source, flow)
         region.values.update(fed)
         alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
         region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
@@ -117,7 +122,7 @@ class Extraction:
         check_fetches(flow, roots)
         return flow
 
-    def _fetched(self, region: Region, position: int, ref: Ref, tensor: Tensor) -> Value:
+    def _fetched(self, region: RegionExtractor, position: int, ref: Ref, tensor: Tensor) -> Value:
         found = region.bound(ref) if not region.flow.guard(ref) else None
         if found is None:
             fault = f"{tensor.op.name}: Retval[{position}] does not have value"
@@ -154,7 +159,7 @@ class Extraction:
 
     # -- state
 
-    def contents(self, scope: Scope, resource: Resource, reader: str) -> Bound:
+    def contents(self, scope: BodyBuilder, resource: Resource, reader: str) -> Bound:
         """What a resource holds in a scope."""
         found = scope.find(resource)
         if found is None and resource.kind == "variable":
@@ -167,10 +172,10 @@ class Extraction:
             )
         return found
 
-    def is_initialized(self, scope: Scope, resource: Resource) -> bool:
+    def is_initialized(self, scope: BodyBuilder, resource: Resource) -> bool:
         return scope.find(resource) is not None or self.starts.is_known(resource.name)
 
-    def read(self, scope: Scope, bound: Bound | None, name: str) -> Value:
+    def read(self, scope: BodyBuilder, bound: Bound | None, name: str) -> Value:
         """A Value for something that is read as a tensor: of a variable its contents."""
         if isinstance(bound, Resource) and bound.kind == "variable":
             bound = self.contents(scope, bound, name)
@@ -181,7 +186,7 @@ class Extraction:
             raise UnsupportedError(f"'{name}' {what} that flowc can compute with", node=name)
         return bound
 
-    def current(self, scope: Scope, bound: Bound | None) -> Bound | None:
+    def current(self, scope: BodyBuilder, bound: Bound | None) -> Bound | None:
         """What a node finds in an input when it runs. In TensorFlow the `v/read` of a reference
         variable is its memory, not a copy: who waits for an assignment finds the new value."""
         if not isinstance(bound, Value) or bound not in self.shared:
@@ -193,7 +198,7 @@ class Extraction:
 
     def call(
         self,
-        scope: Scope,
+        scope: BodyBuilder,
         name: str,
         reference: Any,
         inputs: Sequence[Bound],
@@ -207,7 +212,7 @@ class Extraction:
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]
         flow = ControlFlow(source, roots, (), results)
-        region = Region(self, scope, source, flow, (*callers, reference.name))
+        region = RegionExtractor(self, scope, source, flow, (*callers, reference.name))
         for i, bound in enumerate(inputs):
             region.values[(ARGUMENT, i)] = bound
         region.run(roots)
@@ -269,11 +274,6 @@ def extract_program(
             return Extraction(graph, held or {}, assigned, ranks, met).run(fetches, targets, feeds)
         except _AssignedLater as found:
             assigned |= found.names
-        except RecursionError as found:
-            raise UnsupportedError(
-                "loops, conditionals and calls stand in each other too deeply: flowc takes about "
-                f"{CALL_DEPTH} levels"
-            ) from found
 
 
 def extract(

@@ -1,9 +1,10 @@
-"""The nodes of one frame and branch, extracted into one scope.
+"""The nodes of one frame and branch, extracted into one body.
 
-In: keys of the nodes that are wanted. Out: what their outputs are bound to. Nodes are emitted when
-what they need is there; among those that are ready plain nodes go first, in the order in which the
-graph created them, then loops and conditionals. So effects that nothing orders have one order,
-the same in every run. Conditionals on one predicate that are ready together become one.
+In: keys of the nodes that are wanted. Out: what their outputs are bound to. A work list: nodes are
+emitted when what they need is there; among those that are ready plain nodes go first, in the order
+in which the graph created them, then loops and conditionals. So effects that nothing orders have
+one order, the same in every run. Conditionals on one predicate that are ready together become one.
+Invariant: a node is emitted in the outermost region under whose guard it runs.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import InvalidModelError, UnsupportedError
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.conditionals import emit_merges, emit_where_alive
-from flowc.extract.frames.frames import ControlFlow, Frame
+from flowc.extract.frames.frames import ControlFlow, LoopFrame
 from flowc.extract.frames.merge_decision import ALWAYS, Decision, Guard, ends_of, predicates_of
 from flowc.extract.node_lowering import emit_node
-from flowc.extract.node_source import ARGUMENT, Ref, Source
+from flowc.extract.node_source import ARGUMENT, NodeSource, Ref
 from flowc.extract.trace.frame_loops import emit_loop
 from flowc.graph.control_types import ENTER, EXIT, MERGE, SWITCH
 from flowc.graph.op_info import has_trait
@@ -30,23 +31,24 @@ from flowc.ir.extraction import Bound, Resource
 if TYPE_CHECKING:
     from flowc.extract.program import Extraction
 
-Unit = Any  # the key of a node (of a Merge: that of its conditional), or a Frame: a whole loop
+LEVELS = 80  # Python allows a thousand calls in each other; a level takes up to twelve
+Unit = Any  # the key of a node (of a Merge: that of its conditional), or a LoopFrame: a whole loop
 
 
-class Region:
+class RegionExtractor:
     """`context`: the guard under which the region's nodes run. `outer`: the region around a branch
     (same frame, smaller context), or the one in which a loop stands."""
 
     def __init__(
         self,
         extraction: Extraction,
-        scope: Scope,
-        source: Source,
+        scope: BodyBuilder,
+        source: NodeSource,
         flow: ControlFlow,
         callers: tuple[str, ...] = (),
-        frame: Frame | None = None,
+        frame: LoopFrame | None = None,
         context: Guard = ALWAYS,
-        outer: Region | None = None,
+        outer: RegionExtractor | None = None,
     ) -> None:
         self.extraction = extraction
         self.scope = scope
@@ -135,8 +137,22 @@ class Region:
     # -- what there is to do
 
     def run(self, roots: Iterable[Any]) -> None:
-        """Emits everything that the roots need and that stands in this region."""
-        before = self._collect(roots)
+        """Emits everything that the roots need and that stands in this region. Regions inside are
+        run while it is. Raises `UnsupportedError` where that are too many in each other."""
+        extraction = self.extraction
+        if extraction.level == LEVELS:
+            raise UnsupportedError(
+                "loops, conditionals and calls stand in each other too deeply: flowc takes "
+                f"{LEVELS} levels"
+            )
+        extraction.level += 1
+        try:
+            self._emit_all(self._collect(roots))
+        finally:
+            extraction.level -= 1
+
+    def _emit_all(self, before: Mapping[Unit, Sequence[Unit]]) -> None:
+        """Emits units, each after those that it waits for."""
         waiting = {unit: len(needs) for unit, needs in before.items()}
         users: dict[Unit, list[Unit]] = {unit: [] for unit in before}
         for unit, needs in before.items():
@@ -180,7 +196,7 @@ class Region:
         while left[path[-1]][0] not in path:
             path.append(left[path[-1]][0])
         path = [*path[path.index(left[path[-1]][0]) :], left[path[-1]][0]]
-        keys = [u.enters[0] if isinstance(u, Frame) else u for u in reversed(path)]
+        keys = [u.enters[0] if isinstance(u, LoopFrame) else u for u in reversed(path)]
         names = [self.source.name(k) for k in keys]
         return InvalidModelError(
             "nodes wait for each other in a circle: " + " -> ".join(map(repr, names)), node=names[0]
@@ -192,25 +208,25 @@ class Region:
             emit_merges(self, units)
             return
         before = self.scope.changes
-        if isinstance(units[0], Frame):
+        if isinstance(units[0], LoopFrame):
             emit_loop(self, units[0])
         else:
             emit_node(self, units[0])
         if self.scope.changes != before:
             self.changing.append(units[0])
-        if not isinstance(units[0], Frame):
+        if not isinstance(units[0], LoopFrame):
             for key in self.loose(self.source.node(units[0])):
                 # A pushed element is nobody's; what is popped comes where its branch reads it.
                 if (key, 0) not in self.flow.read_refs:
                     emit_where_alive(self, key)
 
     def _rank(self, unit: Unit) -> tuple[int, int, Unit]:
-        if isinstance(unit, Frame):
+        if isinstance(unit, LoopFrame):
             return (1, min(map(self.source.order, unit.enters)), unit)
         return (int(self._decision(unit) is not None), self.source.order(unit), unit)
 
     def _is_merge(self, unit: Unit) -> bool:
-        if self.flow.is_plain or isinstance(unit, Frame):
+        if self.flow.is_plain or isinstance(unit, LoopFrame):
             return False
         return self.source.node(unit).type in MERGE
 
@@ -263,12 +279,12 @@ class Region:
         around = self.outer
         return around is not None and around.frame is self.frame and around.has_finished(key)
 
-    def finish(self, inner: Region) -> None:
+    def finish(self, inner: RegionExtractor) -> None:
         """Ends a branch of this region: what changed something in it ran, and conditionals to come
         take what it gave from here. (A Value is kept as a resource is, which branches thread.)"""
         for unit in inner.changing:
             self.changing.append(unit)
-            for key in unit.exits if isinstance(unit, Frame) else (unit,):
+            for key in unit.exits if isinstance(unit, LoopFrame) else (unit,):
                 self.finished.add(key)
                 for ref in self.flow.read_outputs(key):
                     value = inner.bound(ref)
@@ -282,7 +298,7 @@ class Region:
 
     def _needs(self, unit: Unit) -> list[Any]:
         """Keys of the nodes that must have been emitted before a unit."""
-        if isinstance(unit, Frame):
+        if isinstance(unit, LoopFrame):
             return self._keys_of_loop(unit)
         node = self.source.node(unit)
         if not self._is_merge(unit):
@@ -305,7 +321,7 @@ class Region:
         living = [node.inputs[i] for i in ends_of(choice)]
         return self.keys([*predicates_of(choice), *living], node.controls)
 
-    def _keys_of_loop(self, frame: Frame) -> list[Any]:
+    def _keys_of_loop(self, frame: LoopFrame) -> list[Any]:
         refs = [self.source.node(k).inputs[0] for k in frame.enters]
         controls = [c for k in frame.enters for c in self.source.node(k).controls]
         return self.keys(refs, controls)
@@ -324,7 +340,7 @@ class Region:
                 found[key] = None
                 continue
             unit = self.unit(key)
-            if isinstance(unit, Frame):
+            if isinstance(unit, LoopFrame):
                 stack += self._keys_of_loop(unit)
             elif self._is_merge(unit):
                 stack += self._keys_of_merge(unit)
@@ -357,21 +373,21 @@ class Region:
 
     # -- regions inside this one
 
-    def branch(self, scope: Scope, predicate: Ref, branch: int) -> Region:
+    def branch(self, scope: BodyBuilder, predicate: Ref, branch: int) -> RegionExtractor:
         """One side of a conditional, in which its predicate is known."""
         inner = self._inner(scope, self.frame, self.context | {(predicate, branch)})
         inner.known[predicate] = bool(branch)
         return inner
 
-    def inside(self, frame: Frame, scope: Scope) -> Region:
+    def inside(self, frame: LoopFrame, scope: BodyBuilder) -> RegionExtractor:
         """The inside of a loop: its condition, its body, or what leaves it."""
         return self._inner(scope, frame, ALWAYS)
 
-    def beside(self, scope: Scope) -> Region:
+    def beside(self, scope: BodyBuilder) -> RegionExtractor:
         """The same frame and branch, in a scope inside of this one."""
         return self._inner(scope, self.frame, self.context)
 
-    def _inner(self, scope: Scope, frame: Frame, context: Guard) -> Region:
-        return Region(
+    def _inner(self, scope: BodyBuilder, frame: LoopFrame, context: Guard) -> RegionExtractor:
+        return RegionExtractor(
             self.extraction, scope, self.source, self.flow, self.callers, frame, context, self
         )

@@ -1,4 +1,4 @@
-"""Switches with many outputs, which TensorFlow makes of a `Case`, read as switches with two.
+"""Switches with many outputs (`_SwitchN`, which a `Case` becomes) as chains of Switches.
 
 In: a source's nodes, `_SwitchN` (data, index) among them. Out: refs and nodes in their stead: an
 index equal to 0 is one side of a first Switch, what is left goes on to the next one. Invariant: all
@@ -17,7 +17,7 @@ from flowc.extract.source_node import Ref, SourceNode
 from flowc.graph.control_types import PASSING
 
 if TYPE_CHECKING:
-    from flowc.extract.node_source import Source
+    from flowc.extract.node_source import NodeSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class CasePart:
     number: int
 
 
-def output_of(source: Source, switch: Any, node: SourceNode, case: int) -> Ref:
+def output_of(source: NodeSource, switch: Any, node: SourceNode, case: int) -> Ref:
     """What carries the data of a `_SwitchN` to one of its cases; the last one takes every index
     that is none of the others."""
     count = int(source.attr(switch, "num_outs"))
@@ -42,7 +42,7 @@ def output_of(source: Source, switch: Any, node: SourceNode, case: int) -> Ref:
     return (CasePart("switch", switch, 0, case), 1)
 
 
-def read_part(source: Source, part: CasePart) -> SourceNode:
+def read_part(source: NodeSource, part: CasePart) -> SourceNode:
     """The node of a part."""
     name = f"{source.node(part.key).name}/case_{part.number}"
     if part.role == "number":

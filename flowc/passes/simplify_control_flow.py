@@ -1,4 +1,4 @@
-"""Loops and branches around what is known.
+"""Constant propagation into bodies, and loops and branches that are decided.
 
 In: any Computation. Out: one whose bodies make the constants and sizes that they were given, and
 know them; without branches whose condition is known, without loops that never run; whose loops do

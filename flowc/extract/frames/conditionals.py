@@ -1,6 +1,6 @@
 """Switch and Merge under extraction: Merges become `if` nodes, and so does what no Merge joins.
 
-In: a Region and the Merges, or the roots, in question. Out: what they are bound to. Invariant: a
+In: a region and the Merges, or the roots, in question. Out: what they are bound to. Invariant: a
 branch holds what only it needs; what stands outside of it was emitted before, and always runs.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.frames.merge_decision import Choice, Decision, ends_of, predicates_of, stable
 from flowc.extract.node_source import Ref
 from flowc.extract.trace.branches import build_if
@@ -20,10 +20,10 @@ from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound
 
 if TYPE_CHECKING:
-    from flowc.extract.region_extractor import Region
+    from flowc.extract.region_extractor import RegionExtractor
 
 
-def emit_merges(region: Region, merges: Sequence[Any]) -> None:
+def emit_merges(region: RegionExtractor, merges: Sequence[Any]) -> None:
     """Binds the outputs of Merges that one predicate decides, or of one that has no choice."""
     region.scope.b.origin = tuple(region.source.name(m) for m in merges)
     choices = [region.flow.choice(m) for m in merges]
@@ -34,19 +34,21 @@ def emit_merges(region: Region, merges: Sequence[Any]) -> None:
         region.values[(merge, 1)] = result
 
 
-def _indexed(region: Region, merges: Sequence[Any]) -> list[Any]:
+def _indexed(region: RegionExtractor, merges: Sequence[Any]) -> list[Any]:
     """The Merges whose second output, the position of the input taken, is asked for."""
     return [m for m in merges if (m, 1) in region.flow.read_refs]
 
 
-def _joined(region: Region, merges: Sequence[Any], choices: Sequence[Choice]) -> list[Bound]:
+def _joined(
+    region: RegionExtractor, merges: Sequence[Any], choices: Sequence[Choice]
+) -> list[Bound]:
     """The values of Merges, then the positions that are asked for."""
     first = choices[0]
     if not isinstance(first, Decision):
         return _taken(region, merges, choices)
     name = region.source.name(merges[0])
 
-    def trace(scope: Scope, branch: int) -> list[Bound]:
+    def trace(scope: BodyBuilder, branch: int) -> list[Bound]:
         inner = region.branch(scope, first.predicate, branch)
         sides = [c.sides[branch] for c in choices if isinstance(c, Decision)]
         found = _taken(inner, merges, sides)
@@ -62,7 +64,9 @@ def _joined(region: Region, merges: Sequence[Any], choices: Sequence[Choice]) ->
     )
 
 
-def _taken(region: Region, merges: Sequence[Any], choices: Sequence[Choice]) -> list[Bound]:
+def _taken(
+    region: RegionExtractor, merges: Sequence[Any], choices: Sequence[Choice]
+) -> list[Bound]:
     """What Merges are bound to where the choices are what is left to decide."""
     refs = [[region.source.node(m).inputs[i] for i in ends_of(c)] for m, c in zip(merges, choices)]
     ready = [r[0] for r, c in zip(refs, choices) if not isinstance(c, Decision)]
@@ -84,7 +88,7 @@ def _taken(region: Region, merges: Sequence[Any], choices: Sequence[Choice]) -> 
     return [*values, *indices]
 
 
-def condition_of(region: Region, predicate: Ref, name: str) -> Value:
+def condition_of(region: RegionExtractor, predicate: Ref, name: str) -> Value:
     """The value of a predicate. `name`: the node that it decides."""
     found = region.value(predicate)
     if found.type.rank == 0 and str(found.type.dtype) == "bool":
@@ -100,7 +104,7 @@ def condition_of(region: Region, predicate: Ref, name: str) -> Value:
 
 
 def emit_where_alive(
-    region: Region, root: Any, ref: Ref | None = None, fault: str = ""
+    region: RegionExtractor, root: Any, ref: Ref | None = None, fault: str = ""
 ) -> Bound | None:
     """A root that may stand in a branch which no Merge joins: it runs when that is taken. With a
     `ref`, its value; the run ends in an error, which says `fault`, where the branch is not taken.
@@ -118,16 +122,16 @@ def emit_where_alive(
     b.origin = (name,)
     taken: list[Value] = []
 
-    def live(scope: Scope) -> list[Bound]:
+    def live(scope: BodyBuilder) -> list[Bound]:
         inner = region.branch(scope, predicate, branch)
         value = emit_where_alive(inner, root, ref, fault)
         taken[:] = [value] if isinstance(value, Value) else []
         region.finish(inner)
         return list(taken)
 
-    def dead(scope: Scope) -> list[Bound]:
+    def dead(scope: BodyBuilder) -> list[Bound]:
         if region.known.get(predicate) is not None:
-            live(Scope(scope))  # for the types only: nothing of it is kept
+            live(BodyBuilder(scope))  # for the types only: nothing of it is kept
         dims = [tuple(d if scope.knows(d) else 0 for d in v.dims) for v in taken]
         return [scope.zeros(v.type.dtype, ds) for v, ds in zip(taken, dims)]
 

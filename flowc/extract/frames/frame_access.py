@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from flowc.errors import InvalidArgumentError, InvalidModelError
-from flowc.extract.frames.frames import ControlFlow, Frame
-from flowc.extract.node_source import Ref, Source
+from flowc.extract.frames.frames import ControlFlow, LoopFrame
+from flowc.extract.node_source import NodeSource, Ref
 from flowc.graph.control_types import ENTER, EXIT
 from flowc.graph.operation import Operation
 
 SHOWN = 2  # tensors to ask for instead
 
 
-def before_loops(source: Source, ref: Ref, fed: Collection[Ref]) -> Ref:
+def before_loops(source: NodeSource, ref: Ref, fed: Collection[Ref]) -> Ref:
     """What an Enter takes into a loop is there outside of it, too."""
     while ref not in fed and source.node(ref[0]).type in ENTER:
         ref = source.node(ref[0]).inputs[0]
@@ -39,7 +39,7 @@ def check_fetches(flow: ControlFlow, ops: Iterable[Operation]) -> None:
             )
 
 
-def fault_of_feeds(source: Source, fed: Iterable[Ref]) -> InvalidArgumentError | None:
+def fault_of_feeds(source: NodeSource, fed: Iterable[Ref]) -> InvalidArgumentError | None:
     """The error for the first fed tensor that the graph computes inside of a loop."""
     for op, _ in fed:
         node = source.node(op)
@@ -65,7 +65,7 @@ def _such_as(names: Sequence[str]) -> str:
     return f", such as {' or '.join(map(repr, names[:SHOWN]))}" if names else ""
 
 
-def _entering(source: Source, frame: Frame) -> list[str]:
+def _entering(source: NodeSource, frame: LoopFrame) -> list[str]:
     """The tensors that enter a loop, and those around it, but for constants."""
     outermost = frame
     while outermost.parent is not None and outermost.parent.parent is not None:
@@ -75,7 +75,7 @@ def _entering(source: Source, frame: Frame) -> list[str]:
     return [f"{source.name(op)}:{i}" for op, i in dict.fromkeys(plain)]
 
 
-def _exits(op: Operation, frame: Frame) -> list[str]:
+def _exits(op: Operation, frame: LoopFrame) -> list[str]:
     """What leaves the loops around an operation and depends on it."""
     found: list[str] = []
     stack = [(op, frame.depth)]

@@ -16,7 +16,7 @@ from typing import Any
 
 from flowc.errors import InvalidModelError
 from flowc.extract.frames.merge_decision import ALWAYS, Choice, Guard, choose, shared_guard
-from flowc.extract.node_source import ARGUMENT, Ref, Source, SourceNode
+from flowc.extract.node_source import ARGUMENT, NodeSource, Ref, SourceNode
 from flowc.graph.control_types import (
     ENTER,
     EXIT,
@@ -30,12 +30,12 @@ from flowc.graph.control_types import (
 
 
 @dataclass(slots=True, eq=False)
-class Frame:
+class LoopFrame:
     """One loop. `merges`: for each loop variable the key of its Merge, to the refs of its initial
     and its next value. `enters`: keys of all Enters. `condition`: the key of the LoopCond."""
 
     name: str
-    parent: Frame | None
+    parent: LoopFrame | None
     enters: list[Any] = field(default_factory=list[Any])
     exits: list[Any] = field(default_factory=list[Any])
     merges: dict[Any, tuple[Ref, Ref]] = field(default_factory=dict[Any, tuple[Ref, Ref]])
@@ -52,7 +52,7 @@ class ControlFlow:
 
     def __init__(
         self,
-        source: Source,
+        source: NodeSource,
         roots: Iterable[Any],
         fed: Collection[Ref],
         fetched: Iterable[Ref] = (),
@@ -60,10 +60,10 @@ class ControlFlow:
         self.source = source
         self.fed = fed
         self.needed = _needed(source, roots, fed)
-        self.top = Frame("", None)
-        self.frames: dict[Any, Frame] = {}
+        self.top = LoopFrame("", None)
+        self.frames: dict[Any, LoopFrame] = {}
         self.guards: dict[Any, Guard] = {}
-        self.loop_guards: dict[Frame, Guard] = {}  # the branches in which loops stand
+        self.loop_guards: dict[LoopFrame, Guard] = {}  # the branches in which loops stand
         self.read_refs: set[Ref] = set()
         self._choices: dict[Any, Choice] = {}
         self._passed: dict[Ref, list[str]] | None = None
@@ -92,7 +92,7 @@ class ControlFlow:
                 self._read_outputs.setdefault(ref[0], []).append(ref)
         return self._read_outputs.get(key, ())
 
-    def frame(self, key: Any) -> Frame:
+    def frame(self, key: Any) -> LoopFrame:
         """The frame in which a node's outputs stand: an Exit's are in the frame outside."""
         return self.top if self.is_plain else self.frames.get(key, self.top)
 
@@ -112,7 +112,7 @@ class ControlFlow:
             return found if given is None else found | {(predicate, given)}
         return guard
 
-    def _given(self, frame: Frame, predicate: Ref) -> int | None:
+    def _given(self, frame: LoopFrame, predicate: Ref) -> int | None:
         """Which branch of a predicate a loop stands in, when the predicate enters it: within the
         loop that is no question."""
         while frame.parent is not None and predicate not in self.fed and predicate[0] != ARGUMENT:
@@ -235,7 +235,7 @@ class ControlFlow:
                 stack += [(k, False) for k in reversed(before) if k not in done]
         return order
 
-    def loop_of(self, exit_key: Any) -> Frame:
+    def loop_of(self, exit_key: Any) -> LoopFrame:
         """The loop that an Exit leaves."""
         (ref,) = self.source.node(exit_key).inputs
         return self.frames[ref[0]]
@@ -262,7 +262,7 @@ class ControlFlow:
             )
 
     def _find_frames(self, order: list[Any]) -> None:
-        children: dict[tuple[Frame, str], Frame] = {}
+        children: dict[tuple[LoopFrame, str], LoopFrame] = {}
         for key in order:
             node = self.source.node(key)
             frame = self._common_frame(key, node)
@@ -270,7 +270,7 @@ class ControlFlow:
                 name = _text(self.source.attr(key, "frame_name", ""))
                 if not name:
                     raise self._invalid(key, "has no frame_name")
-                inner = children.setdefault((frame, name), Frame(name, frame))
+                inner = children.setdefault((frame, name), LoopFrame(name, frame))
                 inner.enters.append(key)
                 frame = inner
             elif node.type in EXIT:
@@ -287,7 +287,7 @@ class ControlFlow:
                 frame.condition = key
             self.frames[key] = frame
 
-    def _common_frame(self, key: Any, node: SourceNode) -> Frame:
+    def _common_frame(self, key: Any, node: SourceNode) -> LoopFrame:
         """The frame of what a node reads and waits for."""
         found = {self.frames[k] for k in self._inputs(key)}
         frame = max(found, key=lambda f: f.depth) if found else self.top
@@ -298,7 +298,7 @@ class ControlFlow:
                 raise self._crossed(key, frame, strange[0])
         return frame
 
-    def _crossed(self, key: Any, one: Frame, other: Frame) -> InvalidModelError:
+    def _crossed(self, key: Any, one: LoopFrame, other: LoopFrame) -> InvalidModelError:
         shown = " and ".join(repr(f.name) if f.parent else "outside" for f in (one, other))
         return self._invalid(
             key,
@@ -338,7 +338,7 @@ class ControlFlow:
         return self._given(self.frame(key), self.predicate(node.inputs[1])) is not None
 
     def _find_guards(self, order: list[Any]) -> None:
-        loop_guards: dict[Frame, Guard] = {}
+        loop_guards: dict[LoopFrame, Guard] = {}
         for key in order:
             node = self.source.node(key)
             if node.type in ENTER:
@@ -371,7 +371,7 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _needed(source: Source, roots: Iterable[Any], fed: Collection[Ref]) -> set[Any]:
+def _needed(source: NodeSource, roots: Iterable[Any], fed: Collection[Ref]) -> set[Any]:
     """Every node that the roots read or wait for, in any frame."""
     stack = [k for k in roots if k != ARGUMENT]
     found = set(stack)

@@ -1,8 +1,8 @@
-"""Which input of a Merge is alive: the questions to ask, in order.
+"""The decision tree that selects the live input of a Merge.
 
 In: for each input its guard, the (predicate, branch) pairs under which it is alive. Out: a tree of
-decisions over predicates, with positions of inputs at its ends. Invariant: an end of the tree
-is alive wherever its decisions lead, if any input is.
+decisions over predicates, with positions of inputs at its leaves. Invariant: a leaf is alive
+wherever its decisions lead, if any input is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What loops find of the lists of optionals and of ragged lists that they carry.
+"""Loop-carried lists of optionals and of ragged lists.
 
-In: such a variable before and after an iteration. Out: the lists, one for each value that an
+In: such a variable before and after an iteration. Out: its columns, one list for each value that an
 element is made of, which are carried in its place. Invariant: what elements are made of only grows
-from one trace to the next.
+from one trace to the next, so that it reaches a fixed point.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.lists.loop_lists import Column, Slot
 from flowc.ir.extraction import Bound, Columns, ListValue, OptionalValue
 from flowc.ir.structures import (
@@ -28,7 +28,7 @@ class CarriedColumns:
     """What the elements of such variables are made of, by the number of the variable: `elements` as
     earlier traces have shown, `grown` where the last one showed more. `scope`: around the loop."""
 
-    scope: Scope
+    scope: BodyBuilder
     elements: dict[int, Element] = field(default_factory=dict[int, Element])
     grown: dict[int, Element] = field(default_factory=dict[int, Element])
 
@@ -45,7 +45,7 @@ class CarriedColumns:
     def _whole(self, one: Element, other: Element | None) -> United:
         return united(self.scope.b, one, other or one, self.scope.knows)
 
-    def column(self, slot: Column, end: Bound, scope: Scope) -> ListValue:
+    def column(self, slot: Column, end: Bound, scope: BodyBuilder) -> ListValue:
         """What is carried in a slot of a variable that is a list of optionals."""
         i, number = slot
         like = self.elements[i]

@@ -1,9 +1,10 @@
-"""Lists that a loop carries: what traces of it show of their elements.
+"""Loop-carried lists: what traces of a loop show of their elements.
 
 In: what a list is before the loop, and what one iteration made of it. Out: the type that the list
 has all through the loop. A list that nothing was put into yet takes its elements' dims from what
-the body puts into it, and is ragged where each iteration gives them another size. Invariant: each
-trace shows less in common, never more, so that types settle.
+the body puts into it, and is ragged where each iteration gives them another size. Invariant: the
+types form a descending chain (each trace shows less in common, never more), so that they reach a
+fixed point.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from flowc.dtypes import DType
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.trace.loop_invariance import is_steady
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import (
@@ -41,7 +42,7 @@ class CarriedLists:
     `scope`: around the loop. `varying`: shared with what is found of other variables.
     """
 
-    scope: Scope
+    scope: BodyBuilder
     varying: Varying
     elements: dict[Slot, tuple[DType, Dims]] = field(default_factory=dict[Slot, tuple[DType, Dims]])
     known: dict[Slot, Known] = field(default_factory=dict[Slot, Known])
@@ -72,7 +73,9 @@ class CarriedLists:
         self.known[slot] = joined
         return True
 
-    def compare_elements(self, slot: Slot, start: ListValue, end: ListValue, body: Scope) -> bool:
+    def compare_elements(
+        self, slot: Slot, start: ListValue, end: ListValue, body: BodyBuilder
+    ) -> bool:
         """Notes what an iteration shows of the elements of a list: their dims where it had none,
         and that they differ."""
         if not isinstance(end.held, Ragged) and not self._vary(start, end, body):
@@ -91,7 +94,7 @@ class CarriedLists:
         self.ragged[slot] = (end.dtype, common)
         return True
 
-    def _vary(self, start: ListValue, end: ListValue, body: Scope) -> bool:
+    def _vary(self, start: ListValue, end: ListValue, body: BodyBuilder) -> bool:
         """Whether each iteration gives the elements of a dense list another size."""
         if end.element is None or stays_dense(end):
             return False
@@ -115,14 +118,14 @@ class CarriedLists:
         return tuple(found)
 
 
-def as_start(start: ListValue, end: ListValue, scope: Scope) -> ListValue:
+def as_start(start: ListValue, end: ListValue, scope: BodyBuilder) -> ListValue:
     """What a list is after an iteration; one that starts ragged stays so. `scope`: of the body."""
     if not isinstance(start.held, Ragged) or isinstance(end.held, Ragged | Columns):
         return end
     return as_ragged(scope.b, end, start.held.common, start.dtype)
 
 
-def _ragged(scope: Scope, bound: ListValue, common: Shape, dtype: DType) -> ListValue:
+def _ragged(scope: BodyBuilder, bound: ListValue, common: Shape, dtype: DType) -> ListValue:
     """A list as a ragged one of which no more is known than what all elements share."""
     found = as_ragged(scope.b, bound, common, dtype)
     assert isinstance(found.held, Ragged)

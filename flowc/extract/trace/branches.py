@@ -1,7 +1,9 @@
 """Conditionals under extraction: two traced branches become one `if` node.
 
-In: a condition and, for each branch, the scope that it was traced in and its results. Out: what the
-results are bound to outside. Resources that either branch changed are results too.
+In: a condition and, for each branch, the body that it was traced in and its results. Out: what the
+results are bound to outside. Resources that either branch changed are results too. Invariant: the
+branches give values of the same types; where one lacks a part of a list or an optional that the
+other has, it gives zeros, which nobody reads.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.ir.computation import Value
 from flowc.ir.dims import as_dim
 from flowc.ir.extraction import (
@@ -37,18 +39,18 @@ from flowc.ir.structures import arranged, element_of, paired, united
 from flowc.ops.list_operations import with_element
 from flowc.ops.lists.ragged_values import Shape, as_ragged, stays_dense
 
-Trace = Callable[[Scope], Sequence[Bound]]
+Trace = Callable[[BodyBuilder], Sequence[Bound]]
 B = TypeVar("B", bound=Bound)
 
 
 @dataclass(slots=True)
-class _Branch:
-    scope: Scope
+class _TracedBranch:
+    scope: BodyBuilder
     results: list[Bound]
 
 
 def build_if(
-    scope: Scope, name: str, condition: Value, then: Trace, otherwise: Trace
+    scope: BodyBuilder, name: str, condition: Value, then: Trace, otherwise: Trace
 ) -> list[Bound]:
     """What the results of a conditional are bound to. `name`: the node, for messages.
 
@@ -57,12 +59,12 @@ def build_if(
     known = condition.constant
     if known is not None:
         return list(then(scope) if bool(known) else otherwise(scope))
-    branches: list[_Branch] = []
+    branches: list[_TracedBranch] = []
     for trace in (then, otherwise):
-        inner = Scope(scope)
+        inner = BodyBuilder(scope)
         inner.b.origin = scope.b.origin
         inner.decide(condition, trace is then)
-        branches.append(_Branch(inner, list(trace(inner))))
+        branches.append(_TracedBranch(inner, list(trace(inner))))
     counts = [len(branch.results) for branch in branches]
     if counts[0] != counts[1]:
         raise InvalidArgumentError(
@@ -94,7 +96,7 @@ def build_if(
 
 
 def _emit(
-    scope: Scope, condition: Value, branches: list[_Branch], values: list[list[Value]]
+    scope: BodyBuilder, condition: Value, branches: list[_TracedBranch], values: list[list[Value]]
 ) -> list[Value]:
     effects = any(b.scope.last_effect is not None for b in branches)
     pairs = list(zip(*values))
@@ -120,7 +122,7 @@ def _emit(
 
 
 def _decided(
-    scope: Scope, condition: Value, branches: list[_Branch], pair: tuple[Value, Value]
+    scope: BodyBuilder, condition: Value, branches: list[_TracedBranch], pair: tuple[Value, Value]
 ) -> Value | None:
     """A result that needs no branch: the condition or its opposite, where it says no more than
     which branch was taken; integers and sizes that are known outside."""
@@ -140,7 +142,7 @@ def _decided(
     return None
 
 
-def _make_alike(scope: Scope, branches: list[_Branch], i: int, name: str) -> None:
+def _make_alike(scope: BodyBuilder, branches: list[_TracedBranch], i: int, name: str) -> None:
     """Checks that both branches give the same kind of thing, and gives lists and optionals that
     lack a type what the other ones have."""
     _read_references(branches, i)
@@ -162,7 +164,7 @@ def _make_alike(scope: Scope, branches: list[_Branch], i: int, name: str) -> Non
 
 
 def _alike(
-    scope: Scope, branches: list[_Branch], a: Bound, b: Bound, name: str
+    scope: BodyBuilder, branches: list[_TracedBranch], a: Bound, b: Bound, name: str
 ) -> tuple[Bound, Bound]:
     """What both branches give, made of the same number of values."""
     match a, b:
@@ -196,7 +198,7 @@ def _kind(bound: Bound) -> str:
 
 
 def _tensors_alike(
-    branches: list[_Branch], a: Value | TwoRanks, b: Value | TwoRanks, name: str
+    branches: list[_TracedBranch], a: Value | TwoRanks, b: Value | TwoRanks, name: str
 ) -> tuple[Bound, Bound]:
     """What both branches give for a tensor: where its rank differs, alternatives of both."""
     kinds: dict[int, Value] = {}
@@ -226,7 +228,9 @@ def _tensors(side: Value | TwoRanks) -> tuple[Value, ...]:
     return (side,) if isinstance(side, Value) else side.sides
 
 
-def _two_ranks(branch: _Branch, found: Value | TwoRanks, one: Value, other: Value) -> TwoRanks:
+def _two_ranks(
+    branch: _TracedBranch, found: Value | TwoRanks, one: Value, other: Value
+) -> TwoRanks:
     """What a branch gives, as one of two tensors like `one` and `other`."""
     if isinstance(found, TwoRanks):
         first, second = found.sides
@@ -240,7 +244,7 @@ def _two_ranks(branch: _Branch, found: Value | TwoRanks, one: Value, other: Valu
 
 
 def _optionals_alike(
-    scope: Scope, branches: list[_Branch], a: OptionalValue, b: OptionalValue, name: str
+    scope: BodyBuilder, branches: list[_TracedBranch], a: OptionalValue, b: OptionalValue, name: str
 ) -> tuple[Bound, Bound]:
     cases: tuple[list[OptionalCase], list[OptionalCase]] = ([], [])
     for one, other in paired(a.cases, b.cases, scope.knows):
@@ -261,7 +265,7 @@ def _optionals_alike(
     return OptionalValue(tuple(cases[0])), OptionalValue(tuple(cases[1]))
 
 
-def _filling(scope: Scope, like: B) -> B:
+def _filling(scope: BodyBuilder, like: B) -> B:
     """What stands in a branch for a value that only the other one has: nobody reads it."""
     values: list[Value] = []
     for value in values_of(like):
@@ -271,7 +275,7 @@ def _filling(scope: Scope, like: B) -> B:
 
 
 def _columns_alike(
-    scope: Scope, branches: list[_Branch], a: ListValue, b: ListValue
+    scope: BodyBuilder, branches: list[_TracedBranch], a: ListValue, b: ListValue
 ) -> tuple[Bound, Bound]:
     sides = (a, b)
     like = next(side.held.element for side in sides if isinstance(side.held, Columns))
@@ -286,7 +290,7 @@ def _columns_alike(
     return first, second
 
 
-def _read_references(branches: list[_Branch], i: int) -> None:
+def _read_references(branches: list[_TracedBranch], i: int) -> None:
     """A reference to a variable reads as the value, unless both branches give the same one."""
     if branches[0].results[i] is branches[1].results[i]:
         return
@@ -299,7 +303,7 @@ def _read_references(branches: list[_Branch], i: int) -> None:
 
 
 def _lists_alike(
-    branches: list[_Branch], a: ListValue, b: ListValue
+    branches: list[_TracedBranch], a: ListValue, b: ListValue
 ) -> tuple[ListValue, ListValue]:
     """Makes both lists dense or both ragged, and gives one without elements the type of the
     other's."""
@@ -322,14 +326,14 @@ def _lists_alike(
     return found[0], found[1]
 
 
-def _common(outside: Scope, a: ListValue, b: ListValue) -> Shape:
+def _common(outside: BodyBuilder, a: ListValue, b: ListValue) -> Shape:
     """The dims that the elements of two lists share, as far as they are known outside."""
     mine, theirs = a.common, b.common
     shared = theirs or mine or () if not (mine and theirs) else joined_dims(mine, theirs)
     return tuple(d if d is not None and outside.knows(d) else None for d in shared)
 
 
-def _one_sided(outside: Scope, a: ListValue, b: ListValue) -> bool:
+def _one_sided(outside: BodyBuilder, a: ListValue, b: ListValue) -> bool:
     """Whether one branch alone puts elements into a list, of sizes that it finds when it runs."""
     given = b.element if a.element is None else a.element if b.element is None else None
     if given is None or stays_dense(a):

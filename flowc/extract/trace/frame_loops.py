@@ -1,6 +1,6 @@
 """Loops of frames under extraction: what `build_loop` traces, and what the Exits are bound to.
 
-In: the Region in which a loop stands, and its Frame. Out: bindings of the Exits in that Region.
+In: the region in which a loop stands, and its frame. Out: bindings of the Exits in that region.
 """
 
 from __future__ import annotations
@@ -8,20 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from flowc.extract.body_builder import Scope
-from flowc.extract.frames.frames import Frame
+from flowc.extract.body_builder import BodyBuilder
+from flowc.extract.frames.frames import LoopFrame
 from flowc.extract.node_source import ARGUMENT, Ref
-from flowc.extract.trace.loop_names import Hint, Variable, counts, given_name, variable_names
+from flowc.extract.trace.loop_names import (
+    LoopVariable,
+    NameHint,
+    counts,
+    given_name,
+    variable_names,
+)
 from flowc.extract.trace.loops import build_loop
 from flowc.graph.control_types import PASSING
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, ListValue
 
 if TYPE_CHECKING:
-    from flowc.extract.region_extractor import Region, Unit
+    from flowc.extract.region_extractor import RegionExtractor, Unit
 
 
-def emit_loop(region: Region, frame: Frame) -> None:
+def emit_loop(region: RegionExtractor, frame: LoopFrame) -> None:
     """Emits one loop, and what leaves it."""
     if frame.condition is None:
         # Values that enter a frame and leave it: no loop variable, no loop.
@@ -42,13 +48,13 @@ def emit_loop(region: Region, frame: Frame) -> None:
     _bind_exits(region, frame, after)
 
 
-def _start(region: Region, frame: Frame, merge: Any) -> Bound:
+def _start(region: RegionExtractor, frame: LoopFrame, merge: Any) -> Bound:
     initial, _ = frame.merges[merge]
     ref = region.source.node(initial[0]).inputs[0] if region.is_enter(initial[0]) else initial
     return region.required(ref, merge)
 
 
-def _bind_exits(region: Region, frame: Frame, after: Region) -> None:
+def _bind_exits(region: RegionExtractor, frame: LoopFrame, after: RegionExtractor) -> None:
     """Binds the Exits; what only leaves the loop is computed after it."""
     exits = [(k, region.source.node(k).inputs[0]) for k in frame.exits]
     after.run(after.keys([ref for _, ref in exits], ()))
@@ -58,42 +64,44 @@ def _bind_exits(region: Region, frame: Frame, after: Region) -> None:
             region.values[(key, 0)] = found
 
 
-def _variable(region: Region, frame: Frame, merge: Any, start: Bound) -> Variable:
+def _variable(region: RegionExtractor, frame: LoopFrame, merge: Any, start: Bound) -> LoopVariable:
     """What tells the name of a loop variable: what it starts as, as what it is read after the loop,
     and what the body makes of it."""
-    found = Variable(kind="list" if isinstance(start, ListValue) else "var")
+    found = LoopVariable(kind="list" if isinstance(start, ListValue) else "var")
     initial, following = frame.merges[merge]
     if initial[0] != ARGUMENT and region.is_enter(initial[0]):
         initial = region.source.node(initial[0]).inputs[0]
     found.hints += _hint(region, _behind(region, initial), in_scope=True)
     for key in frame.exits:
         if region.behind_switches(region.source.node(key).inputs[0]) == (merge, 0):
-            found.hints += [Hint(n, "Identity", False) for n in region.flow.names_given((key, 0))]
+            found.hints += [
+                NameHint(n, "Identity", False) for n in region.flow.names_given((key, 0))
+            ]
     made = _behind(region, following)
     found.hints += _hint(region, made, in_scope=False)
     found.counts = _counts(region, merge, made)
     return found
 
 
-def _hint(region: Region, ref: Ref, in_scope: bool) -> list[Hint]:
+def _hint(region: RegionExtractor, ref: Ref, in_scope: bool) -> list[NameHint]:
     if ref[0] == ARGUMENT:
         return []
     node = region.source.node(ref[0])
-    return [Hint(node.name, node.type, in_scope)]
+    return [NameHint(node.name, node.type, in_scope)]
 
 
-def _behind(region: Region, ref: Ref) -> Ref:
+def _behind(region: RegionExtractor, ref: Ref) -> Ref:
     """What switches and unnamed identities pass on."""
     ref = region.behind_switches(ref)
     while ref[0] != ARGUMENT and region.source.node(ref[0]).type in PASSING:
         node = region.source.node(ref[0])
-        if given_name(Hint(node.name, node.type, False)) is not None:
+        if given_name(NameHint(node.name, node.type, False)) is not None:
             break
         ref = region.behind_switches(node.inputs[0])
     return ref
 
 
-def _counts(region: Region, merge: Any, made: Ref) -> bool:
+def _counts(region: RegionExtractor, merge: Any, made: Ref) -> bool:
     """Whether an integer is made of itself and of constants."""
     if made[0] == ARGUMENT:
         return False
@@ -101,7 +109,7 @@ def _counts(region: Region, merge: Any, made: Ref) -> bool:
     return counts(region.source, made[0], read, (merge, 0))
 
 
-def _unchanged(region: Region, frame: Frame) -> set[int]:
+def _unchanged(region: RegionExtractor, frame: LoopFrame) -> set[int]:
     """Loop variables whose next value is plainly themselves."""
     found: set[int] = set()
     for i, (merge, (_, ref)) in enumerate(frame.merges.items()):
@@ -119,14 +127,16 @@ def _unchanged(region: Region, frame: Frame) -> set[int]:
 class FrameTrace:
     """A loop of a frame as something to trace (`flowc.extract.trace.loops.LoopTrace`)."""
 
-    def __init__(self, region: Region, frame: Frame) -> None:
+    def __init__(self, region: RegionExtractor, frame: LoopFrame) -> None:
         self.region = region
         self.frame = frame
         self.key = frame
         self.checked: set[Unit] = set()  # what the condition emits, where it is kept
         self.shared: list[Ref] = []  # what is read of that elsewhere
 
-    def inside(self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]) -> Region:
+    def inside(
+        self, scope: BodyBuilder, variables: Sequence[Bound], kept: Sequence[Bound]
+    ) -> RegionExtractor:
         inner = self.region.inside(self.frame, scope)
         for merge, bound in zip(self.frame.merges, variables):
             inner.values[(merge, 0)] = bound
@@ -135,15 +145,15 @@ class FrameTrace:
             inner.values.update(zip(self.shared, kept[1:], strict=True))
         return inner
 
-    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+    def condition(self, scope: BodyBuilder, variables: Sequence[Bound]) -> Value:
         return self._condition(self.inside(scope, variables, ()))
 
-    def _condition(self, inner: Region) -> Value:
+    def _condition(self, inner: RegionExtractor) -> Value:
         (ref,) = inner.source.node(self.frame.condition).inputs
         inner.run([ref[0]])
         return inner.value(ref)
 
-    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+    def kept(self, scope: BodyBuilder, variables: Sequence[Bound]) -> list[Bound]:
         inner = self.inside(scope, variables, ())
         condition = self._condition(inner)
         self.checked = inner.done
@@ -151,7 +161,7 @@ class FrameTrace:
         self.shared = [ref for ref, bound in found.items() if bound is not None]
         return [condition, *(bound for bound in found.values() if bound is not None)]
 
-    def _read_elsewhere(self, inner: Region) -> list[Ref]:
+    def _read_elsewhere(self, inner: RegionExtractor) -> list[Ref]:
         """Outputs of what the condition emits that other nodes of the loop read."""
         flow = inner.flow
         found: dict[Ref, None] = {}
@@ -165,7 +175,7 @@ class FrameTrace:
         return list(found)
 
     def body(
-        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+        self, scope: BodyBuilder, variables: Sequence[Bound], kept: Sequence[Bound]
     ) -> Sequence[Bound]:
         inner = self.inside(scope, variables, kept)
         inner.known[(self.frame.condition, 0)] = True

@@ -1,6 +1,6 @@
-"""Which sizes are the same in every iteration of the loops around them.
+"""Loop invariance of sizes: which are the same in every iteration of the loops around them.
 
-In: a scope under construction, and sizes that are known in it. Out: whether each follows from
+In: a body under construction, and sizes that are known in it. Out: whether each follows from
 nothing that an iteration changes: not from a carried value, and not from a random number. Sizes of
 the top level are the same all through the run. Invariant: a size of which this is not certain is
 not called steady.
@@ -16,12 +16,12 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, symbols_of
 
 if TYPE_CHECKING:
-    from flowc.extract.body_builder import Scope
+    from flowc.extract.body_builder import BodyBuilder
 
 CHANGING = frozenset({"stateful", "random"})
 
 
-def is_steady(scope: Scope, dim: Dim, home: Builder | None = None) -> bool:
+def is_steady(scope: BodyBuilder, dim: Dim, home: Builder | None = None) -> bool:
     """Whether a size is the same in every iteration of the loops around a scope: all of them, or
     those inside of the scope that `home` builds."""
     around = scope
@@ -30,9 +30,9 @@ def is_steady(scope: Scope, dim: Dim, home: Builder | None = None) -> bool:
     return all(_steady_size(scope, name, around) for name in symbols_of(dim))
 
 
-def _steady_size(scope: Scope, name: str, top: Scope) -> bool:
-    definer: Scope | None = None
-    around: Scope | None = scope
+def _steady_size(scope: BodyBuilder, name: str, top: BodyBuilder) -> bool:
+    definer: BodyBuilder | None = None
+    around: BodyBuilder | None = scope
     within = True  # whether the scopes looked at are inside of the top one
     fixed = False
     while around is not None:
@@ -48,7 +48,7 @@ def _steady_size(scope: Scope, name: str, top: Scope) -> bool:
     return False  # a dim of a carried value, which each iteration finds anew
 
 
-def _steady_node(scope: Scope, node: Node, top: Scope) -> bool:
+def _steady_node(scope: BodyBuilder, node: Node, top: BodyBuilder) -> bool:
     """Whether what a node computes is the same in every iteration of the loops around it."""
     if scope is top:
         return True
@@ -73,7 +73,7 @@ def _steady_node(scope: Scope, node: Node, top: Scope) -> bool:
     return True
 
 
-def _steady_parameter(scope: Scope, parameter: Value, top: Scope) -> bool:
+def _steady_parameter(scope: BodyBuilder, parameter: Value, top: BodyBuilder) -> bool:
     """Whether a parameter stands for a value of outside that is the same in every iteration."""
     assert scope.outer is not None
     for outside, inside in scope.captured.items():

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowc.dtypes import DType
-from flowc.extract.body_builder import Scope
-from flowc.extract.node_source import ARGUMENT, Ref, Source
+from flowc.extract.body_builder import BodyBuilder
+from flowc.extract.node_source import ARGUMENT, NodeSource, Ref
 from flowc.graph.control_types import MERGE
 from flowc.ir.extraction import Bound, Columns, Dense, ListValue, Ragged, Resource, values_of
 
@@ -33,7 +33,7 @@ MADE_UP = frozenset(_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class NameHint:
     """A node that may tell a variable's name. `in_scope`: or else the scope that it stands in."""
 
     name: str
@@ -42,16 +42,16 @@ class Hint:
 
 
 @dataclass(slots=True)
-class Variable:
+class LoopVariable:
     """What a graph says of a loop variable. `counts`: the body makes it of itself and constants;
     `kind`: what to call it where nothing tells its name."""
 
-    hints: list[Hint] = field(default_factory=list[Hint])
+    hints: list[NameHint] = field(default_factory=list[NameHint])
     counts: bool = False
     kind: str = "var"
 
 
-def given_name(hint: Hint, around: str = "") -> str | None:
+def given_name(hint: NameHint, around: str = "") -> str | None:
     """What an author called a node. `around`: the loop's own scope, whose parts say nothing of a
     variable."""
     scope = around.split("/") if around else []
@@ -70,7 +70,7 @@ def _is_made_up(name: str, op_type: str) -> bool:
     return not plain or plain in MADE_UP or plain == _VERSION.sub("", op_type.lower())
 
 
-def variable_names(variables: Sequence[Variable], around: str, scope: Scope) -> list[str]:
+def variable_names(variables: Sequence[LoopVariable], around: str, scope: BodyBuilder) -> list[str]:
     """A name for each loop variable. `around`: the scope of the loop's own nodes; `scope`: where it
     is built; the counters of the loops around it have other letters."""
     taken: set[str] = set()
@@ -85,16 +85,16 @@ def variable_names(variables: Sequence[Variable], around: str, scope: Scope) -> 
     return names
 
 
-def _parameters_around(scope: Scope) -> set[str]:
+def _parameters_around(scope: BodyBuilder) -> set[str]:
     found: set[str] = set()
-    level: Scope | None = scope
+    level: BodyBuilder | None = scope
     while level is not None and level.outer is not None:
         found.update(p.attrs["name"] for p in level.b.parameters)
         level = level.outer
     return found
 
 
-def argument_hint(argument: str, node: str) -> Hint:
+def argument_hint(argument: str, node: str) -> NameHint:
     """An argument of a loop's function without the scope of its loop, which TensorFlow puts before
     it once or twice."""
     parts = node.split("/")
@@ -102,11 +102,11 @@ def argument_hint(argument: str, node: str) -> Hint:
     while True:
         prefix = next((p for p in prefixes if argument.startswith(p)), None)
         if prefix is None:
-            return Hint(argument)
+            return NameHint(argument)
         argument = argument[len(prefix) :]
 
 
-def counts(source: Source, key: Any, read: Sequence[Ref], variable: Ref) -> bool:
+def counts(source: NodeSource, key: Any, read: Sequence[Ref], variable: Ref) -> bool:
     """Whether a node makes an integer of a loop variable and constants. `read`: what is behind its
     inputs."""
     others = [ref[0] for ref in read if ref != variable]
@@ -116,19 +116,19 @@ def counts(source: Source, key: Any, read: Sequence[Ref], variable: Ref) -> bool
     return all(k != ARGUMENT and not source.node(k).inputs for k in others)
 
 
-def start_hint(bound: Bound) -> Hint | None:
+def start_hint(bound: Bound) -> NameHint | None:
     """The node that a variable's first value came from."""
     if isinstance(bound, Resource):
-        return Hint(bound.name)
+        return NameHint(bound.name)
     values = values_of(bound)
     if not values:
         return None
     node = values[0].node
     if node.op.name == "parameter":
-        return Hint(node.attrs["name"].removesuffix(":0"))
+        return NameHint(node.attrs["name"].removesuffix(":0"))
     if node.op.name == "while":
-        return Hint(node.attrs["body"].parameters[values[0].index].attrs["name"])
-    return Hint(node.origin[0], node.op.tf_name) if node.origin else None
+        return NameHint(node.attrs["body"].parameters[values[0].index].attrs["name"])
+    return NameHint(node.origin[0], node.op.tf_name) if node.origin else None
 
 
 def part_names(bound: Bound) -> list[str]:

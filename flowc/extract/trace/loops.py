@@ -1,11 +1,13 @@
-"""Loops under extraction: condition and body traced until the types of the carried values hold.
+"""Loops under extraction: traced until the types of the carried values reach a fixed point.
 
 In: what the loop variables start as, and how to trace condition and body with given bindings. Out:
 one `while` node and what the variables are bound to after it.
 
-A variable whose next value is itself is no carried value: it is captured. Resources that the body
-changes are carried beside the variables. A dim that an iteration changes becomes a size of its own
-for each iteration. Each finding is followed by another trace.
+The work list is the loop itself: each trace may show that a variable is loop-invariant (its next
+value is itself: it is captured), that the body changes a resource (which is carried beside the
+variables), that a dim differs from one iteration to the next (it becomes a symbol of its own), or
+that the elements of a list do. Each finding is followed by another trace, which starts from what is
+known; what is known only grows, so that the traces end.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from flowc.errors import InternalError, InvalidArgumentError, UnsupportedError
-from flowc.extract.body_builder import Scope
+from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.lists.loop_composites import CarriedColumns
 from flowc.extract.lists.loop_lists import CarriedLists, Slot, Varying, as_start
 from flowc.extract.trace.loop_names import part_names
@@ -41,15 +43,15 @@ class LoopTrace(Protocol):
     @property
     def key(self) -> Hashable: ...
 
-    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value: ...
+    def condition(self, scope: BodyBuilder, variables: Sequence[Bound]) -> Value: ...
 
-    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+    def kept(self, scope: BodyBuilder, variables: Sequence[Bound]) -> list[Bound]:
         """The condition, and what else `body` must know of it where it must not compute it again
         (the condition changes state)."""
         ...
 
     def body(
-        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+        self, scope: BodyBuilder, variables: Sequence[Bound], kept: Sequence[Bound]
     ) -> Sequence[Bound]: ...
 
 
@@ -62,16 +64,16 @@ class _Rotated:
         self.count = count
         self.key: Hashable = (trace.key, "rotated")
 
-    def condition(self, scope: Scope, variables: Sequence[Bound]) -> Value:
+    def condition(self, scope: BodyBuilder, variables: Sequence[Bound]) -> Value:
         going = variables[self.count]
         assert isinstance(going, Value)
         return going
 
-    def kept(self, scope: Scope, variables: Sequence[Bound]) -> list[Bound]:
+    def kept(self, scope: BodyBuilder, variables: Sequence[Bound]) -> list[Bound]:
         raise AssertionError("the condition of a rotated loop is a variable")
 
     def body(
-        self, scope: Scope, variables: Sequence[Bound], kept: Sequence[Bound]
+        self, scope: BodyBuilder, variables: Sequence[Bound], kept: Sequence[Bound]
     ) -> Sequence[Bound]:
         results = self.trace.body(scope, variables[: self.count], variables[self.count :])
         return [*results, *self.trace.kept(scope, results)]
@@ -106,11 +108,11 @@ LoopMemory = dict[Hashable, Findings]
 
 
 @dataclass(slots=True)
-class _Traced:
+class _LoopTraced:
     """One trace: scopes, carried parameters, the condition and the carried results."""
 
     starts: dict[Slot, Bound]
-    scopes: tuple[Scope, Scope]
+    scopes: tuple[BodyBuilder, BodyBuilder]
     parameters: tuple[list[Value], list[Value]]
     condition: Value
     ends: dict[Slot, Bound]
@@ -120,7 +122,7 @@ class _Traced:
 class _LoopBuilder:
     def __init__(
         self,
-        scope: Scope,
+        scope: BodyBuilder,
         name: str,
         names: Sequence[str],
         initial: Sequence[Bound],
@@ -184,7 +186,7 @@ class _LoopBuilder:
 
     # -- one trace
 
-    def once(self) -> _Traced:
+    def once(self) -> _LoopTraced:
         starts: dict[Slot, Bound] = {}
         for i, bound in enumerate(self.initial):
             if i not in self.found.invariant:
@@ -199,7 +201,7 @@ class _LoopBuilder:
                     node=self.name,
                 )
             starts[resource] = self.typed(resource, contents)
-        scopes = (Scope(self.scope, iterates=True), Scope(self.scope, iterates=True))
+        scopes = (BodyBuilder(self.scope, iterates=True), BodyBuilder(self.scope, iterates=True))
         parameters: tuple[list[Value], list[Value]] = ([], [])
         variables: list[list[Bound]] = []
         for scope, made in zip(scopes, parameters):
@@ -233,13 +235,13 @@ class _LoopBuilder:
             for i in self.found.invariant - self.always
             if values_of(results[i]) != values_of(variables[1][i])
         }
-        return _Traced(starts, scopes, parameters, condition, ends, changed)
+        return _LoopTraced(starts, scopes, parameters, condition, ends, changed)
 
     def typed(self, slot: Slot, bound: Bound) -> Bound:
         """What a variable starts as."""
         return self.found.lists.typed(slot, bound) if isinstance(bound, ListValue) else bound
 
-    def bind(self, scope: Scope, starts: dict[Slot, Bound], made: list[Value]) -> list[Bound]:
+    def bind(self, scope: BodyBuilder, starts: dict[Slot, Bound], made: list[Value]) -> list[Bound]:
         """The parameters of a body, and what the loop variables are bound to in it."""
         inside: dict[Slot, Bound] = {}
         for slot, bound in starts.items():
@@ -267,7 +269,7 @@ class _LoopBuilder:
 
     # -- what a trace shows
 
-    def learned(self, traced: _Traced) -> bool:
+    def learned(self, traced: _LoopTraced) -> bool:
         """Whether the trace showed something that asks for another one."""
         body = traced.scopes[1]
         resources = [r for r in body.replaced if r not in self.found.resources]
@@ -297,7 +299,7 @@ class _LoopBuilder:
         return bool(still)
 
     def compare(
-        self, slot: Slot, start: Bound, parameters: list[Value], end: Bound, body: Scope
+        self, slot: Slot, start: Bound, parameters: list[Value], end: Bound, body: BodyBuilder
     ) -> bool:
         """Notes how the value after an iteration differs in type from the one before it; whether
         it does in a way that was not noted before."""
@@ -341,7 +343,7 @@ class _LoopBuilder:
 
     # -- the node
 
-    def emit(self, traced: _Traced) -> list[Bound]:
+    def emit(self, traced: _LoopTraced) -> list[Bound]:
         condition, body = traced.scopes
         captures = list(dict.fromkeys((*condition.captures(), *body.captures())))
         ends = [v for bound in traced.ends.values() for v in values_of(bound)]
@@ -375,7 +377,7 @@ class _LoopBuilder:
         columns = self.found.columns
         return [columns.variable(i, after) or bound for i, bound in enumerate(self.initial)]
 
-    def as_scalar(self, scope: Scope, condition: Value) -> Value:
+    def as_scalar(self, scope: BodyBuilder, condition: Value) -> Value:
         if condition.type.rank == 0 and str(condition.type.dtype) == "bool":
             return condition
         raise InvalidArgumentError(
@@ -385,7 +387,7 @@ class _LoopBuilder:
 
 
 def build_loop(
-    scope: Scope,
+    scope: BodyBuilder,
     name: str,
     names: Sequence[str],
     initial: Sequence[Bound],
