@@ -35,7 +35,7 @@ from flowc.ops.list_operations import (
     with_elements,
     zeros,
 )
-from flowc.ops.lists.dense_lists import plain
+from flowc.ops.lists.dense_lists import outside_array, plain
 from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_values import (
     Faults,
@@ -91,11 +91,12 @@ def _write(x: Extractor, handle: Bound, index: Value, value: Value) -> None:
     contents = _typed_for(x, array, contents, index, value.dims[index.type.rank :])
     flags = {"array": array.name, "add": array.info["adds"]}
     marks, place = x.b.list_mark(_marks_of(contents), index, **flags)
+    name = plain(plain(array.name))
     unlike = (
-        f"TensorArray {plain(plain(array.name))}: Could not aggregate to TensorArray index {{at}} "
-        "because the existing shape is {one} but the new input shape is {other}."
+        f"TensorArray {name}: Could not aggregate to TensorArray index {{at}} because the existing "
+        "shape is {one} but the new input shape is {other}."
     )
-    outside = "Tried to write to index {value} but array size is: {extent}"
+    outside = outside_array(name, index.type.rank)
     faults = Faults(outside, unlike=unlike if flags["add"] else "", attrs=flags)
     x.replace(array, replace(with_elements(x, contents, place, value, faults), marks=marks))
 
