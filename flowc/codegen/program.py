@@ -29,7 +29,6 @@ from flowc.errors import InternalError
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
-from flowc.ir.lowering import Host
 from flowc.ir.program_spec import Alias, ProgramSpec
 from flowc.plan.plan import ALIGNMENT, Needs, Plan
 from flowc.plan.planner import make_plan
@@ -217,12 +216,10 @@ def has_texts(c: Computation) -> bool:
 
 def _host_call(node: Node) -> HostCall:
     """What a Session must know to compute a node in Python."""
-    lowering = node.lowering
-    assert isinstance(lowering, Host)
     return HostCall(
-        node.op.name,
+        node.attrs["op"],
         node.name,
-        {name: node.attrs[name] for name in lowering.settings},
+        dict(node.attrs["settings"]),
         [(str(v.type.dtype), v.type.rank) for v in node.inputs],
         [(str(v.type.dtype), v.type.rank) for v in node.outputs],
     )

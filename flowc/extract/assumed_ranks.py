@@ -5,8 +5,9 @@ extraction asks about, and which ones these were.
 
 This is all that extraction knows of assumed ranks: it asks `of` for an output whose record gives no
 shape (`Extractor.output_shapes`), and who called it reads `asked`. Which ranks are tried, in which
-order, and what a run that finds another one does, is the Session's affair (`flowc/run/host_ranks.py`,
-with the log of calls in `flowc/run/host_steps.py`). Without an AssumedRanks such a graph is refused.
+order, and what a run that finds another one does, is the Session's affair
+(`flowc/run/host_ranks.py`, with the log of calls in `flowc/run/host_steps.py`). Without an
+AssumedRanks such a graph is refused.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol, symbols_of
+from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.types import TensorType
 
 Sizes = Mapping[str, Dim]
@@ -64,12 +65,14 @@ def _sizes_used(node: Node) -> set[str]:
         _add_symbols(type_.dims, found)
     for _, bound in node.sizes:
         _add_symbols(bound, found)
-    found.difference_update(name for name, _ in node.sizes)
     for value in node.attrs.values():
-        if isinstance(value, Computation):
-            found |= free_sizes(value).difference(node.attrs.get("varying", ()))
+        if isinstance(value, ScalarBody):
+            found |= value.sizes()
         elif isinstance(value, (tuple, Expr)):
             _add_symbols(value, found)
+    found.difference_update(name for name, _ in node.sizes)
+    for body in bodies_of(node).values():
+        found |= free_sizes(body).difference(node.attrs.get("varying", ()))
     return found
 
 
@@ -126,6 +129,8 @@ def replace_sizes(node: Node, env: Sizes) -> Node:
     for name, value in node.attrs.items():
         if isinstance(value, Computation):
             attrs[name] = replace_sizes_in(value, inner)
+        elif isinstance(value, ScalarBody):
+            attrs[name] = value.with_sizes(env)
         elif isinstance(value, (tuple, Expr)):
             attrs[name] = _replaced(value, env)
     types = tuple(t.with_dims(substitute(d, env) for d in t.dims) for t in node.types)

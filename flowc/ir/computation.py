@@ -65,7 +65,8 @@ class Node:
     def has_effects(self) -> bool:
         """Whether the node, or one in its bodies, does more than compute its outputs."""
         if self._has_effects is None:
-            self._has_effects = "stateful" in self.op.traits or any(
+            told = "stateful" in self.op.traits or self.attrs.get("effects") is True
+            self._has_effects = told or any(
                 n.has_effects
                 for body in self.attrs.values()
                 if isinstance(body, Computation)
@@ -81,10 +82,6 @@ class Node:
             self._lowering = found(self) if callable(found) else found
         return self._lowering
 
-    def keep_lowering(self, original: Node) -> None:
-        """Takes the lowering of the node that this one is a copy of."""
-        self._lowering = original.lowering
-
     @property
     def types(self) -> tuple[TensorType, ...]:
         return tuple(v.type for v in self.outputs)
@@ -96,9 +93,14 @@ class Node:
         return value
 
     @property
+    def label(self) -> str:
+        """The op, by the name that it had before it was written as a core op."""
+        return self.attrs.get("label") or self.op.name
+
+    @property
     def name(self) -> str:
         """The TensorFlow node to name in messages."""
-        return self.origin[0] if self.origin else self.op.name
+        return self.origin[0] if self.origin else self.label
 
     def __repr__(self) -> str:
         types = ", ".join(str(t) for t in self.types)

@@ -42,8 +42,8 @@ class Dense:
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """Elements of different dims: `flat` holds the numbers of all of them, `dtype[total]`; `table`
-    (i64[rows, 1 + rank]) where each is and its dims (flowc/ops/lists/ragged_lists.py). `common`: the
-    dims that all elements share, None for one in which they may differ."""
+    (i64[rows, 1 + rank]) where each is and its dims (flowc/ops/lists/ragged_lists.py). `common`:
+    the dims that all elements share, None for one in which they may differ."""
 
     flat: Value
     table: Value

@@ -26,11 +26,14 @@ from flowc.ir.literals import (
 )
 from flowc.ir.op import Op, op_named
 from flowc.ir.printing import attrs_left_out
+from flowc.ir.scalar_body import ScalarBody
+from flowc.ir.scalar_text import parse_body
 from flowc.ir.types import TensorType, parse_type, split_dims
 
 _HEADER = re.compile(r"(?P<name>[a-z_]\w*)(?:\((?P<parameters>.*)\))? \{")
 _EXPRESSION = re.compile(r"(?P<name>[a-z_]\w*): (?P<text>.*)")
-_OP = re.compile(r"[a-z_0-9]+")
+_OP = re.compile(r"([a-z_0-9]+)(?:\.([a-z_0-9]+))?")
+_NUMBER = re.compile(r"(?P<value>-?(\d|inf|nan|True|False)[^:]*):(?P<dtype>[a-z]\w*)")
 _PARTS = (
     ("inputs", "(", ")"),
     ("attrs", " {", "}"),
@@ -53,7 +56,7 @@ class _Fields:
         match = _OP.match(blank, at)
         if match is None:
             raise ValueError(f"cannot read {text!r}")
-        self.parts["op"] = match[0]
+        self.parts["op"], self.parts["label"] = match[1], match[2] or ""
         at = match.end()
         for name, start, end in _PARTS:
             if blank.startswith(start, at):
@@ -234,12 +237,15 @@ class TextParser:
             raise ValueError(f"no op is named {fields['op']!r}") from None
         inputs, given, carried = self.inputs(op, fields["inputs"])
         types = tuple(parse_type(t) for t in split_outside(fields["types"]))
-        attrs: dict[str, Any] = {}
+        attrs: dict[str, Any] = {"label": fields["label"]} if fields["label"] else {}
         for item in split_outside(fields["attrs"]):
             name, equals, value = item.partition("=")
             if not equals:
                 raise ValueError(f"expected attr=value, found {item!r}")
-            attrs[name] = self.attr(value, types)
+            if value.startswith("scalar<"):
+                attrs[name] = _scalar_body(value[7:-1], op, inputs, types)
+            else:
+                attrs[name] = self.attr(value, types)
         if carried is not None:
             attrs = {"carried": carried, "varying": (), **attrs}
         sizes: list[tuple[str, Dim | None]] = []
@@ -287,7 +293,7 @@ class TextParser:
         origin: tuple[str, ...] = (),
         sizes: tuple[tuple[str, Dim | None], ...] = (),
     ) -> Node:
-        full = MappingProxyType({**attrs_left_out(op, types), **attrs})
+        full = MappingProxyType({**attrs_left_out(op, types, sizes), **attrs})
         node = Node(op, inputs, full, types, after, origin, sizes)
         self.scope.nodes.append(node)
         return node
@@ -311,6 +317,9 @@ class TextParser:
             return parse_dim(text[5:-1])
         if text.startswith("["):
             return tuple(self.attr(t, types) for t in split_outside(text[1:-1]))
+        number = _NUMBER.fullmatch(text)
+        if number is not None:
+            return dtypes.as_dtype(number["dtype"]).numpy.type(eval_literal(number["value"]))
         if re.fullmatch(r"[a-z]\w*", text) and text not in ("inf", "nan"):
             return dtypes.as_dtype(text)
         return eval_literal(text)
@@ -319,6 +328,17 @@ class TextParser:
         if not number.isdigit() or int(number) >= len(self.weights):
             raise ValueError(f"weights<{number}> is not among the {len(self.weights)} given")
         return self.weights[int(number)]
+
+
+def _scalar_body(
+    text: str, op: Op, inputs: Sequence[Value], types: Sequence[TensorType]
+) -> ScalarBody:
+    """A body over the inputs of its node where it does not say others."""
+    known = [v.type.dtype for v in inputs]
+    if text.startswith("["):
+        listed, _, text = text[1:].partition("] ")
+        known = [dtypes.as_dtype(t) for t in split_outside(listed)]
+    return parse_body(text, known, types[0].dims if op is op_named("view") and types else None)
 
 
 def _parameters(text: str) -> Given:

@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from flowc.dtypes import DType
+from flowc.dtypes import DType, as_dtype
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Expr
+from flowc.ir.dims import Dim, Expr
 from flowc.ir.literals import constant_operand, inline, like, sizes_operand
 from flowc.ir.op import Op
+from flowc.ir.scalar_body import ScalarBody
+from flowc.ir.scalar_text import body_text
 from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
 from flowc.ir.value_names import carried_names, name_apart, names_by_origin
@@ -162,13 +164,17 @@ class Printer:
     def node_text(self, node: Node, inputs: Sequence[Value | str], is_told: bool = False) -> str:
         """A node's line without its targets. `is_told`: what its bodies are given stands in it."""
         text = node.op.name
+        if node.attrs.get("label"):
+            text += f".{node.attrs['label']}"
         if inputs:
             text += f"({', '.join(x if isinstance(x, str) else self.name_of(x) for x in inputs)})"
-        told = attrs_left_out(node.op, node.types)
+        told = attrs_left_out(node.op, node.types, node.sizes)
+        told["label"] = node.attrs.get("label")
+        known = tuple(v.type.dtype for v in node.inputs)
         if is_told and "carried" in node.attrs:
             told |= {"carried": node.attrs["carried"], "varying": ()}
         attrs = [
-            f"{name}={like(value, node.types) or self.attr(value)}"
+            f"{name}={like(value, node.types) or self.attr(value, known)}"
             for name, value in sorted(node.attrs.items())
             if not isinstance(value, Computation)
             and not (name in told and _equal(value, told[name]))
@@ -205,8 +211,12 @@ class Printer:
     def node_name_of(self, node: Node) -> str:
         return self.name_of(node.outputs[0]) if node.outputs else self.node_names[node]
 
-    def attr(self, value: Any) -> str:
+    def attr(self, value: Any, known: tuple[DType, ...] = ()) -> str:
+        """An attr of a node whose inputs have the dtypes `known`."""
         match value:
+            case ScalarBody():
+                inputs = "" if value.inputs == known else f"{self.attr(value.inputs)} "
+                return f"scalar<{inputs}{body_text(value)}>"
             case np.ndarray():
                 array = cast(np.ndarray, value)
                 return inline(array) or f"weights<{self.weight_name(array)}>"
@@ -218,7 +228,7 @@ class Printer:
             case Expr():
                 return f"size<{value}>"
             case np.generic():
-                return repr(cast(Any, value).item())
+                return f"{cast(Any, value).item()!r}:{as_dtype(value)}"
             case str() | bytes() | bool() | int() | float() | None:
                 return repr(value)
             case _:
@@ -267,9 +277,22 @@ def operand_text(value: Value) -> str | None:
     return sizes_operand(node.inputs[0].node.attrs["dims"], value.type.dtype, False)
 
 
-def attrs_left_out(op: Op, types: Sequence[TensorType]) -> dict[str, Any]:
+def attrs_left_out(
+    op: Op, types: Sequence[TensorType], sizes: tuple[tuple[str, Dim | None], ...]
+) -> dict[str, Any]:
     """What a node's attrs are where its line does not say them."""
-    return _defaults(op) | _told_by_types(op, types)
+    found = _defaults(op) | _told_by_types(op, types)
+    for name, attr in op.signature.attrs.items():
+        match attr.kind:
+            case "dims" if types:
+                found[name] = types[0].dims
+            case "list(dims)":
+                found[name] = tuple(t.dims for t in types)
+            case "sizes":
+                found[name] = sizes
+            case _:
+                pass
+    return found
 
 
 def _told_by_types(op: Op, types: Sequence[TensorType]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
 
@@ -122,6 +123,11 @@ PRIMITIVES: dict[str, Primitive] = {
     "fresnel_sin": Primitive(1, "f", "same", 15.0),
     "spence": Primitive(1, "f", "same", 15.0),
 }
+
+
+def accumulated_in(dtype: DType) -> DType:
+    """The dtype of a running total: f16 and bf16 add up in f32."""
+    return dtypes.f32 if dtype in (dtypes.f16, dtypes.bf16) else dtype
 
 
 class Scalar(Protocol):

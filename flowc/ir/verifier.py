@@ -1,8 +1,9 @@
 """Checks a Computation: order, types re-inferred, sizes defined before use.
 
 Bodies are checked as Computations that may use the sizes defined where their node stands, and
-against it: parameters are the inputs, carried results are what the next iteration takes.
-Runs round every pass. Raises `InternalError` with the fault and the nodes around it.
+against it: parameters are the inputs, carried results are what the next iteration takes. Behind
+`lower`, and in clusters, there are only core ops. Runs round every pass. Raises `InternalError`
+with the fault and the nodes around it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from flowc.errors import FlowcError, InternalError
 from flowc.ir.bodies import bind_varying, bodies_of, sizes_used
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.core_ops import is_core
 from flowc.ir.dims import symbols_of
-from flowc.ir.op import output_dtypes
 from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
 
@@ -35,15 +36,16 @@ class _Replay(Builder):
         return self.given.pop(0) if self.given else f"{hint}_undefined"
 
 
-def verify(c: Computation, where: str) -> None:
-    """Checks every invariant; `where` (a pass's name) goes into the message."""
-    _verify(c, where, None)
+def verify(c: Computation, where: str, lowered: bool = False) -> None:
+    """Checks every invariant; `where` (a pass's name) goes into the message. `lowered`: all ops are
+    core ops."""
+    _verify(c, where, None, lowered)
 
 
-def _verify(c: Computation, where: str, outside: frozenset[str] | None) -> None:
+def _verify(c: Computation, where: str, outside: frozenset[str] | None, lowered: bool) -> None:
     """`outside`: for a body the sizes that are defined where its node stands, and those of its
     parameters that iterations change; None for a Computation whose parameters define sizes."""
-    scope = _Scope(where, outside)
+    scope = _Scope(where, outside, lowered)
     for position, node in enumerate(c.nodes):
         fault = _fault(node, scope)
         if fault:
@@ -61,9 +63,10 @@ def _verify(c: Computation, where: str, outside: frozenset[str] | None) -> None:
 class _Scope:
     """What is defined so far in one Computation."""
 
-    def __init__(self, where: str, outside: frozenset[str] | None) -> None:
+    def __init__(self, where: str, outside: frozenset[str] | None, lowered: bool) -> None:
         self.where = where
         self.outside = outside
+        self.lowered = lowered
         self.seen: set[Value | Node] = set()
         self.defined: set[str] = set(outside or ())
         self.local: set[str] = set()
@@ -87,6 +90,8 @@ def _fault(node: Node, scope: _Scope) -> str | None:
     for other in node.after:
         if other not in scope.seen:
             return f"{node!r} is ordered after a node that is not earlier: {other!r}"
+    if scope.lowered and not is_core(node.op):
+        return f"{node!r} is no core op"
     if node.op.name == "parameter":
         return _parameter_fault(node, scope)
     missing = _missing_attr(node)
@@ -95,7 +100,7 @@ def _fault(node: Node, scope: _Scope) -> str | None:
     unknown = sorted(sizes_used(node) - scope.defined)
     if unknown:
         return f"{node!r} uses the size {unknown[0]}, which nothing defines"
-    if bodies_of(node) and node.op.name != "cluster":
+    if bodies_of(node):
         fault = _bodies_fault(node, scope)
         if fault:
             return fault
@@ -119,31 +124,29 @@ def _parameter_fault(node: Node, scope: _Scope) -> str | None:
 
 
 def _type_fault(node: Node, scope: _Scope) -> str | None:
-    if node.op.name == "cluster":
-        fault = _cluster_fault(node)
-        if fault:
-            return fault
-        types = tuple(v.type for v in node.attrs["body"].results)
-    else:
-        before = len(scope.replay.nodes)
-        try:
-            types = scope.replay.check(node)
-        except FlowcError as error:
-            return f"types of {node!r} cannot be inferred: {error}"
-        # A size that was read but is in no type (0 rows of n) needs no definition.
-        if len(scope.replay.nodes) != before and types != node.types:
-            return f"{node!r} needs sizes that no read_sizes node defines"
+    before = len(scope.replay.nodes)
+    try:
+        types = scope.replay.check(node)
+    except FlowcError as error:
+        return f"types of {node!r} cannot be inferred: {error}"
+    # A size that was read but is in no type (0 rows of n) needs no definition.
+    if len(scope.replay.nodes) != before and types != node.types:
+        return f"{node!r} needs sizes that no read_sizes node defines"
     if types != node.types:
         return f"{node!r} has types {_shown(node.types)}, inferred: {_shown(types)}"
     return None
 
 
 def _bodies_fault(node: Node, scope: _Scope) -> str | None:
-    """Checks the bodies of a loop or branch, and how they fit the node."""
+    """Checks the bodies of a loop, branch or cluster, and how they fit the node."""
+    is_cluster = node.op.name == "cluster"
     varying = node.attrs.get("varying", ())
     for name, body in bodies_of(node).items():
         inside = frozenset(scope.defined.union(varying))
-        _verify(body, f"{scope.where}: in the {name} of {node.name}", inside)
+        where = f"{scope.where}: in the {name} of {node.name}"
+        _verify(body, where, inside, scope.lowered or is_cluster)
+    if is_cluster:
+        return _cluster_fault(node)
     return _while_fault(node, scope) if "carried" in node.attrs else _if_fault(node)
 
 
@@ -206,22 +209,11 @@ def _shown(types: tuple[TensorType, ...]) -> str:
 
 
 def _cluster_fault(node: Node) -> str | None:
-    """What is wrong with a cluster's body. Types in it are those of the nodes before fusion: what
-    inference looks up in constants is outside the body."""
     body = node.attrs["body"]
-    dtypes = output_dtypes(node.op, [v.type for v in node.inputs], node.attrs)
-    if dtypes != tuple(t.dtype for t in node.types):
+    if list(node.attrs["Tout"]) != [v.type.dtype for v in body.results]:
         return f"{node!r}: Tout is not the dtypes of its outputs"
     if [p.output.type for p in body.parameters] != [v.type for v in node.inputs]:
         return f"{node!r}: its body's parameters do not match its inputs"
-    seen: set[Value] = set()
-    for inner in body.nodes:
-        for i, value in enumerate(inner.inputs):
-            if value not in seen:
-                return f"{node!r}: input {i} of {inner!r} in its body comes from no earlier node"
-        seen.update(inner.outputs)
-    if any(v not in seen for v in (*body.results, *(p.output for p in body.parameters))):
-        return f"{node!r}: a result or parameter of its body is not among the body's nodes"
     return None
 
 

@@ -165,9 +165,6 @@ class _Assembly:
                 node.origin,
                 node.sizes,
             )
-            # What an op looks up in its inputs (axes, a permutation) was decided on the original,
-            # whose inputs are constants; in the body they are parameters.
-            copy.keep_lowering(node)
             body.append(copy)
             inner.update(zip(node.outputs, copy.outputs))
         outputs = [v for n in cluster.nodes for v in n.outputs if self._leaves(v, inside)]

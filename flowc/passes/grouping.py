@@ -163,6 +163,12 @@ class Grouping:
                 found[cluster] = max(found.get(cluster, 0), self.position[v.node])
         return sorted(found, key=lambda c: -found[c])
 
+    def _siblings(self, node: Node) -> list[Cluster]:
+        """Pointwise clusters that read a floating value which the node reads too."""
+        readers = (u for v in node.inputs if v.node in self.floating for u in self.users[v])
+        found = (self.cluster_of.get(u) for u in readers)
+        return [k for k in dict.fromkeys(found) if k and k.kind == "loop" and k.axes is None]
+
     def _may_join(self, node: Node, cluster: Cluster) -> bool:
         """Whether no other input of the node depends on the cluster, and the limits hold."""
         if len(cluster.nodes) >= NODE_LIMIT or node.after or cluster.kind == "native":
@@ -229,7 +235,7 @@ class Grouping:
 
     def _add_elementwise(self, node: Node) -> None:
         if isinstance(node.lowering, Elementwise):
-            for cluster in self._producers(node):
+            for cluster in (*self._producers(node), *self._siblings(node)):
                 if self._fits_after(node, cluster) and self._may_join(node, cluster):
                     self._add(cluster, node)
                     self._merge_other_producers(node, cluster)

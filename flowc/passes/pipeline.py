@@ -19,6 +19,7 @@ from flowc.passes.eliminate_list_checks import eliminate_list_checks
 from flowc.passes.fold_constants import fold_constants
 from flowc.passes.fuse import fuse
 from flowc.passes.hoist_invariants import hoist_invariants
+from flowc.passes.lower import lower
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.multiply_pieces import multiply_pieces
 from flowc.passes.order_updates import order_updates
@@ -50,6 +51,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (multiply_pieces, "what a product reads need not be copied together first"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
+    (lower, "what follows knows core ops only, which say all in their attrs"),
     (scalar_loops, "a loop over scalars is one kernel"),
     (fuse, "one kernel for a group of nodes"),
     (order_updates, "what is read no more may be changed in place"),
@@ -71,6 +73,7 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
     for name in options.skip:
         if name not in NAMES:
             raise UsageError(f"no pass is named {name!r}", hint=did_you_mean(name, NAMES))
+    lowered = False
     verify(c, "extract")
     for run, _ in PIPELINE:
         name = run.__name__
@@ -79,8 +82,9 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
         before = c
         try:
             c = run_pass(run, c, options)
+            lowered = lowered or run is lower
             if c is not before:
-                verify(c, name)
+                verify(c, name, lowered)
         except FlowcError:
             raise
         except Exception as error:

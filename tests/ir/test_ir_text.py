@@ -21,6 +21,7 @@ from flowc.ir.types import parse_type, tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.fuse import fuse
+from flowc.passes.lower import lower
 from flowc.passes.pipeline import run_passes
 
 N = symbol("n")
@@ -273,11 +274,11 @@ def test_errors_name_the_line(text: str, line: int, what: str) -> None:
 def test_errors_in_bodies_name_the_line() -> None:
     b = Builder()
     x = b.parameter("x", tensor_type("f32", (4,)))
-    text = str(fuse(b.build([b.relu(x)]), Options()))
+    text = str(fuse(lower(b.build([b.relu(x)]), Options()), Options()))
     lines = text.split("\n")
     at = next(i for i, line in enumerate(lines) if "relu" in line)
-    lines[at] = lines[at].replace("relu", "rleu")
-    with pytest.raises(ValueError, match=rf"^line {at + 1}: no op is named 'rleu'"):
+    lines[at] = lines[at].replace("map", "mop")
+    with pytest.raises(ValueError, match=rf"^line {at + 1}: no op is named 'mop'"):
         parse_computation("\n".join(lines))
 
 

@@ -19,6 +19,7 @@ from flowc.ir.types import TensorType, tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.fuse import fuse
+from flowc.passes.lower import lower
 
 F4 = tensor_type("f32", (4,))
 
@@ -137,7 +138,7 @@ def test_results_are_computed() -> None:
 def clustered() -> tuple[Node, Node]:
     b = Builder()
     x = b.parameter("x", F4)
-    c = fuse(b.build([b.exp(b.relu(x))]), Options())
+    c = fuse(lower(b.build([b.exp(b.relu(x))]), Options()), Options())
     verify(c, "test")
     return c.nodes[0], c.nodes[1]
 
@@ -163,17 +164,83 @@ def test_a_body_has_the_parameters_of_its_cluster() -> None:
     assert "parameters do not match" in fault(of(x, changed(cluster, body=fewer)))
 
 
-def test_a_body_is_in_order_and_reads_only_itself() -> None:
+def test_the_body_of_a_cluster_is_checked_like_any_other() -> None:
     x, cluster = clustered()
     body = cluster.attrs["body"]
     p, relu, exp = body.nodes
     swapped = Computation(body.parameters, (p, exp, relu), body.results)
-    assert "in its body comes from no earlier" in fault(of(x, changed(cluster, body=swapped)))
-    outer = make("relu", x.outputs, F4)
+    assert "in the body of" in fault(of(x, changed(cluster, body=swapped)))
+    assert "comes from no earlier node" in fault(of(x, changed(cluster, body=swapped)))
+    outer = Node(relu.op, x.outputs, relu.attrs, relu.types)
     leaking = Computation(body.parameters, (p, outer), outer.outputs)
-    assert "in its body comes from no earlier" in fault(of(x, changed(cluster, body=leaking)))
+    assert "comes from no earlier node" in fault(of(x, changed(cluster, body=leaking)))
     short = Computation(body.parameters, (p, relu), exp.outputs)
-    assert "not among the body's nodes" in fault(of(x, changed(cluster, body=short)))
+    assert "a result is not computed" in fault(of(x, changed(cluster, body=short)))
+    plain = make("relu", p.outputs, F4)
+    high = Computation(body.parameters, (p, plain), plain.outputs)
+    assert "<relu : f32[4]> is no core op" in fault(of(x, changed(cluster, body=high)))
+    wide = changed(relu, types=(tensor_type("f32", (5,)),))
+    untyped = Computation(body.parameters, (p, wide), wide.outputs)
+    assert "has types f32[5], inferred: f32[4]" in fault(of(x, changed(cluster, body=untyped)))
+
+
+def test_only_core_ops_are_left_behind_lower() -> None:
+    x = parameter()
+    c = of(x, make("relu", x.outputs, F4))
+    verify(c, "some_pass")
+    with pytest.raises(InternalError, match="is no core op"):
+        verify(c, "some_pass", lowered=True)
+
+
+CORE_FAULTS = [
+    ("map(%x) {body=scalar<[i32] neg(x0)>} : i32[2,3]", "a body over (i32) is given (f32)"),
+    ("map(%x) {body=scalar<is_nan(x0)>} : f32[2,3]", "a body gives bool, where f32 is said"),
+    ("map(%x) {body=scalar<neg(x0)>} : f32[2,4]", "input 0 does not broadcast to [2, 4]"),
+    ("map(%x) {body=scalar<neg(x0)>} : f32[3]", "input 0 does not broadcast to [3]"),
+    ("view(%x) {body=scalar<[i32] x0[i0, i1]>} : i32[2,3]", "a body over (i32) is given (f32)"),
+    ("view(%x) {body=scalar<x0[i0, i1]>} : i32[2,3]", "a body gives f32, where i32 is said"),
+    ("view(%x) {body=scalar<x0[i0]>} : f32[2]", "input 0 of rank 2 is read at [@i0]"),
+    ("view(%x) {body=scalar<x0[i0, i1 + m]>} : f32[2,3]", "uses the size m, which nothing"),
+    ("reduce(%x) {axes=[2], combine='add'} : f32[2]", "axes [2] of rank 2"),
+    ("reduce(%x) {axes=[1, 1], combine='add'} : f32[2]", "axes [1, 1] of rank 2"),
+    ("reduce(%x) {axes=[1], combine='add'} : f32[3]", "gives [2], not [3]"),
+    (
+        "reduce(%x, %y) {axes=[1], combine='add', prepare=scalar<add(x0, x1)>} : f32[2]",
+        "input 1 does not broadcast to [2, 3]",
+    ),
+    (
+        "reduce(%x) {axes=[1], combine='add', prepare=scalar<[i32] neg(x0)>} : f32[2]",
+        "a body over (i32) is given (f32)",
+    ),
+    (
+        "reduce(%x) {axes=[1], combine='add', finish=scalar<[i32, i32] x0>} : f32[2]",
+        "a body over (i32, i32) is given (f32, f32)",
+    ),
+    ("dot(%x, %x) : f32[2,3]", "sums over 3 and 2 elements"),
+    ("dot(%x, %y) : f32[2,6]", "gives [2, 5], not [2, 6]"),
+    ("dot(%x, %y) {pieces=2} : f32[2,5]", "a product of 2 pieces"),
+    ("dot(%b, %b) {transpose_b=True} : f32[3,6,6]", "leading dims of input 0 are neither"),
+    ("convolution(%b, %w) {strides=[1, 1], dilations=[1], pad=[[0, 0]]} : f32[4,6,5]", "strides"),
+    (
+        "convolution(%b, %w) {strides=[1], dilations=[1], pad=[[0, 0]]} : f32[4,6,5]",
+        "a size is 6, where the others make it 5",
+    ),
+    (
+        "convolution(%b, %w) {strides=[1], dilations=[1], pad=[[0, 1]], groups=2} : f32[4,6,5]",
+        "a size is 3, where the others make it 6",
+    ),
+    ("sizes {dims=[size<m>]} : i32[1]", "uses the size m, which nothing defines"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), CORE_FAULTS)
+def test_the_attrs_of_core_ops_fit_their_types(line: str, message: str) -> None:
+    text = f"""\
+computation(%x: f32[2,3], %y: f32[3,5], %b: f32[4,6,3], %w: f32[2,3,5]) {{
+  %z = {line}
+  return %z
+}}"""
+    assert message in fault(parse_computation(text))
 
 
 def test_the_message_shows_the_nodes_around() -> None:

@@ -48,7 +48,7 @@ def clusters(c: Computation) -> list[Node]:
 def check(c: Computation, kernels: int, kinds: str | None = None, n: int = 3) -> list[Node]:
     """The clusters, of which there must be so many; the compiled results must be right."""
     found = clusters(c)
-    assert len(found) == kernels, [[m.op.name for m in k.attrs["body"].nodes] for k in found]
+    assert len(found) == kernels, [[m.label for m in k.attrs["body"].nodes] for k in found]
     if kinds is not None:
         assert " ".join(k.attrs["kind"] for k in found) == kinds
     arrays = random_inputs(c, n=n)
@@ -201,7 +201,7 @@ def test_what_is_dear_is_not_computed_again_for_every_row() -> None:
         return b.add(b.reshape(small, (40,)), x_of(b, 500, 40))
 
     found = check(built(write), 2)
-    last = [m.op.name for m in found[-1].attrs["body"].nodes]
+    last = [m.label for m in found[-1].attrs["body"].nodes]
     assert "exp" not in last
 
     def through_a_view(b: Builder) -> Value:
@@ -209,7 +209,7 @@ def test_what_is_dear_is_not_computed_again_for_every_row() -> None:
         return b.relu(b.tile(small, i32(100, 1)))
 
     found = check(built(through_a_view), 2)
-    assert "exp" not in [m.op.name for m in found[-1].attrs["body"].nodes]
+    assert "exp" not in [m.label for m in found[-1].attrs["body"].nodes]
 
 
 def test_views_that_double_do_not_explode() -> None:
@@ -275,7 +275,7 @@ def test_what_a_view_reads_does_not_join_its_loop() -> None:
 
     c = built(write)
     found = clusters(c)
-    names = [[n.op.name for n in k.attrs["body"].nodes] for k in found]
+    names = [[n.label for n in k.attrs["body"].nodes] for k in found]
     assert all(ops.count("relu") <= 1 for ops in names), names
     check(c, 10)
 
@@ -314,8 +314,8 @@ def test_no_cycle_round_what_cannot_be_fused() -> None:
     c = built(write)
     found = clusters(c)
     check(c, len(found))
-    exps = [k for k in found if any(m.op.name == "exp" for m in k.attrs["body"].nodes)]
-    adds = [k for k in found if any(m.op.name == "add" for m in k.attrs["body"].nodes)]
+    exps = [k for k in found if any(m.label == "exp" for m in k.attrs["body"].nodes)]
+    adds = [k for k in found if any(m.label == "add" for m in k.attrs["body"].nodes)]
     assert len(exps) == 1 and exps[0] not in adds
 
 

@@ -82,7 +82,7 @@ def compiled(write: Write, rows: Dim) -> tuple[Computation, Computation]:
 
 def ops_of(c: Computation) -> list[list[str]]:
     bodies = (n.attrs["body"].nodes for n in c.nodes if n.op.name == "cluster")
-    return [[n.op.name for n in nodes] for nodes in bodies]
+    return [[n.label for n in nodes] for nodes in bodies]
 
 
 def check(c: Computation, rows: int) -> None:

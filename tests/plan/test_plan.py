@@ -166,7 +166,7 @@ def test_a_reshape_is_where_its_source_is() -> None:
         return b.mat_mul(y, np.ones((2, 3), np.float32))
 
     plan = plan_of(built(write))
-    (reshape,) = [n for n in plan.computation.nodes if n.op.name == "reshape"]
+    (reshape,) = [n for n in plan.computation.nodes if n.label == "reshape"]
     assert plan.places[reshape.output] == plan.places[reshape.inputs[0]]
     assert root_of(reshape.output) is reshape.inputs[0]
     assert len(values_in_slots(plan)) == 1

@@ -1,4 +1,5 @@
-"""What a Computation computes, by the NumPy references of its ops: nothing of it is compiled.
+"""What a Computation computes, by the NumPy references of its ops, and of core ops by what their
+attrs say: nothing of it is compiled.
 
 In: a Computation and arrays for its parameters. Out: arrays of its results. Bodies are
 evaluated the same way, so that a Computation means the same before and after every pass.
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from node_evaluation import evaluate_node
 
 from flowc.ir.bodies import local_sizes
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.core_ops import is_core
 from flowc.ir.dims import Expr, Symbol, evaluate
 from flowc.ir.op import call_reference
 from flowc.ir.types import TensorType
@@ -58,6 +61,8 @@ def node_results(
         case "read_sizes":
             sizes.update((n, int(x)) for (n, _), x in zip(node.sizes, arrays[0].reshape(-1)))
             return []
+    if is_core(node.op) and node.op.name != "const":
+        return evaluate_node(node, arrays, sizes)
     assert node.op.reference is not None, f"{node.op.name} has no reference"
     dtypes = [v.type.dtype for v in node.inputs]
     return call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)

@@ -20,6 +20,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, evaluate, symbol
 from flowc.ir.lowering import (
+    Convolution,
     Decompose,
     Elementwise,
     Lowering,
@@ -31,6 +32,8 @@ from flowc.ir.lowering import (
 )
 from flowc.ir.op import Op, input_spans
 from flowc.ir.types import TensorType
+from flowc.ops.nn.convolution_reference import convolve
+from flowc.ops.nn.convolution_window import ConvolutionWindow
 
 
 def apply_op(
@@ -91,6 +94,11 @@ def evaluate_node(
             return [_evaluate_reduction(lowering, node, arrays, env)]
         case MatMul():
             return [_evaluate_matmul(lowering, arrays)]
+        case Convolution(transposed=False):
+            pad = tuple((evaluate(a, env), evaluate(b, env)) for a, b in lowering.pad)
+            sizes_out = tuple(evaluate(d, env) for d in node.output.dims[1:-1])
+            window = ConvolutionWindow(lowering.strides, lowering.dilations, pad, sizes_out)
+            return [convolve(arrays[0], arrays[1], window)]
         case Decompose(build=build):
             return _evaluate_decomposition(build, node, arrays, env)
         case Native():
@@ -175,7 +183,8 @@ def _evaluate_reduction(
 
 
 def _evaluate_matmul(lowering: MatMul, arrays: Sequence[Array]) -> Array:
-    a, b = arrays
+    *pieces, b = arrays
+    a = np.concatenate(pieces, -1)
     dtype = a.dtype
     if dtypes.as_dtype(dtype) in NARROW:
         a, b = a.astype(np.float32), b.astype(np.float32)
@@ -254,6 +263,9 @@ def _evaluate_native(
     outputs = [
         np.zeros(int(np.prod(d, dtype=np.int64)), _stored(t)) for d, t in zip(bounds, node.types)
     ]
+    if lowering.updates is not None:
+        count = min(outputs[0].size, inputs[lowering.updates].size)
+        outputs[0][:count] = inputs[lowering.updates][:count]
     reported = np.zeros(max(len(node.sizes), 1), np.int64)
     status = np.zeros(4, np.int64)
     parallel = evaluate(lowering.parallel, sizes)

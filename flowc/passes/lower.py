@@ -1,0 +1,124 @@
+"""Writes TensorFlow's ops as core ops, which say in their attrs all that code generation needs.
+
+In: a Computation whose ops lower to scalars, views, reductions, products, convolutions, native
+kernels and calls of the host (`decompose` leaves no others). Out: one of core ops and structure.
+What a record's function says of one element is recorded as a ScalarBody. Inputs that only told a
+lowering something (axes, permutations, known bounds) are in it now, and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from flowc.errors import InternalError
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.core_ops import is_core
+from flowc.ir.lowering import (
+    Convolution,
+    Elementwise,
+    Host,
+    MatMul,
+    Native,
+    Reduction,
+    View,
+)
+from flowc.ir.op import op_named
+from flowc.ir.printing import attrs_left_out
+from flowc.ir.rewrite import prune_nodes, rewrite_nodes
+from flowc.ir.scalar import accumulated_in
+from flowc.ir.scalar_body import record_map, record_view
+from flowc.options import Options
+
+Parts = tuple[str, Sequence[Value], Mapping[str, Any]]  # a core op, its inputs and attrs
+
+
+def lower(c: Computation, options: Options) -> Computation:
+    lowered = rewrite_nodes(c, _lower)
+    return c if lowered is c else prune_nodes(lowered)
+
+
+def _lower(b: Builder, node: Node) -> Sequence[Value] | None:
+    if is_core(node.op):
+        return None
+    name, inputs, attrs = _parts(node)
+    op = op_named(name)
+    told = {**attrs_left_out(op, node.types, node.sizes), "effects": node.has_effects}
+    full = MappingProxyType({**told, "label": node.op.name, **attrs})
+    made = Node(op, tuple(inputs), full, node.types, node.after, node.origin, node.sizes)
+    return b.append(made).outputs
+
+
+def _parts(node: Node) -> Parts:
+    match node.lowering:
+        case Elementwise(expr):
+            body = record_map(expr, _dtypes(node))
+            kept = body.read
+            return "map", _taken(node, kept), {"body": body.with_inputs(kept)}
+        case View(read, reshape):
+            body = record_view(read, _dtypes(node), node.output.dims)
+            kept = (0,) if reshape else body.read  # the bytes of a reshape are those of its input
+            attrs = {"body": body.with_inputs(kept), "reshape": reshape}
+            return "view", _taken(node, kept), attrs
+        case Reduction() as reduction:
+            return _reduce(node, reduction)
+        case MatMul(transpose_a, transpose_b, pieces):
+            attrs = {"transpose_a": transpose_a, "transpose_b": transpose_b, "pieces": pieces}
+            return "dot", node.inputs, attrs
+        case Convolution(strides, dilations, pad, groups, transposed):
+            attrs = {"strides": strides, "dilations": dilations, "pad": pad, "groups": groups}
+            return "convolution", node.inputs, attrs | {"transposed": transposed}
+        case Native() as native:
+            return "native", node.inputs, _native_attrs(native)
+        case Host(_, _, settings):
+            attrs = {"settings": tuple((name, node.attrs[name]) for name in settings)}
+            return "host", node.inputs, {"op": node.op.name, "label": "", **attrs}
+        case other:
+            raise InternalError(f"no core op for {type(other).__name__}: {node!r}", node=node.name)
+
+
+def _dtypes(node: Node) -> list[Any]:
+    return [v.type.dtype for v in node.inputs]
+
+
+def _taken(node: Node, kept: Sequence[int]) -> list[Value]:
+    return [node.inputs[i] for i in kept]
+
+
+def _reduce(node: Node, reduction: Reduction) -> Parts:
+    prepare, kept = None, (0,)
+    dtype = node.inputs[0].type.dtype
+    if reduction.prepare is not None:
+        prepare = record_map(reduction.prepare, _dtypes(node))
+        kept = tuple(sorted({0, *prepare.read}))
+        prepare, dtype = prepare.with_inputs(kept), prepare.dtype
+    finish: Callable[..., Any] | None = reduction.finish
+    if finish is not None:
+        finish = record_map(finish, [accumulated_in(reduction.accumulator or dtype)] * 2)
+    attrs = {
+        "axes": tuple(sorted(reduction.axes)),
+        "combine": reduction.combine,
+        "prepare": prepare,
+        "finish": finish,
+        "accumulator": reduction.accumulator,
+        "empty": reduction.empty,
+    }
+    return "reduce", _taken(node, kept), attrs
+
+
+def _native_attrs(native: Native) -> dict[str, Any]:
+    kernel: Any = native.kernel
+    return {
+        "kernel": f"{kernel.__module__}:{kernel.__qualname__}",
+        "arguments": tuple(native.arguments),
+        "parallel": native.parallel,
+        "scratch": native.scratch,
+        "errors": tuple(native.errors),
+        "fault": native.fault,
+        "constants": tuple(sorted(native.constants.items())),
+        "functions": tuple(native.functions),
+        "updates": native.updates,
+        "moves": native.moves,
+    }
