@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -222,7 +223,7 @@ def settle_shapes(op: Operation) -> None:
     """Gives every output of an operation that was given no shape its own, and before it those of
     the operations that it follows from, without recursion over the graph's depth. Around a loop, a
     shape that is asked for before it is settled is unknown."""
-    for other in (*_unsettled_before(op), op):
+    for other in _unsettled_behind(op):
         shapes = _shapes_of(other) or ()
         for k, tensor in enumerate(other.outputs):
             tensor.settle_shape(as_shape(shapes[k]) if k < len(shapes) else UNKNOWN_SHAPE)
@@ -230,31 +231,27 @@ def settle_shapes(op: Operation) -> None:
 
 def _shapes_of(op: Operation) -> Sequence[Any] | None:
     record = tf_op(op.type)
-    stated = op.attrs.get("_output_shapes")
-    if record is None or (stated is not None and not op.inputs):
-        return stated
-    try:
-        found = infer_shapes(record, op.inputs, op.attrs)
-    except (FlowcError, KeyError):
-        found = None  # a graph of a file: extraction says what is wrong with it
-    return stated if found is None else found
+    found = None
+    if record is not None and (op.inputs or "_output_shapes" not in op.attrs):
+        # An op of a file that is at fault has no shapes: extraction says what is wrong with it.
+        with suppress(FlowcError, KeyError):
+            found = infer_shapes(record, op.inputs, op.attrs)
+    return op.attrs.get("_output_shapes") if found is None else found
 
 
-def _unsettled_before(op: Operation) -> list[Operation]:
-    """Operations before `op` with outputs of unknown shape, inputs before users."""
+def _unsettled_behind(op: Operation) -> list[Operation]:
+    """`op`, and the operations without shapes that it follows from: inputs before users."""
     order: list[Operation] = []
-    seen = {op}
-    stack = [(t.op, False) for t in op.inputs]
+    seen: set[Operation] = set()
+    stack = [(op, False)]
     while stack:
         other, ready = stack.pop()
         if ready:
             order.append(other)
         elif other not in seen:
             seen.add(other)
-            if all(t.settled_shape is not None for t in other.outputs):
-                continue
             stack.append((other, True))
-            stack += [(t.op, False) for t in other.inputs]
+            stack += [(t.op, False) for t in other.inputs if t.settled_shape is None]
     return order
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc.dtypes import DType
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Lowering
 from flowc.ir.op import Op
@@ -116,6 +117,10 @@ class Value:
         self.node = node
         self.index = index
         self.type = type
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
 
     @property
     def dims(self) -> tuple[Dim, ...]:

@@ -40,16 +40,17 @@ class Op:
     dtypes follow from the signature. `reference(*inputs, **attrs)` computes the outputs in NumPy:
     an input that is a list in the signature comes as a list; keyword-only parameters name the attrs
     that it wants (type attrs as `DType`). `lowering`: a Lowering, or a function of the node.
-    `gradient(b, node, *dys)` returns the gradients of the inputs (None where there is none), or is
-    None where the op has no gradient yet. `traits`: see TRAITS. `examples`: each a text of input
-    types and attrs such as `"f32[2,3] i32[]=1; axis=0"`, from which tests are generated
-    (ops/examples.py). `content`: True if `reference` also works on object arrays of sizes, so that
-    shape arithmetic passes through; or a function to use in its place. `aliases`: other TF op names
-    with the same signature and meaning. `on_lists`: emits the op, as `Extracted` does, where inputs
-    are TensorLists, or what takes no part in arithmetic else (`ir/extraction.py`); `on_data`: where
-    inputs have elements that only the run knows, or sizes that loops find, and `infer` may want
-    more of them than sizes that it can read. `marks`: how the op reads and changes the marks of a
-    list (`ir/mark_access.py`).
+    `gradient(b, node, *dys)` returns the gradients of the inputs (None where there is none), those
+    at the end left out if nothing flows to them; it is written against a `GradientBuilder`
+    (`ops/gradients.py`), or is None where the op has no gradient yet. `traits`: see TRAITS.
+    `examples`: each a text of input types and attrs such as `"f32[2,3] i32[]=1; axis=0"`, from
+    which tests are generated (ir/examples.py). `content`: True if `reference` also works on object
+    arrays of sizes, so that shape arithmetic passes through; or a function to use in its place.
+    `aliases`: other TF op names with the same signature and meaning. `on_lists`: emits the op, as
+    `Extracted` does, where inputs are TensorLists, or what takes no part in arithmetic else
+    (`ir/extraction.py`); `on_data`: where inputs have elements that only the run knows, or sizes
+    that loops find, and `infer` may want more of them than sizes that it can read. `marks`: how the
+    op reads and changes the marks of a list (`ir/mark_access.py`).
     """
 
     name: str
@@ -57,7 +58,7 @@ class Op:
     infer: Callable[[Inference], Dims | list[Dims]]
     lowering: Lowering | Callable[[Node], Lowering]
     reference: Callable[..., Any] | None = None
-    gradient: Callable[..., Sequence[Any]] | None = None
+    gradient: Callable[..., Any] | None = None
     traits: frozenset[str] = frozenset()
     examples: tuple[str, ...] = ()
     content: bool | Callable[..., Any] = False

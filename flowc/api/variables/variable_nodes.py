@@ -1,4 +1,4 @@
-"""What both kinds of variables share: where they are made, how they change, their operators.
+"""What both kinds of variables share: where they are made and how they change.
 
 In: tensors that stand for variables, values. Out: the nodes of changes. Invariant: nothing of a
 variable is made inside a loop or a branch.
@@ -6,7 +6,7 @@ variable is made inside a loop or a branch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -65,23 +65,3 @@ def check_rows(held: TensorShape, indices: Tensor, updates: Tensor) -> None:
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], "
             f"got updates.shape {updates.shape}, indices.shape {indices.shape}, params.shape {held}"
         )
-
-
-_OPERATORS = (
-    "add radd sub rsub mul rmul truediv rtruediv div rdiv floordiv rfloordiv mod rmod pow rpow "
-    "matmul rmatmul lt le gt ge and rand or ror xor rxor neg abs invert getitem"
-)
-
-
-def _delegated(method: str) -> Callable[..., Any]:
-    def operator(self: Any, *args: Any) -> Any:
-        return getattr(self.value(), method)(*args)
-
-    return operator
-
-
-def with_operators(variable: type) -> type:
-    """The class, on which Python's operators do what they do on the variable's value."""
-    for name in _OPERATORS.split():
-        setattr(variable, f"__{name}__", _delegated(f"__{name}__"))
-    return variable

@@ -23,20 +23,19 @@ from flowc.api.variables.variable_nodes import (
     check_rows,
     outside_control_flow,
     scatter_to,
-    with_operators,
 )
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.building.operators import Operators
 
 GLOBAL = "variables"
 LOCAL = "local_variables"
 TRAINABLE = "trainable_variables"
 
 
-@with_operators
-class Variable:
+class Variable(Operators):
     """A tensor that keeps its value between the runs of a session.
 
     `initial_value`: a tensor, a Python value, or a function without arguments that makes one (which
@@ -125,6 +124,9 @@ class Variable:
 
     def _as_tensor(self) -> Tensor:
         """The variable as an input of an operation."""
+        return self.value()
+
+    def _operand(self) -> Tensor:
         return self.value()
 
     def _ref(self) -> Tensor:

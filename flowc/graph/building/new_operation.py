@@ -104,7 +104,7 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
     if definition.allowed and kind == "type" and found not in definition.allowed:
         allowed = ", ".join(d.name for d in definition.allowed)
         raise TypeError(
-            f"Value passed to parameter '{name}' has DataType {found.tf_name} not in list of "
+            f"Value passed to parameter '{name}' has DataType {found.name} not in list of "
             f"allowed values: {allowed}"
         )
     if definition.minimum is not None and kind == "int" and found < definition.minimum:

@@ -114,7 +114,7 @@ def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
 def _method(make: _Make) -> Any:
     def operator(self: Operators, other: Any) -> Any:
         with self.graph.as_default():
-            return make(self, other)
+            return make(self._operand(), other)
 
     return operator
 
@@ -125,7 +125,7 @@ def _methods(make: _Make) -> tuple[Any, Any]:
 
 
 class Operators:
-    """What a `Tensor` has of Python's operators."""
+    """Python's operators, of a `Tensor` and of what reads one (`_operand`), such as a variable."""
 
     __slots__ = ()
 
@@ -158,10 +158,13 @@ class Operators:
 
     def __abs__(self) -> Any:
         with self.graph.as_default():
-            return absolute(self)
+            return absolute(self._operand())
+
+    def _operand(self) -> Any:
+        return self
 
     def _one_of(self, op_type: str) -> Any:
         from flowc.graph.building.creation import output
 
         with self.graph.as_default():
-            return output(op_type, self)
+            return output(op_type, self._operand())

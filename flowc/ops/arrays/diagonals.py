@@ -275,7 +275,7 @@ matrix_diag_v1 = define(
         infer=_infer_diag,
         reference=_plain_diag,
         lowering=_lower_diag,
-        gradient=lambda b, node, dy: (b.matrix_diag_part_v1(dy),),
+        gradient=lambda b, node, dy: b.matrix_diag_part_v1(dy),
         examples=("T[3]", "f32[2,3]"),
         aliases=("BatchMatrixDiag",),
     )

@@ -20,6 +20,7 @@ from flowc.ir.extraction import Extractor
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, TensorType
+from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.list_operations import zeros_like_list
 
 # -- fill
@@ -41,8 +42,8 @@ def _fill(dims: np.ndarray, value: np.ndarray) -> np.ndarray:
     return np.full(tuple(int(d) for d in dims), value[()], value.dtype)
 
 
-def _fill_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
-    return None, b.sum(dy, np.arange(dy.type.rank, dtype=np.int32))
+def _fill_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return None, b.sum(dy, b.axes_of(dy))
 
 
 def _filled(number: int) -> Decompose:
@@ -263,7 +264,7 @@ zeros_like = define(
         infer=lambda c: c.dims(0),
         reference=lambda x: np.zeros_like(x),
         lowering=_filled(0),
-        gradient=lambda b, node, dy: (None,),
+        gradient=no_gradient,
         examples=("T[2,3]", "f32[0]", "f32[]"),
         content=_zeros_content,
         on_lists=zeros_like_list,
@@ -278,7 +279,7 @@ ones_like = define(
         infer=lambda c: c.dims(0),
         reference=lambda x: np.ones_like(x),
         lowering=_filled(1),
-        gradient=lambda b, node, dy: (None,),
+        gradient=no_gradient,
         examples=("T[2,3]", "f32[0]", "f32[]"),
         content=_ones_content,
     )
@@ -304,7 +305,7 @@ range_ = define(
         infer=_infer_range,
         reference=_range,
         lowering=_lower_range,
-        gradient=lambda b, node, dy: (None, None, None),
+        gradient=no_gradient,
         examples=(
             "Tidx[]=2 Tidx[]=11 Tidx[]=3",
             "i32[]=7 i32[]=-3 i32[]=-2",
@@ -336,7 +337,7 @@ one_hot = define(
         infer=_infer_one_hot,
         reference=_one_hot,
         lowering=_lower_one_hot,
-        gradient=lambda b, node, dy: (None, None, None, None),
+        gradient=no_gradient,
         examples=(
             "i32[4]~index5 i32[]=5 T[] T[]",
             "TI[2,3]~index5 i32[]=3 f32[] f32[]; axis=1",

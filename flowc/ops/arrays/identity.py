@@ -17,6 +17,7 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Elementwise, Extracted, Lowering
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import no_gradient, same_gradient
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -130,7 +131,7 @@ def _identity(
     tf: str,
     examples: tuple[str, ...],
     infer: Callable[[Inference], Dims] = _infer_same,
-    gradient: Callable[..., Any] | None = lambda b, node, dy: (dy,),
+    gradient: Callable[..., Any] | None = same_gradient,
     traits: frozenset[str] = IDENTITY,
     aliases: tuple[str, ...] = (),
 ) -> Op:
@@ -210,7 +211,7 @@ stop_gradient = _identity(
     "stop_gradient",
     "StopGradient(input: T; T: type) -> output: T",
     ("T[2,3]", "T[0]"),
-    gradient=lambda b, node, dy: (None,),
+    gradient=no_gradient,
 )
 
 # Its gradient is an error: None as a record's gradient means that there is none.
@@ -253,7 +254,7 @@ check_numerics = define(
         infer=_infer_same,
         reference=_check_numerics,
         lowering=_lower_check,
-        gradient=lambda b, node, dy: (b.check_numerics(dy, message=node.attrs["message"]),),
+        gradient=lambda b, node, dy: b.check_numerics(dy, message=node.attrs["message"]),
         examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
     )
 )

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.computation import Node, Value
+from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
+from flowc.ops.gradients import Forward, GradientBuilder, constant_int
 
 # -- gather
 
@@ -230,22 +231,37 @@ def _lower_invert_permutation(node: Node) -> Lowering:
     return Native(invert_permutation_kernel, arguments=node.inputs[0].dims, errors=errors)
 
 
-def _gather_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+def _gather_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """The rows of `dy` summed by their index, which counts on from one batch to the next."""
     params, indices = node.inputs[:2]
-    rank = len(params.dims)
-    axis = constant_ints(node, 2)[0] % rank
-    if node.attrs["batch_dims"]:
-        raise InvalidArgumentError("the gradient of a batched gather is missing", node=node.name)
-    inner = indices.type.rank
-    flat = b.reshape(indices, (indices.type.size,))
-    order = [*range(axis, axis + inner), *range(axis), *range(axis + inner, dy.type.rank)]
-    moved = b.transpose(dy, np.array(order, np.int32)) if axis else dy
-    rest = (*params.dims[:axis], *params.dims[axis + 1 :])
-    rows = b.reshape(moved, (indices.type.size, *rest))
-    extent = b.reshape(b.sizes((params.dims[axis],)), ())
-    summed = b.unsorted_segment_sum(rows, flat, extent)
-    back = [*range(1, axis + 1), 0, *range(axis + 1, rank)]
-    return b.transpose(summed, np.array(back, np.int32)) if axis else summed, None, None
+    rank, places = b.rank_of(params), b.rank_of(indices)
+    axis, batch = constant_int(b, node, 2) % rank, node.attrs["batch_dims"]
+    batch += places if batch < 0 else 0
+    inner, extent = places - batch, b.size_of(params, axis)
+    order = [*range(batch), *range(axis, axis + inner), *range(batch, axis)]
+    moved = _arranged(b, dy, [*order, *range(axis + inner, rank - 1 + inner)])
+    batches = b.shape_of(params, 0, batch)
+    outside = b.shape_of(params, batch, axis), b.shape_of(params, axis + 1)
+    count = b.reshape(b.size(indices), (1,))
+    rows = b.reshape(moved, b.concat(count, *outside, np.int32(0)))
+    if batch:
+        lanes, width = (
+            b.prod(s, np.array([0], np.int32)) for s in (batches, b.shape_of(indices, batch))
+        )
+        starts = b.expand_dims(b.mul(b.range(0, lanes, 1), extent), np.int32(1))
+        lines = b.reshape(indices, b.pack(lanes, width, axis=0))
+        indices = b.add(lines, b.cast(starts, DstT=indices.dtype))
+        extent = b.mul(lanes, extent)
+    summed = b.unsorted_segment_sum(rows, b.reshape(indices, (-1,)), extent)
+    if batch:
+        dims = (batches, b.shape_of(params, axis, axis + 1), *outside)
+        summed = b.reshape(summed, b.concat(*dims, np.int32(0)))
+    back = [*range(batch), *range(batch + 1, axis + 1), batch, *range(axis + 1, rank)]
+    return _arranged(b, summed, back)
+
+
+def _arranged(b: GradientBuilder, x: Any, order: list[int]) -> Any:
+    return x if order == sorted(order) else b.transpose(x, np.array(order, np.int32))
 
 
 gather = define(
@@ -290,11 +306,8 @@ gather_nd = define(
         infer=_infer_gather_nd,
         reference=_gather_nd,
         lowering=_lower_gather_nd,
-        gradient=lambda b, node, dy: (
-            b.scatter_nd(
-                node.inputs[1], dy, b.sizes(node.inputs[0].dims, node.inputs[1].type.dtype)
-            ),
-            None,
+        gradient=lambda b, node, dy: b.scatter_nd(
+            node.inputs[1], dy, b.shape_of(node.inputs[0], dtype=node.inputs[1].dtype)
         ),
         examples=(
             "Tparams[5,5,2] i32[3,2]~index5",

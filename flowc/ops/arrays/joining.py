@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, floordiv
@@ -19,6 +20,7 @@ from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.shapes import constant_ints
+from flowc.ops.gradients import Forward, GradientBuilder
 
 # -- concat and pack
 
@@ -80,10 +82,12 @@ def _concat(values: list[np.ndarray], axis: np.ndarray) -> np.ndarray:
     return np.concatenate(values, axis=int(axis.reshape(-1)[0]))
 
 
-def _concat_gradient(b: Any, node: Node, dy: Value) -> list[Value | None]:
-    axis = constant_ints(node, len(node.inputs) - 1)[0] % dy.type.rank
-    pieces = _pieces(b, dy, axis, [v.dims[axis] for v in node.inputs[:-1]])
-    return [*pieces, None]
+def _concat_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    *values, axis = node.inputs
+    shapes = [b.shape_of(v) for v in values]
+    axis = b.cast(axis, DstT=dtypes.i32) if axis.dtype is not dtypes.i32 else axis
+    offsets = b.concat_offset(axis, *shapes) if len(values) > 1 else [b.zeros_like(shapes[0])]
+    return [b.slice(dy, offset, shape) for offset, shape in zip(offsets, shapes)]
 
 
 def _pieces(b: Any, value: Value, axis: int, sizes: Sequence[Dim]) -> list[Value]:
@@ -96,6 +100,10 @@ def _pieces(b: Any, value: Value, axis: int, sizes: Sequence[Dim]) -> list[Value
         found.append(b.slice(value, begin, box))
         start = start + size
     return found
+
+
+def _join(b: GradientBuilder, parts: Sequence[Any], axis: Any) -> Any:
+    return parts[0] if len(parts) == 1 else b.concat(*parts, axis)
 
 
 def _infer_pack(c: Inference) -> Dims:
@@ -272,9 +280,7 @@ pack = define(
         infer=_infer_pack,
         reference=_pack,
         lowering=Decompose(_lower_pack),
-        gradient=lambda b, node, dy: _as_list(
-            b.unpack(dy, num=len(node.inputs), axis=node.attrs["axis"])
-        ),
+        gradient=lambda b, node, dy: b.unpack(dy, num=len(node.inputs), axis=node.attrs["axis"]),
         examples=("T[2,3] T[2,3]; axis=1", "f32[] f32[] f32[]", "f32[2]; axis=-1", "f32[0] f32[0]"),
         traits=frozenset({"moves"}),
         content=True,
@@ -307,7 +313,7 @@ split_v = define(
         infer=_infer_split_v,
         reference=_split_v,
         lowering=Decompose(_lower_split_v),
-        gradient=lambda b, node, *dys: (_join(b, dys, node.inputs[2]), None, None),
+        gradient=lambda b, node, *dys: _join(b, dys, node.inputs[2]),
         examples=(
             "T[2,6] i32[3]=[1,2,3] i32[]=1; num_split=3",
             "f32[5,2] i64[2]=[2,-1] i32[]=-2; num_split=2",
@@ -324,7 +330,7 @@ unpack = define(
         infer=_infer_unpack,
         reference=_unpack,
         lowering=Decompose(_lower_unpack),
-        gradient=lambda b, node, *dys: (b.pack(*dys, axis=node.attrs["axis"]),),
+        gradient=lambda b, node, *dys: b.pack(*dys, axis=node.attrs["axis"]),
         examples=("T[2,3]; num=3, axis=1", "f32[2,0]; num=2", "f32[4]; num=4, axis=-1"),
         content=True,
     )
@@ -340,11 +346,3 @@ parallel_concat = define(
         examples=("T[1,3] T[1,3]; shape=(2, 3)",),
     )
 )
-
-
-def _as_list(values: Value | Sequence[Value]) -> Sequence[Value]:
-    return [values] if isinstance(values, Value) else values
-
-
-def _join(b: Any, parts: Sequence[Value], axis: Value) -> Value:
-    return parts[0] if len(parts) == 1 else b.concat(*parts, axis)

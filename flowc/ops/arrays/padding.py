@@ -19,6 +19,7 @@ from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import known_dims
+from flowc.ops.gradients import Forward, GradientBuilder
 
 Pairs = list[tuple[Dim, Dim]]
 
@@ -76,16 +77,13 @@ def _pad_with(x: np.ndarray, paddings: np.ndarray, constant_values: np.ndarray) 
     return result
 
 
-def _pad_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+def _pad_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, paddings = node.inputs[:2]
-    rank = x.type.rank
-    begin = b.reshape(b.slice(paddings, (0, 0), (rank, 1)), (rank,))
-    dtype = paddings.type.dtype
-    dx = b.slice(dy, begin, b.sizes(x.dims, dtype))
+    begin = b.reshape(b.slice(paddings, (0, 0), (-1, 1)), (-1,))
+    dx = b.slice(dy, begin, b.shape_of(x, dtype=paddings.dtype))
     if len(node.inputs) == 2:
-        return dx, None
-    axes = np.arange(rank, dtype=np.int32)
-    return dx, None, b.sub(b.sum(dy, axes), b.sum(dx, axes))
+        return dx
+    return dx, None, b.sub(b.sum(dy, b.axes_of(x)), b.sum(dx, b.axes_of(x)))
 
 
 # -- mirror_pad
@@ -281,14 +279,11 @@ def _tile(x: np.ndarray, multiples: np.ndarray) -> np.ndarray:
     return np.tile(x, [int(m) for m in multiples])
 
 
-def _tile_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
-    multiples = known_dims(node.inputs[1])
-    dims = node.inputs[0].dims
-    if multiples is None or len(multiples) != len(dims):
-        raise InvalidArgumentError("the gradient of Tile needs known multiples", node=node.name)
-    wide = tuple(d for pair in zip(multiples, dims) for d in pair)
-    axes = np.arange(0, 2 * len(dims), 2, dtype=np.int32)
-    return b.sum(b.reshape(dy, wide), axes), None
+def _tile_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, multiples = node.inputs
+    wide = b.reshape(b.pack(multiples, b.shape_of(x, dtype=multiples.dtype), axis=1), (-1,))
+    axes = np.arange(0, 2 * b.rank_of(x), 2, dtype=np.int32)
+    return b.sum(b.reshape(dy, wide), axes)
 
 
 def _infer_broadcast_to(c: Inference) -> Dims:
@@ -350,23 +345,6 @@ def _broadcast_to(x: np.ndarray, shape: np.ndarray) -> np.ndarray:
         ) from error
 
 
-def sum_to(b: Any, dy: Value, dims: Dims) -> Value:
-    """The gradient of a broadcast: `dy` summed over the axes in which `dims` were repeated."""
-    extra = dy.type.rank - len(dims)
-    axes = list(range(extra))
-    axes += [extra + i for i, d in enumerate(dims) if d == 1 and dy.dims[extra + i] != 1]
-    if not axes:
-        return dy
-    return b.reshape(b.sum(dy, np.array(axes, np.int32)), dims)
-
-
-def _broadcast_to_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
-    dims = node.inputs[0].dims
-    dx = sum_to(b, dy, dims)
-    # The run checks that nothing was repeated where only it can know.
-    return dx if dx.dims == dims else b.reshape(dx, dims), None
-
-
 pad = define(
     Op(
         "pad",
@@ -407,10 +385,7 @@ mirror_pad = define(
         infer=_infer_mirror_pad,
         reference=_mirror_pad,
         lowering=_lower_mirror_pad,
-        gradient=lambda b, node, dy: (
-            b.mirror_pad_grad(dy, node.inputs[1], mode=node.attrs["mode"]),
-            None,
-        ),
+        gradient=lambda b, node, dy: b.mirror_pad_grad(dy, node.inputs[1], mode=node.attrs["mode"]),
         examples=(
             'T[3,4] i32[2,2]=[2,1,3,0]; mode="REFLECT"',
             'f32[3,1] i64[2,2]=[3,2,1,1]; mode="SYMMETRIC"',
@@ -427,10 +402,7 @@ mirror_pad_grad = define(
         infer=_infer_mirror_pad_grad,
         reference=_mirror_pad_grad,
         lowering=Decompose(_lower_mirror_pad_grad),
-        gradient=lambda b, node, dy: (
-            b.mirror_pad(dy, node.inputs[1], mode=node.attrs["mode"]),
-            None,
-        ),
+        gradient=lambda b, node, dy: b.mirror_pad(dy, node.inputs[1], mode=node.attrs["mode"]),
         examples=(
             'f32[6,7] i32[2,2]=[2,1,3,0]; mode="REFLECT"',
             'f64[8,3] i64[2,2]=[3,2,1,1]; mode="SYMMETRIC"',
@@ -464,7 +436,7 @@ broadcast_to = define(
         infer=_infer_broadcast_to,
         reference=_broadcast_to,
         lowering=_lower_broadcast_to,
-        gradient=_broadcast_to_gradient,
+        gradient=lambda b, node, dy: b.sum_to_shape_of(dy, node.inputs[0]),
         examples=(
             "T[3] i32[2]=[2,3]",
             "f32[2,1] i64[3]=[4,2,5]",

@@ -18,7 +18,8 @@ from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import reshape_unranked
-from flowc.ops.arrays.shapes import constant_ints, known_ints
+from flowc.ops.arrays.shapes import constant_ints
+from flowc.ops.gradients import Forward, GradientBuilder
 
 # -- reshape
 
@@ -143,8 +144,8 @@ def _reshape_to_output(b: Any, node: Node) -> Value:
     return b.reshape(node.inputs[0], node.output.dims)
 
 
-def _reshape_back(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
-    return (b.reshape(dy, node.inputs[0].dims), *(None,) * (len(node.inputs) - 1))
+def _reshape_back(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return b.reshape(dy, b.shape_of(node.inputs[0]))
 
 
 def _infer_expand_dims(c: Inference) -> Dims:
@@ -196,11 +197,11 @@ def _lower_conjugate_transpose(b: Any, node: Node) -> Value:
     return b.conj(moved) if moved.type.dtype.kind == "complex" else moved
 
 
-def _inverse(b: Any, node: Node) -> Value:
-    perm = known_ints(node.inputs[1])
+def _inverse(b: GradientBuilder, node: Forward) -> Any:
+    perm = b.elements_of(node.inputs[1])
     if perm is None:
         return b.invert_permutation(node.inputs[1])
-    return b.const(np.argsort([p % len(perm) for p in perm]).astype(np.int32))
+    return b.const(np.argsort(perm % max(perm.size, 1)).astype(np.int32))
 
 
 def _transpose(x: np.ndarray, perm: np.ndarray) -> np.ndarray:
@@ -271,7 +272,7 @@ transpose = define(
         infer=_infer_transpose,
         reference=_transpose,
         lowering=_lower_transpose,
-        gradient=lambda b, node, dy: (b.transpose(dy, _inverse(b, node)), None),
+        gradient=lambda b, node, dy: b.transpose(dy, _inverse(b, node)),
         examples=(
             "T[2,3] i32[2]=[1,0]",
             "f32[5,1,3,2] i64[4]=[0,3,1,2]",
@@ -292,7 +293,7 @@ conjugate_transpose = define(
             np.conj(_transpose(x, perm)) if x.dtype.kind == "c" else _transpose(x, perm)
         ),
         lowering=Decompose(_lower_conjugate_transpose),
-        gradient=lambda b, node, dy: (b.conjugate_transpose(dy, _inverse(b, node)), None),
+        gradient=lambda b, node, dy: b.conjugate_transpose(dy, _inverse(b, node)),
         examples=("T[2,3] i32[2]=[1,0]", "c64[2,3,4] i32[3]=[1,2,0]"),
     )
 )

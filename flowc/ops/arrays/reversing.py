@@ -169,7 +169,7 @@ reverse = define(
         infer=_infer_reverse,
         reference=_reverse,
         lowering=_lower_reverse,
-        gradient=lambda b, node, dy: (b.reverse(dy, node.inputs[1]), None),
+        gradient=lambda b, node, dy: b.reverse(dy, node.inputs[1]),
         examples=(
             "T[2,3] i32[1]=[1]",
             "f32[3,4,5] i64[2]=[-1,0]",
@@ -188,7 +188,7 @@ reverse_v1 = define(
         infer=_infer_reverse_v1,
         reference=_reverse_v1,
         lowering=Decompose(_lower_reverse_v1),
-        gradient=lambda b, node, dy: (b.reverse_v1(dy, node.inputs[1]), None),
+        gradient=lambda b, node, dy: b.reverse_v1(dy, node.inputs[1]),
         examples=("T[2,3] bool[2]=[False,True]", "f32[3] bool[1]=[False]"),
     )
 )
@@ -201,14 +201,11 @@ reverse_sequence = define(
         infer=_infer_reverse_sequence,
         reference=_reverse_sequence,
         lowering=_lower_reverse_sequence,
-        gradient=lambda b, node, dy: (
-            b.reverse_sequence(
-                dy,
-                node.inputs[1],
-                seq_dim=node.attrs["seq_dim"],
-                batch_dim=node.attrs["batch_dim"],
-            ),
-            None,
+        gradient=lambda b, node, dy: b.reverse_sequence(
+            dy,
+            node.inputs[1],
+            seq_dim=node.attrs["seq_dim"],
+            batch_dim=node.attrs["batch_dim"],
         ),
         examples=(
             "T[3,5] i64[3]=[0,3,5]; seq_dim=1",
@@ -225,11 +222,7 @@ roll = define(
         infer=_infer_roll,
         reference=_roll,
         lowering=_lower_roll,
-        gradient=lambda b, node, dy: (
-            b.roll(dy, b.neg(node.inputs[1]), node.inputs[2]),
-            None,
-            None,
-        ),
+        gradient=lambda b, node, dy: b.roll(dy, b.neg(node.inputs[1]), node.inputs[2]),
         examples=(
             "T[2,5] i32[]=2 i32[]=1",
             "f32[3,4] i64[3]=[1,-2,7] i32[3]=[0,1,-1]",

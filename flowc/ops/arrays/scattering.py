@@ -114,7 +114,7 @@ scatter_nd = define(
         infer=_infer_scatter_nd,
         reference=_scatter_nd,
         lowering=Decompose(_build_scatter_nd),
-        gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0]), None),
+        gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0])),
         examples=(
             "i32[3,1]=[0,2,0] T[3,2] i32[2]=[4,2]",
             "Tindices[2,2]=[0,1,1,2] f32[2] Tindices[2]=[2,3]",

@@ -20,6 +20,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define, op_named
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.broadcast_gradients import axes_of_data
+from flowc.ops.gradients import no_gradient
 
 
 def known_elements(value: Value) -> np.ndarray | None:
@@ -288,7 +289,7 @@ shape = define(
         infer=lambda c: (c.rank(0),),
         reference=_shape,
         lowering=Decompose(_lower_shape),
-        gradient=lambda b, node, dy: (None,),
+        gradient=no_gradient,
         examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
         content=_shape_content,
     )
@@ -306,7 +307,7 @@ shape_n = define(
                 b.sizes(v.dims, o.type.dtype) for v, o in zip(node.inputs, node.outputs)
             ]
         ),
-        gradient=lambda b, node, *dys: (None,) * len(node.inputs),
+        gradient=no_gradient,
         examples=("f32[2,3] f32[4]", "i32[] i32[0,1] i32[5]; out_type=i64"),
         content=_shape_n_content,
     )
@@ -319,7 +320,7 @@ size = define(
         infer=lambda c: (),
         reference=lambda x, *, out_type: np.array(x.size, out_type.numpy),
         lowering=Decompose(_lower_size),
-        gradient=lambda b, node, dy: (None,),
+        gradient=no_gradient,
         examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
         content=_size_content,
     )
@@ -332,7 +333,7 @@ rank = define(
         infer=lambda c: (),
         reference=lambda x: np.array(x.ndim, np.int32),
         lowering=Decompose(lambda b, node: b.const(np.int32(node.inputs[0].type.rank))),
-        gradient=lambda b, node, dy: (None,),
+        gradient=no_gradient,
         examples=("T[2,3]", "f32[]"),
         content=_rank_content,
     )

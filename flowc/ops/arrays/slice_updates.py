@@ -16,8 +16,8 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.arrays.padding import sum_to
 from flowc.ops.arrays.slicing import array_index, sliced_dims
+from flowc.ops.gradients import Forward, GradientBuilder
 
 
 def _infer(c: Inference) -> Dims:
@@ -59,14 +59,12 @@ def _lower(b: Any, node: Node) -> Value:
     return b.select_v2(spread(b.const(np.bool_(True))), spread(values), x)
 
 
-def _gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     _, *bounds, values = node.inputs
     masks = _masks(node.attrs)
-    nothing = b.broadcast_to(b.const(np.zeros((), dy.type.dtype.numpy), dy.type.dtype), values.dims)
-    dx = b.tensor_strided_slice_update(dy, *bounds, nothing, **masks)
+    dx = b.tensor_strided_slice_update(dy, *bounds, b.zeros_like(values), **masks)
     part = b.strided_slice(dy, *bounds, **masks)
-    extra = max(values.type.rank - part.type.rank, 0)
-    return dx, None, None, None, b.reshape(sum_to(b, part, values.dims[extra:]), values.dims)
+    return dx, None, None, None, b.sum_to_shape_of(part, values)
 
 
 def _update(

@@ -26,9 +26,10 @@ from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims, size_scalar
 from flowc.ops.arrays.slice_bounds import AxisSlice, KernelBounds, axis_slices, range_bounds
 from flowc.ops.control.structure import may_be_rest
+from flowc.ops.gradients import Forward, GradientBuilder
 
 if TYPE_CHECKING:
-    from flowc.ir.computation import Node, Value
+    from flowc.ir.computation import Node
 
 # -- slice
 
@@ -102,10 +103,10 @@ def _slice(x: np.ndarray, begin: np.ndarray, size: np.ndarray) -> np.ndarray:
     return np.asarray(x[tuple(box)])
 
 
-def _slice_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
+def _slice_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, begin, _ = node.inputs
-    room = b.sizes([d - s for d, s in zip(x.dims, dy.dims)], begin.type.dtype)
-    return b.pad(dy, b.pack(begin, b.sub(room, begin), axis=1)), None, None
+    room = b.sub(b.shape_of(x, dtype=begin.dtype), b.shape_of(dy, dtype=begin.dtype))
+    return b.pad(dy, b.pack(begin, b.sub(room, begin), axis=1))
 
 
 # -- strided_slice

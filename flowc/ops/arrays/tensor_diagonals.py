@@ -103,7 +103,7 @@ diag = define(
         infer=lambda c: (*c.dims(0), *c.dims(0)),
         reference=_tensor_diag,
         lowering=_lower_tensor_diag,
-        gradient=lambda b, node, dy: (b.diag_part(dy),),
+        gradient=lambda b, node, dy: b.diag_part(dy),
         examples=("T[3]", "f32[2,3]", "f32[0]"),
     )
 )
@@ -115,7 +115,7 @@ diag_part = define(
         infer=_infer_tensor_part,
         reference=_tensor_part,
         lowering=View(lambda k, index: k.load(0, index + index)),
-        gradient=lambda b, node, dy: (b.diag(dy),),
+        gradient=lambda b, node, dy: b.diag(dy),
         examples=("T[3,3]", "f32[2,3,2,3]"),
     )
 )
@@ -129,7 +129,7 @@ matrix_band_part = define(
         infer=_infer_band_part,
         reference=_band_part,
         lowering=_lower_band_part,
-        gradient=lambda b, node, dy: (b.matrix_band_part(dy, *node.inputs[1:]), None, None),
+        gradient=lambda b, node, dy: b.matrix_band_part(dy, *node.inputs[1:]),
         examples=(
             "T[3,4] i64[]=1 i64[]=0",
             "f32[2,3,3] Tindex[]=-1 Tindex[]=0",

@@ -15,12 +15,12 @@ from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.image.resize import CENTERS, cubic_taps, linear_taps, nearest_indices
 from flowc.ops.kernels import resize_gradients as kernels
 
 if TYPE_CHECKING:
-    from flowc.ir.builder import Builder
-    from flowc.ir.computation import Node, Value
+    from flowc.ir.computation import Node
 
 f32 = np.float32
 
@@ -112,13 +112,12 @@ def _interpolated(
     return reference
 
 
-def _interpolation_gradient(forward: str) -> Callable[..., Sequence[Any]]:
+def _interpolation_gradient(forward: str) -> Gradient:
     """A gradient is linear in what it is given: its own gradient is the forward op."""
 
-    def gradient(b: Builder, node: Node, dy: Value) -> Sequence[Any]:
-        size = b.sizes(node.inputs[0].dims[1:3])
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
         flags = {n: node.attrs[n] for n in ("align_corners", "half_pixel_centers")}
-        return getattr(b, forward)(dy, size, **flags), None
+        return getattr(b, forward)(dy, b.shape_of(node.inputs[0], 1, 3), **flags)
 
     return gradient
 

@@ -19,6 +19,7 @@ from flowc.ir.dims import Dim, product
 from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.reductions.folds import HALVES
 
 if TYPE_CHECKING:
@@ -235,13 +236,12 @@ def _multiply(b: Builder, x: _Labelled, y: _Labelled, output: str) -> _Labelled:
     return _Labelled(b.reshape(result, dims), labels)
 
 
-def _equation_of(node: Node) -> Equation:
-    ranks = [v.type.rank for v in node.inputs]
+def _equation_of(node: Forward, ranks: Sequence[int]) -> Equation:
     return parse_equation(node.attrs["equation"], ranks, UnimplementedError)
 
 
 def _build(b: Builder, node: Node) -> Value:
-    equation = _equation_of(node)
+    equation = _equation_of(node, [v.type.rank for v in node.inputs])
     parts: list[_Labelled] = []
     for i, (value, labels) in enumerate(zip(node.inputs, equation.inputs)):
         others = "".join(s for j, s in enumerate(equation.inputs) if j != i)
@@ -283,8 +283,8 @@ def _reference(inputs: list[np.ndarray], *, equation: str) -> np.ndarray:
     return _spread(result, axes=tuple(wanted.index(c) for c in parsed.output))
 
 
-def _gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
-    equation = _equation_of(node)
+def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    equation = _equation_of(node, [b.rank_of(v) for v in node.inputs])
     if any(
         len(set(s)) != len(s) or re.search(r"\d", s) for s in (*equation.inputs, equation.output)
     ):
@@ -293,10 +293,10 @@ def _gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
             "twice in one tensor",
             node=node.name,
         )
-    found: list[Value | None] = []
+    found: list[Any] = []
     for i, (value, labels) in enumerate(zip(node.inputs, equation.inputs)):
         others = [
-            (b.conj(v) if v.type.dtype.is_complex else v, s)
+            (conjugate(b, v), s)
             for j, (v, s) in enumerate(zip(node.inputs, equation.inputs))
             if j != i
         ]
@@ -305,8 +305,9 @@ def _gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
         reached = "".join(x for x in labels if x in "".join(subscripts))
         dx = b.einsum(*operands, equation=f"{','.join(subscripts)}->{reached}", N=len(operands))
         if reached != labels:
-            dims = tuple(d if x in reached else 1 for x, d in zip(labels, value.dims))
-            dx = b.broadcast_to(b.reshape(dx, dims), value.dims)
+            for axis in (k for k, x in enumerate(labels) if x not in reached):
+                dx = b.expand_dims(dx, np.int32(axis))
+            dx = b.broadcast_to(dx, b.shape_of(value))
         found.append(dx)
     return found
 

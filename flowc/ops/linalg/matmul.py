@@ -6,8 +6,7 @@ are summed in f32, integer products wrap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, MatMul
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.reductions.folds import HALVES
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def matmul_array(
     return multiply(a.T if transpose_a else a, b.T if transpose_b else b)
 
 
-def _matmul_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
-    x, y = (_conj(b, v) for v in node.inputs)
+def _matmul_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, y = (conjugate(b, v) for v in node.inputs)
     across, down = node.attrs["transpose_a"], node.attrs["transpose_b"]
     if across:
         dx = b.mat_mul(y, dy, transpose_a=down, transpose_b=True)
@@ -77,10 +77,6 @@ def _matmul_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None
     if down:
         return dx, b.mat_mul(dy, x, transpose_a=True, transpose_b=across)
     return dx, b.mat_mul(x, dy, transpose_a=not across)
-
-
-def _conj(b: Builder, value: Value) -> Value:
-    return b.conj(value) if value.type.dtype.is_complex else value
 
 
 mat_mul = define(
@@ -238,7 +234,7 @@ def _batch_mat_mul(x: np.ndarray, y: np.ndarray, *, adj_x: bool, adj_y: bool) ->
     return multiply(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
 
 
-def _batch_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _batch_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, y = node.inputs
     adj_x, adj_y = node.attrs["adj_x"], node.attrs["adj_y"]
     if adj_x:
@@ -249,18 +245,7 @@ def _batch_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]
         dz = b.batch_mat_mul(dy, x, adj_x=True, adj_y=adj_x)
     else:
         dz = b.batch_mat_mul(x, dy, adj_x=not adj_x)
-    return _fold_to(b, dx, x), _fold_to(b, dz, y)
-
-
-def _fold_to(b: Builder, dy: Value, operand: Value) -> Value:
-    """The gradient of an operand whose batch dims were broadcast: summed over the repeats."""
-    extra = dy.type.rank - operand.type.rank
-    dims = (1,) * extra + operand.dims
-    repeated = [i for i, (x, y) in enumerate(zip(dims, dy.dims)) if x != y or i < extra]
-    if not repeated:
-        return dy
-    summed = b.sum(dy, np.array(repeated, np.int32), keep_dims=True)
-    return b.reshape(summed, operand.dims) if extra else summed
+    return b.sum_to_shape_of(dx, x), b.sum_to_shape_of(dz, y)
 
 
 _BATCH_EXAMPLES = (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, define
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.list_operations import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
 
@@ -35,7 +33,7 @@ def _add_all(inputs: list[Array]) -> Array:
         return np.asarray(_sum_of_arrays(*inputs), inputs[0].dtype)
 
 
-def _copies(b: Builder, node: Node, dy: Value) -> Sequence[Value]:
+def _copies(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return (dy,) * len(node.inputs)
 
 

@@ -13,11 +13,9 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir import dims
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.op import Op
-from flowc.ops.gradients import binary_gradient, conjugate
+from flowc.ops.gradients import GradientBuilder, binary_gradient, conjugate, no_gradient
 from flowc.ops.math.complex_functions import complex_pow
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, real_or_complex
 
@@ -78,6 +76,14 @@ mul_no_nan = _pair(
     ),
 )
 
+
+def _squared_difference_gradient(
+    b: GradientBuilder, x: Any, y: Any, z: Any, dy: Any
+) -> Sequence[Any]:
+    dx = b.mul(b.mul(dy, 2), b.sub(x, y))
+    return dx, b.neg(dx)
+
+
 squared_difference = _pair(
     "squared_difference",
     "SquaredDifference(x: T, y: T; T: {bf16, f16, f32, f64, i32, i64, c64, c128}) -> z: T",
@@ -86,7 +92,7 @@ squared_difference = _pair(
         lambda k, x, y: _squared_magnitude(k, k.sub(x, y)),
     ),
     lambda x, y: (x - y) * np.conj(x - y),
-    gradient=binary_gradient(lambda b, x, y, z, dy: _squared_difference_gradient(b, x, y, dy)),
+    gradient=binary_gradient(_squared_difference_gradient),
     traits=("commutative",),
 )
 
@@ -95,12 +101,6 @@ def _squared_magnitude(k: Any, x: Any) -> Any:
     real, imag = k.real(x), k.imag(x)
     square = k.add(k.mul(real, real), k.mul(imag, imag))
     return k.complex(square, k.const(0, square.dtype))
-
-
-def _squared_difference_gradient(b: Builder, x: Value, y: Value, dy: Value) -> Sequence[Value]:
-    difference = b.sub(x, y)
-    dx = b.mul(b.mul(dy, b.const(2, x.type.dtype)), difference)
-    return dx, b.neg(dx)
 
 
 # -- quotients and remainders
@@ -192,9 +192,7 @@ def _truncate_mod(x: Array, y: Array) -> Array:
     return np.fmod(x, y)
 
 
-def _quotient_gradient(
-    b: Builder, x: Value, y: Value, z: Value, dy: Value
-) -> Sequence[Value | None]:
+def _quotient_gradient(b: GradientBuilder, x: Any, y: Any, z: Any, dy: Any) -> Sequence[Any]:
     y = conjugate(b, y)
     dx = b.real_div(dy, y)
     return dx, b.neg(b.mul(dx, conjugate(b, z)))
@@ -243,7 +241,7 @@ floor_div = _pair(
     "FloorDiv(x: T, y: T; T: REAL) -> z: T",
     _floor_div_expr,
     _floor_div,
-    gradient=binary_gradient(lambda b, x, y, z, dy: (None, None)),
+    gradient=no_gradient,
     content=True,
     examples=_QUOTIENTS,
 )
@@ -263,7 +261,7 @@ truncate_div = _pair(
     "TruncateDiv(x: T, y: T; T: REAL) -> z: T",
     _truncate_div_expr,
     lambda x, y: _truncated(x, y) if _is_exact(x) else np.trunc(x / y),
-    gradient=binary_gradient(lambda b, x, y, z, dy: (None, None)),
+    gradient=no_gradient,
     content=True,
     examples=_QUOTIENTS,
 )
@@ -308,10 +306,10 @@ def _pow(x: Array, y: Array) -> Array:
     return np.power(x, y)
 
 
-def _pow_gradient(b: Builder, x: Value, y: Value, z: Value, dy: Value) -> Sequence[Value | None]:
-    dtype = x.type.dtype
+def _pow_gradient(b: GradientBuilder, x: Any, y: Any, z: Any, dy: Any) -> Sequence[Any]:
+    dtype = x.dtype
     cx, cy, cz = conjugate(b, x), conjugate(b, y), conjugate(b, z)
-    dx = b.mul(b.mul(dy, cy), b.pow(cx, b.sub(cy, b.const(1, dtype))))
+    dx = b.mul(b.mul(dy, cy), b.pow(cx, b.sub(cy, 1)))
     if dtype.is_integer:
         return dx, None
     # log(x) has no meaning where x is not positive; TensorFlow lets nothing flow to y there.
@@ -332,8 +330,8 @@ pow_ = _pair(
 
 
 def _extremum_gradient(comparison: str) -> Any:
-    def product(b: Builder, x: Value, y: Value, z: Value, dy: Value) -> Sequence[Value]:
-        zero = b.const(0, x.type.dtype)
+    def product(b: GradientBuilder, x: Any, y: Any, z: Any, dy: Any) -> Sequence[Any]:
+        zero = b.const(0, x.dtype)
         chosen = getattr(b, comparison)(x, y)
         return b.select_v2(chosen, dy, zero), b.select_v2(chosen, zero, dy)
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
+from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Elementwise, Lowering, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array, same_dims
 
 _ANY = "{f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128}"
@@ -108,10 +108,10 @@ def _lower_cast(node: Node) -> Lowering:
     return Elementwise(lambda k, x: k.cast(x, target))
 
 
-def _cast_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
-    source, target = node.inputs[0].type.dtype, dy.type.dtype
+def _cast_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    source, target = node.inputs[0].dtype, dy.dtype
     smooth = (source.is_floating or source.is_complex) and (target.is_floating or target.is_complex)
-    return (b.cast(dy, DstT=source) if smooth else None,)
+    return b.cast(dy, DstT=source) if smooth else None
 
 
 def _cast_examples() -> Iterator[str]:
@@ -232,7 +232,7 @@ bitcast = define(
         infer=_infer_bitcast,
         lowering=_lower_bitcast,
         reference=_bitcast_reference,
-        gradient=lambda b, node, dy: (None,),
+        gradient=no_gradient,
         examples=(
             "f32[7]; type=i32",
             "i32[2,3]; type=f32",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.gradients import reduce_to_shape_of
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math import complex_functions as cf
 from flowc.ops.math.elementwise import Array, same_dims
 
@@ -40,13 +37,9 @@ def _join(real: Array, imag: Array, *, Tout: DType) -> Array:
     return found
 
 
-def _parts_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
-    real, imag = node.inputs
-    part = real.type.dtype
-    return (
-        reduce_to_shape_of(b, b.real(dy, Tout=part), real),
-        reduce_to_shape_of(b, b.imag(dy, Tout=part), imag),
-    )
+def _parts_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    parts = b.real, b.imag
+    return [b.sum_to_shape_of(f(dy, Tout=x.dtype), x) for f, x in zip(parts, node.inputs)]
 
 
 complex_ = define(
@@ -76,31 +69,24 @@ def _part(name: str, tf_name: str, expr: Any, reference: Any, gradient: Any) -> 
     )
 
 
-def _as_complex(b: Builder, node: Node, real: Value | None, imag: Value | None) -> Value:
-    part = real if real is not None else imag
-    assert part is not None
-    zero = b.const(0, part.type.dtype)
-    tout = node.inputs[0].type.dtype
-    return b.complex(
-        real if real is not None else zero, imag if imag is not None else zero, Tout=tout
-    )
+def _as_complex(b: GradientBuilder, node: Forward, real: Any, imag: Any) -> Any:
+    return b.complex(real, imag, Tout=node.inputs[0].dtype)
 
 
-def _angle_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value]:
+def _angle_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     """-dy / (y + ix) for z = x + iy."""
     z = node.inputs[0]
-    part = dy.type.dtype
-    turned = b.complex(b.imag(z, Tout=part), b.real(z, Tout=part), Tout=z.type.dtype)
-    return (b.neg(b.mul(_as_complex(b, node, dy, None), b.reciprocal(turned))),)
+    turned = b.complex(b.imag(z, Tout=dy.dtype), b.real(z, Tout=dy.dtype), Tout=z.dtype)
+    return b.neg(b.mul(_as_complex(b, node, dy, 0), b.reciprocal(turned)))
 
 
 real = _part(
     "real", "Real", lambda k, z: k.real(z), np.real,
-    lambda b, node, dy: (_as_complex(b, node, dy, None),),
+    lambda b, node, dy: _as_complex(b, node, dy, 0),
 )  # fmt: skip
 imag = _part(
     "imag", "Imag", lambda k, z: k.imag(z), np.imag,
-    lambda b, node, dy: (_as_complex(b, node, None, dy),),
+    lambda b, node, dy: _as_complex(b, node, 0, dy),
 )  # fmt: skip
 angle = _part("angle", "Angle", cf.angle, np.angle, _angle_gradient)
 
@@ -111,9 +97,7 @@ complex_abs = define(
         infer=_part_dims,
         lowering=Elementwise(cf.magnitude),
         reference=lambda x: np.asarray(np.abs(x)),
-        gradient=lambda b, node, dy: (
-            b.mul(_as_complex(b, node, dy, None), b.sign(node.inputs[0])),
-        ),
+        gradient=lambda b, node, dy: b.mul(_as_complex(b, node, dy, 0), b.sign(node.inputs[0])),
         examples=_SINGLES,
     )
 )
@@ -125,7 +109,7 @@ conj = define(
         infer=same_dims,
         lowering=Elementwise(cf.conjugate),
         reference=lambda input: np.asarray(np.conj(input)),
-        gradient=lambda b, node, dy: (b.conj(dy),),
+        gradient=lambda b, node, dy: b.conj(dy),
         traits=frozenset({"involution"}),
         examples=("T[17]", "T[2,3]", "T[]", "T[0]"),
     )

@@ -13,7 +13,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose, Elementwise, Lowering
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.gradients import no_gradient, reduce_to_shape_of
+from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
 
 
@@ -55,19 +55,19 @@ def _select(condition: Array, t: Array, e: Array) -> Array:
     return np.where(condition, t, e)
 
 
-def _select_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _select_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     condition = node.inputs[0]
     zeros = b.zeros_like(dy)
     return None, b.select(condition, dy, zeros), b.select(condition, zeros, dy)
 
 
-def _select_v2_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _select_v2_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     condition, t, e = node.inputs
-    zero = b.const(0, dy.type.dtype)
+    zero = b.const(0, dy.dtype)
     return (
         None,
-        reduce_to_shape_of(b, b.select_v2(condition, dy, zero), t),
-        reduce_to_shape_of(b, b.select_v2(condition, zero, dy), e),
+        b.sum_to_shape_of(b.select_v2(condition, dy, zero), t),
+        b.sum_to_shape_of(b.select_v2(condition, zero, dy), e),
     )
 
 
@@ -125,15 +125,15 @@ def _clip_expr(k: Any, x: Any, low: Any, high: Any) -> Any:
     return k.select(k.lt(below, low), low, below)
 
 
-def _clip_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _clip_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, low, high = node.inputs
-    zero = b.const(0, x.type.dtype)
+    zero = b.const(0, x.dtype)
     below, above = b.less(x, low), b.greater(x, high)
     inside = b.logical_not(b.logical_or(below, above))
     return (
         b.select_v2(inside, dy, zero),
-        reduce_to_shape_of(b, b.select_v2(below, dy, zero), low),
-        reduce_to_shape_of(b, b.select_v2(above, dy, zero), high),
+        b.sum_to_shape_of(b.select_v2(below, dy, zero), low),
+        b.sum_to_shape_of(b.select_v2(above, dy, zero), high),
     )
 
 

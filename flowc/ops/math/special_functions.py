@@ -7,16 +7,14 @@ folded (trait `no_fold`), so that results do not depend on what is installed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
 from flowc.ir.op import Inference, Op
 from flowc.ir.types import Dims
-from flowc.ops.gradients import Gradient, binary_gradient, reduce_to_shape_of, unary_gradient
+from flowc.ops.gradients import Forward, Gradient, GradientBuilder, binary_gradient, unary_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
 
 _TESTS: dict[str, Callable[[Array], Array]] = {
@@ -85,13 +83,9 @@ def _unary(
     )
 
 
-def _scaled(b: Builder, x: Value, factor: float) -> Value:
-    return b.mul(x, b.const(factor, x.type.dtype))
-
-
-def _bell(b: Builder, x: Value, factor: float, power: float) -> Value:
+def _bell(b: GradientBuilder, x: Any, factor: float, power: float) -> Any:
     """factor * exp(power * x^2)."""
-    return _scaled(b, b.exp(_scaled(b, b.square(x), power)), factor)
+    return b.mul(b.exp(b.mul(b.square(x), power)), factor)
 
 
 erf = _unary(
@@ -146,7 +140,7 @@ digamma = _unary(
     "digamma",
     "Digamma",
     _scipy("digamma"),
-    unary_gradient(lambda b, x, y: b.polygamma(b.const(1, x.type.dtype), x)),
+    unary_gradient(lambda b, x, y: b.polygamma(1, x)),
     outside=("eq", math.nan),
 )
 
@@ -170,26 +164,24 @@ def _pair(name: str, tf: str, gradient: Any, reference: Any, examples: tuple[str
 _GAMMA_PAIRS = ("T[2,3]~positive T[3]~positive", "T[4,1]~positive T[1,5]~positive", "T[]=2 T[]=3")
 
 
-def _gamma_density(b: Builder, a: Value, x: Value, dz: Value, sign: float) -> Value:
+def _gamma_density(b: GradientBuilder, a: Any, x: Any, dz: Any) -> Any:
     """dz * x^(a-1) e^-x / gamma(a)."""
-    one = b.const(1, a.type.dtype)
-    power = b.mul(b.sub(a, one), b.log(x))
-    density = b.exp(b.sub(b.sub(power, x), b.lgamma(a)))
-    return b.mul(dz, _scaled(b, density, sign))
+    power = b.mul(b.sub(a, 1), b.log(x))
+    return b.mul(dz, b.exp(b.sub(b.sub(power, x), b.lgamma(a))))
 
 
 # No gradient flows to a: TensorFlow's IgammaGradA has no record yet.
 igamma = _pair(
     "igamma",
     "Igamma(a: T, x: T; T: FLOAT) -> z: T",
-    binary_gradient(lambda b, a, x, z, dz: (None, _gamma_density(b, a, x, dz, 1))),
+    binary_gradient(lambda b, a, x, z, dz: (None, _gamma_density(b, a, x, dz))),
     _scipy("gammainc"),
     _GAMMA_PAIRS,
 )
 igammac = _pair(
     "igammac",
     "Igammac(a: T, x: T; T: FLOAT) -> z: T",
-    binary_gradient(lambda b, a, x, z, dz: (None, _gamma_density(b, a, x, dz, -1))),
+    binary_gradient(lambda b, a, x, z, dz: (None, b.neg(_gamma_density(b, a, x, dz)))),
     _scipy("gammaincc"),
     _GAMMA_PAIRS,
 )
@@ -197,10 +189,7 @@ zeta = _pair(
     "zeta",
     "Zeta(x: T, q: T; T: {f32, f64}) -> z: T",
     binary_gradient(
-        lambda b, x, q, z, dz: (
-            None,
-            b.mul(dz, b.neg(b.mul(x, b.zeta(b.add(x, b.const(1, x.type.dtype)), q)))),
-        )
+        lambda b, x, q, z, dz: (None, b.mul(dz, b.neg(b.mul(x, b.zeta(b.add(x, 1), q)))))
     ),
     _scipy("zeta"),
     ("T[3]=[2,3.5,8] T[3]~positive", "T[2,1]=[[1.5],[4]] T[1,3]~positive", "T[]=2 T[]=1"),
@@ -216,12 +205,7 @@ def _polygamma(n: Array, x: Array) -> Array:
 polygamma = _pair(
     "polygamma",
     "Polygamma(a: T, x: T; T: {f32, f64}) -> z: T",
-    binary_gradient(
-        lambda b, a, x, z, dz: (
-            None,
-            b.mul(dz, b.polygamma(b.add(a, b.const(1, a.type.dtype)), x)),
-        )
-    ),
+    binary_gradient(lambda b, a, x, z, dz: (None, b.mul(dz, b.polygamma(b.add(a, 1), x)))),
     _polygamma,
     ("T[3]=[0,1,4] T[3]~positive", "T[2,1]=[[1],[2]] T[1,3]~positive", "T[]=1 T[]=2"),
 )
@@ -246,12 +230,11 @@ def _infer_betainc(c: Inference) -> Dims:
     return dims
 
 
-def _betainc_gradient(b: Builder, node: Node, dz: Value) -> Sequence[Value | None]:
+def _betainc_gradient(b: GradientBuilder, node: Forward, dz: Any) -> Any:
     p, q, x = node.inputs
-    one = b.const(1, x.type.dtype)
     beta = b.sub(b.add(b.lgamma(p), b.lgamma(q)), b.lgamma(b.add(p, q)))
-    power = b.add(b.mul(b.sub(q, one), b.log1p(b.neg(x))), b.mul(b.sub(p, one), b.log(x)))
-    return None, None, reduce_to_shape_of(b, b.mul(dz, b.exp(b.sub(power, beta))), x)
+    power = b.add(b.mul(b.sub(q, 1), b.log1p(b.neg(x))), b.mul(b.sub(p, 1), b.log(x)))
+    return None, None, b.sum_to_shape_of(b.mul(dz, b.exp(b.sub(power, beta))), x)
 
 
 betainc = map_op(
@@ -273,20 +256,16 @@ betainc = map_op(
 # -- Bessel functions and other integrals
 
 
-def _over_x(b: Builder, y: Value, x: Value) -> Value:
-    return b.real_div(y, x)
-
-
-_BESSEL_GRADIENTS: dict[str, Callable[[Builder, Value, Value], Value]] = {
+_BESSEL_GRADIENTS: dict[str, Callable[[GradientBuilder, Any, Any], Any]] = {
     "i0": lambda b, x, y: b.bessel_i1(x),
     "i0e": lambda b, x, y: b.sub(b.bessel_i1e(x), b.mul(b.sign(x), y)),
     "j0": lambda b, x, y: b.neg(b.bessel_j1(x)),
-    "j1": lambda b, x, y: b.sub(b.bessel_j0(x), _over_x(b, y, x)),
+    "j1": lambda b, x, y: b.sub(b.bessel_j0(x), b.real_div(y, x)),
     "k0": lambda b, x, y: b.neg(b.bessel_k1(x)),
     "k0e": lambda b, x, y: b.sub(y, b.bessel_k1e(x)),
-    "k1": lambda b, x, y: b.sub(b.neg(b.bessel_k0(x)), _over_x(b, y, x)),
+    "k1": lambda b, x, y: b.sub(b.neg(b.bessel_k0(x)), b.real_div(y, x)),
     "y0": lambda b, x, y: b.neg(b.bessel_y1(x)),
-    "y1": lambda b, x, y: b.sub(b.bessel_y0(x), _over_x(b, y, x)),
+    "y1": lambda b, x, y: b.sub(b.bessel_y0(x), b.real_div(y, x)),
 }
 
 for _order in _BESSEL_ORDERS:
@@ -304,13 +283,13 @@ dawsn = _unary(
     "dawsn",
     "Dawsn",
     _scipy("dawsn"),
-    unary_gradient(lambda b, x, y: b.sub(b.const(1, x.type.dtype), _scaled(b, b.mul(x, y), 2))),
+    unary_gradient(lambda b, x, y: b.sub(1, b.mul(b.mul(x, y), 2))),
 )
 expint = _unary(
     "expint",
     "Expint",
     _scipy("expi"),
-    unary_gradient(lambda b, x, y: _over_x(b, b.exp(x), x)),
+    unary_gradient(lambda b, x, y: b.real_div(b.exp(x), x)),
     domain="positive",
     outside=("lt", math.nan),
 )
@@ -329,18 +308,18 @@ fresnel_cos = _unary(
     "fresnel_cos",
     "FresnelCos",
     _fresnel(1),
-    unary_gradient(lambda b, x, y: b.cos(_scaled(b, b.square(x), math.pi / 2))),
+    unary_gradient(lambda b, x, y: b.cos(b.mul(b.square(x), math.pi / 2))),
 )
 fresnel_sin = _unary(
     "fresnel_sin",
     "FresnelSin",
     _fresnel(0),
-    unary_gradient(lambda b, x, y: b.sin(_scaled(b, b.square(x), math.pi / 2))),
+    unary_gradient(lambda b, x, y: b.sin(b.mul(b.square(x), math.pi / 2))),
 )
 spence = _unary(
     "spence",
     "Spence",
     _scipy("spence"),
-    unary_gradient(lambda b, x, y: _over_x(b, b.log(x), b.sub(b.const(1, x.type.dtype), x))),
+    unary_gradient(lambda b, x, y: b.real_div(b.log(x), b.sub(1, x))),
     domain="positive",
 )

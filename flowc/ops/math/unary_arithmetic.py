@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from flowc.ir import dims
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
 from flowc.ir.op import Op
 from flowc.ops.gradients import no_gradient, unary_gradient
 from flowc.ops.math import complex_functions
@@ -16,11 +14,6 @@ from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
 
 _SINGLES = ("T[17]", "T[2,3]", "T[]", "T[0]")
 _magnitudes = np.frompyfunc(lambda x: dims.maximum(x, -x), 1, 1)
-
-
-def constant(b: Builder, like: Value, number: float) -> Value:
-    """A scalar constant of the dtype of `like`."""
-    return b.const(number, like.type.dtype)
 
 
 def _unary(name: str, tf: str, expr: Any, reference: Any, **rest: Any) -> Op:
@@ -37,7 +30,7 @@ neg = _unary(
     "Neg(x: T; T: {bf16, f16, f32, f64, i8, i16, i32, i64, c64, c128}) -> y: T",
     lambda k, x: k.neg(x),
     np.negative,
-    gradient=lambda b, node, dy: (b.neg(dy),),
+    gradient=lambda b, node, dy: b.neg(dy),
     traits=("involution",),
     content=True,
 )
@@ -47,7 +40,7 @@ abs_ = _unary(
     "Abs(x: T; T: {bf16, f16, f32, f64, i8, i16, i32, i64}) -> y: T",
     lambda k, x: k.abs(x),
     lambda x: _magnitudes(x) if x.dtype == object else np.abs(x),
-    gradient=lambda b, node, dy: (b.mul(dy, b.sign(node.inputs[0])),),
+    gradient=lambda b, node, dy: b.mul(dy, b.sign(node.inputs[0])),
     traits=("idempotent",),
     content=True,
 )
@@ -76,13 +69,9 @@ square = _unary(
     "Square(x: T; T: NUMBER) -> y: T",
     lambda k, x: k.mul(x, x),
     lambda x: x * x,
-    gradient=unary_gradient(lambda b, x, y: b.mul(x, constant(b, x, 2))),
+    gradient=unary_gradient(lambda b, x, y: b.mul(x, 2)),
     content=True,
 )
-
-
-def _reciprocal_gradient(b: Builder, node: Node, dy: Value) -> tuple[Value]:
-    return (b.reciprocal_grad(node.output, dy),)
 
 
 # TensorFlow has no CPU kernel for the reciprocal of integers.
@@ -91,7 +80,7 @@ reciprocal = _unary(
     "Reciprocal(x: T; T: FLOAT_COMPLEX) -> y: T",
     lambda k, x: k.div(k.const(1, x.dtype), x),
     lambda x: 1 / x,
-    gradient=_reciprocal_gradient,
+    gradient=lambda b, node, dy: b.reciprocal_grad(node.output, dy),
     aliases=("Inv",),
 )
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Value
 from flowc.ir.op import Op
-from flowc.ops.gradients import Gradient, binary_gradient, conjugate, unary_gradient
+from flowc.ops.gradients import (
+    Gradient,
+    GradientBuilder,
+    binary_gradient,
+    conjugate,
+    unary_gradient,
+)
 from flowc.ops.math import complex_functions as cf
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, real_or_complex
 
@@ -38,31 +42,18 @@ def _function(
     )
 
 
-def _one(b: Builder, x: Value) -> Value:
-    return b.const(1, x.type.dtype)
-
-
-def _sqrt_of(b: Builder, x: Value, before: float, sign: str) -> Value:
-    """sqrt(1 - x^2), sqrt(1 + x^2) or sqrt(x^2 - 1)."""
-    square = b.square(x)
-    one = _one(b, x)
-    if before < 0:
-        return b.sqrt(b.sub(square, one))
-    return b.sqrt(getattr(b, sign)(one, square))
-
-
-def _over(b: Builder, dividend: Value, divisor: Value) -> Value:
-    return b.real_div(dividend, divisor)
+def _asin_slope(b: GradientBuilder, x: Any, y: Any) -> Any:
+    return b.reciprocal(b.sqrt(b.sub(1, b.square(x))))
 
 
 sqrt = _function(
-    "Sqrt", "sqrt", np.sqrt, lambda b, node, dy: (b.sqrt_grad(node.output, dy),), "positive"
+    "Sqrt", "sqrt", np.sqrt, lambda b, node, dy: b.sqrt_grad(node.output, dy), "positive"
 )
 rsqrt = _function(
     "Rsqrt",
     "rsqrt",
     lambda x: 1 / np.sqrt(x),
-    lambda b, node, dy: (b.rsqrt_grad(node.output, dy),),
+    lambda b, node, dy: b.rsqrt_grad(node.output, dy),
     "positive",
 )
 exp = _function("Exp", "exp", np.exp, unary_gradient(lambda b, x, y: y))
@@ -72,7 +63,7 @@ log1p = _function(
     "Log1p",
     "log1p",
     np.log1p,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.add(_one(b, x), x))),
+    unary_gradient(lambda b, x, y: b.reciprocal(b.add(1, x))),
     "positive",
 )
 sin = _function("Sin", "sin", np.sin, unary_gradient(lambda b, x, y: b.cos(x)))
@@ -84,26 +75,26 @@ asin = _function(
     "Asin",
     "asin",
     np.arcsin,
-    unary_gradient(lambda b, x, y: b.reciprocal(_sqrt_of(b, x, 1, "sub"))),
+    unary_gradient(_asin_slope),
     "unit",
 )
 acos = _function(
     "Acos",
     "acos",
     np.arccos,
-    unary_gradient(lambda b, x, y: b.neg(b.reciprocal(_sqrt_of(b, x, 1, "sub")))),
+    unary_gradient(lambda b, x, y: b.neg(_asin_slope(b, x, y))),
     "unit",
 )
 atan = _function(
     "Atan",
     "atan",
     np.arctan,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.add(_one(b, x), b.square(x)))),
+    unary_gradient(lambda b, x, y: b.reciprocal(b.add(1, b.square(x)))),
 )
 sinh = _function("Sinh", "sinh", np.sinh, unary_gradient(lambda b, x, y: b.cosh(x)))
 cosh = _function("Cosh", "cosh", np.cosh, unary_gradient(lambda b, x, y: b.sinh(x)))
 tanh = _function(
-    "Tanh", "tanh", np.tanh, lambda b, node, dy: (b.tanh_grad(conjugate(b, node.output), dy),)
+    "Tanh", "tanh", np.tanh, lambda b, node, dy: b.tanh_grad(conjugate(b, node.output), dy)
 )
 asinh = _function(
     "Asinh", "asinh", np.arcsinh, unary_gradient(lambda b, x, y: b.reciprocal(b.cosh(y)))
@@ -119,7 +110,7 @@ atanh = _function(
     "Atanh",
     "atanh",
     np.arctanh,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.sub(_one(b, x), b.square(x)))),
+    unary_gradient(lambda b, x, y: b.reciprocal(b.sub(1, b.square(x)))),
     "unit",
 )
 
@@ -135,7 +126,7 @@ sigmoid = _function(
     "Sigmoid",
     "sigmoid",
     _sigmoid,
-    lambda b, node, dy: (b.sigmoid_grad(conjugate(b, node.output), dy),),
+    lambda b, node, dy: b.sigmoid_grad(conjugate(b, node.output), dy),
 )
 
 
@@ -193,10 +184,8 @@ def _rsqrt_grad(y: Array, dy: Array) -> Array:
 rsqrt_grad = _gradient_op("Rsqrt", _rsqrt_grad_expr, _rsqrt_grad, "positive")
 
 
-def _atan2_gradient(
-    b: Builder, y: Value, x: Value, z: Value, dz: Value
-) -> tuple[Value | None, ...]:
-    scale = _over(b, dz, b.add(b.square(x), b.square(y)))
+def _atan2_gradient(b: GradientBuilder, y: Any, x: Any, z: Any, dz: Any) -> Sequence[Any]:
+    scale = b.real_div(dz, b.add(b.square(x), b.square(y)))
     return b.mul(scale, x), b.neg(b.mul(scale, y))
 
 
@@ -224,9 +213,9 @@ def _zero_times(name: str, tf_name: str, expr: Any, function: Any, gradient: Any
     )
 
 
-def _where_nonzero(b: Builder, x: Value, y: Value) -> Value:
+def _where_nonzero(b: GradientBuilder, x: Any, y: Any) -> Any:
     """y, or 0 where x is 0 (at the shape of both)."""
-    zero = b.const(0, x.type.dtype)
+    zero = b.const(0, x.dtype)
     return b.select_v2(b.not_equal(x, zero), y, zero)
 
 
@@ -265,6 +254,6 @@ xlog1py = _zero_times(
     lambda x, y: x * np.log1p(y),
     lambda b, x, y, z, dz: (
         b.mul(dz, _where_nonzero(b, x, b.log1p(y))),
-        b.mul(dz, b.xdivy(x, b.add(y, _one(b, y)))),
+        b.mul(dz, b.xdivy(x, b.add(y, 1))),
     ),
 )

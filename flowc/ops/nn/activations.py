@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
+from flowc.ir.computation import Node
 from flowc.ir.lowering import Elementwise, Lowering
 from flowc.ir.op import Op, define
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.math.elementwise import Array, equal_dims, map_op, numpy_reference, same_dims
 
 _SINGLES = ("T[17]", "T[2,3]", "T[]", "T[0]")
@@ -20,11 +20,10 @@ _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
 def _activation(name: str, tf: str, expr: Any, reference: Any, **rest: Any) -> Op:
-    def gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value]:
-        operand = node.output if rest_from_output else node.inputs[0]
-        return (getattr(b, f"{name}_grad")(dy, operand),)
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+        return getattr(b, f"{name}_grad")(dy, node.output if from_output else node.inputs[0])
 
-    rest_from_output = rest.pop("from_output", False)
+    from_output = rest.pop("from_output", False)
     return map_op(name, tf, expr, reference, gradient=gradient, examples=_SINGLES, **rest)
 
 
@@ -155,8 +154,8 @@ leaky_relu = define(
         infer=same_dims,
         lowering=_sloped(lambda k, alpha: lambda x: k.select(k.gt(x, 0), x, k.mul(x, alpha))),
         reference=numpy_reference(_leaky),
-        gradient=lambda b, node, dy: (
-            b.leaky_relu_grad(dy, node.inputs[0], alpha=node.attrs["alpha"]),
+        gradient=lambda b, node, dy: b.leaky_relu_grad(
+            dy, node.inputs[0], alpha=node.attrs["alpha"]
         ),
         examples=("T[17]", "T[2,3]; alpha=0.01", "T[]; alpha=1.5", "T[0]", "T[5]; alpha=-1.0"),
     )

@@ -6,14 +6,14 @@ decompose to an addition that broadcasts, or to a sum. Invariant: a bias has one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _bias_add(value: np.ndarray, bias: np.ndarray, *, data_format: str) -> np.nd
         return value + per_channel_array(bias, data_format, value.ndim)
 
 
-def _bias_add_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _bias_add_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return dy, b.bias_add_grad(dy, data_format=node.attrs.get("data_format", "NHWC"))
 
 

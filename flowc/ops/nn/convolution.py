@@ -17,6 +17,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import convolve
 from flowc.ops.nn.convolution_window import (
     channel_axis,
@@ -156,11 +157,11 @@ def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np
     return moved_back(convolve(x, filter, geometry), data_format)
 
 
-def _conv2d_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _conv2d_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, w = node.inputs
     attrs = {k: v for k, v in node.attrs.items() if k != "T"}
-    dx = b.conv2d_backprop_input(b.sizes(x.dims), w, dy, **attrs)
-    return dx, b.conv2d_backprop_filter(x, b.sizes(w.dims), dy, **attrs)
+    dx = b.conv2d_backprop_input(b.shape_of(x), w, dy, **attrs)
+    return dx, b.conv2d_backprop_filter(x, b.shape_of(w), dy, **attrs)
 
 
 CONV2D_ATTRS = (

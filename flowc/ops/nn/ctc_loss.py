@@ -19,10 +19,10 @@ from flowc.ir.dims import minimum
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 
 if TYPE_CHECKING:
-    from flowc.ir.builder import Builder
-    from flowc.ir.computation import Node, Value
+    from flowc.ir.computation import Node
 
     # Globals that the compiler gives to kernels.
     f64: Any = None
@@ -370,9 +370,8 @@ def _reference(
     return [loss, gradient]
 
 
-def _gradient(b: Builder, node: Node, dy: Value, *_: Value) -> tuple[Value | None, ...]:
-    batch = node.inputs[0].dims[1]
-    return (b.mul(node.outputs[1], b.reshape(dy, (1, batch, 1))), None, None, None)
+def _gradient(b: GradientBuilder, node: Forward, dy: Any, *_: Any) -> Any:
+    return b.mul(node.outputs[1], b.reshape(dy, (1, -1, 1)))
 
 
 ctc_loss = define(

@@ -17,6 +17,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.softmax import LAST, shift_rows, shifted_rows, softmax_rows, sum_rows
 
 if TYPE_CHECKING:
@@ -66,27 +67,15 @@ def _softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> list[np.
         return [loss.reshape(-1), softmax_rows(logits) - labels]
 
 
-def _features_gradient(b: Builder, node: Node, dloss: Value) -> Value:
-    return b.mul(b.reshape(dloss, (*dloss.dims, 1)), node.outputs[1])
+def _features_gradient(b: GradientBuilder, node: Forward, dloss: Any, _: Any) -> Any:
+    return b.mul(b.expand_dims(dloss, np.int32(-1)), node.outputs[1])
 
 
-def _softmax_cross_entropy_gradient(
-    b: Builder, node: Node, dloss: Value, _: Any
-) -> Sequence[Value | None]:
+def _softmax_cross_entropy_gradient(b: GradientBuilder, node: Forward, dloss: Any, _: Any) -> Any:
     logits, labels = node.inputs
-    scaled = b.mul(b.reshape(dloss, (*dloss.dims, 1)), b.neg(b.log_softmax(logits)))
-    return (
-        _fold_to(b, _features_gradient(b, node, dloss), logits),
-        _fold_to(b, scaled, labels),
-    )
-
-
-def _fold_to(b: Builder, dy: Value, operand: Value) -> Value:
-    """The gradient of an operand that was broadcast: summed over the axes it was repeated along."""
-    repeated = [i for i, (x, y) in enumerate(zip(operand.dims, dy.dims)) if x != y]
-    if not repeated:
-        return dy
-    return b.sum(dy, np.array(repeated, np.int32), keep_dims=True)
+    scaled = b.mul(b.expand_dims(dloss, np.int32(-1)), b.neg(b.log_softmax(logits)))
+    dlogits = _features_gradient(b, node, dloss, _)
+    return b.sum_to_shape_of(dlogits, logits), b.sum_to_shape_of(scaled, labels)
 
 
 softmax_cross_entropy_with_logits = define(
@@ -217,7 +206,7 @@ sparse_softmax_cross_entropy_with_logits = define(
         infer=_infer_sparse,
         lowering=Decompose(_build_sparse),
         reference=_sparse_softmax_cross_entropy,
-        gradient=lambda b, node, dloss, _: (_features_gradient(b, node, dloss), None),
+        gradient=_features_gradient,
         examples=(
             "T[3,5] i64[3]~index5",
             "T[1,17] i32[1]=[16]; Tlabels=i32",

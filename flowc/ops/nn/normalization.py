@@ -19,6 +19,7 @@ from flowc.ir.dims import Dim, maximum, product
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
 
 if TYPE_CHECKING:
@@ -122,14 +123,13 @@ def _build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
     return [*outputs, b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))]
 
 
-def _batch_norm_gradient(b: Builder, node: Node, dy: Value, *_: Any) -> Sequence[Value | None]:
+def _batch_norm_gradient(b: GradientBuilder, node: Forward, dy: Any, *_: Any) -> Any:
     """The statistics' outputs feed moving averages, through which no gradient flows."""
     x, scale = node.inputs[:2]
     kept = {n: node.attrs[n] for n in ("epsilon", "data_format", "is_training")}
     saved = node.outputs[3:]
     grad = {5: b.fused_batch_norm_grad_v2, 6: b.fused_batch_norm_grad}[len(node.outputs)]
-    dx, dscale, doffset = grad(dy, x, scale, *saved, **kept)[:3]
-    return dx, dscale, doffset, None, None
+    return grad(dy, x, scale, *saved, **kept)[:3]
 
 
 def normalize_arrays(

@@ -7,14 +7,14 @@ that exp cannot overflow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import HALVES, reduce_array
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
         return shifted - np.log(sum_rows(np.exp(shifted)))
 
 
-def _softmax_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _softmax_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     y = node.output
-    return (b.mul(b.sub(dy, b.sum(b.mul(dy, y), LAST, keep_dims=True)), y),)
+    return b.mul(b.sub(dy, b.sum(b.mul(dy, y), LAST, keep_dims=True)), y)
 
 
-def _log_softmax_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _log_softmax_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     total = b.sum(dy, LAST, keep_dims=True)
-    return (b.sub(dy, b.mul(b.exp(node.output), total)),)
+    return b.sub(dy, b.mul(b.exp(node.output), total))
 
 
 _EXAMPLES = ("T[2,3]", "T[7]", "T[2,1,17]", "T[2,0]", "T[0,3]")

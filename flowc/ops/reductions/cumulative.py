@@ -7,7 +7,7 @@ results do not depend on how work is shared out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from flowc.ir.dims import product
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of
 
 if TYPE_CHECKING:
-    from flowc.ir.builder import Builder
-    from flowc.ir.computation import Node, Value
+    from flowc.ir.computation import Node
 
     # Globals that the compiler gives to kernels (`Native.functions`).
     exp_f32: Any = None
@@ -172,10 +172,10 @@ def _signature(tf_name: str, types: str) -> str:
     )
 
 
-def _cumsum_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _cumsum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     attrs = node.attrs
     other = not attrs["reverse"]
-    return b.cumsum(dy, node.inputs[1], exclusive=attrs["exclusive"], reverse=other), None
+    return b.cumsum(dy, node.inputs[1], exclusive=attrs["exclusive"], reverse=other)
 
 
 cumsum = define(

@@ -6,7 +6,7 @@ do, f16 and bf16 are summed in f32, and NaN wins in Max and Min.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -15,15 +15,15 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError
-from flowc.ir.dims import Dim, maximum, minimum, product
+from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.lowering import Reduction
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import sum_over_run_axes
+from flowc.ops.gradients import Forward, GradientBuilder
 
 if TYPE_CHECKING:
-    from flowc.ir.builder import Builder
-    from flowc.ir.computation import Node, Value
+    from flowc.ir.computation import Node
 
 HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
@@ -246,35 +246,42 @@ def _lower_l2_loss(node: Node) -> Reduction:
 # -- gradients
 
 
-def _kept(b: Builder, node: Node, value: Value) -> Value:
+def _kept(b: GradientBuilder, node: Forward, value: Any) -> Any:
     """A folded value with its axes kept as size 1, so that it broadcasts against the input."""
-    axes = constant_axes(node)
-    dims = tuple(1 if i in axes else d for i, d in enumerate(node.inputs[0].dims))
-    return value if value.dims == dims else b.reshape(value, dims)
-
-
-def _sum_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
-    return b.broadcast_to(_kept(b, node, dy), node.inputs[0].dims), None
-
-
-def _mean_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
-    x = node.inputs[0]
-    count = b.sizes((product(x.dims[a] for a in constant_axes(node)),))
-    scale = b.reshape(b.cast(count, DstT=x.type.dtype), ())
-    return b.broadcast_to(b.real_div(_kept(b, node, dy), scale), x.dims), None
-
-
-def _extremum_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+    if node.attrs["keep_dims"]:
+        return value
     x, axes = node.inputs
-    hits = b.cast(b.equal(x, _kept(b, node, node.output)), DstT=x.type.dtype)
-    share = b.real_div(_kept(b, node, dy), b.sum(hits, axes, keep_dims=True))
-    return b.mul(hits, share), None
+    known, dims = b.elements_of(axes), b.dims_of(x)
+    if known is None or dims is None:
+        # The run's way: the shape, with ones put in at the axes.
+        rank = b.rank(x)
+        places = b.floor_mod(b.reshape(b.cast(axes, DstT=dtypes.i32), (-1,)), rank)
+        ones = b.ones_like(places)
+        return b.reshape(value, b.dynamic_stitch(b.range(0, rank, 1), places, b.shape_of(x), ones))
+    for axis in sorted({int(a) % len(dims) for a in known.reshape(-1)}):
+        value = b.expand_dims(value, np.int32(axis))
+    return value
 
 
-def _euclidean_norm_gradient(b: Builder, node: Node, dy: Value) -> Sequence[Value | None]:
+def _sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return b.broadcast_to(_kept(b, node, dy), b.shape_of(node.inputs[0]))
+
+
+def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x = node.inputs[0]
-    share = b.real_div(_kept(b, node, dy), _kept(b, node, node.output))
-    return b.mul(x, share), None
+    folded = b.floor_div(b.count_of(x), b.maximum(b.count_of(node.output), 1))
+    share = b.real_div(_kept(b, node, dy), b.cast(folded, DstT=x.dtype))
+    return b.broadcast_to(share, b.shape_of(x))
+
+
+def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, axes = node.inputs
+    hits = b.cast(b.equal(x, _kept(b, node, node.output)), DstT=x.dtype)
+    return b.mul(hits, b.real_div(_kept(b, node, dy), b.sum(hits, axes, keep_dims=True)))
+
+
+def _euclidean_norm_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return b.mul(node.inputs[0], b.real_div(_kept(b, node, dy), _kept(b, node, node.output)))
 
 
 # -- records
@@ -356,7 +363,7 @@ l2_loss = define(
         infer=lambda c: (),
         lowering=_lower_l2_loss,
         reference=_l2_loss,
-        gradient=lambda b, node, dy: (b.mul(node.inputs[0], dy),),
+        gradient=lambda b, node, dy: b.mul(node.inputs[0], dy),
         examples=("T[7]", "T[2,3]", "T[0]", "T[]"),
     )
 )

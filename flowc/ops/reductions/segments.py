@@ -19,6 +19,7 @@ from flowc.ir.dims import Dim, Expr, as_dim, product
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.segment_counts import counted_segments
 
 # Globals that the compiler gives to the kernels: how rows are folded (0 sum, 1 product, 2 smaller,
@@ -249,18 +250,17 @@ def _unsorted(fold: str) -> Callable[..., np.ndarray]:
     return reference
 
 
-def _sum_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
-    return b.gather(dy, node.inputs[1], np.int32(0)), None
+def _sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return b.gather(dy, node.inputs[1], np.int32(0))
 
 
-def _unsorted_sum_gradient(b: Any, node: Node, dy: Value) -> tuple[Value | None, ...]:
-    ids = node.inputs[1]
-    zero = b.const(0, ids.type.dtype)
-    rows = b.gather(dy, b.maximum(ids, zero), np.int32(0))
-    kept = b.reshape(
-        b.greater_equal(ids, zero), (*ids.dims, *(1,) * (rows.type.rank - ids.type.rank))
-    )
-    return b.select_v2(kept, rows, b.const(0, rows.type.dtype)), None, None
+def _unsorted_sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    data, ids = node.inputs[:2]
+    rows = b.gather(dy, b.maximum(ids, 0), np.int32(0))
+    kept = b.greater_equal(ids, 0)
+    for _ in range(b.rank_of(data) - b.rank_of(ids)):
+        kept = b.expand_dims(kept, np.int32(-1))
+    return b.select_v2(kept, rows, b.const(0, rows.dtype))
 
 
 def _define_segment(tf_name: str, fold: str, allowed: str) -> Op:

@@ -73,9 +73,9 @@ sparse_to_dense = define(
         reference=_reference,
         lowering=Decompose(_build),
         gradient=lambda b, node, dy: (
-            (None, None, b.gather_nd(dy, node.inputs[0]), None)
-            if node.inputs[0].type.rank == 2 and node.inputs[2].type.rank == 1
-            else (None, None, None, None)
+            (None, None, b.gather_nd(dy, node.inputs[0]))
+            if (b.rank_of(node.inputs[0]), b.rank_of(node.inputs[2])) == (2, 1)
+            else ()
         ),
         examples=(
             "i64[3,2]=[0,1,1,0,2,2] i64[2]=[3,3] T[3] T[]",

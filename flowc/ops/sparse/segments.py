@@ -17,6 +17,7 @@ from flowc.ir.dims import Expr, as_dim
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.segment_counts import counted_sparse_segments
 
 if TYPE_CHECKING:
@@ -163,11 +164,9 @@ def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
 
 
 def _gradient(fold: str) -> Callable[..., Any]:
-    def gradient(b: Builder, node: Node, dy: Value) -> Any:
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
         data, indices, ids = node.inputs[:3]
-        count = b.reshape(b.sizes(data.dims[:1]), ())
-        grad = getattr(b, f"sparse_segment_{fold}_grad")
-        return grad(dy, indices, ids, count), *[None] * (len(node.inputs) - 1)
+        return getattr(b, f"sparse_segment_{fold}_grad")(dy, indices, ids, b.size_of(data, 0))
 
     return gradient
 

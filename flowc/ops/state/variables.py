@@ -20,6 +20,7 @@ from flowc.ir.op import Attrs, Inference, Op, define, op_named
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.indexing import gather_dims
+from flowc.ops.gradients import same_gradient
 
 STATE = frozenset({"stateful"})
 # A handle only names a variable: equal handles may be merged and dead ones dropped.
@@ -324,7 +325,7 @@ read_variable = _define(
     "ReadVariableOp(resource: resource; dtype: type) -> value: dtype",
     _emit_read,
     lambda c: c.dims(0),
-    gradient=lambda b, node, dy: (dy,),
+    gradient=same_gradient,
 )
 variable_shape = _define(
     "variable_shape",

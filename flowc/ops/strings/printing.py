@@ -21,6 +21,7 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted, Native
 from flowc.ir.op import Attrs, Inference, Op, define, op_named
 from flowc.ir.types import Dims
+from flowc.ops.gradients import same_gradient
 from flowc.ops.kernels import printing as kernels
 from flowc.ops.state.variables import STATE, value_of
 
@@ -305,7 +306,7 @@ print_ = define(
         " first_n: int = -1, summarize: int = 3) -> output: T",
         infer=lambda c: c.dims(0),
         lowering=Extracted(_emit_print),
-        gradient=lambda b, node, dy: (dy, *[None] * (len(node.inputs) - 1)),
+        gradient=same_gradient,
         traits=STATE,
     )
 )
