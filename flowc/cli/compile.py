@@ -76,7 +76,7 @@ class _Wish:
     multiple=True,
     show_default=True,
     metavar="KIND,...",
-    help="so, header, py, ir, plan, llvm, asm, obj: each beside OUT.so.",
+    help="so, header, py, kernel, ir, plan, llvm, asm, obj: each beside OUT.so.",
 )
 @click.option("--print-after", multiple=True, metavar="PASS", help="Print the IR after a pass.")
 @threads_option

@@ -16,7 +16,9 @@ from flowc.compiler import Report
 from flowc.errors import InternalError
 
 # Kind -> the ending of its file, which takes the place of `.so`.
-TEXTS = {"py": ".py", "ir": ".ir", "plan": ".plan", "llvm": ".ll", "asm": ".s"}
+TEXTS = {
+    "py": ".py", "kernel": ".kernel", "ir": ".ir", "plan": ".plan", "llvm": ".ll", "asm": ".s"
+}  # fmt: skip
 KINDS = ("so", "header", *TEXTS, "obj")
 
 
@@ -33,6 +35,8 @@ def emitted_text(kind: str, report: Report, target: Target) -> str:
             return plan_text(report.stages.plan)
         case "py":
             return _joined(report, "#", lambda k: k.source)
+        case "kernel":
+            return _joined(report, "#", _nest_text)
         case "llvm":
             return _modules(report, target, ";", _llvm_text)
         case "asm":
@@ -52,6 +56,14 @@ def write_objects(program: CompiledProgram, report: Report, folder: Path) -> Non
 def _joined(report: Report, comment: str, text_of: Callable[[Kernel], str]) -> str:
     parts = [f"{comment} kernel {k.key}\n{text_of(k)}" for k in report.stages.kernels.values()]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _nest_text(kernel: Kernel) -> str:
+    from flowc.codegen.kernels.text import nest_text
+
+    return (
+        "# written by hand: --emit py shows it" if kernel.nest is None else nest_text(kernel.nest)
+    )
 
 
 def _modules(

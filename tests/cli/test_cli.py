@@ -212,12 +212,13 @@ def test_random_inputs_follow_the_seed(flowc: Command, scale: Path) -> None:
 
 
 def test_every_form_can_be_emitted(flowc: Command, scale: Path, tmp_path: Path) -> None:
-    done = flowc("compile", scale, "-o", tmp_path / "m.so", "--emit", "py,ir,plan,llvm",
+    done = flowc("compile", scale, "-o", tmp_path / "m.so", "--emit", "py,kernel,ir,plan,llvm",
                  "--emit", "asm,obj,header", "--target", "x86-64-v2")  # fmt: skip
     assert done.code == 0, done.err
     made = {p.name for p in tmp_path.iterdir()} - {"scale.pbtxt"}
-    assert made == {"m.py", "m.ir", "m.plan", "m.ll", "m.s", "m.objects", "m.h"}
+    assert made == {f"m.{x}" for x in ("py", "kernel", "ir", "plan", "ll", "s", "objects", "h")}
     assert "def kernel(" in (tmp_path / "m.py").read_text()
+    assert ": f32 = x0[" in (tmp_path / "m.kernel").read_text()
     assert (tmp_path / "m.ir").read_text().startswith("computation(")
     assert "run loop" in (tmp_path / "m.plan").read_text()
     assert "define void @k_" in (tmp_path / "m.ll").read_text()

@@ -1,1 +1,1 @@
-"""What depends on the CPU: register tiles, contractions, packing, the Numba front end."""
+"""What depends on the CPU as a target: how loop nests become source for Numba, and loop choices."""

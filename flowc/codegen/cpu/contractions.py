@@ -23,6 +23,7 @@ from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.kernels.builder import LOCAL, int_name
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.kernel import (
     EPILOGUE,
@@ -36,8 +37,7 @@ from flowc.codegen.kernels.kernel import (
     Operand,
 )
 from flowc.codegen.kernels.loop_cost import CHUNK_NANOSECONDS, is_dear
-from flowc.codegen.kernels.scalars import Scalar
-from flowc.codegen.kernels.source_writer import LOCAL
+from flowc.codegen.kernels.nest import Load
 from flowc.codegen.kernels.vector_interleave import end_dear_loop
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node, Value
@@ -108,14 +108,16 @@ def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
     if body.results == (inner.output,):
         return _Finish()
     c = ClusterLowering(body, node.inputs)
-    w = c.writer
+    nest = c.nest
     dims = inner.output.dims
     row = symbol(f"{LOCAL}row", product(dims[:-1]))
     column = symbol(f"{LOCAL}column", dims[-1])
     index = (*unravel(row, dims[:-1]), column)
-    raw = f"{c.out_names[body.results[0]]}[{w.index(row_major(dims, index))}]"
-    with w.block("for row in range(begin, end):"), w.block("for column in range(first, last):"):
-        c.rows[inner.output] = (index, Scalar(w.local(raw), inner.output.type.dtype))
+    place = nest.index(row_major(dims, index))
+    raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
+    rows = nest.loop("row", int_name("begin"), int_name("end"))
+    with rows, nest.loop("column", int_name("first"), int_name("last")):
+        c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
         if any(is_dear(n) for n in body.nodes):

@@ -1,1 +1,1 @@
-"""Clusters as kernels: loop nests, scalar expressions, what they cost."""
+"""Kernels as data: loop nests over scalar expressions, without a word of any target."""

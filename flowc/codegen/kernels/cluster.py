@@ -1,8 +1,8 @@
 """One cluster as code: which buffers it reads and writes, and its values element by element.
 
-In: a cluster node, whose body holds elementwise ops, views and reductions. Out: lines that compute
-one element of any value of the body at a given index. loops.py and contraction_kernels.py put loops
-round them.
+In: a cluster node, whose body holds elementwise ops, views and reductions. Out: statements of a
+loop nest that compute one element of any value of the body at a given index. loops.py and
+contractions.py put loops round them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from flowc import dtypes
+from flowc.codegen.cpu.numba_source import NumbaSource
+from flowc.codegen.kernels.builder import LOCAL, NestBuilder, both
 from flowc.codegen.kernels.kernel import INTERPRETER, SCRATCH, STATUS, Kernel, Launch, Operand
-from flowc.codegen.kernels.scalars import KernelScalars, Scalar
-from flowc.codegen.kernels.source_writer import LOCAL, SourceWriter
+from flowc.codegen.kernels.nest import BYTES, Apply, IndexSum, Load, LoopNest, Name, Scalar
+from flowc.codegen.kernels.scalars import KernelScalars
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, symbol
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.types import Dims
-
-_HALVES = (dtypes.f16, dtypes.bf16)
 
 
 def row_major(dims: Dims, index: Sequence[Dim]) -> Dim:
@@ -55,8 +54,8 @@ def broadcast_index(from_dims: Dims, to_dims: Dims, index: Sequence[Dim]) -> tup
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """One element read from memory: the pointer's name, its dtype and the position."""
+class Read:
+    """One element read from memory: the buffer's name, its dtype and the position."""
 
     name: str
     dtype: DType
@@ -64,30 +63,29 @@ class Load:
 
 
 class ClusterLowering:
-    """Writes elements of a cluster's values.
+    """Builds elements of a cluster's values.
 
     `inputs` are the outer values behind the body's parameters. `rows` holds values that are known
-    where the current lines stand (results of reductions, elements kept in scratch): each with the
-    index at which it is known and its scalar. `addresses` records every address and `loads` the
-    reads, for the choice of loops; `read` the names of the inputs that lines read. `buffered` says
-    where loads find their element instead of in memory; `globals` are intrinsics of the kernel.
+    where the current statements stand (results of reductions, elements kept in scratch): each with
+    the index at which it is known and its scalar. `addresses` records every address and `reads` the
+    reads, for the choice of loops; `buffered` says where reads find their element instead of in
+    their own buffer.
     """
 
     def __init__(self, body: Computation, inputs: Sequence[Value]) -> None:
         self.body = body
         self.inputs = tuple(inputs)
-        self.writer = SourceWriter()
-        self.k = KernelScalars(self.writer)
+        self.nest = NestBuilder()
+        self.k = KernelScalars(self.nest)
         self.k.loader = self._load_operand
         self.k.guarded_loader = self._load_guarded
         self.names = {p.output: f"x{i}" for i, p in enumerate(body.parameters)}
         self.out_names = {v: f"y{i}" for i, v in enumerate(body.results)}
         self.rows: dict[Value, tuple[tuple[Dim, ...], Scalar]] = {}
         self.addresses: list[Dim] = []
-        self.loads: list[Load] = []
-        self.buffered: dict[Load, str] = {}
-        self.globals: dict[str, Callable[..., Any]] = {}
-        self.read: set[str] = set()
+        self.reads: list[Read] = []
+        self.buffered: dict[Read, tuple[str, IndexSum]] = {}
+        self.read_names: set[str] = set()
         self._node: Node | None = None
 
     def element(self, value: Value, index: tuple[Dim, ...]) -> Scalar:
@@ -100,7 +98,7 @@ class ClusterLowering:
                     node=value.node.name,
                 )
             return known[1]
-        return self.writer.remember(("element", value, index), lambda: self._element(value, index))
+        return self.nest.remember(("element", value, index), lambda: self._element(value, index))
 
     def _element(self, value: Value, index: tuple[Dim, ...]) -> Scalar:
         if value in self.names:
@@ -136,10 +134,10 @@ class ClusterLowering:
     @contextmanager
     def _named(self, node: Node) -> Iterator[None]:
         """Faults that are found meanwhile are the node's."""
-        outer = self.writer.node
-        self.writer.node = node.origin[0] if node.origin else outer
+        outer = self.nest.node
+        self.nest.node = node.origin[0] if node.origin else outer
         yield
-        self.writer.node = outer
+        self.nest.node = outer
 
     def as_type(self, x: Scalar, dtype: DType) -> Scalar:
         if x.dtype is not dtype:
@@ -151,62 +149,54 @@ class ClusterLowering:
         return self.element(self._node.inputs[operand], index)
 
     def _load_guarded(
-        self, condition: str, operand: int, index: tuple[Dim, ...], otherwise: Scalar
+        self, condition: Name, operand: int, index: tuple[Dim, ...], otherwise: Scalar
     ) -> Scalar:
         """Reads memory only where the condition holds. What is computed from memory inside the
         cluster is computed at a safe element elsewhere."""
         assert self._node is not None
         value = self._node.inputs[operand]
+        nest, dtype = self.nest, value.type.dtype
         if value in self.names:
             address = row_major(value.dims, index)
             self.addresses.append(address)
-            self.read.add(self.names[value])
-            text = self._loaded(f"{self.names[value]}[{self.writer.index(address)}]", value)
-            local = self.writer.local(f"{text} if {condition} else {otherwise.text}")
-            return Scalar(local, value.type.dtype)
+            self.read_names.add(self.names[value])
+            place = nest.index(address)
+            return nest.let(Load(self.names[value], place, dtype, condition, otherwise))
         safe = tuple(self._clamped(i, size, condition) for i, size in zip(index, value.dims))
         outer = self.k.guard
         if safe != index:  # else it is the element that others ask for without a condition
-            both = f"{outer} & {condition}"
-            self.k.guard = condition if outer is None else self.writer.local(both)
+            self.k.guard = condition if outer is None else nest.let(both(outer, condition))
         inner = self.element(value, safe)
         self.k.guard = outer
-        return Scalar(
-            self.writer.local(f"{inner.text} if {condition} else {otherwise.text}"), inner.dtype
-        )
+        return nest.let(Apply("select", (condition, inner, otherwise), inner.dtype))
 
-    def _clamped(self, index: Dim, size: Dim, condition: str) -> Dim:
+    def _clamped(self, index: Dim, size: Dim, condition: Name) -> Dim:
         """The index where the condition holds, else 0."""
         if isinstance(index, int) and index == 0:
             return 0
-        key = ("clamped", index, condition)
-        text = self.writer.index(index)
-        name = self.writer.remember(
-            key, lambda: self.writer.local(f"({text}) if {condition} else 0", "j")
+        value = Apply("index_if", (self.nest.index(index), condition), dtypes.i64)
+        name = self.nest.remember(
+            ("clamped", index, condition), lambda: self.nest.let(value, "j").name
         )
         return symbol(LOCAL + name, size)
 
     def load(self, name: str, dtype: DType, address: Dim) -> Scalar:
-        load = Load(name, dtype, address)
+        read = Read(name, dtype, address)
         self.addresses.append(address)
-        self.loads.append(load)
-        self.read.add(name)
+        self.reads.append(read)
+        self.read_names.add(name)
 
         def make() -> Scalar:
-            place = self.buffered.get(load) or f"{name}[{self.writer.index(address)}]"
-            return Scalar(self.writer.local(loaded(self.writer, place, dtype)), dtype)
+            buffer, index = self.buffered.get(read) or (name, self.nest.index(address))
+            return self.nest.let(Load(buffer, index, dtype))
 
-        return self.writer.remember(("load", name, address), make)
-
-    def _loaded(self, text: str, value: Value) -> str:
-        return loaded(self.writer, text, value.type.dtype)
+        return self.nest.remember(("load", name, address), make)
 
     def store(self, value: Value, index: tuple[Dim, ...], x: Scalar) -> None:
         """Writes one element of a result."""
         address = row_major(value.dims, index)
         self.addresses.append(address)
-        text = stored(self.writer, x)
-        self.writer.line(f"{self.out_names[value]}[{self.writer.index(address)}] = {text}")
+        self.nest.store(self.out_names[value], self.nest.index(address), x)
 
     def launch(
         self,
@@ -220,68 +210,48 @@ class ClusterLowering:
     ) -> Launch:
         """The finished kernel and its use: a pointer an input and result, then scratch, status, and
         what it `polls` for signals."""
-        w = self.writer
-        # Axes, permutations and the like are inputs that no line reads.
+        nest = self.nest
+        # Axes, permutations and the like are inputs that nothing reads.
         read = [
             (p, v)
             for p, v in zip(self.body.parameters, self.inputs)
-            if self.names[p.output] in self.read
+            if self.names[p.output] in self.read_names
         ]
         operands: list[Operand] = [*(v for _, v in read), *results]
-        parameters = [self.names[p.output] for p, _ in read]
-        buffers: list[DType | str] = [p.output.type.dtype for p, _ in read]
-        parameters += [self.out_names[v] for v in self.body.results]
-        buffers += [v.type.dtype for v in self.body.results]
-        if scratch != 0:
-            operands.append(SCRATCH)
-            parameters.append("scratch")
-            buffers.append("bytes")
-        if w.faults:
-            operands.append(STATUS)
-            parameters.append("status")
-            buffers.append("i64")
-        if polls:
-            operands.append(INTERPRETER)
-            parameters.append("interpreter")
-            buffers.append("i64")
-        parameters += [f"n{i}" for i in range(len(w.ints))]
-        header = f"def kernel({', '.join([*parameters, *tail])}):"
+        buffers: list[tuple[str, DType | str]] = [
+            *((self.names[p.output], p.output.type.dtype) for p, _ in read),
+            *((self.out_names[v], v.type.dtype) for v in self.body.results),
+        ]
+        for wanted, operand, kind in (
+            (scratch != 0, SCRATCH, BYTES),
+            (bool(nest.faults), STATUS, dtypes.i64),
+            (polls, INTERPRETER, dtypes.i64),
+        ):
+            if wanted:
+                operands.append(operand)
+                buffers.append((operand, kind))
+        ints = tuple(f"n{i}" for i in range(len(nest.ints)))
+        made = LoopNest(tuple(buffers), ints, tuple(tail), tuple(nest.body))
+        source = NumbaSource(made)
         kernel = Kernel(
-            "\n".join([header, *w.lines, ""]),
-            tuple(buffers),
-            len(w.ints),
-            tuple(w.functions),
-            globals=self.globals,
+            source.text,
+            tuple(kind for _, kind in buffers),
+            len(ints),
+            tuple(source.functions),
+            globals=source.globals,
             ranges=len(tail) // 2,
+            nest=made,
         )
         return Launch(
             kernel,
             tuple(operands),
-            tuple(w.ints),
+            tuple(nest.ints),
             total,
             grain,
             scratch=scratch,
-            errors=tuple(w.faults),
+            errors=tuple(nest.faults),
             nodes=node.origin,
         )
-
-
-def loaded(writer: SourceWriter, text: str, dtype: DType) -> str:
-    """Memory's form of an element as the kernel holds it."""
-    if dtype is dtypes.bool_:
-        return f"{text} != 0"
-    if dtype in _HALVES:
-        return writer.call(f"{dtype}_to_f32", text)
-    return text
-
-
-def stored(writer: SourceWriter, x: Scalar) -> str:
-    """A scalar in memory's form."""
-    if x.dtype is dtypes.bool_:
-        return f"u8({x.text})"
-    if x.dtype in _HALVES:
-        return writer.call(f"f32_to_{x.dtype}", x.text)
-    return x.text
 
 
 def known_product(dims: Sequence[Dim]) -> int | None:

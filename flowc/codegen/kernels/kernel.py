@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc.codegen.kernels.nest import LoopNest
 from flowc.dtypes import DType
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
@@ -38,7 +39,8 @@ class Kernel:
     `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
     `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
     dtype that the source calls `elem`. `ranges`: pairs of begin and end that it takes: one for a
-    kernel that is launched, two (rows, columns) for an epilogue.
+    kernel that is launched, two (rows, columns) for an epilogue. `nest`: what the source was
+    rendered from; None where it was written by hand.
     """
 
     source: str
@@ -50,6 +52,7 @@ class Kernel:
     entry: str = "kernel"
     element: DType | None = None
     ranges: int = 1
+    nest: LoopNest | None = None
 
     @cached_property
     def key(self) -> str:

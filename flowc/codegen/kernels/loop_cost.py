@@ -6,8 +6,9 @@ primitives cost that its lowering asks for (`flowc.ir.scalar.Primitive.cost`).
 
 from __future__ import annotations
 
-from flowc.codegen.kernels.scalars import KernelScalars, Scalar
-from flowc.codegen.kernels.source_writer import SourceWriter
+from flowc.codegen.kernels.builder import NestBuilder
+from flowc.codegen.kernels.nest import Name, Scalar
+from flowc.codegen.kernels.scalars import KernelScalars
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, floordiv, maximum
 from flowc.ir.lowering import Elementwise, Reduction
@@ -21,7 +22,7 @@ class _Costs(KernelScalars):
     """Adds up the primitives that a lowering asks for."""
 
     def __init__(self) -> None:
-        super().__init__(SourceWriter())
+        super().__init__(NestBuilder())
         self.total = 0.0
 
     def _primitive(self, name: str, scalars: tuple[Scalar, ...], result: str) -> Scalar:
@@ -32,7 +33,7 @@ class _Costs(KernelScalars):
 def cost_of_node(node: Node) -> float:
     """What one element of a node costs beyond its inputs."""
     costs = _Costs()
-    elements = [Scalar(f"x{i}", v.type.dtype) for i, v in enumerate(node.inputs)]
+    elements = [Name(f"x{i}", v.type.dtype) for i, v in enumerate(node.inputs)]
     match node.lowering:
         case Elementwise(expr):
             expr(costs, *elements)

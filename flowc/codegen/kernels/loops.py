@@ -16,23 +16,20 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.codegen.kernels.builder import LOCAL, int_name, int_number, int_op, minus, plus, times
 from flowc.codegen.kernels.cluster import (
     ClusterLowering,
     broadcast_index,
     known_product,
-    loaded,
     row_major,
-    stored,
     unravel,
 )
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.loop_cost import cost_of, grain
+from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Load, Name, Scalar, held_dtype
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
-from flowc.codegen.kernels.scalars import Scalar, held_as
-from flowc.codegen.kernels.source_writer import LOCAL
 from flowc.dtypes import DType
-from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, product, symbol
 from flowc.ir.lowering import Reduction
@@ -82,17 +79,17 @@ class _Reducing:
         x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
         if lowering.accumulator is not None:
             x = k.cast(x, lowering.accumulator)
-        return Scalar(x.text, wide(x.dtype))
+        return held(x)
 
     def accumulator_dtype(self, node: Node) -> DType:
         lowering = self.lowerings[node]
         if lowering.accumulator is not None:
-            return wide(lowering.accumulator)
+            return held_dtype(lowering.accumulator)
         if lowering.prepare is None:
-            return wide(node.inputs[0].type.dtype)
+            return held_dtype(node.inputs[0].type.dtype)
         probe = ClusterLowering(self.body, ())
-        types = [Scalar("probe", v.type.dtype) for v in node.inputs]
-        return wide(lowering.prepare(probe.k, *types).dtype)
+        elements = [Name("probe", v.type.dtype) for v in node.inputs]
+        return held_dtype(lowering.prepare(probe.k, *elements).dtype)
 
     def finished(self, node: Node, total: Scalar) -> Scalar:
         lowering = self.lowerings[node]
@@ -124,28 +121,11 @@ class _Reducing:
         by_dim = dict(zip(self.kept, kept_index))
         return tuple(by_dim.get(d, 0) for d in range(len(self.full)))
 
-    def combine(self, node: Node, total: str, x: Scalar) -> str:
+    def combine(self, node: Node, total: Scalar, x: Scalar) -> Apply:
         """The running total with one more element."""
-        how = self.lowerings[node].combine
-        if x.dtype.is_floating:
-            return f"fold_{how}({total}, {x.text})"
-        kind = str(x.dtype)
-        match how:
-            case "add" | "mul":
-                sign = "+" if how == "add" else "*"
-                both = f"{total} {sign} {x.text}"
-                return both if x.dtype.is_complex else f"{kind}({both})"
-            case "max":
-                return f"{total} if {total} > {x.text} else {x.text}"
-            case "min":
-                return f"{total} if {total} < {x.text} else {x.text}"
-            case "and":
-                return f"{total} & {x.text}"
-            case "or":
-                return f"{total} | {x.text}"
-        raise InternalError(f"no such fold: {how}")
+        return Apply(f"{FOLD}{self.lowerings[node].combine}", (total, x), x.dtype)
 
-    def neutral(self, node: Node, dtype: DType) -> str:
+    def neutral(self, node: Node, dtype: DType) -> Scalar:
         how = self.lowerings[node].combine
         match how:
             case "add":
@@ -158,12 +138,12 @@ class _Reducing:
                 value = False
             case _:
                 value = _extreme(dtype, how)
-        return self.c.k.const(value, dtype).text
+        return self.c.k.const(value, dtype)
 
 
-def wide(dtype: DType) -> DType:
-    """The dtype of a running total: f16 and bf16 add up in f32."""
-    return dtypes.f32 if dtype in (dtypes.f16, dtypes.bf16) else dtype
+def held(x: Scalar) -> Scalar:
+    """The scalar as it is computed: f16 and bf16 add up in f32."""
+    return Name(x.name, held_dtype(x.dtype)) if isinstance(x, Name) else x
 
 
 def _extreme(dtype: DType, how: str) -> Any:
@@ -175,7 +155,7 @@ def _extreme(dtype: DType, how: str) -> Any:
 
 def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
     r = _Reducing(node, body, reductions)
-    c, w = r.c, r.c.writer
+    c, nest = r.c, r.c.nest
     stages = stages_of(body, r.lowerings)
     kept = [r.full[d] for d in r.kept]
     outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
@@ -186,14 +166,13 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
     offsets: dict[Value, Dim] = {}
     for value in cached:
         offsets[value] = scratch
-        scratch = scratch + ceildiv(row * wide(value.type.dtype).size, 64) * 64
-    with w.block("for p in range(begin, end):"):
+        scratch = scratch + ceildiv(row * held_dtype(value.type.dtype).size, 64) * 64
+    with nest.loop("p", int_name("begin"), int_name("end")):
         if kept:
             split_flat(c, kept, "o")
         for value in cached:
-            kind = held_as(value.type.dtype)
-            start = w.size(offsets[value]) if offsets[value] != 0 else "0"
-            w.line(f"{_row_name(cached, value)} = as_{kind}_pointer(offset(scratch, {start}))")
+            start, dtype = nest.size(offsets[value]), held_dtype(value.type.dtype)
+            nest.body.append(Carve(_row_name(cached, value), dtype, start))
         last = max(stages.values(), default=0)
         full_results = [v for v in body.results if v.dims == r.full and _reads_row(v, r)]
         for stage in range(last + 1):
@@ -202,7 +181,7 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
             if folding or storing:
                 _row_loop(r, stages, stage, folding, storing, kept_index, cached, row)
             for n in folding:
-                total = Scalar(f"a{reductions.index(n)}", r.accumulator_dtype(n))
+                total = Name(f"a{reductions.index(n)}", r.accumulator_dtype(n))
                 x = r.finished(n, total)
                 c.rows[n.output] = (r.result_index(n, kept_index), x)
         for value in body.results:
@@ -244,16 +223,16 @@ def _row_loop(
     row: Dim,
 ) -> None:
     """One loop over a row: folds what it can, keeps and stores what it must."""
-    c, w = r.c, r.c.writer
+    c, nest = r.c, r.c.nest
     kinds = {n: r.accumulator_dtype(n) for n in folding}
     for n in folding:
-        w.line(f"a{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
+        nest.declare(f"a{r.reductions.index(n)}", r.neutral(n, kinds[n]))
     blocked = bool(folding) and any(
         r.lowerings[n].combine == "add" and kinds[n].is_floating for n in folding
     )
     size = known_product([row])
     inner = [r.full[a] for a in r.axes]
-    position = symbol(f"{LOCAL}i", row)
+    position, i = symbol(f"{LOCAL}i", row), int_name("i")
 
     def loop_body() -> None:
         places = unravel(position, tuple(inner))
@@ -263,46 +242,47 @@ def _row_loop(
         restored = []
         for value in cached:
             if stages[value.node] < stage:
-                x = Scalar(w.local(f"{_row_name(cached, value)}[i]"), value.type.dtype)
-                c.rows[value] = (index, x)
+                x = nest.let(Load(_row_name(cached, value), i, held_dtype(value.type.dtype)))
+                c.rows[value] = (index, Name(x.name, value.type.dtype))
                 restored.append(value)
         for value in cached:
             if stages[value.node] == stage:
-                x = c.element(value, index)
-                w.line(f"{_row_name(cached, value)}[i] = {x.text}")
+                nest.store(_row_name(cached, value), i, c.element(value, index))
         for n in folding:
             x = r.prepared(n, index)
             name = f"{'part' if blocked else 'a'}{r.reductions.index(n)}"
-            w.line(f"{name} = {r.combine(n, name, x)}")
+            nest.assign(name, r.combine(n, Name(name, x.dtype), x))
         for value in storing:
             c.store(value, index, c.element(value, index))
         for value in restored:
             del c.rows[value]
 
-    if blocked and (size is None or size > SUM_BLOCK):
-        with w.block(f"for block in range(0, {w.size(row)}, {SUM_BLOCK}):"):
-            for n in folding:
-                w.line(f"part{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
-            w.line(f"stop = block + {SUM_BLOCK}")
-            w.line(f"stop = stop if stop < {w.size(row)} else {w.size(row)}")
-            with w.block("for i in range(block, stop):"):
-                loop_body()
-            _join_parts(r, folding, kinds)
-    elif blocked:
+    if not blocked:
+        with nest.loop("i", int_number(0), nest.size(row)):
+            loop_body()
+        return
+    partial = {n: Name(f"part{r.reductions.index(n)}", kinds[n]) for n in folding}
+    if size is not None and size <= SUM_BLOCK:
         for n in folding:
-            w.line(f"part{r.reductions.index(n)} = {r.neutral(n, kinds[n])}")
-        with w.block(f"for i in range({w.size(row)}):"):
+            nest.declare(partial[n].name, r.neutral(n, kinds[n]))
+        with nest.loop("i", int_number(0), nest.size(row)):
             loop_body()
-        _join_parts(r, folding, kinds)
-    else:
-        with w.block(f"for i in range({w.size(row)}):"):
+        _join_parts(r, partial)
+        return
+    with nest.loop("block", int_number(0), nest.size(row), SUM_BLOCK):
+        for n in folding:
+            nest.declare(partial[n].name, r.neutral(n, kinds[n]))
+        stop = nest.declare("stop", plus("block", SUM_BLOCK))
+        nest.assign("stop", int_op("smaller", stop, nest.size(row)))
+        with nest.loop("i", int_name("block"), stop):
             loop_body()
+        _join_parts(r, partial)
 
 
-def _join_parts(r: _Reducing, folding: Sequence[Node], kinds: dict[Node, DType]) -> None:
-    for n in folding:
-        i = r.reductions.index(n)
-        r.c.writer.line(f"a{i} = {r.combine(n, f'a{i}', Scalar(f'part{i}', kinds[n]))}")
+def _join_parts(r: _Reducing, partial: dict[Node, Name]) -> None:
+    for n, part in partial.items():
+        total = Name(f"a{r.reductions.index(n)}", part.dtype)
+        r.c.nest.assign(total.name, r.combine(n, total, part))
 
 
 def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -314,7 +294,7 @@ def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) 
 def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
     """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
     r = _Reducing(node, body, reductions)
-    c, w = r.c, r.c.writer
+    c, nest = r.c, r.c.nest
     last_folded = max(r.axes)
     columns = [d for d in r.kept if d > last_folded]
     outer = [d for d in r.kept if d < last_folded]
@@ -327,34 +307,32 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
     kept_index = tuple((by_outer | by_column)[d] for d in r.kept)
     kinds = {n: r.accumulator_dtype(n) for n in reductions}
     scratch = 0
-    with w.block("for p in range(begin, end):"):
+    with nest.loop("p", int_name("begin"), int_name("end")):
         extents = [*(r.full[d] for d in outer), blocks]
         split_flat(c, extents, "o")
-        w.line(f"start = o{len(outer)} * {COLUMN_BLOCK}")
-        w.line(f"stop = start + {COLUMN_BLOCK}")
-        w.line(f"stop = stop if stop < {w.size(width)} else {w.size(width)}")
+        start = nest.named("start", times(f"o{len(outer)}", COLUMN_BLOCK))
+        stop = nest.declare("stop", plus("start", COLUMN_BLOCK))
+        nest.assign("stop", int_op("smaller", stop, nest.size(width)))
         for i, n in enumerate(reductions):
-            pointer = f"as_{_accumulator_kind(kinds[n])}_pointer(offset(scratch, {scratch}))"
-            w.line(f"a{i} = {pointer}")
+            nest.body.append(Carve(f"a{i}", kinds[n], int_number(scratch)))
             scratch += COLUMN_BLOCK * max(8, kinds[n].size)
-        with w.block("for i in range(start, stop):"):
+        place = minus("i", "start")
+        with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
-                x = Scalar(r.neutral(n, kinds[n]), kinds[n])
-                w.line(f"a{i}[i - start] = {stored(w, x)}")
+                nest.store(f"a{i}", place, r.neutral(n, kinds[n]))
         folded = [r.full[a] for a in r.axes]
         row = symbol(f"{LOCAL}r", product(folded))
         by_row = unravel(row, tuple(folded))
-        rows = w.block(f"for r in range({w.size(product(folded))}):")
-        with rows, w.block("for i in range(start, stop):"):
+        rows = nest.loop("r", int_number(0), nest.size(product(folded)))
+        with rows, nest.loop("i", start, stop):
             index = _full_index(r, kept_index, by_row)
             for i, n in enumerate(reductions):
                 x = r.prepared(n, index)
-                before = w.local(loaded(w, f"a{i}[i - start]", kinds[n]))
-                after = Scalar(w.local(r.combine(n, before, x)), x.dtype)
-                w.line(f"a{i}[i - start] = {stored(w, after)}")
-        with w.block("for i in range(start, stop):"):
+                before = nest.let(Load(f"a{i}", place, kinds[n]))
+                nest.store(f"a{i}", place, nest.let(r.combine(n, before, x)))
+        with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
-                total = Scalar(w.local(loaded(w, f"a{i}[i - start]", kinds[n])), kinds[n])
+                total = nest.let(Load(f"a{i}", place, kinds[n]))
                 c.rows[n.output] = (r.result_index(n, kept_index), r.finished(n, total))
             for value in body.results:
                 index = _row_index(value, r, kept_index)
@@ -362,7 +340,3 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
     total = product(r.full[d] for d in outer) * blocks
     cost = cost_of(body) * COLUMN_BLOCK
     return c.launch(node.outputs, total, grain(cost, product(folded)), scratch, node)
-
-
-def _accumulator_kind(dtype: DType) -> str:
-    return "u8" if dtype is dtypes.bool_ else held_as(dtype)

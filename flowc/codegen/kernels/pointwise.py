@@ -13,15 +13,33 @@ Invariant: every element of the results is written once, by the worker whose ran
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from flowc.codegen.kernels.builder import (
+    LOCAL,
+    both,
+    compare,
+    has_local,
+    int_name,
+    int_number,
+    int_op,
+)
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.loop_cost import cost_of, grain, is_dear
+from flowc.codegen.kernels.nest import (
+    Index,
+    IndexSum,
+    Load,
+    Name,
+    Statement,
+    Store,
+    expressions_of,
+    parts_of,
+    statements_within,
+)
 from flowc.codegen.kernels.scalars import Condition
-from flowc.codegen.kernels.source_writer import LOCAL, has_local
 from flowc.codegen.kernels.tile_loops import BLOCK, SIDE, tile_loops
 from flowc.codegen.kernels.vector_interleave import end_dear_loop
 from flowc.ir.computation import Computation, Node
@@ -51,8 +69,7 @@ class _Probe:
         index = tuple(
             0 if size == 1 else symbol(_probe_name(d), size) for d, size in enumerate(self.dims)
         )
-        with c.writer.block("for probe in range(1):"):
-            _store_all(c, body, index)
+        _store_all(c, body, index)
         self.strides = [_linear(a) for a in c.addresses]
         self.conditions: list[Condition] = c.k.conditions
         self.tied = self._tied()
@@ -61,9 +78,7 @@ class _Probe:
         found: set[str] = set()
         for address in self.c.addresses:
             found |= _nonlinear_names(address)
-        # Between brackets stand addresses, of which the loop above has taken care.
-        beside = re.sub(r"\[.*?\]", "", "\n".join(self.c.writer.lines))
-        return found | {LOCAL + name for name in re.findall(r"\ba\d+\b", beside)}
+        return found | {LOCAL + name for name in names_beside_addresses(self.c.nest.body)}
 
     def groups(self) -> list[list[int]]:
         """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
@@ -114,6 +129,25 @@ class _Probe:
                 elif factor > 1:
                     found.append(ceildiv(limit - rest, factor))
         return list(dict.fromkeys(p for p in found if not has_local(p)))
+
+
+def names_beside_addresses(body: Sequence[Statement]) -> set[str]:
+    """The names that stand anywhere but in the indices of loads and stores."""
+    found: set[str] = set()
+    for statement in statements_within(body):
+        for value in expressions_of(statement):
+            addresses = {id(statement.index)} if isinstance(statement, Store) else set[int]()
+            for part in parts_of(value):
+                match part:
+                    case Load(index=index):
+                        addresses.add(id(index))
+                    case Name(name=name) if id(part) not in addresses:
+                        found.add(name)
+                    case IndexSum(terms=terms) if id(part) not in addresses:
+                        found.update(name for _, names in terms for name in names)
+                    case _:
+                        pass
+    return found
 
 
 def _probe_name(dim: int) -> str:
@@ -204,7 +238,7 @@ class _Pointwise:
         return found
 
     def launch(self) -> Launch:
-        c, w, extents = self.c, self.c.writer, self.extents
+        c, nest, extents = self.c, self.c.nest, self.extents
         cost = cost_of(self.body)
         if not self.groups:
             self._store([])
@@ -217,7 +251,7 @@ class _Pointwise:
         if self.tiled is not None:
             inner = inner * BLOCK
             outer[self.tiled] = ceildiv(outer[self.tiled], BLOCK)
-        with w.block("for p in range(begin, end):"):
+        with nest.loop("p", int_name("begin"), int_name("end")):
             split_flat(c, outer, "i")
             self._nest(0, [])
         share = grain(cost, inner)
@@ -232,21 +266,21 @@ class _Pointwise:
 
     def _shared_loop(self) -> None:
         """The one loop is the range that workers share: each stretch meets it."""
-        w = self.c.writer
+        nest = self.c.nest
         for start, stop in self.parts[0]:
-            first, last = "begin", "end"
+            first, last = int_name("begin"), int_name("end")
             if len(self.parts[0]) > 1:
-                a, b = w.size(start), w.size(stop)
-                first = w.local(f"(begin if begin > {a} else {a}) - {a}", "s")
-                last = w.local(f"(end if end < {b} else {b}) - {a}", "s")
-            with w.block(f"for i0 in range({first}, {last}):"):
+                a, b = nest.size(start), nest.size(stop)
+                first = nest.let(int_op("past", first, a), "s")
+                last = nest.let(int_op("upto", last, b, a), "s")
+            with nest.loop("i0", first, last):
                 self._store([symbol(f"{LOCAL}i0", stop - start) + start])
                 if self.dear:
                     end_dear_loop(self.c, stop - start)
 
     def _nest(self, number: int, chosen: list[Dim]) -> None:
         """The loops or branches of group `number` and those inside it."""
-        w = self.c.writer
+        nest = self.c.nest
         if number == self.tiled:
             self._tiles(number, chosen)
             return
@@ -256,27 +290,26 @@ class _Pointwise:
             elif len(self.parts[number]) == 1:
                 self._nest(number + 1, [*chosen, symbol(f"{LOCAL}i{number}", stop)])
             else:
-                inside = f"(i{number} >= {w.size(start)}) & (i{number} < {w.size(stop)})"
-                with w.block(f"if {inside}:"):
-                    here = w.local(f"i{number} - {w.size(start)}", "j")
+                i, first = int_name(f"i{number}"), nest.size(start)
+                inside = both(compare("ge", i, first), compare("lt", i, nest.size(stop)))
+                with nest.when(inside):
+                    here = nest.let(_difference(i, first), "j").name
                     index = symbol(LOCAL + here, stop - start) + start
                     self._nest(number + 1, [*chosen, start if stop - start == 1 else index])
 
     def _inner_loop(self, start: Dim, stop: Dim, chosen: list[Dim]) -> None:
-        w = self.c.writer
+        nest = self.c.nest
         count = stop - start
         if count == 1:
             self._store([*chosen, start])
             return
-        with w.block(f"for i{self.last} in range({w.size(count)}):"):
+        with nest.loop(f"i{self.last}", int_number(0), nest.size(count)):
             self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])
             if self.dear:
                 end_dear_loop(self.c, count)
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before."""
-        from flowc.codegen.cpu.register_transpose import turn_tile
-
         between = [symbol(f"{LOCAL}i{g}", self.extents[g]) for g in range(number + 1, self.last)]
 
         def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
@@ -285,8 +318,6 @@ class _Pointwise:
         probe = ClusterLowering(self.body, ())
         sizes = self.extents[number], self.extents[-1]
         self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store)
-        if self.scratch != 0:
-            self.c.globals["turn_tile"] = turn_tile
 
 
 def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:
@@ -297,14 +328,16 @@ def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) ->
 
 def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:
     """Locals for the indices of the outer loops, from their flat position `p`."""
-    w = c.writer
-    if len(extents) == 1:
-        w.line(f"{prefix}0 = p")
-        return
-    rest = "p"
+    nest, rest = c.nest, int_name("p")
     for d in range(len(extents) - 1, 0, -1):
-        size = w.size(extents[d])
-        w.line(f"r{d} = idiv({rest}, {size})")
-        w.line(f"{prefix}{d} = {rest} - r{d}*{size}")
-        rest = f"r{d}"
-    w.line(f"{prefix}0 = {rest}")
+        size = nest.size(extents[d])
+        above = nest.named(f"r{d}", int_op("idiv", rest, size))
+        nest.named(f"{prefix}{d}", int_op("rest", rest, above, size))
+        rest = above
+    nest.named(f"{prefix}0", rest)
+
+
+def _difference(a: Name, b: Index) -> Index:
+    """a - b, where b is one number or name."""
+    less = ((1, (b.name,)),) if isinstance(b, Name) else b.terms
+    return IndexSum(((1, (a.name,)), *((-f, names) for f, names in less))) if less else a

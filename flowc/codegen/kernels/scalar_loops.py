@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flowc import dtypes
+from flowc.codegen.kernels.builder import compare, int_name, int_number, plus, truth
 from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.scalars import Scalar
+from flowc.codegen.kernels.nest import Address, Apply, Break, Expression, If, Load, Scalar
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
 
@@ -22,7 +24,7 @@ def scalar_launch(node: Node) -> Launch:
     """The kernel of a cluster of kind `scalar`."""
     body: Computation = node.attrs["body"]
     c = ClusterLowering(body, node.inputs)
-    c.writer.line(f"left = {ITERATIONS}")
+    c.nest.declare("left", int_number(ITERATIONS))
     _Lines(c).nodes(body)
     for value in body.results:
         c.store(value, (), c.element(value, ()))
@@ -64,59 +66,57 @@ class _Lines:
         return [self.c.element(v, ()) for v in body.results]
 
     def loop(self, node: Node) -> None:
-        w = self.c.writer
+        nest = self.c.nest
         carried: int = node.attrs["carried"]
         condition, body = node.attrs["condition"], node.attrs["body"]
-        variables = [
-            Scalar(w.local(self.c.element(v, ()).text, "s"), v.type.dtype)
-            for v in node.inputs[:carried]
-        ]
+        variables = [nest.variable(self.c.element(v, ())) for v in node.inputs[:carried]]
         rest = node.inputs[carried:]
         for value in rest:
             if not value.type.rank:
                 self.c.element(value, ())
-        with w.block("while True:"):
+        with nest.forever():
             for inner in (condition, body):
                 for parameter, variable in zip(inner.parameters, variables):
                     self.know(parameter.output, variable)
                 self.bind(rest, inner)
             (holds,) = self.results(condition)
-            with w.block(f"if {holds.text} == False:"):
-                w.line("break")
+            self.leave_if(truth(holds, False))
             after = self.results(body)
-            names = {v.text for v in variables}
             # What one variable becomes may be another one: all are read before any is written.
-            texts = [w.local(x.text) if x.text in names else x.text for x in after]
-            for variable, text in zip(variables, texts):
-                w.line(f"{variable.text} = {text}")
-            if w.faults:
+            values = [nest.let(x) if x in variables else x for x in after]
+            for variable, x in zip(variables, values):
+                nest.assign(variable.name, x)
+            if nest.faults:
                 # What a fault leaves behind may keep the condition true for ever.
-                with w.block("if status[0] != 0:"):
-                    w.line("break")
-            w.line("left -= 1")
-            with w.block("if left <= 0:"):
+                status = Load("status", int_number(0), dtypes.i64)
+                self.leave_if(compare("ne", status, int_number(0)))
+            nest.assign("left", plus("left", -1))
+            with nest.when(compare("le", int_name("left"), int_number(0))):
                 # Loops round this one find nothing left, ask again, and end too.
-                with w.block("if poll(interpreter) != 0:"):
-                    w.line("break")
-                w.line(f"left = {ITERATIONS}")
+                polled = Apply("poll", (Address("interpreter"),), dtypes.i64)
+                self.leave_if(compare("ne", polled, int_number(0)))
+                nest.assign("left", int_number(ITERATIONS))
         for value, variable in zip(node.outputs, variables):
             self.know(value, variable)
 
+    def leave_if(self, condition: Expression) -> None:
+        self.c.nest.body.append(If(condition, (Break(),)))
+
     def branch(self, node: Node) -> None:
-        w = self.c.writer
+        nest = self.c.nest
         condition, *inputs = node.inputs
         holds = self.c.element(condition, ())
-        names = [w.local(self.c.k.const(0, v.type.dtype).text, "s") for v in node.outputs]
+        found = [nest.variable(self.c.k.const(0, v.type.dtype)) for v in node.outputs]
         for value in inputs:
             if not value.type.rank:
                 self.c.element(value, ())
-        for header, attr in ((f"if {holds.text}:", "then"), ("else:", "otherwise")):
-            with w.block(header):
+        for block, attr in ((nest.when(holds), "then"), (nest.otherwise(), "otherwise")):
+            with block:
                 self.bind(inputs, node.attrs[attr])
-                for name, scalar in zip(names, self.results(node.attrs[attr])):
-                    w.line(f"{name} = {scalar.text}")
-        for value, name in zip(node.outputs, names):
-            self.know(value, Scalar(name, value.type.dtype))
+                for variable, x in zip(found, self.results(node.attrs[attr])):
+                    nest.assign(variable.name, x)
+        for value, variable in zip(node.outputs, found):
+            self.know(value, variable)
 
     def cluster(self, node: Node) -> None:
         if node.attrs["kind"] != "scalar":

@@ -1,6 +1,6 @@
 """Loops over tiles, where a cluster reads down the columns of an input while it writes rows.
 
-In: the rows and columns of such a space and a function that stores one element. Out: lines that
+In: the rows and columns of such a space and a function that stores one element. Out: loops that
 walk it tile by tile. In whole tiles, such reads come from a buffer into which vector instructions
 turned the tile; at the edges they go to memory element by element.
 """
@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flowc import dtypes
-from flowc.codegen.kernels.cluster import ClusterLowering, Load
-from flowc.codegen.kernels.source_writer import LOCAL
-from flowc.dtypes import DType
+from flowc.codegen.kernels.builder import (
+    LOCAL,
+    both,
+    compare,
+    int_name,
+    int_number,
+    int_op,
+    minus,
+    plus,
+    times,
+)
+from flowc.codegen.kernels.cluster import ClusterLowering, Read
+from flowc.codegen.kernels.nest import Address, Carve, Index, IndexSum
 from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol
 
 SIDE = 16  # rows and columns of a tile
@@ -27,7 +36,7 @@ Store = Callable[[ClusterLowering, Dim, Dim], None]
 class _Turned:
     """A read that steps over rows by `distance`: in a tile it starts at `start`."""
 
-    load: Load
+    read: Read
     distance: Dim
     start: Dim
 
@@ -37,85 +46,76 @@ def tile_loops(
 ) -> Dim:
     """Walks block number `block` of the rows, all columns; returns the bytes of scratch it uses.
     `probe` is another lowering of the same body, which finds the reads."""
-    w = c.writer
+    nest = c.nest
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
-    with probe.writer.block("for row in range(1):"):
-        store(probe, row, column)
-    turned = _turned_reads(probe.loads)
-    w.line(f"top = {block} * {BLOCK}")
-    _stop(c, "bottom", "top", BLOCK, rows)
+    store(probe, row, column)
+    turned = _turned_reads(probe.reads)
+    nest.named("top", times(block, BLOCK))
+    _stop(c, "bottom", "top", BLOCK, nest.size(rows))
     scratch = 0
-    for number, read in enumerate(turned):
-        kind = _carrier(read.load.dtype)
-        w.line(f"tile{number} = as_{kind}_pointer(offset(scratch, {scratch}))")
-        scratch += SIDE * SIDE * read.load.dtype.size
-    with w.block(f"for left in range(0, {w.size(columns)}, {SIDE}):"):
-        _stop(c, "right", "left", SIDE, columns)
-        with w.block(f"for first in range(top, bottom, {SIDE}):"):
-            _stop(c, "stop", "first", SIDE, rows, "bottom")
+    for i, turn in enumerate(turned):
+        nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(scratch)))
+        scratch += SIDE * SIDE * turn.read.dtype.size
+    with nest.loop("left", int_number(0), nest.size(columns), SIDE):
+        _stop(c, "right", "left", SIDE, nest.size(columns))
+        with nest.loop("first", int_name("top"), int_name("bottom"), SIDE):
+            _stop(c, "stop", "first", SIDE, int_name("bottom"))
             if not turned:
                 _plain(c, store, row, column)
                 return 0
-            with w.block(f"if (right - left == {SIDE}) & (stop - first == {SIDE}):"):
+            wide = compare("eq", minus("right", "left"), int_number(SIDE))
+            with nest.when(both(wide, compare("eq", minus("stop", "first"), int_number(SIDE)))):
                 _whole_tile(c, turned, store, row, column)
-            with w.block("else:"):
+            with nest.otherwise():
                 _plain(c, store, row, column)
     return scratch
 
 
-def _carrier(dtype: DType) -> str:
-    """The type of a buffer's elements, as memory holds them."""
-    carriers = {dtypes.f16: "i16", dtypes.bf16: "i16", dtypes.bool_: "u8"}
-    return carriers.get(dtype, str(dtype))
-
-
-def _stop(
-    c: ClusterLowering, stop: str, first: str, count: int, extent: Dim, limit: str = ""
-) -> None:
-    w = c.writer
-    limit = limit or w.size(extent)
-    w.line(f"{stop} = {first} + {count}")
-    w.line(f"{stop} = {stop} if {stop} < {limit} else {limit}")
+def _stop(c: ClusterLowering, stop: str, first: str, count: int, limit: Index) -> None:
+    end = c.nest.declare(stop, plus(first, count))
+    c.nest.assign(stop, int_op("smaller", end, limit))
 
 
 def _plain(c: ClusterLowering, store: Store, row: Dim, column: Dim) -> None:
-    w = c.writer
-    with w.block("for row in range(first, stop):"), w.block("for column in range(left, right):"):
+    rows = c.nest.loop("row", int_name("first"), int_name("stop"))
+    with rows, c.nest.loop("column", int_name("left"), int_name("right")):
         store(c, row, column)
 
 
 def _whole_tile(
     c: ClusterLowering, turned: Sequence[_Turned], store: Store, row: Dim, column: Dim
 ) -> None:
-    w = c.writer
-    for number, read in enumerate(turned):
-        start = w.index(read.start)
-        distance = w.size(read.distance)
-        name = read.load.name
-        w.line(f"turn_tile(offset({name}, {start}), {distance}, tile{number})")
-        c.buffered[read.load] = f"tile{number}[r*{SIDE} + q]"
-    with w.block(f"for r in range({SIDE}):"):
-        w.line("row = first + r")
-        with w.block(f"for q in range({SIDE}):"):
-            w.line("column = left + q")
+    nest = c.nest
+    for i, turn in enumerate(turned):
+        start = Address(turn.read.name, nest.index(turn.start))
+        nest.invoke("turn_tile", start, nest.size(turn.distance), Address(f"tile{i}"))
+        c.buffered[turn.read] = f"tile{i}", IndexSum(((SIDE, ("r",)), (1, ("q",))))
+    with nest.loop("r", int_number(0), int_number(SIDE)):
+        nest.named("row", _sum("first", "r"))
+        with nest.loop("q", int_number(0), int_number(SIDE)):
+            nest.named("column", _sum("left", "q"))
             store(c, row, column)
     c.buffered.clear()
 
 
-def _turned_reads(loads: Sequence[Load]) -> list[_Turned]:
+def _sum(a: str, b: str) -> IndexSum:
+    return IndexSum(((1, (a,)), (1, (b,))))
+
+
+def _turned_reads(reads: Sequence[Read]) -> list[_Turned]:
     """The reads whose address is `column*distance + row + what neither is in`."""
     found = []
-    for load in dict.fromkeys(loads):
-        if load.dtype.is_complex:
+    for read in dict.fromkeys(reads):
+        if read.dtype.is_complex:
             continue
-        distance = _factor(load.address, COLUMN)
-        if distance in (0, 1) or _factor(load.address, ROW) != 1:
+        distance = _factor(read.address, COLUMN)
+        if distance in (0, 1) or _factor(read.address, ROW) != 1:
             continue
-        rest = substitute(load.address, {ROW: 0, COLUMN: 0})
-        if rest + symbol(ROW) + symbol(COLUMN) * distance != load.address:
+        rest = substitute(read.address, {ROW: 0, COLUMN: 0})
+        if rest + symbol(ROW) + symbol(COLUMN) * distance != read.address:
             continue
         start = rest + symbol(f"{LOCAL}first") + symbol(f"{LOCAL}left") * distance
-        found.append(_Turned(load, distance, start))
+        found.append(_Turned(read, distance, start))
     return found
 
 

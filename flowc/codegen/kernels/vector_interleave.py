@@ -27,8 +27,7 @@ def end_dear_loop(c: ClusterLowering, count: Dim) -> None:
     """Asks, at the end of a dear innermost loop over `count` elements, for several vectors at a
     time, unless it is so short that its rest, which goes by smaller vectors, matters."""
     if not isinstance(count, int) or count >= SHORT or count % WHOLE == 0:
-        c.writer.line("interleave()")
-        c.globals["interleave"] = interleave
+        c.nest.invoke("interleave")
 
 
 @intrinsic

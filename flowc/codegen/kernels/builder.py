@@ -1,0 +1,243 @@
+"""Builds a loop nest: statements in blocks, and sizes and indices as expressions in them.
+
+In: expressions, and Dims. Out: the body of a `LoopNest`, and the sizes that it takes as ints.
+Invariant: what was computed in a block that is still open is not computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flowc import dtypes
+from flowc.codegen.kernels.kernel import Fault
+from flowc.codegen.kernels.nest import (
+    Apply,
+    Assign,
+    Declare,
+    Expression,
+    For,
+    If,
+    Index,
+    IndexSum,
+    Invoke,
+    Let,
+    Name,
+    Scalar,
+    Statement,
+    Store,
+    While,
+)
+from flowc.ir.dims import Dim, Expr, Extremum, FloorDiv, Symbol, is_nonnegative
+
+LOCAL = "$"  # starts the names of index symbols that are names of the nest, not sizes
+INLINE_SIZES = 32  # smaller known sizes stand in the nest; larger ones are ints that it is given
+
+
+def int_name(name: str) -> Name:
+    """A loop variable, an int parameter or another int64."""
+    return Name(name, dtypes.i64)
+
+
+def int_number(value: int) -> IndexSum:
+    return IndexSum(((value, ()),) if value else ())
+
+
+class NestBuilder:
+    """The statements of one kernel, with the ints that they name."""
+
+    def __init__(self) -> None:
+        self.body: list[Statement] = []  # of the innermost open block
+        self.ints: list[Dim] = []
+        self.int_names: dict[Dim, str] = {}
+        self.counter = 0
+        self.scopes: list[dict[Any, Any]] = [{}]
+        self.faults: list[Fault] = []
+        self.node = ""  # the name of the node that statements are built for
+
+    # -- statements and blocks
+
+    def let(self, value: Expression, prefix: str = "t") -> Name:
+        self.counter += 1
+        name = f"{prefix}{self.counter}"
+        self.body.append(Let(name, value))
+        return Name(name, value.dtype)
+
+    def named(self, name: str, value: Expression) -> Name:
+        """A value whose name is known."""
+        self.body.append(Let(name, value))
+        return Name(name, value.dtype)
+
+    def declare(self, name: str, value: Expression) -> Name:
+        self.body.append(Declare(name, value))
+        return Name(name, value.dtype)
+
+    def variable(self, value: Expression) -> Name:
+        """A variable with a name of its own."""
+        self.counter += 1
+        return self.declare(f"s{self.counter}", value)
+
+    def assign(self, name: str, value: Expression) -> None:
+        self.body.append(Assign(name, value))
+
+    def store(self, buffer: str, index: Index, value: Scalar | IndexSum) -> None:
+        self.body.append(Store(buffer, index, value))
+
+    def invoke(self, function: str, *operands: Expression) -> None:
+        self.body.append(Invoke(function, operands))
+
+    @contextmanager
+    def _block(self) -> Iterator[list[Statement]]:
+        """Statements of a block; what is known inside is forgotten after it."""
+        outer, self.body = self.body, []
+        self.scopes.append({})
+        yield self.body
+        self.scopes.pop()
+        self.body = outer
+
+    @contextmanager
+    def loop(self, name: str, start: Index, stop: Index, step: int = 1) -> Iterator[None]:
+        with self._block() as body:
+            yield
+        self.body.append(For(name, start, stop, step, tuple(body)))
+
+    @contextmanager
+    def forever(self) -> Iterator[None]:
+        with self._block() as body:
+            yield
+        self.body.append(While(tuple(body)))
+
+    @contextmanager
+    def when(self, condition: Expression) -> Iterator[None]:
+        with self._block() as body:
+            yield
+        self.body.append(If(condition, tuple(body)))
+
+    @contextmanager
+    def otherwise(self) -> Iterator[None]:
+        """Right behind a `when`: where its condition does not hold."""
+        with self._block() as body:
+            yield
+        last = self.body.pop()
+        assert isinstance(last, If)
+        self.body.append(If(last.condition, last.body, tuple(body)))
+
+    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The value made before for this key in a block still open, or a new one."""
+        for scope in reversed(self.scopes):
+            if key in scope:
+                return scope[key]
+        made = make()
+        self.scopes[-1][key] = made
+        return made
+
+    # -- sizes and indices
+
+    def size(self, dim: Dim) -> Index:
+        """An expression over sizes only: small numbers as they are, all else an int parameter."""
+        if isinstance(dim, int) and abs(dim) < INLINE_SIZES:
+            return int_number(dim)
+        if dim not in self.int_names:
+            self.int_names[dim] = f"n{len(self.ints)}"
+            self.ints.append(dim)
+        return int_name(self.int_names[dim])
+
+    def index(self, dim: Dim) -> Index:
+        """An expression over loop indices and sizes."""
+        if not has_local(dim):
+            return self.size(dim)
+        assert isinstance(dim, Expr)
+        groups: dict[tuple[Any, ...], Dim] = {}
+        for monomial, coefficient in dim.terms:
+            local = tuple(a for a in monomial if _atom_local(a))
+            rest: Dim = coefficient
+            for atom in monomial:
+                if not _atom_local(atom):
+                    rest = rest * Expr((((atom,), 1),))
+            groups[local] = groups.get(local, 0) + rest
+        terms: list[tuple[int, tuple[str, ...]]] = []
+        for local, factor in groups.items():
+            if factor == 0:
+                continue
+            names = tuple(self._atom(a) for a in local)
+            size = IndexSum() if factor in (1, -1) and names else self.size(factor)
+            if isinstance(size, Name):
+                terms.append((1, (*names, size.name)))
+            else:
+                assert isinstance(factor, int)
+                terms.append((factor, names))
+        if len(terms) == 1 and terms[0][0] == 1 and len(terms[0][1]) == 1:
+            return int_name(terms[0][1][0])
+        return IndexSum(tuple(terms))
+
+    def _atom(self, atom: Symbol | FloorDiv | Extremum) -> str:
+        match atom:
+            case Symbol(name):
+                return name.removeprefix(LOCAL)
+            case FloorDiv(top, bottom):
+                # Divisors stand as numbers where they are known: division by a constant is cheap.
+                below = int_number(bottom) if isinstance(bottom, int) else self.index(bottom)
+                return self.remember(("idiv", top, bottom), lambda: self._quotient(top, below))
+            case Extremum(kind, left, right):
+                a, b = self.index(left), self.index(right)
+                op = "larger" if kind == "max" else "smaller"
+                return self.remember(("extremum", atom), lambda: self._int(op, a, b))
+
+    def _quotient(self, top: Dim, below: Index) -> str:
+        """A name for floor(top / below); `idiv` rounds to zero."""
+        found = self._int("idiv", self.index(top), below)
+        if is_nonnegative(top):
+            return found
+        return self._int("floored", int_name(found), below, self.index(top))
+
+    def _int(self, op: str, *operands: Index) -> str:
+        return self.let(Apply(op, operands, dtypes.i64), "q").name
+
+
+def has_local(dim: Dim) -> bool:
+    """Whether an index expression depends on a name of the nest."""
+    return isinstance(dim, Expr) and any(_atom_local(a) for m, _ in dim.terms for a in m)
+
+
+def _atom_local(atom: Symbol | FloorDiv | Extremum) -> bool:
+    match atom:
+        case Symbol(name):
+            return name.startswith(LOCAL)
+        case FloorDiv(top, bottom):
+            return has_local(top) or has_local(bottom)
+        case Extremum(_, left, right):
+            return has_local(left) or has_local(right)
+
+
+def truth(condition: Expression, holds: bool = True) -> Expression:
+    """A condition, or its opposite."""
+    return condition if holds else Apply("logical_not", (condition,), dtypes.bool_)
+
+
+def compare(op: str, x: Expression, y: Expression) -> Apply:
+    return Apply(op, (x, y), dtypes.bool_)
+
+
+def both(x: Expression, y: Expression) -> Apply:
+    return Apply("logical_and", (x, y), dtypes.bool_)
+
+
+def either(x: Expression, y: Expression) -> Apply:
+    return Apply("logical_or", (x, y), dtypes.bool_)
+
+
+def int_op(op: str, *operands: Index) -> Apply:
+    return Apply(op, operands, dtypes.i64)
+
+
+def plus(name: str, more: int) -> IndexSum:
+    return IndexSum(((1, (name,)), (more, ())))
+
+
+def minus(name: str, less: str) -> IndexSum:
+    return IndexSum(((1, (name,)), (-1, (less,))))
+
+
+def times(name: str, factor: int) -> IndexSum:
+    return IndexSum(((factor, (name,)),))
