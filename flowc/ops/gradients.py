@@ -33,15 +33,13 @@ class Forward(Protocol):
     @property
     def op(self) -> Op: ...
     @property
-    def inputs(self) -> Sequence[Any]: ...
-    @property
-    def outputs(self) -> Sequence[Any]: ...
+    def name(self) -> str: ...
     @property
     def output(self) -> Any: ...
-    @property
-    def attrs(self) -> Attrs: ...
-    @property
-    def name(self) -> str: ...
+
+    inputs: Any
+    outputs: Any
+    attrs: Any
 
 
 class GradientBuilder(ABC):
@@ -72,6 +70,12 @@ class GradientBuilder(ABC):
         except KeyError:
             raise AttributeError(f"no op is named {name!r}") from None
         return lambda *inputs, **attrs: self.apply(op, inputs, attrs)
+
+    def with_attrs_of(self, node: Forward, name: str, *inputs: Any) -> Any:
+        """The op `name` of `inputs`, with those attrs of a node that it has too."""
+        op = op_named(name)
+        own = op.signature.attrs.keys() - op.signature.inferred_attrs
+        return self.apply(op, inputs, {n: v for n, v in node.attrs.items() if n in own})
 
     def rank_of(self, x: Any) -> int:
         dims = self.dims_of(x)

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 _SMALL_INTEGERS = frozenset({dtypes.u8, dtypes.i8, dtypes.u16, dtypes.i16})  # divided as f32
 
 
+def _output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
+    from flowc.graph.building.creation import output
+
+    return output(op_type, *inputs, name=name, **attrs)
+
+
 def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors: a Python number takes the other's dtype."""
     from flowc.graph.building.conversion import Tensor, as_tensor
@@ -30,8 +36,6 @@ def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 def true_quotient(x: Any, y: Any, name: str) -> Tensor:
     """`x / y`; integers are divided as floats. Raises `TypeError` where the dtypes differ."""
-    from flowc.graph.building.creation import output
-
     left, right = pair(x, y)
     if left.dtype is not right.dtype:
         raise TypeError(
@@ -39,37 +43,32 @@ def true_quotient(x: Any, y: Any, name: str) -> Tensor:
         )
     if left.dtype is not None and left.dtype.is_integer:
         wide = dtypes.f32 if left.dtype in _SMALL_INTEGERS else dtypes.f64
-        left, right = (output("Cast", v, DstT=wide, name="Cast") for v in (left, right))
-    return output("RealDiv", left, right, name=name)
+        left, right = (_output("Cast", v, DstT=wide, name="Cast") for v in (left, right))
+    return _output("RealDiv", left, right, name=name)
 
 
 def absolute(x: Any, name: str | None = None) -> Tensor:
     """The absolute value, of complex numbers too."""
-    from flowc.graph.building.creation import output
-
     if x.dtype is not None and x.dtype.is_complex:
-        return output("ComplexAbs", x, name=name, Tout=x.dtype.real_dtype)
-    return output("Abs", x, name=name)
+        return _output("ComplexAbs", x, name=name, Tout=x.dtype.real_dtype)
+    return _output("Abs", x, name=name)
 
 
 def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
     """Exclusive or of truth values, which TensorFlow has no op for."""
-    from flowc.graph.building.creation import output
-
-    either = output("LogicalOr", x, y)
-    both = output("LogicalNot", output("LogicalAnd", x, y))
-    return output("LogicalAnd", either, both, name=name)
+    either = _output("LogicalOr", x, y)
+    both = _output("LogicalNot", _output("LogicalAnd", x, y))
+    return _output("LogicalAnd", either, both, name=name)
 
 
 def _product(x: Any, y: Any, name: str) -> Tensor:
     from flowc.graph.building.conversion import as_tensor
-    from flowc.graph.building.creation import output
 
     left = as_tensor(x, name="a")
     right = as_tensor(y, name="b", preferred=left.dtype)
     ranks = (left.shape.ndims, right.shape.ndims)
     batched = any(r is None or r > 2 for r in ranks)
-    return output("BatchMatMulV2" if batched else "MatMul", left, right, name=name)
+    return _output("BatchMatMulV2" if batched else "MatMul", left, right, name=name)
 
 
 def _element(x: Any, key: Any) -> Tensor:
@@ -85,9 +84,7 @@ _Make = Callable[[Any, Any], Any]
 
 def _plain(op_type: str, name: str | None = None) -> _Make:
     def make(x: Any, y: Any) -> Tensor:
-        from flowc.graph.building.creation import output
-
-        return output(op_type, x, y, name=name)
+        return _output(op_type, x, y, name=name)
 
     return make
 
@@ -164,7 +161,5 @@ class Operators:
         return self
 
     def _one_of(self, op_type: str) -> Any:
-        from flowc.graph.building.creation import output
-
         with self.graph.as_default():
-            return output(op_type, self._operand())
+            return _output(op_type, self._operand())

@@ -254,7 +254,7 @@ check_numerics = define(
         infer=_infer_same,
         reference=_check_numerics,
         lowering=_lower_check,
-        gradient=lambda b, node, dy: b.check_numerics(dy, message=node.attrs["message"]),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "check_numerics", dy),
         examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
     )
 )

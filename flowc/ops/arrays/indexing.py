@@ -260,6 +260,13 @@ def _gather_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return _arranged(b, summed, back)
 
 
+def _rows_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    params, indices = node.inputs
+    count = b.reshape(b.size(indices), (1,))
+    rows = b.reshape(dy, b.concat(count, b.shape_of(params, 1), np.int32(0)))
+    return b.unsorted_segment_sum(rows, b.reshape(indices, (-1,)), b.size_of(params, 0))
+
+
 def _arranged(b: GradientBuilder, x: Any, order: list[int]) -> Any:
     return x if order == sorted(order) else b.transpose(x, np.array(order, np.int32))
 
@@ -293,6 +300,7 @@ gather_v1 = define(
         infer=lambda c: gather_dims(c, 0, 0),
         reference=lambda params, indices: gather_elements(params, indices, 0, 0),
         lowering=Decompose(lambda b, node: b.gather(*node.inputs, np.int32(0))),
+        gradient=_rows_gradient,
         examples=("Tparams[5,3] i32[4]~index5", "f32[5] Tindices[]=4"),
         content=True,
     )

@@ -83,7 +83,10 @@ def _concat(values: list[np.ndarray], axis: np.ndarray) -> np.ndarray:
 
 
 def _concat_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    *values, axis = node.inputs
+    return _pieces_of(b, dy, node.inputs[:-1], node.inputs[-1])
+
+
+def _pieces_of(b: GradientBuilder, dy: Any, values: Sequence[Any], axis: Any) -> list[Any]:
     shapes = [b.shape_of(v) for v in values]
     axis = b.cast(axis, DstT=dtypes.i32) if axis.dtype is not dtypes.i32 else axis
     offsets = b.concat_offset(axis, *shapes) if len(values) > 1 else [b.zeros_like(shapes[0])]
@@ -267,6 +270,10 @@ concat_v1 = define(
         infer=lambda c: _concat_dims(c, 0, range(1, len(c.inputs))),
         reference=lambda concat_dim, values: _concat(values, concat_dim),
         lowering=Decompose(lambda b, node: b.concat(*node.inputs[1:], node.inputs[0])),
+        gradient=lambda b, node, dy: (
+            None,
+            *_pieces_of(b, dy, node.inputs[1:], node.inputs[0]),
+        ),
         examples=("i32[]=1 T[2,3] T[2,1]", "i32[]=-1 f32[2] f32[0]"),
         traits=frozenset({"moves"}),
         content=True,

@@ -201,12 +201,7 @@ reverse_sequence = define(
         infer=_infer_reverse_sequence,
         reference=_reverse_sequence,
         lowering=_lower_reverse_sequence,
-        gradient=lambda b, node, dy: b.reverse_sequence(
-            dy,
-            node.inputs[1],
-            seq_dim=node.attrs["seq_dim"],
-            batch_dim=node.attrs["batch_dim"],
-        ),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "reverse_sequence", dy, node.inputs[1]),
         examples=(
             "T[3,5] i64[3]=[0,3,5]; seq_dim=1",
             "f32[4,2,3] i32[3]=[1,2,4]; seq_dim=0, batch_dim=2",

@@ -61,9 +61,9 @@ def _lower(b: Any, node: Node) -> Value:
 
 def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     _, *bounds, values = node.inputs
-    masks = _masks(node.attrs)
-    dx = b.tensor_strided_slice_update(dy, *bounds, b.zeros_like(values), **masks)
-    part = b.strided_slice(dy, *bounds, **masks)
+    zeros = b.zeros_like(values)
+    dx = b.with_attrs_of(node, "tensor_strided_slice_update", dy, *bounds, zeros)
+    part = b.with_attrs_of(node, "strided_slice", dy, *bounds)
     return dx, None, None, None, b.sum_to_shape_of(part, values)
 
 

@@ -109,6 +109,12 @@ def _slice_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return b.pad(dy, b.pack(begin, b.sub(room, begin), axis=1))
 
 
+def _strided_slice_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, *bounds = node.inputs
+    shape = b.shape_of(x, dtype=bounds[0].dtype)
+    return b.with_attrs_of(node, "strided_slice_grad", shape, *bounds, dy)
+
+
 # -- strided_slice
 
 
@@ -334,6 +340,7 @@ strided_slice = define(
         infer=_infer_strided_slice,
         reference=_strided_slice,
         lowering=_lower_strided_slice,
+        gradient=_strided_slice_gradient,
         examples=(
             "T[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2]",
             "f32[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2]; begin_mask=1, end_mask=1",
@@ -358,6 +365,10 @@ strided_slice_grad = define(
         infer=_infer_strided_slice_grad,
         reference=_strided_slice_grad,
         lowering=_lower_strided_slice_grad,
+        gradient=lambda b, node, dx: (
+            *[None] * 4,
+            b.with_attrs_of(node, "strided_slice", dx, *node.inputs[1:4]),
+        ),
         examples=(
             "i32[2]=[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2] T[2,3]",
             "i32[1]=[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2] f32[4]; begin_mask=1, end_mask=1",

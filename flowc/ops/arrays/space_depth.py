@@ -187,6 +187,7 @@ space_to_batch_nd = define(
         "Tblock_shape: INDEX = i32, Tpaddings: INDEX = i32) -> output: T",
         infer=lambda c: _infer_space_to_batch(c, c.need_ints(1), 2),
         lowering=_of_operand(_space_to_batch_view),
+        gradient=lambda b, node, dy: b.batch_to_space_nd(dy, *node.inputs[1:]),
         reference=lambda x, blocks, pads: _space_to_batch_reference(x, blocks.tolist(), pads),
         examples=(
             "f32[2,4,6,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
@@ -205,6 +206,7 @@ batch_to_space_nd = define(
         "Tblock_shape: INDEX = i32, Tcrops: INDEX = i32) -> output: T",
         infer=lambda c: _infer_batch_to_space(c, c.need_ints(1), 2),
         lowering=_of_operand(_batch_to_space_view),
+        gradient=lambda b, node, dy: b.space_to_batch_nd(dy, *node.inputs[1:]),
         reference=lambda x, blocks, crops: _batch_to_space_reference(x, blocks.tolist(), crops),
         examples=(
             "f32[12,2,3,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
@@ -222,6 +224,7 @@ space_to_batch = define(
         "block_size: int >= 2) -> output: T",
         infer=lambda c: _infer_space_to_batch(c, (c.attrs["block_size"],) * 2, 1),
         lowering=_of_attr(_space_to_batch_view),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "batch_to_space", dy, node.inputs[1]),
         reference=lambda x, pads, *, block_size: _space_to_batch_reference(
             x, (block_size,) * 2, pads
         ),
@@ -239,6 +242,7 @@ batch_to_space = define(
         " -> output: T",
         infer=lambda c: _infer_batch_to_space(c, (c.attrs["block_size"],) * 2, 1),
         lowering=_of_attr(_batch_to_space_view),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "space_to_batch", dy, node.inputs[1]),
         reference=lambda x, crops, *, block_size: _batch_to_space_reference(
             x, (block_size,) * 2, crops
         ),
@@ -375,7 +379,7 @@ space_to_depth = define(
         infer=_infer_space_to_depth,
         lowering=_space_to_depth,
         reference=_space_to_depth_reference,
-        gradient=lambda b, node, dy: b.depth_to_space(dy, **_block_attrs(node)),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "depth_to_space", dy),
         examples=(
             "f32[2,4,6,3]; block_size=2",
             "i64[1,3,6,1]; block_size=3",
@@ -394,7 +398,7 @@ depth_to_space = define(
         infer=_infer_depth_to_space,
         lowering=_depth_to_space,
         reference=_depth_to_space_reference,
-        gradient=lambda b, node, dy: b.space_to_depth(dy, **_block_attrs(node)),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "space_to_depth", dy),
         examples=(
             "f32[2,2,3,12]; block_size=2",
             "i64[1,1,2,9]; block_size=3",
@@ -403,7 +407,3 @@ depth_to_space = define(
         ),
     )
 )
-
-
-def _block_attrs(node: Node) -> dict[str, Any]:
-    return {n: node.attrs[n] for n in ("block_size", "data_format")}

@@ -15,6 +15,7 @@ from flowc.ir.dims import Dim, as_dim, floordiv
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.kernels import resize as kernels
 
 if TYPE_CHECKING:
@@ -241,6 +242,7 @@ def _define_resize(
     reference: Any,
     attrs: str = CENTERS,
     result: str = "f32",
+    gradient: Gradient | None = None,
 ) -> Op:
     flags = ["align_corners=True", "half_pixel_centers=True"][: attrs.count(":")]
     return define(
@@ -250,6 +252,7 @@ def _define_resize(
             infer=_infer_resize,
             lowering=lowering,
             reference=reference,
+            gradient=gradient,
             examples=(
                 "T[1,3,4,2] i32[2]=[5,3]",
                 "f32[2,5,4,3] i32[2]=[10,8]",
@@ -263,18 +266,31 @@ def _define_resize(
     )
 
 
+def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    image = node.inputs[0]
+    to_size = b.shape_of(image, 1, 3) if node.op is resize_nearest_neighbor else image
+    if not image.dtype.is_floating:
+        return None
+    return b.with_attrs_of(node, f"{node.op.name}_grad", dy, to_size)
+
+
 resize_nearest_neighbor = _define_resize(
     "resize_nearest_neighbor",
     "ResizeNearestNeighbor",
     _lower_nearest,
     _nearest_reference,
     result="T",
+    gradient=_gradient,
 )
 resize_bilinear = _define_resize(
-    "resize_bilinear", "ResizeBilinear", _lower_bilinear, _bilinear_reference
+    "resize_bilinear", "ResizeBilinear", _lower_bilinear, _bilinear_reference, gradient=_gradient
 )
 resize_bicubic = _define_resize(
-    "resize_bicubic", "ResizeBicubic", _lower_resize(kernels.resize_bicubic), _bicubic_reference
+    "resize_bicubic",
+    "ResizeBicubic",
+    _lower_resize(kernels.resize_bicubic),
+    _bicubic_reference,
+    gradient=_gradient,
 )
 resize_area = _define_resize(
     "resize_area",

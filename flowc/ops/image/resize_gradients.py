@@ -116,8 +116,7 @@ def _interpolation_gradient(forward: str) -> Gradient:
     """A gradient is linear in what it is given: its own gradient is the forward op."""
 
     def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-        flags = {n: node.attrs[n] for n in ("align_corners", "half_pixel_centers")}
-        return getattr(b, forward)(dy, b.shape_of(node.inputs[0], 1, 3), **flags)
+        return b.with_attrs_of(node, forward, dy, b.shape_of(node.inputs[0], 1, 3))
 
     return gradient
 

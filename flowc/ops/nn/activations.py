@@ -154,9 +154,7 @@ leaky_relu = define(
         infer=same_dims,
         lowering=_sloped(lambda k, alpha: lambda x: k.select(k.gt(x, 0), x, k.mul(x, alpha))),
         reference=numpy_reference(_leaky),
-        gradient=lambda b, node, dy: b.leaky_relu_grad(
-            dy, node.inputs[0], alpha=node.attrs["alpha"]
-        ),
+        gradient=lambda b, node, dy: b.with_attrs_of(node, "leaky_relu_grad", dy, node.inputs[0]),
         examples=("T[17]", "T[2,3]; alpha=0.01", "T[]; alpha=1.5", "T[0]", "T[5]; alpha=-1.0"),
     )
 )

@@ -69,7 +69,7 @@ def _bias_add(value: np.ndarray, bias: np.ndarray, *, data_format: str) -> np.nd
 
 
 def _bias_add_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    return dy, b.bias_add_grad(dy, data_format=node.attrs.get("data_format", "NHWC"))
+    return dy, b.with_attrs_of(node, "bias_add_grad", dy)
 
 
 _FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'

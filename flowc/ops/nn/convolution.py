@@ -157,11 +157,10 @@ def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np
     return moved_back(convolve(x, filter, geometry), data_format)
 
 
-def _conv2d_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    x, w = node.inputs
-    attrs = {k: v for k, v in node.attrs.items() if k != "T"}
-    dx = b.conv2d_backprop_input(b.shape_of(x), w, dy, **attrs)
-    return dx, b.conv2d_backprop_filter(x, b.shape_of(w), dy, **attrs)
+def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    (x, w), name = node.inputs, node.op.name
+    dx = b.with_attrs_of(node, f"{name}_backprop_input", b.shape_of(x), w, dy)
+    return dx, b.with_attrs_of(node, f"{name}_backprop_filter", x, b.shape_of(w), dy)
 
 
 CONV2D_ATTRS = (
@@ -179,7 +178,7 @@ conv2d = define(
         infer=lambda c: infer_convolution(c, 4),
         lowering=_lower_conv,
         reference=convolution_array,
-        gradient=_conv2d_gradient,
+        gradient=_gradient,
         examples=(
             'T[1,5,6,3] T[3,3,3,4]; strides=[1,1,1,1], padding="SAME"',
             'T[2,7,7,2] T[3,2,2,17]; strides=[1,2,2,1], padding="SAME"',
@@ -205,6 +204,7 @@ conv3d = define(
         f"Conv3D(input: T, filter: T; T: FLOAT, {CONV3D_ATTRS}) -> output: T",
         infer=lambda c: infer_convolution(c, 5),
         lowering=_lower_conv,
+        gradient=_gradient,
         reference=convolution_array,
         examples=(
             'T[1,4,5,6,2] T[2,3,3,2,4]; strides=[1,1,1,1,1], padding="SAME"',
@@ -283,6 +283,7 @@ depthwise_conv2d = define(
         f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
         infer=infer_depthwise,
         lowering=Decompose(_build_depthwise),
+        gradient=_gradient,
         reference=depthwise_array,
         examples=(
             'T[1,5,6,3] T[3,3,3,1]; strides=[1,1,1,1], padding="SAME"',

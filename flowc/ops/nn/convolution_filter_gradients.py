@@ -18,6 +18,7 @@ from flowc.ir.dims import Dim, product
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
@@ -209,12 +210,20 @@ def _depthwise_filter_gradient(
 
 # -- records
 
+
+def _conv2d_gradient(b: GradientBuilder, node: Forward, dw: Any) -> Any:
+    x, _, dy = node.inputs
+    dx = b.with_attrs_of(node, "conv2d_backprop_input", b.shape_of(x), dw, dy)
+    return dx, None, b.with_attrs_of(node, "conv2d", x, dw)
+
+
 conv2d_backprop_filter = define(
     Op(
         "conv2d_backprop_filter",
         "Conv2DBackpropFilter(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
         f" {CONV2D_ATTRS}) -> output: T",
         infer=lambda c: _infer(c, 4, depthwise=False),
+        gradient=_conv2d_gradient,
         lowering=lambda node: _lower(node, depthwise=False),
         reference=_filter_gradient,
         examples=(

@@ -17,6 +17,7 @@ from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
@@ -188,12 +189,19 @@ def _depthwise_input_gradient(
     return _input_gradient(input_sizes, w, out_backprop, **attrs)
 
 
+def _conv2d_gradient(b: GradientBuilder, node: Forward, dx: Any) -> Any:
+    _, w, dy = node.inputs
+    dw = b.with_attrs_of(node, "conv2d_backprop_filter", dx, b.shape_of(w), dy)
+    return None, dw, b.with_attrs_of(node, "conv2d", dx, w)
+
+
 conv2d_backprop_input = define(
     Op(
         "conv2d_backprop_input",
         "Conv2DBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
         " T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
         infer=lambda c: _infer_backprop(c, 4, depthwise=False),
+        gradient=_conv2d_gradient,
         lowering=lambda node: _lower_backprop(node, depthwise=False),
         reference=_input_gradient,
         examples=(

@@ -13,10 +13,12 @@ import ml_dtypes
 import numpy as np
 
 from flowc.dtypes import DType
+from flowc.errors import UnimplementedError
 from flowc.ir.dims import floordiv, product
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
 from flowc.ops.nn.pooling_window import (
     channels_first,
@@ -210,6 +212,16 @@ def _max_v2_reference(
     return _max_of_windows(x, window, steps, padding, (), data_format)
 
 
+def _max_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    if node.attrs["ksize"][node.attrs["data_format"].index("C")] != 1:
+        raise UnimplementedError("no gradient of a maximum over channels", node=node.name)
+    return b.with_attrs_of(node, f"{node.op.name}_grad", node.inputs[0], node.output, dy)
+
+
+def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return b.with_attrs_of(node, f"{node.op.name}_grad", b.shape_of(node.inputs[0]), dy)
+
+
 max_pool = define(
     Op(
         "max_pool",
@@ -218,6 +230,7 @@ max_pool = define(
         'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
         infer=infer_pool,
         lowering=_lower_pool(kernels.max_pool),
+        gradient=_max_gradient,
         reference=_max_reference,
         examples=(
             'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
@@ -252,6 +265,7 @@ avg_pool = define(
         f"T: {FLOATS}) -> output: T",
         infer=infer_pool,
         lowering=_lower_pool(kernels.avg_pool),
+        gradient=_mean_gradient,
         reference=_avg_reference,
         examples=(
             'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
@@ -271,6 +285,7 @@ max_pool_3d = define(
         "T: {f16, bf16, f32}) -> output: T",
         infer=infer_pool,
         lowering=_lower_pool(kernels.max_pool),
+        gradient=_max_gradient,
         reference=_max_3d_reference,
         examples=(
             'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
@@ -289,6 +304,7 @@ avg_pool_3d = define(
         f"T: {FLOATS}) -> output: T",
         infer=infer_pool,
         lowering=_lower_pool(kernels.avg_pool),
+        gradient=_mean_gradient,
         reference=_avg_reference,
         examples=(
             'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
