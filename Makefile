@@ -4,6 +4,7 @@ VENV ?= .venv
 ORACLE_VENV ?= .venv-oracle
 DEMO_OUT ?= demo-out
 JOBS ?= 2
+FUZZ ?= 1000
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -11,7 +12,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format oracle bench clean
+.PHONY: help demo test fuzz lint format oracle bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -21,6 +22,10 @@ demo: $(INSTALLED) ## compile a trained model to a library, run it from Python a
 
 test: $(DEV_INSTALLED) ## all tests; no TensorFlow
 	$(BIN)/python -m pytest -n $(JOBS)
+
+fuzz: $(DEV_INSTALLED) ## random graphs, FUZZ of each kind, and every example in every dtype
+	FLOWC_FUZZ=$(FUZZ) FLOWC_ALL_DTYPES=1 $(BIN)/python -m pytest -n $(JOBS) \
+	  -k "fuzz or compiled_code or serves_every_size"
 
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .

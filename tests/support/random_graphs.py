@@ -349,13 +349,13 @@ class RandomGraph:
         return self.b.build(list(results))
 
 
-def random_graph(seed: int) -> Computation:
-    """A graph of 5 to 30 nodes."""
+def random_graph(seed: int) -> tuple[Computation, frozenset[Value]]:
+    """A graph of 5 to 30 nodes, and those of its values that rounding leaves alone."""
     graph = RandomGraph(seed)
     graph.grow(graph.number(6, 31))
     while all(k.value.node.op.name == "parameter" for k in graph.known):
         graph.grow(len(graph.b.nodes) + 1)
-    return graph.build()
+    return graph.build(), frozenset(k.value for k in graph.known if k.exact)
 
 
 def inputs_of(c: Computation, seed: int, n: int) -> list[np.ndarray]:
