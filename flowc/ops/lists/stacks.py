@@ -105,45 +105,25 @@ def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     return []
 
 
+_PUSH, _POP = "elem: T; T: type, swap_memory: bool = False", "elem_type: type"
+_STACK = 'elem_type: type, stack_name: string = ""'
+
 for _ending, _version, _handle, _size in (
     ("", "V2", "resource", "max_size: i32"),
     ("_v1", "", "ref(string)", ""),
 ):
-    define(
-        Op(
-            f"stack{_ending}",
-            f'Stack{_version}({_size}; elem_type: type, stack_name: string = "")'
-            f" -> handle: {_handle}",
-            infer=lambda c: (2,),
-            lowering=Extracted(_emit_stack),
-            traits=STATE,
+    for _name, _tf, _infer, _emit in (
+        ("", f"({_size}; {_STACK}) -> handle: {_handle}", lambda c: (2,), _emit_stack),
+        ("push", f"(handle: {_handle}, {_PUSH}) -> output: T", lambda c: c.dims(1), _emit_push),
+        ("pop", f"(handle: {_handle}; {_POP}) -> elem: elem_type", known_when_extracted, _emit_pop),
+        ("close", f"(handle: {_handle})", lambda c: [], _emit_close),
+    ):
+        define(
+            Op(
+                f"stack_{_name}".rstrip("_") + _ending,
+                f"Stack{_name.title()}{_version}{_tf}",
+                infer=_infer,
+                lowering=Extracted(_emit),
+                traits=STATE,
+            )
         )
-    )
-    define(
-        Op(
-            f"stack_push{_ending}",
-            f"StackPush{_version}(handle: {_handle}, elem: T; T: type, swap_memory: bool = False)"
-            " -> output: T",
-            infer=lambda c: c.dims(1),
-            lowering=Extracted(_emit_push),
-            traits=STATE,
-        )
-    )
-    define(
-        Op(
-            f"stack_pop{_ending}",
-            f"StackPop{_version}(handle: {_handle}; elem_type: type) -> elem: elem_type",
-            infer=known_when_extracted,
-            lowering=Extracted(_emit_pop),
-            traits=STATE,
-        )
-    )
-    define(
-        Op(
-            f"stack_close{_ending}",
-            f"StackClose{_version}(handle: {_handle})",
-            infer=lambda c: [],
-            lowering=Extracted(_emit_close),
-            traits=STATE,
-        )
-    )

@@ -1,8 +1,9 @@
 """TensorLists: lists that are values, as version 2 loops and their gradients use them.
 
-In: lists, indices, elements (whole tensors: whole_tensor_lists.py). Out: elements, and lists that
-differ. A variant tensor of a list is a ListValue; a list of dense lists holds the inner lists'
-buffers. Invariant: an element that was never set reads as zeros.
+In: lists, indices, elements, whole tensors. Out: elements, lists that differ, and tensors that
+stack or join elements. A variant tensor of a list is a ListValue (variant_lists.py); a list of
+dense lists holds the inner lists' buffers. Invariant: an element that was never set reads as zeros;
+a list of all rows of a tensor is the tensor's buffer, and stacking it gives that again.
 """
 
 from __future__ import annotations
@@ -11,28 +12,29 @@ from collections.abc import Sequence
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
-from flowc.ir.extraction import (
-    Bound,
-    Columns,
-    Extractor,
-    ListValue,
-    OptionalValue,
-    Ragged,
-)
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Bound, Columns, Dense, Extractor, ListValue, OptionalValue, Ragged
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Op, define
 from flowc.ops.list_operations import (
     element_at,
+    joined,
     one_behind_other,
     popped,
     pushed,
     resized,
+    split,
+    stacked,
     typed_for,
+    whole,
     with_elements,
 )
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
 from flowc.ops.lists.list_values import (
     Faults,
+    Partial,
+    counts_to,
+    fits,
     known_when_extracted,
     merged,
     rows_for,
@@ -52,18 +54,13 @@ from flowc.ops.lists.variant_lists import (
     readable_list,
     unset_list,
 )
-from flowc.ops.lists.whole_tensor_lists import (
-    emit_concat,
-    emit_from_tensor,
-    emit_gather,
-    emit_scatter,
-    emit_scatter_into,
-    emit_split,
-    emit_stack,
-)
 from flowc.ops.state.variables import Emit, value_of
 
 POP = "Trying to pop from an empty list."
+GATHER = "Trying to gather element {value} in a list with {extent} elements."
+SCATTER = "TensorListScatter: Trying to scatter at index {value} in list with size {extent}"
+MERGE = "PartialTensorShape: Incompatible shapes during merge: {one} vs. {other}"
+SCATTERING = Faults(SCATTER, attrs={"message": SCATTER})
 SETTING = Faults(MODIFY)
 
 
@@ -171,6 +168,130 @@ def _emit_element_shape(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> 
     return [x.b.sizes(tuple(-1 if d is None else d for d in partial), dtype)]
 
 
+# -- lists of whole tensors
+
+
+def _emit_from_tensor(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    tensor, partial = value_of(x, inputs[0]), shape_input(x, value_of(x, inputs[1]))
+    return [_rows(x, tensor, partial)]
+
+
+def _rows(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
+    """The rows of a tensor as a list."""
+    if tensor.type.rank < 1:
+        raise InvalidArgumentError(
+            f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}",
+            node=x.name,
+        )
+    if not fits(partial, tensor.dims[1:]):
+        raise InvalidArgumentError(
+            "Specified a list with shape "
+            f"{shape_shown(partial)} from a tensor with shape {shape_shown(tensor.dims[1:])}",
+            node=x.name,
+        )
+    return whole(ListValue(tensor.type.dtype, 0, partial=partial, home=x.b), tensor)
+
+
+def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    tensor, indices, shape, *count = (value_of(x, bound) for bound in inputs)
+    partial = shape_input(x, shape)
+    wanted = size_of(x.b, count[0]) if count else -1
+    if wanted == -1:
+        wanted = rows_for(x.b, 0, indices)
+    elif isinstance(wanted, int) and wanted < -1:
+        raise InvalidArgumentError(
+            f"TensorListScatter expects num_elements >= -1, found: {wanted}", node=x.name
+        )
+    if counts_to(x.b, indices) == tensor.dims[0] == wanted:
+        return [_rows(x, tensor, partial)]
+    contents = unset_list(x, wanted, partial, tensor.type.dtype)
+    return [_scattered(x, contents, indices, tensor)]
+
+
+def _scattered(x: Extractor, contents: ListValue, indices: Value, tensor: Value) -> ListValue:
+    (rows, *given), (count,) = tensor.dims, indices.dims
+    if isinstance(rows, int) and isinstance(count, int) and rows != count:
+        raise InvalidArgumentError(
+            f"Expected len(indices) == tensor.shape[0], but saw: {count} vs. {rows}", node=x.name
+        )
+    check_takes(x, contents, tensor.type.dtype, tuple(given), "scatter")
+    typed = typed_for(x, contents, tensor.type.dtype, tuple(given))
+    return with_elements(x, typed, indices, tensor, SCATTERING)
+
+
+def _emit_scatter_into(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    contents = list_of(x, inputs[0])
+    tensor, indices = value_of(x, inputs[1]), value_of(x, inputs[2])
+    grown = resized(x, contents, rows_for(x.b, contents.rows, indices))
+    return [_scattered(x, grown, indices, tensor)]
+
+
+def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    tensor, shape, lengths = (value_of(x, bound) for bound in inputs)
+    unused = "Unused values in tensor. Length of tensor: {extent} Values used: {value}"
+    contents = ListValue(tensor.type.dtype, 0, partial=shape_input(x, shape), home=x.b)
+    found = split(x, contents, tensor, lengths, unused)
+    if isinstance(found.held, Dense):
+        return [_rows(x, found.held.buffer, found.partial)]
+    return [found]
+
+
+# -- tensors of whole lists
+
+
+def _emit_gather(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    indices, shape = value_of(x, inputs[1]), shape_input(x, value_of(x, inputs[2]))
+    fault = UNSET
+    if indices.type.size == 0:
+        fault = "Tried to gather 0-elements from a list with non-fully-defined shape: {}"
+    contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
+    faults = Faults(GATHER, UNSET.format(shape_shown(shape)), MERGE, {"message": GATHER})
+    if counts_to(x.b, indices) == contents.rows:
+        return [stacked(x, contents, faults, shape)]
+    return [element_at(x, contents, indices, faults, shape)]
+
+
+def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    rows, wanted = list_of(x, inputs[0]).rows, attrs["num_elements"]
+    if wanted != -1 and isinstance(rows, int) and rows != wanted:
+        raise InvalidArgumentError(
+            f"Operation expected a list with {wanted} elements but got a list with {rows} "
+            "elements.",
+            node=x.name,
+        )
+    fault = UNSET
+    if rows == 0:
+        fault = "Tried to stack elements of an empty list with non-fully-defined element_shape: {}"
+    shape = shape_input(x, value_of(x, inputs[1]))
+    contents = readable_list(x, inputs[0], attrs["element_dtype"], shape, fault)
+    unset = UNSET.format(shape_shown(shape))
+    buffer = stacked(x, contents, Faults(unset=unset, unlike=MERGE), shape)
+    if wanted != -1 and contents.rows != wanted:
+        # The run checks the number, which is in the type from here on.
+        buffer = x.b.ensure_shape(buffer, shape=(wanted, *(None for _ in buffer.dims[1:])))
+    return [buffer]
+
+
+def _emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+    partial = attrs["element_shape"] if len(inputs) == 1 else None
+    if partial is None and len(inputs) > 1:
+        partial = shape_input(x, value_of(x, inputs[1]))
+    contents = list_of(x, inputs[0])
+    if contents.element == ():
+        partial = None
+    if contents.element is None and contents.rows == 0 and partial and partial[0] is None:
+        partial = (0, *partial[1:])
+    fault = UNSET
+    if contents.rows == 0:
+        fault = (
+            "All except the first dimension must be fully defined when concating an empty tensor "
+            "list. element_shape: {}"
+        )
+    contents = readable_list(x, contents, attrs["element_dtype"], partial, fault)
+    faults = Faults(unset=UNSET.format(shape_shown(partial)), unlike=MERGE)
+    return joined(x, contents, faults, partial)
+
+
 # -- records: for each emitter names in IR text, with TensorFlow's signatures
 
 RECORDS: dict[Emit, str] = {
@@ -200,11 +321,11 @@ RECORDS: dict[Emit, str] = {
     _emit_length: """
         tensor_list_length
         TensorListLength(input_handle: variant) -> length: i32""",
-    emit_from_tensor: """
+    _emit_from_tensor: """
         tensor_list_from_tensor
         TensorListFromTensor(tensor: element_dtype, element_shape: shape_type; element_dtype:
         type, shape_type: {i32, i64}) -> output_handle: variant""",
-    emit_scatter: """
+    _emit_scatter: """
         tensor_list_scatter
         TensorListScatterV2(tensor: element_dtype, indices: i32, element_shape: shape_type,
         num_elements: i32; element_dtype: type, shape_type: {i32, i64}) -> output_handle:
@@ -213,11 +334,11 @@ RECORDS: dict[Emit, str] = {
         tensor_list_scatter_v1
         TensorListScatter(tensor: element_dtype, indices: i32, element_shape: shape_type;
         element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant""",
-    emit_scatter_into: """
+    _emit_scatter_into: """
         tensor_list_scatter_into_existing_list
         TensorListScatterIntoExistingList(input_handle: variant, tensor: element_dtype, indices:
         i32; element_dtype: type) -> output_handle: variant""",
-    emit_split: """
+    _emit_split: """
         tensor_list_split
         TensorListSplit(tensor: element_dtype, element_shape: shape_type, lengths: i64;
         element_dtype: type, shape_type: {i32, i64}) -> output_handle: variant""",
@@ -233,15 +354,15 @@ RECORDS: dict[Emit, str] = {
         tensor_list_element_shape
         TensorListElementShape(input_handle: variant; shape_type: {i32, i64}) -> element_shape:
         shape_type""",
-    emit_gather: """
+    _emit_gather: """
         tensor_list_gather
         TensorListGather(input_handle: variant, indices: i32, element_shape: i32; element_dtype:
         type) -> values: element_dtype""",
-    emit_stack: """
+    _emit_stack: """
         tensor_list_stack
         TensorListStack(input_handle: variant, element_shape: i32; element_dtype: type,
         num_elements: int = -1) -> tensor: element_dtype""",
-    emit_concat: """
+    _emit_concat: """
         tensor_list_concat
         TensorListConcatV2(input_handle: variant, element_shape: shape_type, leading_dims: i64;
         element_dtype: type, shape_type: {i32, i64}) -> (tensor: element_dtype, lengths: i64)
