@@ -7,8 +7,10 @@ Sessions, `flowc.compile`, libraries and the command line all come this way.
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -141,6 +143,27 @@ def compile_library(
     )
 
 
+YOUNG_OBJECTS = 300_000
+
+
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Has Python look for cycles after as many new objects as the compilation of some ten kernels
+    makes. By default it looks every 700 of them, and goes through all of Numba again and again: a
+    tenth of the time that compiling takes. Whoever finds the threshold raised leaves it, so that it
+    comes back to what it was also where several threads compile."""
+    before = gc.get_threshold()
+    if not 0 < before[0] < YOUNG_OBJECTS:
+        yield
+        return
+    gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@_collecting_rarely()
 def compile_computation(
     c: Computation,
     options: Options,

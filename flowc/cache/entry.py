@@ -33,17 +33,23 @@ HEADER_LIMIT = 1 << 28
 
 
 def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
-    """Writes an entry whole or not at all. Raises `OSError`."""
+    """Writes an entry whole or not at all. What the system loses when it stops at once is a miss by
+    its checksums: nothing waits for the disk. Raises `OSError`."""
     import tempfile  # late: most processes only read
 
-    weights = program.weights_image()
+    from flowc.codegen.link.elf import pieces_of
+
+    size, checksum = program.metadata.weights_bytes, 0
+    for piece in pieces_of(program.weights, size):
+        flat = np.frombuffer(piece.toreadonly(), np.uint8)  # it takes no memoryview
+        checksum = google_crc32c.extend(checksum, flat)
     parts = (*program.objects, program.runtime)
     header = json.dumps(
         {
             "key": key,
             "metadata": program.metadata.to_json(),
             "objects": [[len(o), hashlib.sha256(o).hexdigest()] for o in parts],
-            "weights": [int(weights.nbytes), _crc(weights)],
+            "weights": [size, checksum],
         },
         sort_keys=True,
     ).encode()
@@ -54,22 +60,14 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
             file.write(header)
             for data in parts:
                 file.write(data)
-            if weights.nbytes:
+            if size:
                 file.write(b"\0" * (-file.tell() % PAGE))
-                file.write(weights.data)
-            file.flush()
-            os.fsync(file.fileno())
+            for piece in pieces_of(program.weights, size):
+                file.write(piece)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _crc(weights: np.ndarray) -> int:
-    """The checksum of bytes, read in place."""
-    view = weights.view()
-    view.flags.writeable = False
-    return int(google_crc32c.value(view))
 
 
 def read_entry(path: Path, key: str) -> CompiledProgram | None:
@@ -111,7 +109,7 @@ def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
     if at + size != len(whole):
         return None
     weights = np.frombuffer(whole, np.uint8, size, at)
-    if _crc(weights) != checksum:
+    if google_crc32c.value(weights) != checksum:
         return None
     return CompiledProgram(tuple(parts[:-1]), [(0, weights)], metadata, parts[-1])
 

@@ -96,6 +96,8 @@ def find_program(
             if program is None:
                 program = compile_it()
                 disk.store(key, program)
+                # Weights that are mapped need no memory of their own.
+                program = disk.load(key) or program
     return program
 
 

@@ -26,7 +26,7 @@ from flowc.codegen.kernels.scalar_loops import scalar_launch
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
-from flowc.ir.bodies import bodies_of
+from flowc.ir.bodies import bodies_of, nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.program_spec import Alias, ProgramSpec
@@ -132,7 +132,8 @@ def compile_program(
     objects = _kernel_objects(kernels.values(), compile_kernel)
     stages.seconds["kernels"] = time.perf_counter() - clock
     clock = time.perf_counter()
-    objects.append(driver_object(driver.text, target))
+    loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
+    objects.append(driver_object(driver.text, target, speed=1 if loops else 0))
     stages.seconds["driver"] = time.perf_counter() - clock
     variables = spec.variables
     if keeps_values:
@@ -170,10 +171,12 @@ def _needs(launches: Sequence[Launch]) -> Needs:
     return Needs(scratch, workspace)
 
 
-def driver_object(text: str, target: Target) -> bytes:
+def driver_object(text: str, target: Target, *, speed: int = 1) -> bytes:
+    """Compiles a driver. What runs once a run is emitted as it shall be: LLVM's passes over it take
+    a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops."""
     from flowc.codegen.llvm.compile import compile_module
 
-    return compile_module([text], target, speed=1)
+    return compile_module([text], target, speed=speed)
 
 
 @cache

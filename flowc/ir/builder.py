@@ -127,10 +127,12 @@ class Builder:
                 return self._content[value]
         read = self.emit(op_named("read_sizes"), (value,), {"below": below})
         self.note_sizes(read)
-        if value.node in self.nodes:
-            # Right after its operand, so that whoever goes through the nodes in order meets the
-            # sizes before what is made of them.
-            self.nodes.insert(self.nodes.index(value.node) + 1, self.nodes.pop())
+        for place in range(len(self.nodes) - 2, -1, -1):  # mostly among the last ones
+            if self.nodes[place] is value.node:
+                # Right after its operand, so that whoever goes through the nodes in order meets the
+                # sizes before what is made of them.
+                self.nodes.insert(place + 1, self.nodes.pop())
+                break
         return self._content[value]
 
     def note_sizes(self, node: Node) -> None:
@@ -190,8 +192,10 @@ class Builder:
     def append(self, node: Node) -> Node:
         """Appends a node that was built elsewhere with inputs of this builder (see rewrite.py)."""
         self.nodes.append(node)
-        self._size_names.update(name for name, _ in node.sizes)
-        self._defined.update(name for name, _ in node.sizes)
+        if node.sizes:
+            names = [name for name, _ in node.sizes]
+            self._size_names.update(names)
+            self._defined.update(names)
         if node.op.name == "read_sizes":
             self.note_sizes(node)
         return node

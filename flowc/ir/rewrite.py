@@ -143,8 +143,10 @@ def _in_place_of(old: Node, made: Sequence[Node], new: Sequence[Value]) -> tuple
 
 def _may_differ(old: Node, node: Node) -> bool:
     """Whether other types of inputs, or other bodies, may give a node other types."""
-    if old.op.name in ("parameter", "cluster"):
+    if node is old or old.op.name in ("parameter", "cluster"):
         return False
+    if node.attrs is old.attrs:
+        return any(v.type != w.type for v, w in zip(old.inputs, node.inputs))
     bodies = (bodies_of(n) for n in (old, node))
     return next(bodies) != next(bodies) or any(
         v.type != w.type for v, w in zip(old.inputs, node.inputs)

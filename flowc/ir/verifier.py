@@ -8,44 +8,74 @@ with the fault and the nodes around it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flowc.errors import FlowcError, InternalError
 from flowc.ir.bodies import bind_varying, bodies_of, sizes_used
-from flowc.ir.builder import Builder
+from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.core_ops import is_core
 from flowc.ir.dims import symbols_of
+from flowc.ir.op import Op
 from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
+
+Types = tuple[TensorType, ...]
+# What inference gave for an op, attrs and types of inputs, where it looked at nothing else: most
+# nodes of a pass's result have these from before the pass. The attrs are kept with it, as their
+# identity stands for them.
+Inferred = dict[tuple[Op, int, Types], tuple[Mapping[str, Any], Types]]
 
 
 class _Replay(Builder):
     """Infers a node's types again, giving the sizes that the node already defines."""
 
-    def __init__(self) -> None:
+    def __init__(self, inferred: Inferred) -> None:
         super().__init__()
         self.given: list[str] = []
+        self.inferred = inferred
+        self.looked = False  # at more than types and attrs
 
-    def check(self, node: Node) -> tuple[TensorType, ...]:
+    def check(self, node: Node) -> Types:
+        key = (node.op, id(node.attrs), tuple(v.type for v in node.inputs))
+        if key in self.inferred:
+            return self.inferred[key][1]
         self.given = [name for name, _ in node.sizes]
+        self.looked = bool(node.sizes or bodies_of(node))
         types, _ = self.infer(node.op, node.inputs, node.attrs, node.origin)
         if node.op.name == "read_sizes":
             self.note_sizes(node)
+        if not self.looked:
+            self.inferred[key] = node.attrs, types
         return types
+
+    def content(self, value: Value) -> Content:
+        self.looked = True
+        return super().content(value)
+
+    def _read_sizes(self, value: Value, below: int = 0) -> Content:
+        self.looked = True
+        return super()._read_sizes(value, below)
 
     def _fresh_name(self, hint: str) -> str:
         return self.given.pop(0) if self.given else f"{hint}_undefined"
 
 
-def verify(c: Computation, where: str, lowered: bool = False) -> None:
+def verify(
+    c: Computation, where: str, lowered: bool = False, inferred: Inferred | None = None
+) -> None:
     """Checks every invariant; `where` (a pass's name) goes into the message. `lowered`: all ops are
-    core ops."""
-    _verify(c, where, None, lowered)
+    core ops. `inferred`: what was inferred for the same program before, which is added to."""
+    _verify(c, where, None, lowered, {} if inferred is None else inferred)
 
 
-def _verify(c: Computation, where: str, outside: frozenset[str] | None, lowered: bool) -> None:
+def _verify(
+    c: Computation, where: str, outside: frozenset[str] | None, lowered: bool, inferred: Inferred
+) -> None:
     """`outside`: for a body the sizes that are defined where its node stands, and those of its
     parameters that iterations change; None for a Computation whose parameters define sizes."""
-    scope = _Scope(where, outside, lowered)
+    scope = _Scope(where, outside, lowered, inferred)
     for position, node in enumerate(c.nodes):
         fault = _fault(node, scope)
         if fault:
@@ -63,7 +93,9 @@ def _verify(c: Computation, where: str, outside: frozenset[str] | None, lowered:
 class _Scope:
     """What is defined so far in one Computation."""
 
-    def __init__(self, where: str, outside: frozenset[str] | None, lowered: bool) -> None:
+    def __init__(
+        self, where: str, outside: frozenset[str] | None, lowered: bool, inferred: Inferred
+    ) -> None:
         self.where = where
         self.outside = outside
         self.lowered = lowered
@@ -71,7 +103,7 @@ class _Scope:
         self.defined: set[str] = set(outside or ())
         self.local: set[str] = set()
         self.used: set[str] = set()
-        self.replay = _Replay()
+        self.replay = _Replay(inferred)
 
     def define(self, node: Node) -> str | None:
         """Takes in the sizes that a node defines; the name of one that has a meaning already."""
@@ -144,7 +176,7 @@ def _bodies_fault(node: Node, scope: _Scope) -> str | None:
     for name, body in bodies_of(node).items():
         inside = frozenset(scope.defined.union(varying))
         where = f"{scope.where}: in the {name} of {node.name}"
-        _verify(body, where, inside, scope.lowered or is_cluster)
+        _verify(body, where, inside, scope.lowered or is_cluster, scope.replay.inferred)
     if is_cluster:
         return _cluster_fault(node)
     return _while_fault(node, scope) if "carried" in node.attrs else _if_fault(node)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from flowc.errors import FlowcError, InternalError, UsageError, did_you_mean
 from flowc.ir.computation import Computation
 from flowc.ir.rewrite import rewrite_bodies
-from flowc.ir.verifier import verify
+from flowc.ir.verifier import Inferred, verify
 from flowc.options import Options
 from flowc.passes.check_dtypes import check_dtypes
 from flowc.passes.decompose import decompose
@@ -74,7 +74,8 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
         if name not in NAMES:
             raise UsageError(f"no pass is named {name!r}", hint=did_you_mean(name, NAMES))
     lowered = False
-    verify(c, "extract")
+    inferred: Inferred = {}
+    verify(c, "extract", inferred=inferred)
     for run, _ in PIPELINE:
         name = run.__name__
         if name in options.skip:
@@ -84,7 +85,7 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
             c = run_pass(run, c, options)
             lowered = lowered or run is lower
             if c is not before:
-                verify(c, name, lowered)
+                verify(c, name, lowered, inferred)
         except FlowcError:
             raise
         except Exception as error:

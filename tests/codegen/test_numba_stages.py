@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import inspect
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from llvmlite import binding as llvm
 from numba.core import types
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_frontend import kernel_text
-from flowc.codegen.cpu.numba_stages import _typed
+from flowc.codegen.cpu.numba_stages import _typed, contexts
 from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.program import kernel_object
+from flowc.codegen.target import target_named
 
 SOURCE = """
 def kernel(x, y, n, begin, end):
@@ -60,3 +67,75 @@ def test_what_constants_rule_out_need_not_fit_the_types() -> None:
 """
     kernel = Kernel(source, (dtypes.f32, dtypes.f32), 0, constants={"WHOLE": 0})
     assert "define" in kernel_text(kernel)
+
+
+def _private_names() -> list[tuple[object, str, str]]:
+    from numba.core import base, compiler, cpu, interpreter, lowering, typed_passes
+    from numba.core.typing import context, templates
+
+    return [
+        (base.BaseContext, "get_function", "self fn sig _firstcall"),
+        (base.BaseContext, "pair_first", "self builder val ty"),
+        (base.BaseContext, "pair_second", "self builder val ty"),
+        (base.BaseContext, "get_abi_sizeof", "self ty"),
+        (base.BaseContext, "install_registry", "self registry"),
+        (base.BaseContext, "refresh", "self"),
+        (cpu.CPUContext, "load_additional_registries", "self"),
+        (cpu.CPUContext, "post_lowering", "self mod library"),
+        (context.BaseContext, "_insert_global", "self gv gty"),
+        (context.BaseContext, "_load_builtins", "self"),
+        (context.BaseContext, "resolve_function_type", "self func args kws"),
+        (context.Context, "load_additional_registries", "self"),
+        (types.Function, "get_call_type", "self context args kws"),
+        (templates, "_OverloadFunctionTemplate", ""),
+        (compiler, "_make_subtarget", "targetctx flags"),
+        (interpreter.Interpreter, "post_process", "self peepholes func_ir"),
+        (lowering, "Lower", "context library fndesc func_ir metadata"),
+        (typed_passes, "type_inference_stage",
+         "typingctx targetctx interp args return_type locals raise_errors"),
+        (typed_passes.PreLowerStripPhis, "_strip_phi_nodes", "self func_ir"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("holder, name, parameters", _private_names(), ids=lambda x: str(x)[:60])
+def test_what_is_used_of_numbas_inside_is_as_it_was(
+    holder: object, name: str, parameters: str
+) -> None:
+    found = getattr(holder, name, None)
+    assert found is not None, f"Numba has no {holder}.{name} any more"
+    if parameters:
+        now = " ".join(inspect.signature(found).parameters)
+        assert now == parameters, f"{holder}.{name} takes other parameters in this version of Numba"
+
+
+def test_ranges_are_held_as_our_lowerings_take_them_to_be() -> None:
+    context = contexts()[1]
+    pair = types.Pair(types.int64, types.boolean)
+    forms = {
+        types.range_state64_type: "{i64, i64, i64}",
+        types.range_iter64_type: "{i64*, i64, i64, i64*}",
+        pair: "{i64, i1}",
+    }
+    assert {t: str(context.get_value_type(t)) for t in forms} == forms
+
+
+@pytest.mark.parametrize("bounds", ["end", "begin, end", "begin, end, 2", "end, begin, x[0]"])
+def test_a_kernels_ranges_are_those_of_python(bounds: str) -> None:
+    source = f"""def kernel(x, y, begin, end):
+    n = 0
+    for i in range({bounds}):
+        y[n] = i
+        n = n + 1
+"""
+    kernel = Kernel(source, ("i64", "i64"), 0)
+    target = target_named("native")
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(kernel_object(kernel, target)))
+    engine.finalize_object()
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
+    for begin, end, step in itertools.product((-3, 0, 5), (-2, 0, 5, 8), (1, 2, -3)):
+        x, y = np.array([step]), np.full(16, 99)
+        buffers = (ctypes.c_void_p * 2)(x.ctypes.data, y.ctypes.data)
+        run(engine.get_function_address(kernel.key))(ctypes.addressof(buffers), 0, begin, end, 0)
+        wanted = list(eval(f"range({bounds})", {"begin": begin, "end": end, "x": x}))
+        assert y.tolist() == wanted + [99] * (16 - len(wanted))

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
 from llvmlite import ir
-from numba.core import bytecode, compiler, errors, funcdesc, interpreter, lowering, types
+from numba.core import bytecode, cgutils, compiler, errors, funcdesc, interpreter, lowering, types
 from numba.core import ir as numba_ir
 from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import CodeLibrary, CPUCodeLibrary
@@ -25,9 +26,11 @@ from numba.core.datamodel.models import OpaqueModel
 from numba.core.imputils import Registry
 from numba.core.ir_utils import build_definitions
 from numba.core.ssa import reconstruct_ssa
+from numba.core.target_extension import CPU, dispatcher_registry, target_override, target_registry
 from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import PreLowerStripPhis, type_inference_stage
+from numba.core.typing import templates
 from numba.core.typing.context import Context
 from numba.extending import register_model
 
@@ -41,11 +44,13 @@ class Lowered:
 
 
 class _Function(types.Function):
-    """A function that remembers how its calls resolve."""
+    """A function that remembers how its calls resolve. Rules that stand for Python code, which
+    Numba would compile by itself, are left out: nothing would link what comes of it."""
 
-    def __init__(self, template: Any) -> None:
+    def __init__(self, rules: tuple[Any, ...]) -> None:
         self.calls: dict[Any, Any] = {}
-        super().__init__(template)
+        own = [x for x in rules if not issubclass(x, templates._OverloadFunctionTemplate)]
+        super().__init__(tuple(own or rules))
 
     def augment(self, other: Any) -> Any:
         if isinstance(other, types.Function) and other.typing_key == self.typing_key:
@@ -72,8 +77,10 @@ class _KernelTyping(Context):
         self.resolved: dict[Any, Any] = {}
         super().__init__()
 
-    def load_additional_registries(self) -> None:
-        return
+    def _load_builtins(self) -> None:
+        from numba.core.typing import builtins  # noqa: F401  its rules enter the registry
+
+        self.install_registry(templates.builtin_registry)
 
     def _insert_global(self, gv: Any, gty: Any) -> None:
         if type(gty) is types.Function:
@@ -93,12 +100,28 @@ class _KernelTyping(Context):
 
 
 class _KernelContext(CPUContext):
-    """Remembers, for all kernels, what Numba looks up for every instruction."""
+    """Implementations for scalars, ranges and pointers only: to import those of NumPy and the
+    containers takes longer than to compile ten kernels. What Numba looks up for every instruction
+    is remembered for all kernels."""
 
     def init(self) -> None:
         super().init()
         self.implementations: dict[Any, Any] = {}
         self.sizes: dict[str, int] = {}
+
+    def load_additional_registries(self) -> None:
+        from numba.cpython import builtins, mathimpl, numbers, rangeobj, tupleobj  # noqa: F401
+
+        self.install_registry(mathimpl.registry)
+
+    def pair_first(self, builder: ir.IRBuilder, val: ir.Value, ty: Any) -> ir.Value:
+        return builder.extract_value(val, 0)
+
+    def pair_second(self, builder: ir.IRBuilder, val: ir.Value, ty: Any) -> ir.Value:
+        return builder.extract_value(val, 1)
+
+    def post_lowering(self, mod: ir.Module, library: Any) -> None:
+        """Nothing of Numba's runtime is called."""
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         key = (fn, sig)
@@ -126,9 +149,6 @@ class _CaptureLibrary(CPUCodeLibrary):
 
     def create_ir_module(self, name: str) -> ir.Module:
         return ir.Module(name)
-
-    def add_linking_library(self, library: Any) -> None:
-        """Nothing of Numba's runtime is called."""
 
     def add_ir_module(self, ir_module: ir.Module) -> None:
         mark_loops(ir_module)
@@ -158,6 +178,94 @@ for _kind in (types.complex64, types.complex128):
         _LOWERINGS.lower(_operator, _kind, _kind)(_complex_product)
 
 
+# Loops over ranges: Numba's own lowerings put every part of every value into memory, which is more
+# than half of the text of a short kernel.
+
+
+def _struct(builder: ir.IRBuilder, parts: Sequence[Any]) -> ir.Value:
+    value: Any = ir.Constant(ir.LiteralStructType([p.type for p in parts]), ir.Undefined)
+    for i, part in enumerate(parts):
+        value = builder.insert_value(value, part, i)
+    return value
+
+
+@_LOWERINGS.lower(range, types.int64)
+@_LOWERINGS.lower(range, types.int64, types.int64)
+@_LOWERINGS.lower(range, types.int64, types.int64, types.int64)
+def _range(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+    """{start, stop, step}"""
+    int64 = ir.IntType(64)
+    start, stop, step = (int64(0), *args, int64(1)) if len(args) == 1 else (*args, int64(1))[:3]
+    state: Any = _struct(builder, (start, stop, step))
+    state.range_parts = start, stop, step
+    return state
+
+
+@_LOWERINGS.lower("getiter", types.range_state64_type)
+def _range_begin(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+    """{address of the next value, stop, step, address of how many are left}"""
+    known = getattr(args[0], "range_parts", None)
+    start, stop, step = known or [builder.extract_value(args[0], i) for i in range(3)]
+    place, count = (cgutils.alloca_once(builder, start.type) for _ in range(2))
+    builder.store(start, place)
+    distance = builder.sub(stop, start)
+    forward = builder.icmp_signed(">", distance, start.type(0))
+    if isinstance(step, ir.Constant) and step.constant == 1:
+        with builder.if_else(forward) as (some, none):
+            with some:
+                builder.store(distance, count)
+            with none:
+                builder.store(start.type(0), count)
+    else:
+        with cgutils.if_unlikely(builder, builder.icmp_unsigned("==", step, start.type(0))):
+            context.call_conv.return_user_exc(builder, ValueError, ("a step of 0",))
+        differ = builder.xor(forward, builder.icmp_signed(">", step, start.type(0)))
+        with builder.if_else(differ) as (none, some):
+            with none:
+                builder.store(start.type(0), count)
+            with some:
+                rest = builder.srem(distance, step)
+                rest = builder.select(forward, rest, builder.neg(rest))
+                uneven = builder.zext(builder.icmp_signed(">", rest, start.type(0)), start.type)
+                builder.store(builder.add(builder.sdiv(distance, step), uneven), count)
+    return _struct(builder, (place, stop, step, count))
+
+
+@_LOWERINGS.lower("iternext", types.range_iter64_type)
+def _range_next(context: Any, builder: Any, signature: Any, args: Any) -> ir.Value:
+    """{value, whether there is one}"""
+    place, _, step, left = (builder.extract_value(args[0], i) for i in range(4))
+    count = builder.load(left)
+    valid = builder.icmp_signed(">", count, count.type(0))
+    before = builder.block
+    with builder.if_then(valid):
+        value = builder.load(place)
+        builder.store(builder.sub(count, count.type(1), flags=["nsw"]), left)
+        builder.store(builder.add(value, step), place)
+        inside = builder.block
+    found = builder.phi(value.type)
+    found.add_incoming(value.type(0), before)
+    found.add_incoming(value, inside)
+    return _struct(builder, (found, valid))
+
+
+class _Target(CPU):
+    """Numba's name for code that our contexts compile: intrinsics look for them by it."""
+
+
+class _Dispatcher:
+    """Where Numba finds the context of a target."""
+
+    targetdescr: Any = None
+
+    def __init__(self, context: CPUContext) -> None:
+        self.target_context = context
+
+
+TARGET = "flowc"
+target_registry[TARGET] = _Target
+
+
 @cache
 def _flags() -> Any:
     flags = cast(Any, compiler.Flags())  # its options are made when Numba runs
@@ -174,9 +282,12 @@ def _flags() -> Any:
 def contexts() -> tuple[Context, CPUContext]:
     """The typing and the target context of all kernels."""
     typing_context = _KernelTyping()
-    context = _KernelContext(typing_context, "cpu")
-    context.refresh()
-    context.install_registry(_LOWERINGS)
+    context = _KernelContext(typing_context, TARGET)
+    dispatcher_registry[_Target] = _Dispatcher
+    _Dispatcher.targetdescr = _Dispatcher(context)
+    with target_override(TARGET):
+        context.refresh()
+    context.install_registry(_LOWERINGS)  # last: they take the place of Numba's own
     return typing_context, compiler._make_subtarget(context, _flags())
 
 
@@ -187,7 +298,7 @@ def lower(function: Any, arguments: tuple[Any, ...], name: str) -> Lowered:
     """
     typing_context, context = contexts()
     library = _CaptureLibrary(context.codegen(), name)
-    with ConfigStack().enter(_flags().copy()):
+    with ConfigStack().enter(_flags().copy()), target_override(TARGET):
         typing_context.refresh()  # intrinsics that are new since the last function
         kernel, typemap, calltypes = _typed(function, arguments)
         described = funcdesc.PythonFunctionDescriptor.from_specialized_function(

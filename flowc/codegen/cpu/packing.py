@@ -28,10 +28,12 @@ def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0) -> Array:
     *batch, k, n = b.shape
     columns = columns or shape.columns
     panels = -(-n // columns)
-    padded = np.zeros((*batch, k, panels * columns), shape.dtype.numpy)
-    padded[..., :n] = b
-    split = padded.reshape(*batch, k, panels, columns)
-    return np.ascontiguousarray(np.moveaxis(split, -2, -3))
+    packed = np.zeros((*batch, panels, k, columns), shape.dtype.numpy)
+    by_row = np.moveaxis(packed, -3, -2)  # [..., k, panels, columns], the same memory
+    whole = n // columns
+    by_row[..., :whole, :] = b[..., : whole * columns].reshape(*batch, k, whole, columns)
+    by_row[..., whole:, : n % columns] = b[..., None, whole * columns :]
+    return packed
 
 
 def pack_conv_weights(weights: Array, shape: TileShape, *, groups: int = 1) -> Array:

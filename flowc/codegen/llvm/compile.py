@@ -18,13 +18,18 @@ def compile_module(texts: Sequence[str], target: Target, *, speed: int = 3) -> b
 
     Raises `InternalError` when LLVM rejects a text.
     """
-    module = optimized_module(texts, target, speed=speed)
-    return target.machine().emit_object(module)
+    machine = target.machine()
+    return machine.emit_object(_optimized(texts, target, machine, speed))
 
 
 def optimized_module(texts: Sequence[str], target: Target, *, speed: int = 3) -> llvm.ModuleRef:
     """The linked and optimised module (for `--emit llvm` and `--emit asm`)."""
-    machine = target.machine()
+    return _optimized(texts, target, target.machine(), speed)
+
+
+def _optimized(
+    texts: Sequence[str], target: Target, machine: llvm.TargetMachine, speed: int
+) -> llvm.ModuleRef:
     module = _parse(texts[0])
     for text in texts[1:]:
         module.link_in(_parse(text))
