@@ -183,3 +183,13 @@ def test_every_primitive_is_rendered_for_every_kind_that_it_takes(name: str) -> 
         assert dtype is not None
         nest = LoopNest((("y0", dtype),), (), (), (Let("t1", Apply(name, operands, dtype)),))
         assert "t1 = " in NumbaSource(nest).text
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "fault"),
+    [("exp", I64, "exp does not take i64"), ("abs", dtypes.c64, "abs has no form for c64")],
+)
+def test_what_has_no_form_is_refused(op: str, dtype: DType, fault: str) -> None:
+    body = (Let("t1", Apply(op, (Name("x", dtype),), dtype)),)
+    with pytest.raises(InternalError, match=fault):
+        NumbaSource(LoopNest((), (), (), body))

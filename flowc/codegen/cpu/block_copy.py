@@ -17,7 +17,6 @@ from flowc.codegen.llvm.vector_ir import (
     Routine,
     Value,
     Values,
-    const,
     counted_loop,
     element_type,
     index_range,
@@ -26,6 +25,7 @@ from flowc.codegen.llvm.vector_ir import (
     offset,
     store_vector,
 )
+from flowc_runtime.native.writer import i64
 
 
 def copy_run(b: ir.IRBuilder, target: Value, source: Value, n: Index, s: TileShape) -> None:
@@ -58,7 +58,7 @@ def zero_run(b: ir.IRBuilder, target: Value, n: Index, shape: TileShape) -> None
     """target[0:n] = 0."""
     element = element_type(shape.dtype)
     zeros = ir.Constant(ir.VectorType(element, shape.lanes), None)
-    whole = Index(b, b.and_(n.value, const(-shape.lanes)))
+    whole = Index(b, b.and_(n.value, i64(-shape.lanes)))
     with counted_loop(b, whole, shape.lanes) as i:
         store_vector(b, zeros, offset(target, i), shape.dtype.size)
     with index_range(b, whole, n) as i:
@@ -78,7 +78,7 @@ def _emit_transpose(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     target, source = args[:2]
     rows, columns, target_stride, source_stride = indices(b, args[2:])
     side, size = min(16, shape.lanes), shape.dtype.size
-    whole_rows, whole_columns = (Index(b, b.and_(n.value, const(-side))) for n in (rows, columns))
+    whole_rows, whole_columns = (Index(b, b.and_(n.value, i64(-side))) for n in (rows, columns))
 
     def edges(first_row: Index, end_row: Index, first_column: Index) -> None:
         with index_range(b, first_column, columns) as j, index_range(b, first_row, end_row) as i:
@@ -94,7 +94,7 @@ def _emit_transpose(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
             for r, value in enumerate(_transposed(b, block)):
                 store_vector(b, value, offset(target, (j + r) * target_stride + i), size)
         edges(i, i + side, whole_columns)
-    edges(whole_rows, rows, Index(b, const(0)))
+    edges(whole_rows, rows, Index(b, i64(0)))
 
 
 def _transposed(b: ir.IRBuilder, block: list[Value]) -> list[Value]:

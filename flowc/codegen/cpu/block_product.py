@@ -19,11 +19,11 @@ from flowc.codegen.llvm.vector_ir import (
     Routine,
     Value,
     Values,
-    const,
     counted_loop,
     indices,
     offset,
 )
+from flowc_runtime.native.writer import i64
 
 
 def _vectors(share: Index, shape: TileShape) -> Index:
@@ -69,7 +69,7 @@ def _gather_pieces(
     shape: TileShape,
 ) -> None:
     """Columns `begin ... begin + depth` of matrices, each with its width, side by side."""
-    first = Index(b, const(0))
+    first = Index(b, i64(0))
     for a, width in pieces:
         low, high = first.most(begin), (first + width).least(begin + depth)
         with b.if_then(high.compare(">", low)):
@@ -85,10 +85,10 @@ def _emit_conv(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) -> No
     block, x, panels, c = args[:4]
     channels, x_stride, x_channel, c_stride, *rest = indices(b, args[4:])
     bounds, sizes = rest[:4], rest[4:]
-    taps = Index(b, const(1))
+    taps = Index(b, i64(1))
     for size in sizes[2 * rank : 3 * rank]:
         taps = taps * size
-    fit = (Index(b, const(shape.depth)) // channels.most(1)).most(1)
+    fit = (Index(b, i64(shape.depth)) // channels.most(1)).most(1)
     tap_blocks = taps.ceil_div(fit).most(1)  # no taps make one block of depth 0: C becomes 0
     tap_step = taps.ceil_div(tap_blocks)
     channel_blocks = channels.ceil_div(shape.depth).most(1)

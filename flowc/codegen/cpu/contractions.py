@@ -21,10 +21,12 @@ from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_tr
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
+from flowc.codegen.cpu.loop_choices import CHUNK_NANOSECONDS, MULTIPLICATIONS, is_interleaved
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.kernels.builder import LOCAL, int_name
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
+from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import (
     EPILOGUE,
     EPILOGUE_BUFFERS,
@@ -36,9 +38,7 @@ from flowc.codegen.kernels.kernel import (
     Launch,
     Operand,
 )
-from flowc.codegen.kernels.loop_cost import CHUNK_NANOSECONDS, is_dear
 from flowc.codegen.kernels.nest import Load
-from flowc.codegen.kernels.vector_interleave import end_dear_loop
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
@@ -63,8 +63,6 @@ class _Finish:
     def extra(self) -> tuple[Argument, ...]:
         return () if self.epilogue is None else _EPILOGUE_ARGUMENTS
 
-
-MULTIPLICATIONS = 25  # a core does about so many a nanosecond, each with its addition
 
 _EPILOGUE_ARGUMENTS = tuple(
     Argument(name, dtypes.u8) for name in (EPILOGUE, EPILOGUE_BUFFERS, EPILOGUE_INTS)
@@ -120,8 +118,8 @@ def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
         c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
-        if any(is_dear(n) for n in body.nodes):
-            end_dear_loop(c, dims[-1])
+        if is_interleaved(body_cost(body).has_compute_bound, dims[-1]):
+            nest.invoke("interleave")
     made = c.launch(node.outputs, 1, 1, 0, node, tail=("begin", "end", "first", "last"))
     return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
 

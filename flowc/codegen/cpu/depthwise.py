@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
     Value,
     Values,
-    const,
     counted_loop,
     element_type,
     index_range,
@@ -31,6 +30,7 @@ from flowc.codegen.llvm.vector_ir import (
     offset,
     store_vector,
 )
+from flowc_runtime.native.writer import i64
 
 PIXELS = 4  # pixels side by side that share each load of the taps
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
@@ -85,7 +85,7 @@ def _emit_channels(
     channels end: those it shares with the one before are computed twice, to the same values.
     """
     channels = Index(b, args[-1])
-    first = begin or Index(b, const(0))
+    first = begin or Index(b, i64(0))
     with index_range(b, first, channels, shape.lanes) as channel:
         _sums(b, args, shape, pixels, 1, channel.least(channels - shape.lanes), taps)
 
@@ -122,7 +122,7 @@ def _sums(
 
     if unrolled:
         for i, j in np.ndindex(unrolled):
-            add_tap(Index(b, const(i)), Index(b, const(j)))
+            add_tap(Index(b, i64(i)), Index(b, i64(j)))
     else:
         with counted_loop(b, taps_h) as i, counted_loop(b, taps_w) as j:
             add_tap(i, j)
@@ -133,7 +133,7 @@ def _sums(
 
 
 def _part(b: ir.IRBuilder, pointer: Value, elements: int) -> Value:
-    return b.gep(pointer, [const(elements)])
+    return b.gep(pointer, [i64(elements)])
 
 
 @lru_cache(maxsize=64)
@@ -154,12 +154,11 @@ def depthwise_intrinsic(shape: TileShape, taps: Taps | None) -> tuple[str, Any]:
     return short, Routine(name, shape.dtype, "pppiiiiiiii", emit).intrinsic()
 
 
-@intrinsic
-def first_tap(typing: Any, position: Any, dilation: Any) -> Any:
-    """The first tap that reads at 0 or later, where tap 0 reads at `position`."""
+def _emit_first_tap(b: ir.IRBuilder, values: Values) -> Value:
+    position, dilation = indices(b, values)
+    return (Index(b, i64(0)) - position).most(0).ceil_div(dilation).value
 
-    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
-        position, dilation = indices(b, values)
-        return (Index(b, const(0)) - position).most(0).ceil_div(dilation).value
 
-    return types.int64(types.int64, types.int64), lower
+# `first_tap(position, dilation)`: the first tap that reads at 0 or later, where tap 0 reads at
+# `position`.
+first_tap = numba_function("first_tap", types.int64(types.int64, types.int64), _emit_first_tap)

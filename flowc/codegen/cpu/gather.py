@@ -16,12 +16,12 @@ from flowc.codegen.llvm.vector_ir import (
     Routine,
     Value,
     Values,
-    const,
     index_range,
     indices,
     offset,
     while_positive,
 )
+from flowc_runtime.native.writer import i64
 
 
 class _Axis:
@@ -55,7 +55,7 @@ def _emit_patches(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) ->
     axes = [_Axis(b, rest[i::rank]) for i in range(rank)]
     image = Counter(b, _spread(row_begin, [(a.pixel, a.pixels) for a in axes]))
     left, at = Counter(b, 0), Counter(b, 0)
-    one = Index(b, const(1))
+    one = Index(b, i64(1))
     side_by_side = b.and_(axes[-1].dilation.compare("==", 1), span.compare("==", x_stride))
     with index_range(b, row_begin, row_end) as row:
         _spread(tap_begin, [(a.tap, a.taps) for a in axes])
@@ -67,7 +67,7 @@ def _emit_patches(b: ir.IRBuilder, args: Values, shape: TileShape, rank: int) ->
             target = offset(block, at.get())
             _patch_run(b, target, x, axes, image.get(), count, (span, x_stride, x_channel), shape)
             at.add(count * span)
-            left.add(Index(b, const(0)) - count)
+            left.add(Index(b, i64(0)) - count)
             axes[-1].tap.add(count)
             _carry(b, [(a.tap, a.taps) for a in axes], None)
         axes[-1].pixel.add(1)
@@ -104,7 +104,7 @@ def _patch_run(
             # One unsigned comparison: a negative position is a large one.
             fits = b.icmp_unsigned("<", place.value, axis.extent.value)
             inside = fits if inside is None else b.and_(inside, fits)
-    low = (Index(b, const(0)) - positions[-1]).most(0).least(count)
+    low = (Index(b, i64(0)) - positions[-1]).most(0).least(count)
     high = (axes[-1].extent - positions[-1]).least(count).most(low)
     if inside is not None:
         low, high = (Index(b, b.select(inside, x_.value, count.value)) for x_ in (low, high))

@@ -40,13 +40,13 @@ from flowc.codegen.llvm.vector_ir import (
     Values,
     advance,
     ceil_div,
-    const,
     counted_loop,
     indices,
     least,
     offset,
 )
 from flowc.ir.dims import Dim
+from flowc_runtime.native.writer import i64
 
 SIDE = 16  # columns of a task are a multiple of it, so that all of C is turned by vectors
 COLUMNS = 120  # of one task, at most
@@ -86,7 +86,7 @@ def _task_columns(shape: TileShape) -> int:
 def _emit_left(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     left, a = args[:2]
     k, a_stride, rows = indices(b, args[2:])
-    width = Index(b, const(turned_rows(shape)))
+    width = Index(b, i64(turned_rows(shape)))
     with b.if_then(rows.compare("<", width), likely=False):
         zero_run_routine(shape).call(b, left, k * width)
     transpose_routine(shape).call(b, left, a, rows, k, width, a_stride)
@@ -108,7 +108,7 @@ def _left_routine(shape: TileShape) -> Routine:
 def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
     scratch, left, panels, c = args[:4]
     k, c_stride, rows, columns = indices(b, args[4:])
-    step, width = turned_columns(shape), Index(b, const(turned_rows(shape)))
+    step, width = turned_columns(shape), Index(b, i64(turned_rows(shape)))
     operands = Operands(step, 1, turned_rows(shape), 2 * AHEAD_BYTES, AHEAD_BYTES)
     widths = tuple(w for w in WIDTHS if w < step)
     with counted_loop(b, columns, _task_columns(shape)) as first:

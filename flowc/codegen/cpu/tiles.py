@@ -24,7 +24,6 @@ from flowc.codegen.llvm.vector_ir import (
     Value,
     Values,
     broadcast,
-    const,
     element_type,
     index_range,
     indices,
@@ -34,6 +33,7 @@ from flowc.codegen.llvm.vector_ir import (
     prefetch,
     store_vector,
 )
+from flowc_runtime.native.writer import i64
 
 __all__ = [
     "Operands",
@@ -80,23 +80,23 @@ def _emit_sums(
     zero = ir.Constant(vector, None)
     entry = b.block
     loop, stores = b.append_basic_block("depth"), b.append_basic_block("stores")
-    b.cbranch(b.icmp_signed(">", depth, const(0)), loop, stores)
+    b.cbranch(b.icmp_signed(">", depth, i64(0)), loop, stores)
     b.position_at_end(loop)
     k, row_of_panel = b.phi(I64), b.phi(panel.type)
     sums = [[b.phi(vector) for _ in range(vectors)] for _ in range(rows)]
     columns = [
-        load_vector(b, b.gep(row_of_panel, [const(j * lanes)]), lanes, size) for j in range(vectors)
+        load_vector(b, b.gep(row_of_panel, [i64(j * lanes)]), lanes, size) for j in range(vectors)
     ]
-    first = b.gep(block, [b.mul(k, const(o.step))])
+    first = b.gep(block, [b.mul(k, i64(o.step))])
     _emit_prefetches(b, row_of_panel, o.panel_ahead, vectors * lanes, size)
     _emit_prefetches(b, first, o.block_ahead, rows, size)
     totals: list[list[Value]] = []
     for i in range(rows):
-        a = b.load(b.gep(first, [const(i * o.stride)]))
+        a = b.load(b.gep(first, [i64(i * o.stride)]))
         wide = broadcast(b, a, lanes)
         totals.append([multiply_add(b, wide, columns[j], sums[i][j]) for j in range(vectors)])
-    next_k, next_row = b.add(k, const(1)), b.gep(row_of_panel, [const(o.width)])
-    for phi, start, following in [(k, const(0), next_k), (row_of_panel, panel, next_row)]:
+    next_k, next_row = b.add(k, i64(1)), b.gep(row_of_panel, [i64(o.width)])
+    for phi, start, following in [(k, i64(0), next_k), (row_of_panel, panel, next_row)]:
         phi.add_incoming(start, entry)
         phi.add_incoming(following, loop)
     for i in range(rows):
@@ -116,7 +116,7 @@ def _emit_sums(
 def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
     """Asks for `count` elements, `ahead` bytes after `start`, unless that is none."""
     for at in range(ahead, ahead + count * size, 64) if ahead else ():
-        prefetch(b, b.gep(start, [const(at // size)]))
+        prefetch(b, b.gep(start, [i64(at // size)]))
 
 
 def _emit_sum_stores(
@@ -130,13 +130,13 @@ def _emit_sum_stores(
     """C is read only where it is added to."""
     size, lanes = shape.dtype.size, shape.lanes
     targets = [
-        b.gep(b.gep(c, [b.mul(c_stride, const(i))]), [const(j * lanes)])
+        b.gep(b.gep(c, [b.mul(c_stride, i64(i))]), [i64(j * lanes)])
         for i, row in enumerate(results)
         for j in range(len(row))
     ]
     values = [value for row in results for value in row]
     plus = b.add if shape.dtype.is_integer else b.fadd
-    with b.if_else(b.icmp_signed("!=", accumulate, const(0))) as (add, replace):
+    with b.if_else(b.icmp_signed("!=", accumulate, i64(0))) as (add, replace):
         with add:
             for p, value in zip(targets, values):
                 store_vector(b, plus(load_vector(b, p, lanes, size), value), p, size)
@@ -159,18 +159,18 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         return sums_routine(shape, height, vectors, operands)
 
     with b.goto_entry_block():
-        side = b.alloca(element_type(shape.dtype), const(shape.rows * shape.columns))
+        side = b.alloca(element_type(shape.dtype), i64(shape.rows * shape.columns))
     narrow = columns.compare("<=", shape.lanes)
-    height = b.select(narrow, const(shape.rows), least_height(rows, shape.heights).value)
+    height = b.select(narrow, i64(shape.rows), least_height(rows, shape.heights).value)
     height = Index(b, height)
-    width = Index(b, b.select(narrow, const(shape.lanes), const(shape.columns)))
+    width = Index(b, b.select(narrow, i64(shape.lanes), i64(shape.columns)))
     direct = b.and_(rows.compare("==", height), columns.compare("==", width))
     spill = b.not_(direct)
     copy_rows = copy_rows_routine(shape)
     with b.if_then(b.and_(accumulate.compare("!=", 0), spill), likely=False):
         copy_rows.call(b, side, c, rows, columns, shape.columns, c_stride)
     target = b.select(direct, c, side)
-    target_stride = b.select(direct, c_stride.value, const(shape.columns))
+    target_stride = b.select(direct, c_stride.value, i64(shape.columns))
     passed = (block, panel, target, depth, target_stride, accumulate)
     with b.if_else(narrow, likely=False) as (thin, wide):
         with thin:
@@ -184,9 +184,9 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
 def least_height(rows: Index, heights: Sequence[int]) -> Index:
     """The lowest of tiles, the highest of which comes first, that holds so many rows."""
     b = rows.b
-    height = const(heights[0])
+    height = i64(heights[0])
     for lower in heights[1:]:
-        height = b.select(rows.compare("<=", lower), const(lower), height)
+        height = b.select(rows.compare("<=", lower), i64(lower), height)
     return Index(b, height)
 
 
@@ -225,9 +225,7 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
         narrow = columns.compare("<=", shape.lanes)
-        step = Index(
-            b, b.select(narrow, const(shape.rows), least_height(even, shape.heights).value)
-        )
+        step = Index(b, b.select(narrow, i64(shape.rows), least_height(even, shape.heights).value))
         with index_range(b, row_begin, row_end, step) as i:
             rows = (row_end - i).least(step)
             rows_of_block = offset(block, (i - row_begin) * shape.row_stride)

@@ -27,7 +27,7 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.scalars import emit_direct, memory_type
-from flowc.codegen.driver.sizes import BYTES, I8, I64, SizeFunction, number
+from flowc.codegen.driver.sizes import BYTES, SizeFunction
 from flowc.codegen.kernels.kernel import Launch
 from flowc.errors import BROADCAST_HINT, InternalError
 from flowc.ir.computation import Node, Value
@@ -46,6 +46,7 @@ from flowc.plan.plan import (
     bytes_of,
     updated_input,
 )
+from flowc_runtime.native.writer import I8, I64, i64
 
 
 @dataclass(slots=True)
@@ -122,7 +123,7 @@ class _Emitter:
                 continue
             a, c = self.frame.dim(x), self.frame.dim(y)
             message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
-            one = self.b.or_(*(self.b.icmp_signed("==", v, number(1)) for v in (a, c)))
+            one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
             rows = [ErrorRow(text, self.where) for text in (message + BROADCAST_HINT, message)]
             row = self.b.select(one, *map(self.frame.error_number, rows))
             self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
@@ -222,12 +223,12 @@ class _Emitter:
         decided: dict[str, int] = {}
         for value in node.outputs:
             places.append(len(given))
-            given.append(number(0))
+            given.append(i64(0))
             for dim in value.dims:
                 is_open = not found.isdisjoint(symbols_of(dim))
                 if is_open:
                     decided.setdefault(str(dim), len(given))
-                given.append(number(-1) if is_open else self.frame.dim(dim))
+                given.append(i64(-1) if is_open else self.frame.dim(dim))
         for i, word in enumerate(given):
             b.store(word, self.frame.element(words, i))
         self.calls.append(node)
@@ -256,9 +257,9 @@ class _Emitter:
                 wide = b.sext(raw, I64) if dtype.kind == "int" else b.zext(raw, I64)
             found = wide
             if node.attrs["below"]:
-                wide = b.add(wide, number(node.attrs["below"]))
+                wide = b.add(wide, i64(node.attrs["below"]))
             message = f"a size must not be negative, found {{a}} at position {i}"
-            bad = b.icmp_signed("<", wide, number(0))
+            bad = b.icmp_signed("<", wide, i64(0))
             self.frame.leave_if(bad, STATUS_INVALID, ErrorRow(message, node.name), [found])
             self._bind(name, wide)
         self._check_constraints()
@@ -360,13 +361,13 @@ class _Emitter:
         f = SizeFunction(function, {})
         sizes, dims = function.args
         for i, size in enumerate(self.tables.sizes):
-            f.bind(size, f.b.load(f.b.gep(sizes, [number(i)])))
+            f.bind(size, f.b.load(f.b.gep(sizes, [i64(i)])))
         position = 0
         for value in self.plan.computation.results:
             for dim in value.dims:
                 found = known(dim)
-                shown = number(-1) if found is None else f.dim(found)
-                f.b.store(shown, f.b.gep(dims, [number(position)]))
+                shown = i64(-1) if found is None else f.dim(found)
+                f.b.store(shown, f.b.gep(dims, [i64(position)]))
                 position += 1
         f.b.ret_void()
 

@@ -12,8 +12,9 @@ from typing import Any
 from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
-from flowc.codegen.driver.sizes import BYTES, I32, I64, SizeFunction, number
+from flowc.codegen.driver.sizes import BYTES, SizeFunction
 from flowc_runtime.native.interpreter import ENDED, WORDS
+from flowc_runtime.native.writer import I32, I64, declare, i64
 
 STATUS_INVALID = 3
 STATUS_MEMORY = 5
@@ -42,7 +43,7 @@ class RunFrame(SizeFunction):
         self.code = self.variable(I32, "code")
         self.b.store(ir.Constant(I32, 0), self.code)
         self.left = self.variable(I64, "left")
-        self.b.store(number(SMALL_STEPS), self.left)
+        self.b.store(i64(SMALL_STEPS), self.left)
         self.interpreter = self.variable(I64, "interpreter", WORDS)
         release = self.declare("flowc_interpreter_release", ir.VoidType(), [words, BYTES, I64])
         self.b.call(release, [self.interpreter, table, self.b.load(self.status)])
@@ -53,21 +54,19 @@ class RunFrame(SizeFunction):
             return self.b.alloca(kind, count, name=name)
 
     def declare(self, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> Any:
-        found = self.module.globals.get(name)
-        kind = ir.FunctionType(result, arguments)
-        return found or ir.Function(self.module, kind, name)
+        return declare(self.module, name, ir.FunctionType(result, arguments))
 
     def element(self, base: ir.Value, index: int) -> Any:
         """The address of one element of a table."""
-        return self.b.gep(base, [number(index)])
+        return self.b.gep(base, [i64(index)])
 
     def poll_sometimes(self) -> None:
         """A poll where little happens from one time to the next."""
         b = self.b
-        left = b.sub(b.load(self.left), number(1))
+        left = b.sub(b.load(self.left), i64(1))
         b.store(left, self.left)
-        with b.if_then(b.icmp_signed("<", left, number(0)), likely=False):
-            b.store(number(SMALL_STEPS), self.left)
+        with b.if_then(b.icmp_signed("<", left, i64(0)), likely=False):
+            b.store(i64(SMALL_STEPS), self.left)
             self.poll()
 
     def poll(self) -> None:
@@ -88,7 +87,7 @@ class RunFrame(SizeFunction):
         """Calls the function of Python with a step's words; the run ends where it raises."""
         kinds = [I64.as_pointer(), I64, I64.as_pointer()]
         call = self.declare("flowc_interpreter_call", I32, kinds)
-        self._leave_if_ended(self.b.call(call, [self.interpreter, number(step), words]))
+        self._leave_if_ended(self.b.call(call, [self.interpreter, i64(step), words]))
 
     def finish(self) -> None:
         """Returns, with the interpreter held as before."""
@@ -100,7 +99,7 @@ class RunFrame(SizeFunction):
         """Where a row stands in the error table."""
         if row not in self.errors:
             self.errors.append(row)
-        return number(self.errors.index(row))
+        return i64(self.errors.index(row))
 
     def leave_if(
         self,
@@ -117,7 +116,7 @@ class RunFrame(SizeFunction):
         stay = self.function.append_basic_block("stay")
         b.cbranch(condition, leave, stay)
         b.position_at_end(leave)
-        slots = [number(code), error or number(-1), *values]
+        slots = [i64(code), error or i64(-1), *values]
         for i, value in enumerate(slots):
             b.store(value, self.element(self.status, i))
         b.store(ir.Constant(I32, code), self.code)

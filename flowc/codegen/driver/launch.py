@@ -15,12 +15,13 @@ from llvmlite import ir
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
-from flowc.codegen.driver.sizes import BYTES, I64, number
+from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, ceildiv, symbols_of
 from flowc.plan.plan import ALIGNMENT, Region, Run
+from flowc_runtime.native.writer import I64, declare, i64
 
 KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
 
@@ -67,7 +68,7 @@ class Launcher:
         )
         self.status = frame.variable(I64, "kernel_status", 4)
         for i in range(4):
-            frame.b.store(number(0), frame.element(self.status, i))
+            frame.b.store(i64(0), frame.element(self.status, i))
         pointer_kinds = [BYTES, BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64]
         self.parallel_for = frame.declare("flowc_parallel_for", ir.VoidType(), pointer_kinds)
 
@@ -173,9 +174,7 @@ class Launcher:
                 return b.bitcast(self.found, BYTES)
             case "epilogue" if launch.epilogue is not None:
                 key = launch.epilogue.kernel.key
-                found = self.frame.module.globals.get(key)
-                function = found or ir.Function(self.frame.module, EPILOGUE_TYPE, key)
-                return b.bitcast(function, BYTES)
+                return b.bitcast(declare(frame.module, key, EPILOGUE_TYPE), BYTES)
             case "epilogue_buffers":
                 return b.bitcast(late.buffers, BYTES)
             case "epilogue_ints":
@@ -187,9 +186,9 @@ class Launcher:
         """One call where one worker has enough to do, which the run may find out."""
         frame, b = self.frame, self.frame.b
         key = launch.kernel.key
-        kernel = frame.module.globals.get(key) or ir.Function(frame.module, KERNEL_TYPE, key)
+        kernel = declare(frame.module, key, KERNEL_TYPE)
         total, grain = frame.dim(launch.total), frame.dim(launch.grain)
-        alone = [tables.buffers, tables.ints, number(0), total, number(0)]
+        alone = [tables.buffers, tables.ints, i64(0), total, i64(0)]
         shared = [b.bitcast(kernel, BYTES), tables.buffers, tables.ints, total, grain]
         if isinstance(launch.total, int) and isinstance(launch.grain, int):
             if launch.total <= launch.grain:
@@ -221,9 +220,9 @@ class Launcher:
             frame.errors += [
                 ErrorRow(e.message, e.node or node, launch.fault) for e in launch.errors
             ]
-            error = b.add(fault, number(first - 1))
+            error = b.add(fault, i64(first - 1))
             values = [b.load(frame.element(self.status, i)) for i in (1, 2, 3)]
-            failed = b.icmp_signed("!=", fault, number(0))
+            failed = b.icmp_signed("!=", fault, i64(0))
             frame.leave_if(failed, STATUS_INVALID, error, values)
         for i, name in enumerate(launch.sizes):
             self.bind(name, b.load(frame.element(self.found, i)))

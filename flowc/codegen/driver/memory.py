@@ -12,7 +12,7 @@ from typing import Any, cast
 from llvmlite import ir
 
 from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame
-from flowc.codegen.driver.sizes import BYTES, I1, I64, NULL, number
+from flowc.codegen.driver.sizes import BYTES, NULL
 from flowc.ir.dims import Dim, ceildiv
 from flowc.plan.plan import (
     ALIGNMENT,
@@ -28,6 +28,7 @@ from flowc.plan.plan import (
     bytes_of,
 )
 from flowc_runtime.native.arena import HEADER
+from flowc_runtime.native.writer import I1, I64, i64
 
 
 class Memory:
@@ -76,7 +77,7 @@ class Memory:
 
     def workers(self) -> ir.Value:
         """How many workers may need scratch."""
-        return self.frame.larger(self.frame.threads, number(1))
+        return self.frame.larger(self.frame.threads, i64(1))
 
     def scratch(self) -> ir.Value:
         return self.frame.b.gep(self.arena, [self.scratch_offset])
@@ -109,7 +110,7 @@ class Memory:
         return not isinstance(place, (Cell, Heap))
 
     def weight(self, array: Any) -> ir.Value:
-        return self.frame.b.gep(self.frame.weights, [number(self.weight_offset(array))])
+        return self.frame.b.gep(self.frame.weights, [i64(self.weight_offset(array))])
 
     def _is_given(self, output: int) -> bool:
         """Whether the caller gave the buffer of a result; else its size is not bounded, and the run
@@ -136,7 +137,7 @@ class Memory:
                 self._make_block(self.blocks[block + 1], wanted, kept_bytes)
             case Output(i) if not self._is_given(i):
                 malloc = frame.declare("malloc", BYTES, [I64])
-                wanted = b.add(frame.dim(size), number(ALIGNMENT))
+                wanted = b.add(frame.dim(size), i64(ALIGNMENT))
                 pointer = b.call(malloc, [wanted])
                 b.store(pointer, frame.element(frame.outputs, i))
                 missing = b.icmp_unsigned("==", pointer, NULL)
@@ -151,10 +152,10 @@ class Memory:
         old = b.load(variable)
         with b.if_else(b.icmp_unsigned("==", old, NULL)) as (new, present):
             with new:
-                none, none_block = number(-1), b.block
+                none, none_block = i64(-1), b.block
             with present:
-                header = b.bitcast(b.gep(old, [number(-HEADER)]), I64.as_pointer())
-                room = b.sub(b.load(header), number(HEADER))
+                header = b.bitcast(b.gep(old, [i64(-HEADER)]), I64.as_pointer())
+                room = b.sub(b.load(header), i64(HEADER))
                 room_block = b.block
         capacity = b.phi(I64)
         capacity.add_incoming(none, none_block)
@@ -162,7 +163,7 @@ class Memory:
         with b.if_then(b.icmp_signed("<", capacity, size), likely=False):
             wanted = size
             if frame.loops or kept is not None:
-                wanted = frame.larger(size, b.shl(capacity, number(1)))
+                wanted = frame.larger(size, b.shl(capacity, i64(1)))
             made = b.call(self.acquire_block, [wanted])
             frame.leave_if(b.icmp_unsigned("==", made, NULL), STATUS_MEMORY, None, [wanted])
             if kept is not None:

@@ -1,30 +1,41 @@
 """Scalar arithmetic that the driver computes itself: the counters and conditions of loops.
 
-In: a cluster all of whose values have one element. Out: LLVM values in the driver, where a kernel
-would cost a call and a compilation. Only what needs no library and cannot fault is taken: integers,
-bools, and sums, differences, products and comparisons of f32 and f64.
+In: a cluster all of whose values have one element, as the statements of a nest without loops. Out:
+LLVM values in the driver, where a kernel would cost a call and a compilation. Only what needs no
+library and cannot fault is taken: integers, bools, and sums, differences, products and comparisons
+of f32 and f64.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from llvmlite import ir
 
 from flowc import dtypes
-from flowc.codegen.driver.sizes import I1, I8
+from flowc.codegen.kernels.cluster import ClusterLowering
+from flowc.codegen.kernels.nest import Apply, Expression, If, Let, Literal, Load, Name, Statement
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Elementwise
-from flowc.ir.scalar import PRIMITIVES
+from flowc_runtime.native.writer import I1, I8
 
 _FLOATS = {dtypes.f32: ir.FloatType(), dtypes.f64: ir.DoubleType()}
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_BITS = {"bitwise_and": "and_", "bitwise_or": "or_", "bitwise_xor": "xor"}
-_LOGIC = {"logical_and": "and_", "logical_or": "or_"}
+# What an op is in LLVM: a method of its builder, by the kind of the operands.
+_METHODS: Mapping[str, Mapping[str, str]] = {
+    "float": {"add": "fadd", "sub": "fsub", "mul": "fmul", "neg": "fneg"},
+    "int": {
+        "add": "add", "sub": "sub", "mul": "mul", "neg": "neg", "bitwise_and": "and_",
+        "bitwise_or": "or_", "bitwise_xor": "xor", "bitwise_not": "not_",
+    },
+    "bool": {"logical_and": "and_", "logical_or": "or_", "logical_not": "not_"},
+}  # fmt: skip
+_EXTREMA = {"max": ">", "min": "<", "max_select": ">", "min_select": "<"}
+_QUOTIENTS = ("floordiv", "floormod", "truncdiv", "truncmod")
 
 
 class NotDirect(Exception):
@@ -52,99 +63,89 @@ def register_type(dtype: DType) -> ir.Type:
 
 
 class _DirectScalars:
-    """The ScalarBuilder that writes LLVM IR. All that it lacks raises `NotDirect`."""
+    """Writes statements of a nest as LLVM IR. All that it lacks raises `NotDirect`. `inputs`: what
+    the buffers that are read hold."""
 
-    def __init__(self, b: Any) -> None:
+    def __init__(self, b: Any, inputs: Mapping[str, _Scalar]) -> None:
         self.b = b
+        self.inputs = inputs
+        self.names: dict[str, _Scalar] = {}
 
-    def __getattr__(self, name: str) -> Callable[..., _Scalar]:
-        if name not in PRIMITIVES:
+    def block(self, body: Sequence[Statement]) -> None:
+        for statement in body:
+            match statement:
+                case Let(name, value):
+                    self.names[name] = self.scalar(value)
+                case If(condition=condition) if self.scalar(condition).known is False:
+                    pass
+                case _:
+                    raise NotDirect
+
+    def scalar(self, x: Expression) -> _Scalar:
+        match x:
+            case Name(name):
+                return self.names[name]
+            case Literal(text, dtype):
+                return _constant(text == "True" if dtype is dtypes.bool_ else text, dtype)
+            case Load(buffer=buffer, condition=None):
+                return self.inputs[buffer]
+            case Apply(op, operands, dtype):
+                return self._applied(op, [self.scalar(o) for o in operands], dtype)
+            case _:
+                raise NotDirect
+
+    def _applied(self, op: str, x: list[_Scalar], dtype: DType) -> _Scalar:
+        register_type(dtype)
+        if op == "select":
+            return self._select(*x)
+        if op in _SIGNS:
+            return self._compared(op, x)
+        if op == "cast":
+            return self._cast(x[0], dtype)
+        if op == "logical_not" and x[0].known is not None:
+            return _constant(not x[0].known, dtype)
+        values, kind = [s.value for s in x], x[0].dtype.kind.removeprefix("u")
+        if kind == "int" and op in _EXTREMA:
+            compare = self._integer_compare(x[0].dtype)
+            return _Scalar(self.b.select(compare(_EXTREMA[op], *values), *values), dtype)
+        if kind == "int" and op in _QUOTIENTS:
+            return _Scalar(self._quotient(op, *x), dtype)
+        method = _METHODS.get(kind, {}).get(op)
+        if method is None:
             raise NotDirect
-        return lambda *operands: self._primitive(name, operands)
+        return _Scalar(getattr(self.b, method)(*values), dtype)
 
-    def _primitive(self, name: str, operands: tuple[Any, ...]) -> _Scalar:
-        dtype = next(x.dtype for x in operands if isinstance(x, _Scalar))
-        x = [o if isinstance(o, _Scalar) else self.const(o, dtype) for o in operands]
-        if name in _SIGNS:
-            return self._compared(name, x)
-        values = [s.value for s in x]
-        if dtype is dtypes.bool_:
-            return _Scalar(self._logic(name, values), dtype)
-        if dtype.is_integer:
-            return _Scalar(self._integer(name, x, values), dtype)
-        methods = {"add": self.b.fadd, "sub": self.b.fsub, "mul": self.b.fmul, "neg": self.b.fneg}
-        if name not in methods:
-            raise NotDirect
-        return _Scalar(methods[name](*values), dtype)
+    def _integer_compare(self, dtype: DType) -> Callable[..., ir.Value]:
+        return self.b.icmp_signed if dtype.kind == "int" else self.b.icmp_unsigned
 
-    def _compared(self, name: str, x: list[_Scalar]) -> _Scalar:
-        if all(s.known is not None for s in x) and name in ("eq", "ne"):
-            return self.const((x[0].known == x[1].known) == (name == "eq"), dtypes.bool_)
-        values, sign = [s.value for s in x], _SIGNS[name]
+    def _compared(self, op: str, x: list[_Scalar]) -> _Scalar:
+        if all(s.known is not None for s in x) and op in ("eq", "ne"):
+            return _constant((x[0].known == x[1].known) == (op == "eq"), dtypes.bool_)
         if x[0].dtype in _FLOATS:
-            compare = self.b.fcmp_unordered if name == "ne" else self.b.fcmp_ordered
+            compare = self.b.fcmp_unordered if op == "ne" else self.b.fcmp_ordered
         else:
-            signed = x[0].dtype.kind == "int"
-            compare = self.b.icmp_signed if signed else self.b.icmp_unsigned
-        return _Scalar(compare(sign, *values), dtypes.bool_)
+            compare = self._integer_compare(x[0].dtype)
+        return _Scalar(compare(_SIGNS[op], *(s.value for s in x)), dtypes.bool_)
 
-    def _logic(self, name: str, values: list[ir.Value]) -> ir.Value:
-        if name == "logical_not":
-            return self.b.xor(values[0], ir.Constant(I1, 1))
-        if name not in _LOGIC:
-            raise NotDirect
-        return getattr(self.b, _LOGIC[name])(*values)
-
-    def _integer(self, name: str, x: list[_Scalar], values: list[ir.Value]) -> ir.Value:
-        b, signed = self.b, x[0].dtype.kind == "int"
-        if name in ("add", "sub", "mul", "neg"):
-            return getattr(b, name)(*values)
-        if name in _BITS:
-            return getattr(b, _BITS[name])(*values)
-        if name == "bitwise_not":
-            return b.not_(*values)
-        if name in ("max", "min", "max_select", "min_select"):
-            compare = b.icmp_signed if signed else b.icmp_unsigned
-            return b.select(compare(">" if name[1] == "a" else "<", *values), *values)
-        if name in ("floordiv", "floormod", "truncdiv", "truncmod"):
-            return self._quotient(name, x, signed)
-        raise NotDirect
-
-    def _quotient(self, name: str, x: list[_Scalar], signed: bool) -> ir.Value:
+    def _quotient(self, op: str, top: _Scalar, bottom: _Scalar) -> ir.Value:
         """By a positive constant, which neither faults nor overflows."""
-        b, (top, bottom) = self.b, x
+        b, signed = self.b, top.dtype.kind == "int"
         if bottom.known is None or bottom.known <= 0:
             raise NotDirect
         divide, rest_of = (b.sdiv, b.srem) if signed else (b.udiv, b.urem)
         quotient, rest = divide(top.value, bottom.value), rest_of(top.value, bottom.value)
-        if signed and name.startswith("floor"):
+        if signed and op.startswith("floor"):
             kind = cast(Any, top.value).type
             below = b.icmp_signed("<", rest, ir.Constant(kind, 0))
             quotient = b.select(below, b.sub(quotient, ir.Constant(kind, 1)), quotient)
             rest = b.select(below, b.add(rest, bottom.value), rest)
-        return quotient if name.endswith("div") else rest
+        return quotient if op.endswith("div") else rest
 
-    def const(self, value: Any, dtype: DType) -> _Scalar:
-        number = value.item() if hasattr(value, "item") else value
-        if dtype in _FLOATS:
-            number = float(dtype.numpy.type(number))
-            if not math.isfinite(number):
-                raise NotDirect
-        elif dtype.is_integer:
-            # As a signed number of its width, which is what NumPy's conversion wraps to.
-            number = int(number)
-        return _Scalar(ir.Constant(register_type(dtype), number), dtype, number)
-
-    def cast(self, x: _Scalar, dtype: DType) -> _Scalar:
-        """Between integers and bools; floats have ranges to look at."""
+    def _cast(self, x: _Scalar, dtype: DType) -> _Scalar:
+        """Between integers; floats have ranges to look at."""
         kind = register_type(dtype)
         if x.dtype in _FLOATS or dtype in _FLOATS:
-            if x.dtype is dtype:
-                return x
             raise NotDirect
-        if dtype is dtypes.bool_ and x.dtype is not dtypes.bool_:
-            zero = ir.Constant(cast(Any, x.value).type, 0)
-            return _Scalar(self.b.icmp_unsigned("!=", x.value, zero), dtype)
         wide, narrow = cast(Any, kind).width, cast(Any, x.value).type.width
         if wide < narrow:
             return _Scalar(self.b.trunc(x.value, kind), dtype)
@@ -153,16 +154,21 @@ class _DirectScalars:
         extend = self.b.sext if x.dtype.kind == "int" else self.b.zext
         return _Scalar(extend(x.value, kind), dtype)
 
-    def select(self, condition: _Scalar, x: Any, y: Any) -> _Scalar:
-        dtype = next(s.dtype for s in (x, y) if isinstance(s, _Scalar))
-        a, c = (s if isinstance(s, _Scalar) else self.const(s, dtype) for s in (x, y))
+    def _select(self, condition: _Scalar, x: _Scalar, y: _Scalar) -> _Scalar:
         if condition.known is not None:
-            return a if condition.known else c
-        return _Scalar(self.b.select(condition.value, a.value, c.value), dtype)
+            return x if condition.known else y
+        return _Scalar(self.b.select(condition.value, x.value, y.value), x.dtype)
 
-    def check(self, condition: _Scalar, message: str) -> None:
-        if not condition.known:
+
+def _constant(number: Any, dtype: DType) -> _Scalar:
+    if dtype in _FLOATS:
+        number = float(number)
+        if not math.isfinite(number):
             raise NotDirect
+    elif dtype.is_integer:
+        # As a signed number of its width, which is what NumPy's conversion wraps to.
+        number = int(number)
+    return _Scalar(ir.Constant(register_type(dtype), number), dtype, number)
 
 
 def emit_direct(b: Any, node: Node, load: Callable[[Value], ir.Value]) -> list[ir.Value]:
@@ -170,33 +176,23 @@ def emit_direct(b: Any, node: Node, load: Callable[[Value], ir.Value]) -> list[i
 
     Raises `NotDirect` when the cluster needs a kernel.
     """
-    if node.attrs["kind"] != "loop":
-        raise NotDirect
     body: Computation = node.attrs["body"]
-    k = _DirectScalars(b)
-    known: dict[Value, _Scalar] = {}
-    for parameter, value in zip(body.parameters, node.inputs):
+    inner = [n for n in body.nodes if n.op.name not in ("parameter", "const")]
+    if node.attrs["kind"] != "loop" or not all(isinstance(n.lowering, Elementwise) for n in inner):
+        raise NotDirect
+    if any(v.type.size != 1 for n in body.nodes for v in n.outputs):
+        raise NotDirect
+    for value in node.inputs:
         register_type(value.type.dtype)
-        if value.type.size != 1:
-            raise NotDirect
-        known[parameter.output] = _loaded(b, load(value), value.type.dtype)
-    for inner in body.nodes:
-        if inner.op.name == "parameter":
-            continue
-        if any(v.type.size != 1 for v in inner.outputs):
-            raise NotDirect
-        if inner.op.name == "const":
-            dtype = inner.output.type.dtype
-            known[inner.output] = k.const(inner.attrs["value"].reshape(-1)[0], dtype)
-            continue
-        lowering = inner.lowering
-        if not isinstance(lowering, Elementwise):
-            raise NotDirect
-        found = lowering.expr(k, *(known[v] for v in inner.inputs))
-        if found.dtype is not inner.output.type.dtype:
-            raise NotDirect
-        known[inner.output] = found
-    return [_stored(b, known[v]) for v in body.results]
+    c = ClusterLowering(body, node.inputs)
+    results = [c.element(v, (0,) * v.type.rank) for v in body.results]
+    inputs = {
+        c.names[p.output]: _loaded(b, load(v), v.type.dtype)
+        for p, v in zip(body.parameters, node.inputs)
+    }
+    direct = _DirectScalars(b, inputs)
+    direct.block(c.nest.body)
+    return [_stored(b, direct.scalar(x)) for x in results]
 
 
 def _loaded(b: Any, value: ir.Value, dtype: DType) -> _Scalar:

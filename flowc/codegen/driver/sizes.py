@@ -13,14 +13,10 @@ from typing import Any, cast
 from llvmlite import ir
 
 from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol, symbols_of
+from flowc_runtime.native.writer import I8, i64
 
-I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 BYTES = I8.as_pointer()
 NULL = ir.Constant(BYTES, None)
-
-
-def number(value: int) -> ir.Constant:
-    return ir.Constant(I64, value)
 
 
 class SizeFunction:
@@ -50,7 +46,7 @@ class SizeFunction:
     def dim(self, dim: Dim) -> ir.Value:
         """A size as i64; computed once."""
         if isinstance(dim, int):
-            return number(dim)
+            return i64(dim)
         if dim not in self.known:
             total: ir.Value | None = None
             for monomial, coefficient in dim.terms:
@@ -59,9 +55,9 @@ class SizeFunction:
                     value = self._atom(atom)
                     term = value if term is None else self.b.mul(term, value)
                 if term is None:
-                    term = number(coefficient)
+                    term = i64(coefficient)
                 elif coefficient != 1:
-                    term = self.b.mul(term, number(coefficient))
+                    term = self.b.mul(term, i64(coefficient))
                 total = term if total is None else self.b.add(total, term)
             assert total is not None
             self.known[dim] = total
@@ -85,8 +81,8 @@ class SizeFunction:
 
     def _floordiv(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Rounds to minus infinity; a divisor of 0 gives 0 rather than a trap."""
-        safe = self.b.select(self.b.icmp_signed("==", b, number(0)), number(1), b)
+        safe = self.b.select(self.b.icmp_signed("==", b, i64(0)), i64(1), b)
         quotient = self.b.sdiv(a, safe)
         rest = self.b.srem(a, safe)
-        below = self.b.icmp_signed("<", rest, number(0))
-        return self.b.select(below, self.b.sub(quotient, number(1)), quotient)
+        below = self.b.icmp_signed("<", rest, i64(0))
+        return self.b.select(below, self.b.sub(quotient, i64(1)), quotient)

@@ -6,7 +6,7 @@ Invariant: what was computed in a block that is still open is not computed again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,6 +42,28 @@ def int_name(name: str) -> Name:
 
 def int_number(value: int) -> IndexSum:
     return IndexSum(((value, ()),) if value else ())
+
+
+def int_sum(*terms: str | int | tuple[int, str]) -> Index:
+    """A sum of names, of numbers, and of products of the two; `-name` is taken away."""
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for term in terms:
+        match term:
+            case str():
+                found.append((-1 if term.startswith("-") else 1, (term.removeprefix("-"),)))
+            case int():
+                found.append((term, ()))
+            case (factor, name):
+                found.append((factor, (name,)))
+    return _simplest(found)
+
+
+def _simplest(terms: Sequence[tuple[int, tuple[str, ...]]]) -> Index:
+    """A sum without zeros; a name where it is one."""
+    kept = tuple(t for t in terms if t[0])
+    if len(kept) == 1 and kept[0][0] == 1 and len(kept[0][1]) == 1:
+        return int_name(kept[0][1][0])
+    return IndexSum(kept)
 
 
 class NestBuilder:
@@ -167,9 +189,7 @@ class NestBuilder:
             else:
                 assert isinstance(factor, int)
                 terms.append((factor, names))
-        if len(terms) == 1 and terms[0][0] == 1 and len(terms[0][1]) == 1:
-            return int_name(terms[0][1][0])
-        return IndexSum(tuple(terms))
+        return _simplest(terms)
 
     def _atom(self, atom: Symbol | FloorDiv | Extremum) -> str:
         match atom:
@@ -210,9 +230,8 @@ def _atom_local(atom: Symbol | FloorDiv | Extremum) -> bool:
             return has_local(left) or has_local(right)
 
 
-def truth(condition: Expression, holds: bool = True) -> Expression:
-    """A condition, or its opposite."""
-    return condition if holds else Apply("logical_not", (condition,), dtypes.bool_)
+def negation(condition: Expression) -> Apply:
+    return Apply("logical_not", (condition,), dtypes.bool_)
 
 
 def compare(op: str, x: Expression, y: Expression) -> Apply:
@@ -229,15 +248,3 @@ def either(x: Expression, y: Expression) -> Apply:
 
 def int_op(op: str, *operands: Index) -> Apply:
     return Apply(op, operands, dtypes.i64)
-
-
-def plus(name: str, more: int) -> IndexSum:
-    return IndexSum(((1, (name,)), (more, ())))
-
-
-def minus(name: str, less: str) -> IndexSum:
-    return IndexSum(((1, (name,)), (-1, (less,))))
-
-
-def times(name: str, factor: int) -> IndexSum:
-    return IndexSum(((factor, (name,)),))

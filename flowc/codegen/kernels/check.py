@@ -30,7 +30,6 @@ from flowc.codegen.kernels.nest import (
     blocks_of,
     expressions_of,
     held_dtype,
-    parts_of,
     result_dtype,
 )
 from flowc.dtypes import DType
@@ -40,74 +39,82 @@ from flowc.ir.scalar import PRIMITIVES
 
 def check_nest(nest: LoopNest) -> None:
     """Raises `InternalError` where the record is not one that can be rendered."""
-    _Check(dict(nest.buffers)).block(nest.body, _Sight((*nest.ints, *nest.ranges)))
-
-
-class _Sight:
-    """The names that a place in the nest sees; `variables` are those that may be assigned."""
-
-    def __init__(self, ints: Sequence[str], outer: _Sight | None = None) -> None:
-        self.names: dict[str, DType] = dict(outer.names) if outer is not None else {}
-        self.variables: set[str] = set(outer.variables) if outer is not None else set()
-        self.names |= dict.fromkeys(ints, dtypes.i64)
+    names = dict.fromkeys((*nest.ints, *nest.ranges), dtypes.i64)
+    _Check(dict(nest.buffers), names).block(nest.body)
 
 
 class _Check:
-    def __init__(self, buffers: dict[str, DType | str]) -> None:
-        self.buffers = buffers
+    """`names`: those in sight; `variables`: those of them that may be assigned."""
 
-    def block(self, body: Sequence[Statement], sight: _Sight) -> None:
+    def __init__(self, buffers: dict[str, DType | str], names: dict[str, DType]) -> None:
+        self.buffers = buffers
+        self.names = names
+        self.variables: set[str] = set()
+
+    def block(self, body: Sequence[Statement], variable: str | None = None) -> None:
+        """A block; `variable` is that of the loop around it."""
+        before = len(self.names)
+        if variable is not None:
+            self.define(variable, dtypes.i64)
         for statement in body:
             for value in expressions_of(statement):
-                for part in parts_of(value):
-                    self.expression(part, sight)
-            self.statement(statement, sight)
-            names = (statement.name,) if isinstance(statement, For) else ()
-            if names and names[0] in sight.names:
-                _refuse(f"{names[0]} is defined twice")
-            for inner in blocks_of(statement):
-                self.block(inner, _Sight(names, sight))
+                self.expression(value)
+            match statement:
+                case Let(name, value):
+                    self.define(name, value.dtype)
+                case Declare(name, value):
+                    self.define(name, value.dtype)
+                    self.variables.add(name)
+                case Assign(name, value):
+                    if name not in self.variables:
+                        _refuse(f"{name} is assigned, but no variable")
+                    self.held_alike(value.dtype, self.names[name], name)
+                case Store(buffer, _, value):
+                    self.held_alike(value.dtype, self.buffer(buffer), buffer)
+                case Carve(name, dtype, _):
+                    if "scratch" not in self.buffers:
+                        _refuse(f"{name} is in scratch memory, of which there is none")
+                    self.buffers[name] = dtype
+                case For(name=name, body=inner):
+                    self.block(inner, name)
+                case _:
+                    for inner in blocks_of(statement):
+                        self.block(inner)
+        while len(self.names) > before:
+            self.variables.discard(self.names.popitem()[0])
 
-    def statement(self, statement: Statement, sight: _Sight) -> None:
-        match statement:
-            case Let(name, value) | Declare(name, value):
-                if name in sight.names:
-                    _refuse(f"{name} is defined twice")
-                sight.names[name] = value.dtype
-                if isinstance(statement, Declare):
-                    sight.variables.add(name)
-            case Assign(name, value):
-                if name not in sight.variables:
-                    _refuse(f"{name} is assigned, but no variable")
-                self.held_alike(value.dtype, sight.names[name], name)
-            case Store(buffer, _, value):
-                self.held_alike(value.dtype, self.buffer(buffer), buffer)
-            case Carve(name, dtype, _):
-                if "scratch" not in self.buffers:
-                    _refuse(f"{name} is in scratch memory, of which there is none")
-                self.buffers[name] = dtype
-            case _:
-                pass
+    def define(self, name: str, dtype: DType) -> None:
+        if name in self.names:
+            _refuse(f"{name} is defined twice")
+        self.names[name] = dtype
 
-    def expression(self, x: Expression, sight: _Sight) -> None:
+    def expression(self, x: Expression) -> None:
         match x:
             case Name(name, dtype):
-                if name not in sight.names:
+                if name not in self.names:
                     _refuse(f"{name} is not defined")
-                self.held_alike(dtype, sight.names[name], name)
-            case IndexSum(terms):
-                for name in (name for _, names in terms for name in names):
-                    if sight.names.get(name) is not dtypes.i64:
-                        _refuse(f"{name} is no int in sight")
-            case Load(buffer, _, dtype):
-                if self.buffer(buffer) is not dtype:
-                    _refuse(f"{buffer} has no elements of {dtype}")
-            case Address(buffer):
-                self.buffer(buffer)
-            case Apply(op, operands, dtype):
-                self.applied(op, [o.dtype for o in operands], dtype)
+                self.held_alike(dtype, self.names[name], name)
             case Literal():
                 pass
+            case IndexSum(terms):
+                for name in (name for _, names in terms for name in names):
+                    if self.names.get(name) is not dtypes.i64:
+                        _refuse(f"{name} is no int in sight")
+            case Apply(op, operands, dtype):
+                for operand in operands:
+                    self.expression(operand)
+                self.applied(op, [o.dtype for o in operands], dtype)
+            case Load(buffer, index, dtype, condition, otherwise):
+                if self.buffer(buffer) is not dtype:
+                    _refuse(f"{buffer} has no elements of {dtype}")
+                self.expression(index)
+                if condition is not None and otherwise is not None:
+                    self.expression(condition)
+                    self.expression(otherwise)
+            case Address(buffer, index):
+                self.buffer(buffer)
+                if index is not None:
+                    self.expression(index)
 
     def applied(self, op: str, operands: Sequence[DType], dtype: DType) -> None:
         expected = result_dtype(op, operands)
@@ -123,6 +130,8 @@ class _Check:
         return self.buffers[name]
 
     def held_alike(self, found: DType, expected: DType | str, what: str) -> None:
+        if found is expected:
+            return
         if isinstance(expected, str) or held_dtype(found) is not held_dtype(expected):
             _refuse(f"{what} is {expected}, not {found}")
 

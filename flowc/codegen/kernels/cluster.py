@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from flowc import dtypes
 from flowc.codegen.cpu.numba_source import NumbaSource
 from flowc.codegen.kernels.builder import LOCAL, NestBuilder, both
+from flowc.codegen.kernels.check import check_nest
 from flowc.codegen.kernels.kernel import INTERPRETER, SCRATCH, STATUS, Kernel, Launch, Operand
-from flowc.codegen.kernels.nest import BYTES, Apply, IndexSum, Load, LoopNest, Name, Scalar
+from flowc.codegen.kernels.nest import BYTES, Apply, Index, Load, LoopNest, Name, Scalar
 from flowc.codegen.kernels.scalars import KernelScalars
 from flowc.dtypes import DType
 from flowc.errors import InternalError
@@ -84,7 +85,7 @@ class ClusterLowering:
         self.rows: dict[Value, tuple[tuple[Dim, ...], Scalar]] = {}
         self.addresses: list[Dim] = []
         self.reads: list[Read] = []
-        self.buffered: dict[Read, tuple[str, IndexSum]] = {}
+        self.buffered: dict[Read, tuple[str, Index]] = {}
         self.read_names: set[str] = set()
         self._node: Node | None = None
 
@@ -232,6 +233,7 @@ class ClusterLowering:
                 buffers.append((operand, kind))
         ints = tuple(f"n{i}" for i in range(len(nest.ints)))
         made = LoopNest(tuple(buffers), ints, tuple(tail), tuple(nest.body))
+        check_nest(made)
         source = NumbaSource(made)
         kernel = Kernel(
             source.text,

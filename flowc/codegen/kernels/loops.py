@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.kernels.builder import LOCAL, int_name, int_number, int_op, minus, plus, times
+from flowc.codegen.cpu.loop_choices import COLUMN_BLOCK, SUM_BLOCK, grain
+from flowc.codegen.kernels.builder import LOCAL, int_name, int_number, int_op, int_sum
 from flowc.codegen.kernels.cluster import (
     ClusterLowering,
     broadcast_index,
@@ -24,8 +25,8 @@ from flowc.codegen.kernels.cluster import (
     row_major,
     unravel,
 )
+from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.loop_cost import cost_of, grain
 from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Load, Name, Scalar, held_dtype
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
@@ -33,9 +34,6 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, product, symbol
 from flowc.ir.lowering import Reduction
-
-COLUMN_BLOCK = 1024  # columns whose running totals a worker keeps near
-SUM_BLOCK = 1024  # elements added up before their total joins the running one
 
 
 def loop_launch(node: Node) -> Launch:
@@ -161,7 +159,8 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
     outer = [symbol(f"{LOCAL}o{i}", size) for i, size in enumerate(kept)]
     kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
     row = product(r.full[a] for a in r.axes)
-    cached = kept_values(body, r.lowerings, stages, r.full) if row != 0 else []
+    cost = body_cost(body)
+    cached = kept_values(body, r.lowerings, stages, r.full, cost) if row != 0 else []
     scratch: Dim = 0
     offsets: dict[Value, Dim] = {}
     for value in cached:
@@ -189,7 +188,7 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
                 index = _row_index(value, r, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(kept)
-    return c.launch(node.outputs, total, grain(cost_of(body), row), scratch, node)
+    return c.launch(node.outputs, total, grain(cost.element, row), scratch, node)
 
 
 def _row_name(cached: Sequence[Value], value: Value) -> str:
@@ -272,7 +271,7 @@ def _row_loop(
     with nest.loop("block", int_number(0), nest.size(row), SUM_BLOCK):
         for n in folding:
             nest.declare(partial[n].name, r.neutral(n, kinds[n]))
-        stop = nest.declare("stop", plus("block", SUM_BLOCK))
+        stop = nest.declare("stop", int_sum("block", SUM_BLOCK))
         nest.assign("stop", int_op("smaller", stop, nest.size(row)))
         with nest.loop("i", int_name("block"), stop):
             loop_body()
@@ -310,13 +309,13 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
     with nest.loop("p", int_name("begin"), int_name("end")):
         extents = [*(r.full[d] for d in outer), blocks]
         split_flat(c, extents, "o")
-        start = nest.named("start", times(f"o{len(outer)}", COLUMN_BLOCK))
-        stop = nest.declare("stop", plus("start", COLUMN_BLOCK))
+        start = nest.named("start", int_sum((COLUMN_BLOCK, f"o{len(outer)}")))
+        stop = nest.declare("stop", int_sum("start", COLUMN_BLOCK))
         nest.assign("stop", int_op("smaller", stop, nest.size(width)))
         for i, n in enumerate(reductions):
             nest.body.append(Carve(f"a{i}", kinds[n], int_number(scratch)))
             scratch += COLUMN_BLOCK * max(8, kinds[n].size)
-        place = minus("i", "start")
+        place = int_sum("i", "-start")
         with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
                 nest.store(f"a{i}", place, r.neutral(n, kinds[n]))
@@ -338,5 +337,5 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
                 index = _row_index(value, r, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(r.full[d] for d in outer) * blocks
-    cost = cost_of(body) * COLUMN_BLOCK
+    cost = body_cost(body).element * COLUMN_BLOCK
     return c.launch(node.outputs, total, grain(cost, product(folded)), scratch, node)

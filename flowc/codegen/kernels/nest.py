@@ -173,8 +173,8 @@ Statement = Let | Declare | Assign | Carve | Store | For | While | If | Break | 
 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
-    """A kernel: `buffers` by name with their dtypes, int parameters, and a body. The last `ranges`
-    pairs of `ints` say which part of the work is wanted."""
+    """A kernel: `buffers` by name with their dtypes, int parameters (`ints`), a body. `ranges` are
+    ints too, in pairs of begin and end: which part of the work is wanted."""
 
     buffers: tuple[tuple[str, DType | str], ...]
     ints: tuple[str, ...]

@@ -16,6 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from flowc.codegen.cpu.loop_choices import (
+    FEW,
+    MOST_BODIES,
+    MOST_NODES,
+    MOST_PARTS,
+    TILE_ROWS,
+    grain,
+    is_interleaved,
+)
 from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
@@ -24,12 +33,12 @@ from flowc.codegen.kernels.builder import (
     int_name,
     int_number,
     int_op,
+    int_sum,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
+from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.loop_cost import cost_of, grain, is_dear
 from flowc.codegen.kernels.nest import (
-    Index,
     IndexSum,
     Load,
     Name,
@@ -40,15 +49,9 @@ from flowc.codegen.kernels.nest import (
     statements_within,
 )
 from flowc.codegen.kernels.scalars import Condition
-from flowc.codegen.kernels.tile_loops import BLOCK, SIDE, tile_loops
-from flowc.codegen.kernels.vector_interleave import end_dear_loop
+from flowc.codegen.kernels.tile_loops import tile_loops
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, Expr, Symbol, ceildiv, is_nonnegative, product, symbol, symbols_of
-
-MOST_PARTS = 32  # stretches that one loop is split into
-MOST_BODIES = 48  # copies of the body that splits make
-MOST_NODES = 400  # nodes in all copies of the body
-FEW = SIDE // 2  # rows or columns that are not worth tiles
 
 
 def pointwise_launch(node: Node, body: Computation) -> Launch:
@@ -221,7 +224,7 @@ class _Pointwise:
         self.tiled = probe.tiled_with(self.groups)
         self.parts = self._parts(probe)
         self.c = ClusterLowering(body, node.inputs)
-        self.dear = any(is_dear(n) for n in body.nodes)
+        self.cost = body_cost(body)
         self.scratch: Dim = 0
 
     def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
@@ -239,7 +242,7 @@ class _Pointwise:
 
     def launch(self) -> Launch:
         c, nest, extents = self.c, self.c.nest, self.extents
-        cost = cost_of(self.body)
+        cost = self.cost.element
         if not self.groups:
             self._store([])
             return c.launch(self.node.outputs, 1, 1, 0, self.node)
@@ -249,8 +252,8 @@ class _Pointwise:
         outer = list(extents[:-1])
         inner = extents[-1]
         if self.tiled is not None:
-            inner = inner * BLOCK
-            outer[self.tiled] = ceildiv(outer[self.tiled], BLOCK)
+            inner = inner * TILE_ROWS
+            outer[self.tiled] = ceildiv(outer[self.tiled], TILE_ROWS)
         with nest.loop("p", int_name("begin"), int_name("end")):
             split_flat(c, outer, "i")
             self._nest(0, [])
@@ -275,8 +278,7 @@ class _Pointwise:
                 last = nest.let(int_op("upto", last, b, a), "s")
             with nest.loop("i0", first, last):
                 self._store([symbol(f"{LOCAL}i0", stop - start) + start])
-                if self.dear:
-                    end_dear_loop(self.c, stop - start)
+                self._end_loop(stop - start)
 
     def _nest(self, number: int, chosen: list[Dim]) -> None:
         """The loops or branches of group `number` and those inside it."""
@@ -293,7 +295,8 @@ class _Pointwise:
                 i, first = int_name(f"i{number}"), nest.size(start)
                 inside = both(compare("ge", i, first), compare("lt", i, nest.size(stop)))
                 with nest.when(inside):
-                    here = nest.let(_difference(i, first), "j").name
+                    less = f"-{first.name}" if isinstance(first, Name) else -int(start)
+                    here = nest.let(int_sum(i.name, less), "j").name
                     index = symbol(LOCAL + here, stop - start) + start
                     self._nest(number + 1, [*chosen, start if stop - start == 1 else index])
 
@@ -305,8 +308,11 @@ class _Pointwise:
             return
         with nest.loop(f"i{self.last}", int_number(0), nest.size(count)):
             self._store([*chosen, symbol(f"{LOCAL}i{self.last}", count) + start])
-            if self.dear:
-                end_dear_loop(self.c, count)
+            self._end_loop(count)
+
+    def _end_loop(self, count: Dim) -> None:
+        if is_interleaved(self.cost.has_compute_bound, count):
+            self.c.nest.invoke("interleave")
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
         """Tiles of group `number` and the last; the indices of groups between are set before."""
@@ -335,9 +341,3 @@ def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:
         nest.named(f"{prefix}{d}", int_op("rest", rest, above, size))
         rest = above
     nest.named(f"{prefix}0", rest)
-
-
-def _difference(a: Name, b: Index) -> Index:
-    """a - b, where b is one number or name."""
-    less = ((1, (b.name,)),) if isinstance(b, Name) else b.terms
-    return IndexSum(((1, (a.name,)), *((-f, names) for f, names in less))) if less else a

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from flowc.codegen.kernels.loop_cost import is_dear
+from flowc.codegen.kernels.cost import BodyCost
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import View
 from flowc.ir.types import Dims
@@ -27,7 +27,11 @@ def stages_of(body: Computation, folds: Container[Node]) -> dict[Node, int]:
 
 
 def kept_values(
-    body: Computation, folds: Container[Node], stages: Mapping[Node, int], full: Dims
+    body: Computation,
+    folds: Container[Node],
+    stages: Mapping[Node, int],
+    full: Dims,
+    cost: BodyCost,
 ) -> list[Value]:
     """Values across the row that one stage computes, a later one needs, and that cost much. What
     a view reads at other indices cannot be kept; what is made of it is kept instead."""
@@ -38,7 +42,7 @@ def kept_values(
         if n in folds or not n.outputs or n.op.name in ("parameter", "const"):
             continue
         value = n.output
-        if not is_dear(n) and not any(v in owed for v in n.inputs):
+        if not cost.is_compute_bound(n) and not any(v in owed for v in n.inputs):
             continue
         at_own_index = value.dims == full and value not in elsewhere
         if at_own_index and _uses(value, body, folds, stages) > 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowc import dtypes
-from flowc.codegen.kernels.builder import compare, int_name, int_number, plus, truth
+from flowc.codegen.kernels.builder import compare, int_name, int_number, int_sum, negation
 from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import Address, Apply, Break, Expression, If, Load, Scalar
@@ -80,7 +80,7 @@ class _Lines:
                     self.know(parameter.output, variable)
                 self.bind(rest, inner)
             (holds,) = self.results(condition)
-            self.leave_if(truth(holds, False))
+            self.leave_if(negation(holds))
             after = self.results(body)
             # What one variable becomes may be another one: all are read before any is written.
             values = [nest.let(x) if x in variables else x for x in after]
@@ -90,7 +90,7 @@ class _Lines:
                 # What a fault leaves behind may keep the condition true for ever.
                 status = Load("status", int_number(0), dtypes.i64)
                 self.leave_if(compare("ne", status, int_number(0)))
-            nest.assign("left", plus("left", -1))
+            nest.assign("left", int_sum("left", -1))
             with nest.when(compare("le", int_name("left"), int_number(0))):
                 # Loops round this one find nothing left, ask again, and end too.
                 polled = Apply("poll", (Address("interpreter"),), dtypes.i64)

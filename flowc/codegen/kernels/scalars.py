@@ -19,7 +19,7 @@ from flowc.codegen.kernels.builder import (
     compare,
     either,
     int_number,
-    truth,
+    negation,
 )
 from flowc.codegen.kernels.kernel import Fault
 from flowc.codegen.kernels.nest import (
@@ -245,7 +245,7 @@ class KernelScalars:
 
     def check(self, condition: Scalar, message: str) -> None:
         fault = self._fault(message)
-        fails = truth(condition, False)
+        fails = negation(condition)
         with self.nest.when(fails if self.guard is None else both(self.guard, fails)):
             self.nest.store("status", int_number(0), fault)
 

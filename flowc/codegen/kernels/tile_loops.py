@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from flowc.codegen.cpu.loop_choices import TILE_ROWS, TILE_SIDE
 from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
@@ -17,19 +18,15 @@ from flowc.codegen.kernels.builder import (
     int_name,
     int_number,
     int_op,
-    minus,
-    plus,
-    times,
+    int_sum,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, Read
-from flowc.codegen.kernels.nest import Address, Carve, Index, IndexSum
+from flowc.codegen.kernels.nest import Address, Carve, Index
 from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol
 
-SIDE = 16  # rows and columns of a tile
-BLOCK = 64  # rows whose tiles follow each other, for the sake of the pages that they read
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
 
-Store = Callable[[ClusterLowering, Dim, Dim], None]
+StoreElement = Callable[[ClusterLowering, Dim, Dim], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,12 @@ class _Turned:
 
 
 def tile_loops(
-    c: ClusterLowering, probe: ClusterLowering, block: str, rows: Dim, columns: Dim, store: Store
+    c: ClusterLowering,
+    probe: ClusterLowering,
+    block: str,
+    rows: Dim,
+    columns: Dim,
+    store: StoreElement,
 ) -> Dim:
     """Walks block number `block` of the rows, all columns; returns the bytes of scratch it uses.
     `probe` is another lowering of the same body, which finds the reads."""
@@ -50,21 +52,23 @@ def tile_loops(
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     store(probe, row, column)
     turned = _turned_reads(probe.reads)
-    nest.named("top", times(block, BLOCK))
-    _stop(c, "bottom", "top", BLOCK, nest.size(rows))
+    nest.named("top", int_sum((TILE_ROWS, block)))
+    _stop(c, "bottom", "top", TILE_ROWS, nest.size(rows))
     scratch = 0
     for i, turn in enumerate(turned):
         nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(scratch)))
-        scratch += SIDE * SIDE * turn.read.dtype.size
-    with nest.loop("left", int_number(0), nest.size(columns), SIDE):
-        _stop(c, "right", "left", SIDE, nest.size(columns))
-        with nest.loop("first", int_name("top"), int_name("bottom"), SIDE):
-            _stop(c, "stop", "first", SIDE, int_name("bottom"))
+        scratch += TILE_SIDE * TILE_SIDE * turn.read.dtype.size
+    with nest.loop("left", int_number(0), nest.size(columns), TILE_SIDE):
+        _stop(c, "right", "left", TILE_SIDE, nest.size(columns))
+        with nest.loop("first", int_name("top"), int_name("bottom"), TILE_SIDE):
+            _stop(c, "stop", "first", TILE_SIDE, int_name("bottom"))
             if not turned:
                 _plain(c, store, row, column)
                 return 0
-            wide = compare("eq", minus("right", "left"), int_number(SIDE))
-            with nest.when(both(wide, compare("eq", minus("stop", "first"), int_number(SIDE)))):
+            wide = compare("eq", int_sum("right", "-left"), int_number(TILE_SIDE))
+            with nest.when(
+                both(wide, compare("eq", int_sum("stop", "-first"), int_number(TILE_SIDE)))
+            ):
                 _whole_tile(c, turned, store, row, column)
             with nest.otherwise():
                 _plain(c, store, row, column)
@@ -72,34 +76,30 @@ def tile_loops(
 
 
 def _stop(c: ClusterLowering, stop: str, first: str, count: int, limit: Index) -> None:
-    end = c.nest.declare(stop, plus(first, count))
+    end = c.nest.declare(stop, int_sum(first, count))
     c.nest.assign(stop, int_op("smaller", end, limit))
 
 
-def _plain(c: ClusterLowering, store: Store, row: Dim, column: Dim) -> None:
+def _plain(c: ClusterLowering, store: StoreElement, row: Dim, column: Dim) -> None:
     rows = c.nest.loop("row", int_name("first"), int_name("stop"))
     with rows, c.nest.loop("column", int_name("left"), int_name("right")):
         store(c, row, column)
 
 
 def _whole_tile(
-    c: ClusterLowering, turned: Sequence[_Turned], store: Store, row: Dim, column: Dim
+    c: ClusterLowering, turned: Sequence[_Turned], store: StoreElement, row: Dim, column: Dim
 ) -> None:
     nest = c.nest
     for i, turn in enumerate(turned):
         start = Address(turn.read.name, nest.index(turn.start))
         nest.invoke("turn_tile", start, nest.size(turn.distance), Address(f"tile{i}"))
-        c.buffered[turn.read] = f"tile{i}", IndexSum(((SIDE, ("r",)), (1, ("q",))))
-    with nest.loop("r", int_number(0), int_number(SIDE)):
-        nest.named("row", _sum("first", "r"))
-        with nest.loop("q", int_number(0), int_number(SIDE)):
-            nest.named("column", _sum("left", "q"))
+        c.buffered[turn.read] = f"tile{i}", int_sum((TILE_SIDE, "r"), "q")
+    with nest.loop("r", int_number(0), int_number(TILE_SIDE)):
+        nest.named("row", int_sum("first", "r"))
+        with nest.loop("q", int_number(0), int_number(TILE_SIDE)):
+            nest.named("column", int_sum("left", "q"))
             store(c, row, column)
     c.buffered.clear()
-
-
-def _sum(a: str, b: str) -> IndexSum:
-    return IndexSum(((1, (a,)), (1, (b,))))
 
 
 def _turned_reads(reads: Sequence[Read]) -> list[_Turned]:

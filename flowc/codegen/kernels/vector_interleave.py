@@ -8,40 +8,25 @@ chains beside it fill the gaps. LLVM does so by itself only for sums and loops o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from flowc.codegen.kernels.cluster import ClusterLowering
-from flowc.ir.dims import Dim
+from flowc.codegen.llvm.numba_functions import numba_function
+from flowc_runtime.native.writer import VOID, declare
 
 COUNT = 4  # vectors; 8 gain nothing more, with 16 registers or 32
-SHORT = 512  # elements of a loop whose rest matters, unless they are a multiple of WHOLE
-WHOLE = 64
 MARK = "flowc.interleave"
 
 
-def end_dear_loop(c: ClusterLowering, count: Dim) -> None:
-    """Asks, at the end of a dear innermost loop over `count` elements, for several vectors at a
-    time, unless it is so short that its rest, which goes by smaller vectors, matters."""
-    if not isinstance(count, int) or count >= SHORT or count % WHOLE == 0:
-        c.nest.invoke("interleave")
+def _emit_mark(b: ir.IRBuilder, values: Sequence[Any]) -> None:
+    b.call(declare(b.module, MARK, ir.FunctionType(VOID, [])), [])
 
 
-@intrinsic
-def interleave(typing: Any) -> Any:
-    """Asks for the loop at whose end this stands."""
-
-    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Any) -> Any:
-        mark = b.module.globals.get(MARK)
-        if mark is None:
-            mark = ir.Function(b.module, ir.FunctionType(ir.VoidType(), []), MARK)
-        b.call(mark, [])
-        return context.get_dummy_value()
-
-    return types.void(), lower
+# Asks for the loop at whose end it is called.
+interleave = numba_function("interleave", types.void(), _emit_mark)
 
 
 def mark_loops(module: ir.Module) -> None:

@@ -1,1 +1,1 @@
-"""LLVM: building IR, and compiling it to objects."""
+"""llvmlite as the rest of codegen wants it: values with operators, functions for Numba."""

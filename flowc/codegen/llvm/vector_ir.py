@@ -1,7 +1,7 @@
 """Vector IR: the small vocabulary that register tiles and block moves are written in.
 
 In: llvmlite builders. Out: instructions, and Numba intrinsics over internal functions
-(`function_intrinsic`) that are built once per kernel module, so many call sites cost one body.
+(`Routine`) that are built once per kernel module, so many call sites cost one body.
 Loops that every kernel shares are written here rather than in its generated source because they
 then cost no Numba time.
 """
@@ -18,12 +18,9 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from flowc import dtypes
+from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.dtypes import DType
-
-I8 = ir.IntType(8)
-I32 = ir.IntType(32)
-I64 = ir.IntType(64)
-VOID = ir.VoidType()
+from flowc_runtime.native.writer import I8, I32, I64, VOID, declare, i64
 
 # llvmlite does not declare its values' attributes, nor what its builder returns.
 Value = Any
@@ -47,10 +44,6 @@ def numba_type(dtype: DType) -> types.Type:
     return getattr(types, dtype.name)
 
 
-def const(value: int) -> ir.Constant:
-    return ir.Constant(I64, value)
-
-
 @dataclass(frozen=True, slots=True)
 class Index:
     """An int64 in IR, with Python's arithmetic and comparisons."""
@@ -59,7 +52,7 @@ class Index:
     value: Value
 
     def _other(self, other: Index | int) -> Value:
-        return other.value if isinstance(other, Index) else const(other)
+        return other.value if isinstance(other, Index) else i64(other)
 
     def __add__(self, other: Index | int) -> Index:
         return Index(self.b, self.b.add(self.value, self._other(other)))
@@ -108,7 +101,7 @@ class Counter:
         return Index(self.b, self.b.load(self.slot))
 
     def set(self, value: Index | int) -> None:
-        self.b.store(value.value if isinstance(value, Index) else const(value), self.slot)
+        self.b.store(value.value if isinstance(value, Index) else i64(value), self.slot)
 
     def add(self, value: Index | int) -> None:
         self.set(self.get() + value)
@@ -127,7 +120,7 @@ def offset(pointer: Value, elements: Index | int) -> Value:
 @contextmanager
 def counted_loop(b: ir.IRBuilder, count: Index, step: int = 1) -> Iterator[Index]:
     """`for index in range(0, count, step)`: the body is emitted inside the `with`."""
-    with index_range(b, Index(b, const(0)), count, step) as index:
+    with index_range(b, Index(b, i64(0)), count, step) as index:
         yield index
 
 
@@ -186,19 +179,14 @@ def multiply_add(b: ir.IRBuilder, x: Value, y: Value, z: Value) -> Value:
         return b.add(b.mul(x, y), z)
     suffix = "f32" if isinstance(element, ir.FloatType) else "f64"
     name = f"llvm.fmuladd.v{x.type.count}{suffix}"
-    function = b.module.globals.get(name)
-    if function is None:
-        function = ir.Function(b.module, ir.FunctionType(x.type, [x.type] * 3), name)
+    function = declare(b.module, name, ir.FunctionType(x.type, [x.type] * 3))
     return b.call(function, [x, y, z])
 
 
 def prefetch(b: ir.IRBuilder, pointer: Value) -> None:
     """Fetch a cache line into the first level; any address is allowed."""
-    name = "llvm.prefetch.p0i8"
-    function = b.module.globals.get(name)
-    if function is None:
-        kind = ir.FunctionType(VOID, [I8.as_pointer(), I32, I32, I32])
-        function = ir.Function(b.module, kind, name)
+    kind = ir.FunctionType(VOID, [I8.as_pointer(), I32, I32, I32])
+    function = declare(b.module, "llvm.prefetch.p0i8", kind)
     read, keep, data = (ir.Constant(I32, n) for n in (0, 3, 1))
     b.call(function, [b.bitcast(pointer, I8.as_pointer()), read, keep, data])
 
@@ -250,21 +238,13 @@ class Routine:
         pointer = types.CPointer(numba_type(self.dtype))
         signature = types.void(*(pointer if kind == "p" else types.int64 for kind in self.kinds))
 
-        def lower(context: Any, b: ir.IRBuilder, _: Any, values: Values) -> Any:
-            self.call(b, *values)
-            return context.get_dummy_value()
-
-        # Numba takes an intrinsic's arity from its Python signature, so one is written for it.
-        names = ", ".join(f"x{i}" for i in range(len(self.kinds)))
-        scope: dict[str, Any] = {"typer": lambda *_: (signature, lower)}
-        exec(f"def routine(typing, {names}): return typer({names})", scope)
-        return intrinsic(scope["routine"])
+        return numba_function("routine", signature, lambda b, values: self.call(b, *values))
 
 
 def _plain(value: Value | Index | int) -> Value:
     if isinstance(value, Index):
         return value.value
-    return const(value) if isinstance(value, int) else value
+    return i64(value) if isinstance(value, int) else value
 
 
 @intrinsic
@@ -277,21 +257,16 @@ def advance(typing: Any, pointer: Any, count: Any) -> Any:
     return pointer(pointer, types.int64), lower
 
 
-@intrinsic
-def least(typing: Any, x: Any, y: Any) -> Any:
-    """The smaller of two indices."""
+_INDICES = types.int64(types.int64, types.int64)
 
-    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
-        return Index(b, values[0]).least(Index(b, values[1])).value
+# The smaller of two indices.
+least = numba_function(
+    "least", _INDICES, lambda b, values: Index(b, values[0]).least(Index(b, values[1])).value
+)
 
-    return types.int64(types.int64, types.int64), lower
-
-
-@intrinsic
-def ceil_div(typing: Any, x: Any, y: Any) -> Any:
-    """How many parts of size y hold x, for indices that are not negative; y = 0 counts as 1."""
-
-    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
-        return Index(b, values[0]).ceil_div(Index(b, values[1]).most(1)).value
-
-    return types.int64(types.int64, types.int64), lower
+# How many parts of size y hold x, for indices that are not negative; y = 0 counts as 1.
+ceil_div = numba_function(
+    "ceil_div",
+    _INDICES,
+    lambda b, values: Index(b, values[0]).ceil_div(Index(b, values[1]).most(1)).value,
+)

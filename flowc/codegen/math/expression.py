@@ -18,12 +18,12 @@ from llvmlite import ir
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc_runtime.native.writer import I1, declare
 
 Number: TypeAlias = "int | float"
 
 F32 = ir.FloatType()
 F64 = ir.DoubleType()
-I1 = ir.IntType(1)
 _IR_TYPES: dict[DType, ir.Type] = {
     dtypes.f32: F32,
     dtypes.f64: F64,
@@ -242,9 +242,7 @@ class Emitter:
 
     def _intrinsic(self, name: str, *args: Value) -> Value:
         kinds = [a.type for a in args]
-        function = self.module.globals.get(name)
-        if function is None:
-            function = ir.Function(self.module, ir.FunctionType(kinds[0], kinds), name)
+        function = declare(self.module, name, ir.FunctionType(kinds[0], kinds))
         return Value(self, self.builder.call(function, [a.ir for a in args]))
 
     def _float_intrinsic(self, name: str, *args: Value) -> Value:

@@ -15,6 +15,7 @@ from llvmlite import ir
 from flowc.codegen.math.expression import ir_type
 from flowc.codegen.math.table import lookup
 from flowc.dtypes import DType, bf16, bool_, f16
+from flowc_runtime.native.writer import declare
 
 
 @functools.cache
@@ -23,8 +24,9 @@ def intrinsic(name: str) -> Callable[..., Any]:
 
     Raises `UnknownNameError` for a name that is not in `FUNCTIONS`.
     """
-    from numba.core import cgutils, types
-    from numba.extending import intrinsic as numba_intrinsic
+    from numba.core import types
+
+    from flowc.codegen.llvm.numba_functions import numba_function
 
     entry = lookup(name)
 
@@ -35,28 +37,6 @@ def intrinsic(name: str) -> Callable[..., Any]:
 
     signature = numba_type(entry.result)(*(numba_type(a) for a in entry.args))
     kind = ir.FunctionType(ir_type(entry.result), [ir_type(a) for a in entry.args])
-
-    def generate(context: Any, builder: ir.IRBuilder, _signature: Any, args: Any) -> ir.Value:
-        callee = cgutils.get_or_insert_function(builder.module, kind, entry.symbol)
-        return builder.call(callee, args)
-
-    if len(entry.args) == 1:
-
-        def typing1(typing_context: Any, x: Any) -> Any:
-            return signature, generate
-
-        typing: Callable[..., Any] = typing1
-    elif len(entry.args) == 2:
-
-        def typing2(typing_context: Any, x: Any, y: Any) -> Any:
-            return signature, generate
-
-        typing = typing2
-    else:
-
-        def typing3(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-            return signature, generate
-
-        typing = typing3
-    typing.__name__ = name
-    return numba_intrinsic(typing)
+    return numba_function(
+        name, signature, lambda b, values: b.call(declare(b.module, entry.symbol, kind), values)
+    )
