@@ -50,6 +50,15 @@ PLACES = {
     "click": ("flowc.cli",),
     "rich": ("flowc.cli",),
     "tensorflow": (),
+    # Plans and kernels are made of core ops, which `flowc.ir` defines.
+    "flowc.ops": (
+        "flowc.ops",
+        "flowc.graph",
+        "flowc.api",
+        "flowc.cli.ops",
+        "flowc.extract",
+        "flowc.run.host_steps",
+    ),
 }
 # Of two packages of one layer, or of layers that would allow it: the first knows nothing of these.
 STRANGERS = {
@@ -340,6 +349,8 @@ def test_rule(rule: str, known: dict[str, str]) -> None:
             "import flowc.extract.program",
         ),
         ("packages stay where they belong", "flowc.run.new", "import numba"),
+        ("packages stay where they belong", "flowc.passes.new", "from flowc.ops import tf_op"),
+        ("packages stay where they belong", "flowc.codegen.new", "from flowc.ops import tf_op"),
         ("packages stay where they belong", "flowc.ir.new", "import tensorflow"),
         ("packages stay where they belong", "flowc.graph.new", "import google.protobuf.message"),
         ("packages stay where they belong", "flowc.passes.new", "from flowc.graph import Graph"),

@@ -120,8 +120,8 @@ def test_what_is_no_body(text: str, message: str) -> None:
 
 def test_sizes_are_replaced_and_inputs_dropped() -> None:
     body = record_view(gathered, [F32, I32], (N, 4))
-    assert body.sizes() == {"n"}
-    assert body.with_sizes({"n": symbol("m") * 2}).sizes() == {"m"}
+    assert body.sizes == {"n"}
+    assert body.with_sizes({"n": symbol("m") * 2}).sizes == {"m"}
     one = record_view(lambda k, index: k.load(2, index), [F32, I32, F32], (4,))
     assert one.read == (2,)
     assert body_text(one.with_inputs((2,))) == "x0[i0]"

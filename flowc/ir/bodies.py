@@ -21,11 +21,13 @@ Sizes = Mapping[str, Dim]
 
 def bodies_of(node: Node) -> dict[str, Computation]:
     """The Computations among a node's attrs, in the order of its signature."""
-    found = {n: v for n, v in node.attrs.items() if isinstance(v, Computation)}
-    if len(found) < 2:
-        return found
-    ordered = [n for n in node.op.signature.attrs if n in found]
-    return {n: found[n] for n in (*ordered, *(n for n in found if n not in ordered))}
+    if node.bodies is None:
+        found = {n: v for n, v in node.attrs.items() if isinstance(v, Computation)}
+        if len(found) > 1:
+            ordered = [n for n in node.op.signature.attrs if n in found]
+            found = {n: found[n] for n in (*ordered, *(n for n in found if n not in ordered))}
+        node.bodies = found
+    return node.bodies
 
 
 def nodes_within(node: Node) -> Iterator[Node]:
@@ -62,15 +64,17 @@ def sizes_used(node: Node) -> frozenset[str]:
 def _sizes_used(node: Node) -> set[str]:
     found: set[str] = set()
     for type_ in node.types:
-        _add_symbols(type_.dims, found)
+        for dim in type_.dims:
+            if isinstance(dim, Expr):
+                found.update(symbols_of(dim))
     for _, bound in node.sizes:
         _add_symbols(bound, found)
     for value in node.attrs.values():
-        if isinstance(value, ScalarBody):
-            found |= value.sizes()
-        elif isinstance(value, (tuple, Expr)):
+        if isinstance(value, (tuple, Expr)):
             _add_symbols(value, found)
-    found.difference_update(name for name, _ in node.sizes)
+        elif isinstance(value, ScalarBody):
+            found |= value.sizes
+    found.difference_update([name for name, _ in node.sizes])
     for body in bodies_of(node).values():
         found |= free_sizes(body).difference(node.attrs.get("varying", ()))
     return found
@@ -100,8 +104,9 @@ def _add_symbols(value: Any, found: set[str]) -> None:
     if isinstance(value, Expr):
         found.update(symbols_of(value))
     elif isinstance(value, tuple):
-        for item in cast(tuple[Any, ...], value):
-            _add_symbols(item, found)
+        for item in value:  # pyright: ignore[reportUnknownVariableType]
+            if isinstance(item, (Expr, tuple)):
+                _add_symbols(item, found)
 
 
 # -- replacing them

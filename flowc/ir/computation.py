@@ -25,7 +25,9 @@ class Node:
 
     `attrs` may hold Computations (bodies). `after` orders effects and control inputs. `origin`: the
     TensorFlow node names that it came from. `sizes`: the data-dependent sizes that it defines, each
-    a symbol with its upper bound (None: unbounded). `used_sizes`: what `bodies.sizes_used` found.
+    a symbol with its upper bound (None: unbounded). What others found about a node, which does not
+    change, is kept with it: `bodies` (`bodies.bodies_of`), `used_sizes` (`bodies.sizes_used`), and
+    whether the types are what inference says (`verifier`).
     """
 
     __slots__ = (
@@ -33,11 +35,14 @@ class Node:
         "_lowering",
         "after",
         "attrs",
+        "bodies",
         "inputs",
         "op",
         "origin",
         "outputs",
         "sizes",
+        "types",
+        "types_checked",
         "used_sizes",
     )
 
@@ -57,10 +62,13 @@ class Node:
         self.after = after
         self.origin = origin
         self.sizes = sizes
-        self.outputs = tuple(Value(self, i, t) for i, t in enumerate(types))
+        self.types = types
+        self.outputs = tuple([Value(self, i, t) for i, t in enumerate(types)])
         self._lowering: Lowering | None = None
         self._has_effects: bool | None = None
         self.used_sizes: frozenset[str] | None = None
+        self.bodies: dict[str, Computation] | None = None
+        self.types_checked = False
 
     @property
     def has_effects(self) -> bool:
@@ -82,10 +90,6 @@ class Node:
             found = self.op.lowering
             self._lowering = found(self) if callable(found) else found
         return self._lowering
-
-    @property
-    def types(self) -> tuple[TensorType, ...]:
-        return tuple(v.type for v in self.outputs)
 
     @property
     def output(self) -> Value:

@@ -288,7 +288,7 @@ def output_dtypes(op: Op, inputs: Sequence[TensorType], attrs: Attrs) -> tuple[D
 def bind_types(op: Op, inputs: Sequence[DType], attrs: Attrs) -> dict[str, Any]:
     """Type and number attrs by name: those given, those that follow from inputs, and defaults."""
     signature = op.signature
-    bound: dict[str, Any] = {n: a.default for n, a in signature.attrs.items()} | dict(attrs)
+    bound: dict[str, Any] = {**signature.attr_defaults, **attrs}
     known: dict[str, Any] = dict(attrs)
     spans = input_spans(op, len(inputs), attrs)
     for arg, (start, stop) in zip(signature.inputs, spans):
@@ -314,7 +314,7 @@ def bind_types(op: Op, inputs: Sequence[DType], attrs: Attrs) -> dict[str, Any]:
 def input_spans(op: Op, count: int, attrs: Attrs) -> list[tuple[int, int]]:
     """For each input of the signature, where its tensors stand among the node's `count` inputs."""
     args = op.signature.inputs
-    listed = [i for i, a in enumerate(args) if a.number_attr is not None or a.is_list]
+    listed = op.signature.listed_inputs
     spans: list[tuple[int, int]] = []
     at = 0
     for i, arg in enumerate(args):

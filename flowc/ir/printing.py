@@ -6,6 +6,7 @@ In: a Computation, also a broken one. Out: its text: for reading, or exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +19,6 @@ from flowc.ir.literals import constant_operand, inline, like, sizes_operand
 from flowc.ir.op import Op
 from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.scalar_text import body_text
-from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
 from flowc.ir.value_names import carried_names, name_apart, names_by_origin
 
@@ -281,39 +281,27 @@ def attrs_left_out(
     op: Op, types: Sequence[TensorType], sizes: tuple[tuple[str, Dim | None], ...]
 ) -> dict[str, Any]:
     """What a node's attrs are where its line does not say them."""
-    found = _defaults(op) | _told_by_types(op, types)
-    for name, attr in op.signature.attrs.items():
-        match attr.kind:
-            case "dims" if types:
-                found[name] = types[0].dims
-            case "list(dims)":
-                found[name] = tuple(t.dims for t in types)
-            case "sizes":
-                found[name] = sizes
-            case _:
-                pass
+    found = dict(op.signature.default_attrs)
+    told = _dtype_attr(op)
+    if told is not None and op.signature.outputs[0].is_list:
+        found[told] = tuple(t.dtype for t in types)
+    elif told is not None and types:
+        found[told] = types[0].dtype
+    for name, kind in op.signature.result_attrs.items():
+        if kind == "dims":
+            found[name] = types[0].dims if types else ()
+        else:
+            found[name] = sizes if kind == "sizes" else tuple(t.dims for t in types)
     return found
 
 
-def _told_by_types(op: Op, types: Sequence[TensorType]) -> dict[str, Any]:
+@cache
+def _dtype_attr(op: Op) -> str | None:
     """The attr that gives the dtype of an op's outputs, or lists them, and no inputs'."""
     outputs = op.signature.outputs
     name = outputs[0].type_attr if len(outputs) == 1 else None
-    if name is None or name in op.signature.inferred_attrs or outputs[0].number_attr is not None:
-        return {}
-    if outputs[0].is_list:
-        return {name: tuple(t.dtype for t in types)}
-    return {name: types[0].dtype} if types else {}
-
-
-def _defaults(op: Op) -> dict[str, Any]:
-    """The attrs that a node has where it does not say other values."""
-    signature = op.signature
-    return {
-        name: attr.default
-        for name, attr in signature.attrs.items()
-        if attr.default is not REQUIRED and name not in signature.inferred_attrs
-    }
+    inferred = name in op.signature.inferred_attrs
+    return None if inferred or (outputs and outputs[0].number_attr is not None) else name
 
 
 def _equal(x: Any, y: Any) -> bool:

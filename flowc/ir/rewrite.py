@@ -147,8 +147,7 @@ def _may_differ(old: Node, node: Node) -> bool:
         return False
     if node.attrs is old.attrs:
         return any(v.type != w.type for v, w in zip(old.inputs, node.inputs))
-    bodies = (bodies_of(n) for n in (old, node))
-    return next(bodies) != next(bodies) or any(
+    return bodies_of(old) != bodies_of(node) or any(
         v.type != w.type for v, w in zip(old.inputs, node.inputs)
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -60,7 +61,7 @@ class Instruction:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScalarBody:
     """`inputs`: dtypes of the elements, or of what a view may load from. `rank`: of the index of a
     view; None for a map."""
@@ -72,27 +73,38 @@ class ScalarBody:
 
     def __call__(self, k: Any, *given: Any) -> Any:
         """The result in the terms of `k`: for the elements `given`, or the one index."""
+        values: list[Any] = []
+        env: dict[str, Dim] = {}
         if self.rank is None:
-            values, env = list(given), {}
+            values += given
         else:
-            values, env = [], {index_name(d): i for d, i in enumerate(given[0])}
+            env = {index_name(d): i for d, i in enumerate(given[0])}
 
         def scalar(x: Operand) -> Any:
             return values[x.number] if isinstance(x, Result) else k.const(x.value, x.dtype)
 
         for i in self.instructions:
-            dims = tuple(substitute(d, env) for d in i.dims)
-            found = _call(k, i, [scalar(x) for x in i.operands], dims)
+            operands = [scalar(x) for x in i.operands]
+            if i.name in PRIMITIVES:
+                values.append(getattr(k, i.name)(*operands))
+                continue
+            found = _call(k, i, operands, tuple([substitute(d, env) for d in i.dims]))
             if i.name in PLACES:
                 env[place_name(len(values))] = found
             values.append(found)
         return scalar(self.result)
 
+    def numbered(self) -> Iterator[tuple[Result, Instruction]]:
+        """The instructions, each with what it gives (nothing reads that of those without one)."""
+        first = len(self.inputs) if self.rank is None else 0
+        for number, i in enumerate(self.instructions, first):
+            yield Result(number, i.dtype or dtypes.bool_), i
+
     @property
     def dtype(self) -> DType:
         return self.result.dtype
 
-    @property
+    @cached_property
     def read(self) -> tuple[int, ...]:
         """The inputs whose elements it needs, ascending."""
         if self.rank is not None:
@@ -104,10 +116,11 @@ class ScalarBody:
         """What a view reads: inputs and indices."""
         return ((i.source, i.dims) for i in self.instructions if i.name in LOADS)
 
-    def sizes(self) -> set[str]:
+    @cached_property
+    def sizes(self) -> frozenset[str]:
         """The names of the sizes in it."""
         names = {n for i in self.instructions for d in i.dims for n in symbols_of(d)}
-        return {n for n in names if not n.startswith(LOCAL)}
+        return frozenset(n for n in names if not n.startswith(LOCAL))
 
     def with_sizes(self, env: Mapping[str, Dim]) -> ScalarBody:
         """The body with sizes replaced."""

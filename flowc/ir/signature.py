@@ -31,6 +31,9 @@ GROUPS: dict[str, tuple[DType, ...]] = {
 }
 
 
+RESULT_KINDS = ("dims", "list(dims)", "sizes")  # of the output, of all, and that a node defines
+
+
 class _Required:
     def __repr__(self) -> str:
         return "REQUIRED"
@@ -54,7 +57,8 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class AttrDef:
-    """One attr. `kind` is TF's: `int float bool string type shape tensor func` or `list(kind)`."""
+    """One attr. `kind` is TF's: `int float bool string type shape tensor func` or `list(kind)`;
+    core ops have others, such as RESULT_KINDS."""
 
     name: str
     kind: str
@@ -75,6 +79,39 @@ class Signature:
         """Attrs whose values follow from the inputs and so need not be stored."""
         names = {a.type_attr for a in self.inputs} | {a.number_attr for a in self.inputs}
         return frozenset(n for n in names if n)
+
+    @cached_property
+    def given_attrs(self) -> tuple[str, ...]:
+        """The attrs that every node must have."""
+        return tuple(
+            name
+            for name, attr in self.attrs.items()
+            if attr.default is REQUIRED and name not in self.inferred_attrs
+        )
+
+    @cached_property
+    def listed_inputs(self) -> tuple[int, ...]:
+        """The places of inputs that are several tensors."""
+        listed = (a.number_attr is not None or a.is_list for a in self.inputs)
+        return tuple(i for i, is_listed in enumerate(listed) if is_listed)
+
+    @cached_property
+    def attr_defaults(self) -> dict[str, Any]:
+        return {name: attr.default for name, attr in self.attrs.items()}
+
+    @cached_property
+    def default_attrs(self) -> dict[str, Any]:
+        """The attrs that a node has where it does not say other values."""
+        return {
+            name: attr.default
+            for name, attr in self.attrs.items()
+            if attr.default is not REQUIRED and name not in self.inferred_attrs
+        }
+
+    @cached_property
+    def result_attrs(self) -> dict[str, str]:
+        """The attrs that say what the types and sizes of a node say too, with their kinds."""
+        return {n: a.kind for n, a in self.attrs.items() if a.kind in RESULT_KINDS}
 
 
 _TOKEN = re.compile(r'\s*(->|>=|"[^"]*"|-?\d+\.?\d*(?:[eE]-?\d+)?|[A-Za-z_][A-Za-z_0-9]*|[^\s])')

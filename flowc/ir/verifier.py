@@ -18,7 +18,6 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.core_ops import is_core
 from flowc.ir.dims import symbols_of
 from flowc.ir.op import Op
-from flowc.ir.signature import REQUIRED
 from flowc.ir.types import TensorType
 
 Types = tuple[TensorType, ...]
@@ -156,6 +155,10 @@ def _parameter_fault(node: Node, scope: _Scope) -> str | None:
 
 
 def _type_fault(node: Node, scope: _Scope) -> str | None:
+    """What is wrong with a node's types. Neither a node nor what it reads ever changes, so that
+    types are inferred once; read_sizes nodes also say what is known to those behind them."""
+    if node.types_checked and node.op.name != "read_sizes":
+        return None
     before = len(scope.replay.nodes)
     try:
         types = scope.replay.check(node)
@@ -166,6 +169,7 @@ def _type_fault(node: Node, scope: _Scope) -> str | None:
         return f"{node!r} needs sizes that no read_sizes node defines"
     if types != node.types:
         return f"{node!r} has types {_shown(node.types)}, inferred: {_shown(types)}"
+    node.types_checked = True
     return None
 
 
@@ -228,12 +232,7 @@ def _if_fault(node: Node) -> str | None:
 
 
 def _missing_attr(node: Node) -> str | None:
-    signature = node.op.signature
-    for name, definition in signature.attrs.items():
-        stored = name in node.attrs or name in signature.inferred_attrs
-        if definition.default is REQUIRED and not stored:
-            return name
-    return None
+    return next((n for n in node.op.signature.given_attrs if n not in node.attrs), None)
 
 
 def _shown(types: tuple[TensorType, ...]) -> str:

@@ -6,16 +6,13 @@ In: a Computation before fusion. Out: the same object. Raises one `UnsupportedEr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from flowc import dtypes
-from flowc.dtypes import DType
 from flowc.errors import UnsupportedError
 from flowc.ir.computation import Computation, Node
 from flowc.ir.lowering import Elementwise, Host, Native, Structural, View
+from flowc.ir.scalar import PRIMITIVES
+from flowc.ir.scalar_body import Instruction, record_map
 from flowc.options import Options
-from flowc.passes.failures import Checks, Element
 
 
 def check_dtypes(c: Computation, options: Options) -> Computation:
@@ -56,34 +53,14 @@ def _computes(node: Node) -> bool:
         case Native(moves=moves):
             return not moves
         case Elementwise(expr):
-            trial = _Trial(node)
-            expr(trial, *(Element(v.type.dtype) for v in node.inputs))
-            return trial.computes
+            body = record_map(expr, [v.type.dtype for v in node.inputs])
+            return any(map(_looks_into_strings, body.instructions))
         case _:
             return True
 
 
-class _Trial(Checks):
-    """A ScalarBuilder that notes whether strings are chosen only, or looked into."""
-
-    def __init__(self, node: Node) -> None:
-        super().__init__(node)
-        self.computes = False
-
-    def __getattr__(self, primitive: str) -> Callable[..., Element]:
-        call = super().__getattr__(primitive)
-
-        def noting(*operands: Any) -> Element:
-            self._note(*operands)
-            return call(*operands)
-
-        return noting
-
-    def cast(self, x: Any, dtype: DType) -> Element:
-        if x.dtype is not dtype:
-            self._note(x, Element(dtype))
-        return Element(dtype)
-
-    def _note(self, *operands: Any) -> None:
-        found = [x.dtype for x in operands if isinstance(x, Element)]
-        self.computes = self.computes or dtypes.string in found
+def _looks_into_strings(i: Instruction) -> bool:
+    """Whether an instruction takes strings for more than what is chosen."""
+    found = {i.dtype, *(x.dtype for x in i.operands)}
+    changes = i.name in ("cast", "bitcast") and len(found) > 1
+    return dtypes.string in found and (changes or i.name in PRIMITIVES)

@@ -1,14 +1,13 @@
-"""Writes every op in terms of those that code generation takes.
+"""Expands ops that are written in terms of others: the first half of lowering.
 
 In: any Computation. Out: one whose nodes are elementwise, views, reductions, products,
-convolutions, native kernels and structure. Ops written as others are expanded, to the bottom; f16
+convolutions, native kernels and structure, each of which `lower` writes as one core op. f16
 and bf16 around products and native kernels are widened to f32, complex products become real ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
+from flowc.ir.op import op_named
 from flowc.ir.rewrite import rewrite_nodes
 from flowc.options import Options
 
@@ -85,21 +85,22 @@ def _plain_convolution(b: Builder, node: Node) -> Value:
     split = b.reshape(flipped, (*window, per_group, groups, outputs // groups))
     order = np.array([*range(rank), rank + 2, rank + 1, rank], np.int32)
     turned = b.reshape(b.transpose(split, order), (*window, outputs // groups, groups * per_group))
-    pads: list[Dim] = [0, 0]
+    pads: list[tuple[Dim, Dim]] = []
     for axis in range(rank):
         reach = lowering.dilations[axis] * (window[axis] - 1)
         before = reach - lowering.pad[axis][0]
-        pads += [before, node.output.dims[1 + axis] - spread.dims[1 + axis] - before + reach]
-    attrs: dict[str, Any] = {
-        "strides": (1,) * (rank + 2),
-        "dilations": (1, *lowering.dilations, 1),
+        after = node.output.dims[1 + axis] - spread.dims[1 + axis] - before + reach
+        pads.append((before, after))
+    attrs = {
+        "strides": (1,) * rank,
+        "dilations": lowering.dilations,
+        "pad": tuple(pads),
+        "groups": groups,
+        "result": node.output.dims,
+        "dtype": node.output.type.dtype,
+        "label": node.op.name,
     }
-    if rank == 2:
-        attrs |= {"padding": "EXPLICIT", "explicit_paddings": (*pads, 0, 0)}
-        return b.conv2d(spread, turned, **attrs)
-    # Conv3D has no explicit padding.
-    paddings = b.reshape(b.sizes((*pads, 0, 0)), (rank + 2, 2))
-    return b.conv3d(b.pad(spread, paddings), turned, padding="VALID", **attrs)
+    return b.emit(op_named("convolution"), (spread, turned), attrs).output
 
 
 def _complex_product(b: Builder, node: Node) -> Value:

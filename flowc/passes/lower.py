@@ -8,10 +8,10 @@ lowering something (axes, permutations, known bounds) are in it now, and go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
@@ -29,32 +29,46 @@ from flowc.ir.op import op_named
 from flowc.ir.printing import attrs_left_out
 from flowc.ir.rewrite import prune_nodes, rewrite_nodes
 from flowc.ir.scalar import accumulated_in
-from flowc.ir.scalar_body import record_map, record_view
+from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.options import Options
 
 Parts = tuple[str, Sequence[Value], Mapping[str, Any]]  # a core op, its inputs and attrs
 
 
 def lower(c: Computation, options: Options) -> Computation:
-    lowered = rewrite_nodes(c, _lower)
+    bodies = _Bodies()
+    lowered = rewrite_nodes(c, lambda b, node: _lower(b, node, bodies))
     return c if lowered is c else prune_nodes(lowered)
 
 
-def _lower(b: Builder, node: Node) -> Sequence[Value] | None:
+class _Bodies:
+    """Records scalar bodies: that of a record's function once for inputs of the same dtypes."""
+
+    def __init__(self) -> None:
+        self.maps: dict[Any, ScalarBody] = {}
+
+    def map(self, expr: Callable[..., Any], inputs: Iterable[DType]) -> ScalarBody:
+        key = (expr, tuple(inputs))
+        if key not in self.maps:
+            self.maps[key] = record_map(*key)
+        return self.maps[key]
+
+
+def _lower(b: Builder, node: Node, bodies: _Bodies) -> Sequence[Value] | None:
     if is_core(node.op):
         return None
-    name, inputs, attrs = _parts(node)
+    name, inputs, attrs = _parts(node, bodies)
     op = op_named(name)
-    told = {**attrs_left_out(op, node.types, node.sizes), "effects": node.has_effects}
-    full = MappingProxyType({**told, "label": node.op.name, **attrs})
+    told = attrs_left_out(op, node.types, node.sizes)
+    full = {**told, "effects": node.has_effects, "label": node.op.name, **attrs}
     made = Node(op, tuple(inputs), full, node.types, node.after, node.origin, node.sizes)
     return b.append(made).outputs
 
 
-def _parts(node: Node) -> Parts:
+def _parts(node: Node, bodies: _Bodies) -> Parts:
     match node.lowering:
         case Elementwise(expr):
-            body = record_map(expr, _dtypes(node))
+            body = bodies.map(expr, _dtypes(node))
             kept = body.read
             return "map", _taken(node, kept), {"body": body.with_inputs(kept)}
         case View(read, reshape):
@@ -63,7 +77,7 @@ def _parts(node: Node) -> Parts:
             attrs = {"body": body.with_inputs(kept), "reshape": reshape}
             return "view", _taken(node, kept), attrs
         case Reduction() as reduction:
-            return _reduce(node, reduction)
+            return _reduce(node, reduction, bodies)
         case MatMul(transpose_a, transpose_b, pieces):
             attrs = {"transpose_a": transpose_a, "transpose_b": transpose_b, "pieces": pieces}
             return "dot", node.inputs, attrs
@@ -87,16 +101,16 @@ def _taken(node: Node, kept: Sequence[int]) -> list[Value]:
     return [node.inputs[i] for i in kept]
 
 
-def _reduce(node: Node, reduction: Reduction) -> Parts:
+def _reduce(node: Node, reduction: Reduction, bodies: _Bodies) -> Parts:
     prepare, kept = None, (0,)
     dtype = node.inputs[0].type.dtype
     if reduction.prepare is not None:
-        prepare = record_map(reduction.prepare, _dtypes(node))
+        prepare = bodies.map(reduction.prepare, _dtypes(node))
         kept = tuple(sorted({0, *prepare.read}))
         prepare, dtype = prepare.with_inputs(kept), prepare.dtype
     finish: Callable[..., Any] | None = reduction.finish
     if finish is not None:
-        finish = record_map(finish, [accumulated_in(reduction.accumulator or dtype)] * 2)
+        finish = bodies.map(finish, [accumulated_in(reduction.accumulator or dtype)] * 2)
     attrs = {
         "axes": tuple(sorted(reduction.axes)),
         "combine": reduction.combine,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from fused_text import assert_text_compiles_back
 from ir_reference import reference_results
 
 from flowc.codegen.program import Stages
@@ -33,6 +34,8 @@ class Compiled:
         report = Report(stages=Stages())
         program = compile_computation(self.c, Options(), plain_spec(self.c), report=report)
         assert report.stages.plan is not None and report.stages.driver is not None
+        assert report.fused is not None
+        assert_text_compiles_back(report.fused)
         self.plan: Plan = report.stages.plan
         self.driver = report.stages.driver.text
         self.program = program

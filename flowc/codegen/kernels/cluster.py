@@ -212,7 +212,7 @@ class ClusterLowering:
         """The finished kernel and its use: a pointer an input and result, then scratch, status, and
         what it `polls` for signals."""
         nest = self.nest
-        # Axes, permutations and the like are inputs that nothing reads.
+        # What is read only where it can be proved not to be is an input that nothing reads.
         read = [
             (p, v)
             for p, v in zip(self.body.parameters, self.inputs)

@@ -69,11 +69,9 @@ class _Reducing:
         """What joins the running total at one index of the full space."""
         lowering = self.lowerings[node]
         k = self.c.k
-        operands = []
-        for v in node.inputs:
-            # Of no higher rank than what is folded, but for the axes of a scalar: none, in a list.
-            if v.type.rank <= len(self.full):
-                operands.append(self.c.element(v, broadcast_index(v.dims, self.full, index)))
+        operands = [
+            self.c.element(v, broadcast_index(v.dims, self.full, index)) for v in node.inputs
+        ]
         x = lowering.prepare(k, *operands) if lowering.prepare is not None else operands[0]
         if lowering.accumulator is not None:
             x = k.cast(x, lowering.accumulator)
