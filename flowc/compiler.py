@@ -93,7 +93,9 @@ def compile_fetches(
         # A run that may end in the middle and be repeated changes nothing in place.
         spec = replace(spec, aliases=())
     executable = load_executable(c, options, spec, threads)
-    return CompiledFetches(executable.spec, found.depends_on, executable)
+    # First values are the graph's, and no part of a program that comes from the cache.
+    spec = replace(spec, aliases=executable.spec.aliases)
+    return CompiledFetches(spec, found.depends_on, executable)
 
 
 def load_executable(

@@ -191,7 +191,7 @@ def choose_interface(
         ins = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
         text = f"signature {name}"
-        return Interface(tuple(_named_apart(ins)), tuple(outs), (), text, text)
+        return Interface(tuple(_named_apart(ins)), tuple(outs), feeds_from=text, fetches_from=text)
     given_feeds = None if feeds is None else choose_feeds(graph, feeds)
     targets: list[Operation] = []
     if fetches is not None:
@@ -202,9 +202,10 @@ def choose_interface(
         out_list, outs_from = default_fetches(graph, given_feeds or ())
     ends = tuple(targets)
     if given_feeds is not None:
-        return Interface(tuple(given_feeds), tuple(out_list), ends, "given", outs_from)
+        return Interface(tuple(given_feeds), tuple(out_list), ends, fetches_from=outs_from)
     in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
-    return Interface(tuple(_named_apart(in_list)), tuple(out_list), ends, ins_from, outs_from)
+    feeds_of = tuple(_named_apart(in_list))
+    return Interface(feeds_of, tuple(out_list), ends, feeds_from=ins_from, fetches_from=outs_from)
 
 
 def split_targets(graph: Graph, fetches: Any) -> tuple[list[Any], list[Operation]]:

@@ -7,7 +7,7 @@ Invariant: keys and refs of one source are never looked up in another.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -88,11 +88,12 @@ class NodeSource(ABC):
 
 
 class GraphSource(NodeSource):
-    """Keys are Operations."""
+    """Keys are Operations. `done`: those that ran before, for which nothing waits."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, done: Collection[Operation] = ()) -> None:
         super().__init__("", {})
         self.graph = graph
+        self.done = done
 
     def ref(self, tensor: Tensor) -> Ref:
         return (tensor.op, tensor.value_index)
@@ -112,7 +113,8 @@ class GraphSource(NodeSource):
 
     def _read(self, key: Operation) -> SourceNode:
         inputs = tuple([(t.op, t.value_index) for t in key.inputs])
-        return SourceNode(key.name, key.type, key.attrs, inputs, tuple(key.control_inputs))
+        controls = tuple([c for c in key.control_inputs if c not in self.done])
+        return SourceNode(key.name, key.type, key.attrs, inputs, controls)
 
 
 class CallSource(NodeSource):

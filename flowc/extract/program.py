@@ -10,7 +10,7 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,8 @@ Taken = tuple[Resource, BodyBuilder, set[Resource]]
 class Extraction:
     """One extraction under way. `held`: types of the variables whose value the caller gives to
     every run; `assigned`: those that this fetch set is known to assign; `ranks`: those that may
-    be assumed; `met`: where to note sizes that the graph needs to be equal."""
+    be assumed; `met`: where to note sizes that the graph needs to be equal; `done`: operations for
+    which nothing waits."""
 
     def __init__(
         self,
@@ -66,8 +67,10 @@ class Extraction:
         assigned: set[str],
         ranks: AssumedRanks | None = None,
         met: list[tuple[Dim, Dim]] | None = None,
+        done: Collection[Operation] = (),
     ) -> None:
         self.graph = graph
+        self.done = done
         self.ranks = ranks
         self.starts = VariableStarts(graph, held, assigned)
         self.top = BodyBuilder(first=self.starts.find)
@@ -87,7 +90,7 @@ class Extraction:
         targets: Sequence[Operation],
         feeds: Mapping[Tensor, TensorType],
     ) -> ExtractedProgram:
-        source = GraphSource(self.graph)
+        source = GraphSource(self.graph, self.done)
         b = self.top.b
         fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
@@ -256,22 +259,25 @@ def extract_program(
     held: Mapping[str, TensorType] | None = None,
     ranks: AssumedRanks | None = None,
     met: list[tuple[Dim, Dim]] | None = None,
+    done: Collection[Operation] = (),
 ) -> ExtractedProgram:
     """The program of a fetch set. `held`: types of the variables whose value the caller keeps and
     gives to every run; of the others those with a value are constants, unless they are assigned.
     `ranks`: of outputs of which the graph tells none, if they may be assumed. `met`: where to note
     sizes that the graph needs to be equal and that are not seen to be, whatever branches it takes.
+    `done`: operations that ran before, for which nothing waits.
 
     Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
     a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
     `FailedPreconditionError` for a variable without a value, `InvalidModelError` for malformed
     control flow.
     """
-    check_supported(graph, fetches, targets, feeds)
+    check_supported(graph, fetches, targets, feeds, done)
     assigned: set[str] = set()
     while True:
         try:
-            return Extraction(graph, held or {}, assigned, ranks, met).run(fetches, targets, feeds)
+            extraction = Extraction(graph, held or {}, assigned, ranks, met, done)
+            return extraction.run(fetches, targets, feeds)
         except _AssignedLater as found:
             assigned |= found.names
 

@@ -43,7 +43,9 @@ def extract_fetches(
         types = {f.tensor: f.type for f in wanted.feeds}
         program, fault = None, None
         try:
-            program = extract_program(graph, fetches, types, wanted.targets, held, ranks, met)
+            program = extract_program(
+                graph, fetches, types, wanted.targets, held, ranks, met, wanted.done
+            )
         except FlowcError as error:
             fault = error  # perhaps of sizes that seemed to differ
         names = _joined(wanted.feeds, met or ())

@@ -7,7 +7,7 @@ all that flowc has no way to compute.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from flowc.errors import UnsupportedError, did_you_mean
@@ -26,10 +26,11 @@ def check_supported(
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
     feeds: Mapping[Tensor, TensorType],
+    done: Collection[Operation] = (),
 ) -> None:
     """Raises one `UnsupportedError` for all op types without a record that would be needed."""
     found: dict[str, list[str]] = {}
-    for name, op_type in needed_nodes(graph, fetches, targets, feeds):
+    for name, op_type in needed_nodes(graph, fetches, targets, feeds, done):
         if not is_supported(op_type) and op_type not in graph.functions:
             found.setdefault(op_type, []).append(name)
     if found:
@@ -51,8 +52,10 @@ def needed_nodes(
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
     feeds: Iterable[Tensor],
+    done: Collection[Operation] = (),
 ) -> list[tuple[str, str]]:
-    """(name, op type) of every node that a fetch set needs, those of called functions too."""
+    """(name, op type) of every node that a fetch set needs, those of called functions too. `done`:
+    operations for which nothing waits."""
     found: list[tuple[str, str]] = []
     fed = {(t.op, t.value_index) for t in feeds}
     fetched = [t.op for t in fetches if (t.op, t.value_index) not in fed]
@@ -64,14 +67,15 @@ def needed_nodes(
         found.append((op.name, op.type))
         _note_functions(graph, op.attrs, op.type, op.name, functions)
         before = [t.op for t in op.inputs if (t.op, t.value_index) not in fed]
-        for other in [*before, *op.control_inputs]:
+        waits = [other for other in op.control_inputs if other not in done]
+        for other in [*before, *waits]:
             if other not in seen:
                 seen.add(other)
                 stack.append(other)
-    done: set[str] = set()
-    while len(done) < len(functions):
-        name = next(n for n in functions if n not in done)
-        done.add(name)
+    read: set[str] = set()
+    while len(read) < len(functions):
+        name = next(n for n in functions if n not in read)
+        read.add(name)
         function = graph.functions.get(name)
         if function is None:
             continue

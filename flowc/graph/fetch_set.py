@@ -33,11 +33,13 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class FetchSet:
-    """`targets`: operations that run and give nothing."""
+    """`targets`: operations that run and give nothing. `done`: those that ran before, for which
+    nothing waits."""
 
     feeds: tuple[Feed, ...]
     fetches: tuple[Fetch, ...]
     targets: tuple[Operation, ...] = ()
+    done: frozenset[Operation] = frozenset()
 
     @classmethod
     def of(
@@ -45,7 +47,8 @@ class FetchSet:
         fetches: Iterable[Tensor],
         feeds: Mapping[Tensor, TensorType],
         targets: Iterable[Operation] = (),
+        done: frozenset[Operation] = frozenset(),
     ) -> FetchSet:
         """Tensors by their own names."""
         ins = tuple(Feed(t.name, t, type_) for t, type_ in feeds.items())
-        return cls(ins, tuple(Fetch(t.name, t) for t in fetches), tuple(targets))
+        return cls(ins, tuple(Fetch(t.name, t) for t in fetches), tuple(targets), done)

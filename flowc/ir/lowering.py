@@ -135,11 +135,13 @@ class Host:
     attrs that it wants, which are texts, numbers, or lists of those. Sizes that `infer` made are
     those of the arrays that it returns; where the others do not hold, the run fails. What it raises
     ends the run; a FlowcError is told the node. `shown`: the op of which messages speak.
+    `may_block`: the function gets `run`, too, the `HostRun` with which it waits.
     """
 
     function: Callable[..., Sequence[Any]]
     shown: str
     settings: tuple[str, ...] = ()
+    may_block: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ TRAITS = {
     "sets_elements",  # the output is input 0, a list, with the elements at input 1 set
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one
     "random",  # draws from a stream: never merged or folded
+    "may_block",  # waits for what others do: a run holds no lock meanwhile
     "variable",  # its output is a variable: its handle, or a reference to it
     "assign",  # input 0, a variable, becomes input 1
     "fed",  # what callers give may stand in its place

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.computation import Computation
 from flowc.ir.dims import Dim, Expr, Symbol, parse_dim
 from flowc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from flowc.ir.computation import Computation
 
 Array = np.ndarray[Any, Any]
 

@@ -1,1 +1,1 @@
-"""Programs that run in this process: sessions, executables, variables, host steps."""
+"""Runs of compiled programs: what a Session compiles, keeps and shares between runs."""

@@ -21,6 +21,7 @@ from flowc.codegen.compiled import HostCall
 from flowc.codegen.string_table import Texts
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, InternalError, InvalidArgumentError
+from flowc.ir.host_run import HostRun
 from flowc_runtime.addresses import data_address
 
 Array = np.ndarray[Any, Any]
@@ -74,6 +75,7 @@ class RunLog:
 class _Current(threading.local):
     log: RunLog | None = None
     texts: Texts | None = None
+    run: HostRun | None = None
 
 
 _current = _Current()
@@ -99,11 +101,27 @@ def run_texts(texts: Texts | None) -> Iterator[None]:
         _current.texts = before
 
 
+class host_run:
+    """The run of this thread, to which host steps belong."""
+
+    __slots__ = ("_before", "_run")
+
+    def __init__(self, run: HostRun) -> None:
+        self._run = run
+
+    def __enter__(self) -> None:
+        self._before, _current.run = _current.run, self._run
+
+    def __exit__(self, *_: object) -> None:
+        _current.run = self._before
+
+
 class HostCalls:
     """Called by native code with the number of a step and the address of its words."""
 
     def __init__(self, calls: Sequence[HostCall]) -> None:
         self.steps = [_HostStep(call) for call in calls]
+        self.may_block = any(step.may_block for step in self.steps)
 
     def __call__(self, number: int, address: int) -> list[Array]:
         """The arrays, which the caller keeps as long as it reads their memory."""
@@ -120,6 +138,7 @@ class _HostStep:
         assert isinstance(lowering, Host)
         self.function = lowering.function
         self.settings = call.settings
+        self.may_block = lowering.may_block
         self.node = call.node
         self.inputs = [(dtypes.as_dtype(name), rank) for name, rank in call.inputs]
         self.outputs = [(dtypes.as_dtype(name), rank) for name, rank in call.outputs]
@@ -160,7 +179,8 @@ class _HostStep:
         found = log.repeated(self.node) if log is not None else None
         if found is None:
             with logged(None), run_texts(None):  # the function may run programs, too
-                found = self.function(given, self.dtypes, **self.settings)
+                more = {"run": _current.run or HostRun()} if self.may_block else {}
+                found = self.function(given, self.dtypes, **more, **self.settings)
             if log is not None:
                 log.note(self.node, found)
         return found

@@ -1,22 +1,25 @@
-"""The variables of a Session: what they hold between runs.
+"""The variables of a Session: what they hold between runs, and which runs wait for one another.
 
-In: the arrays that runs read, the buffers that runs write. Out: the same, one run after another.
-Invariants: no array of a caller is ever a variable's, nor the other way round; a run sees the
-values of all variables at one moment, and what it writes appears at once, when it has ended well; a
-buffer is written only where no run can be reading it. Rows of a variable may be changed in place: a
-run that does so and fails may leave them half changed, as in TensorFlow.
+In: what a run reads and writes. Out: values to read, buffers to write. Invariants: no array of a
+caller is ever a variable's, nor the other way round; a run sees the values of all variables at one
+moment, and what it writes appears at once, when it has ended well; a buffer is written only where
+no run can be reading it. Rows of a variable may be changed in place: a run that does so and fails
+may leave them half changed, as in TensorFlow. docs/internals/state.md says why it is so.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.errors import FailedPreconditionError
+from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 
 Array = np.ndarray[Any, Any]
@@ -26,6 +29,36 @@ Run = Callable[[Sequence[Array], Sequence[Array | None]], Sequence[Array]]
 
 def type_of(array: Array) -> TensorType:
     return TensorType(dtypes.as_dtype(array.dtype), array.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """What a run does with variables. `in_place`: those of `writes` that it changes where they
+    are."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    in_place: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, spec: ProgramSpec) -> Access:
+        reads, writes = (tuple(v.name for v in found) for found in (spec.reads, spec.writes))
+        return cls(reads, writes, frozenset(v.name for v in spec.variables if spec.in_place(v)))
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        return frozenset(self.writes)
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        return self.written.union(self.reads)
+
+    def conflicts(self, other: Access) -> bool:
+        """Whether two runs may not be under way at once: where both write, one of them what the
+        other touches; and where one changes in place what the other touches."""
+        mine = self.written if other.writes else self.in_place
+        theirs = other.written if self.writes else other.in_place
+        return not (mine.isdisjoint(other.touched) and theirs.isdisjoint(self.touched))
 
 
 class _Held:
@@ -40,12 +73,7 @@ class _Held:
         self.type = type_of(value)
 
 
-def _nested() -> FailedPreconditionError:
-    return FailedPreconditionError(
-        "a function of Python that a run calls started another run of the session, and one of the "
-        "two assigns variables: it would wait for itself",
-        hint="give the function what it needs as inputs, and assign what it returns",
-    )
+Entry = tuple[Access, int]  # a run that is under way or waits, and its thread
 
 
 class HeldVariables:
@@ -58,12 +86,10 @@ class HeldVariables:
         self.version = 0
         self._initial = initial
         self._held: dict[str, _Held] = {}
-        self._readers: list[int] = []  # the thread of each run that reads and does not write
-        self._writer: int | None = None  # that of the run that writes
-        self._is_changing = False  # a run changes values in place: nobody reads
+        self._active: list[Entry] = []
+        self._waiting: list[Entry] = []  # in the order in which they came
         self._lock = threading.Lock()  # of all the above; never held while a run is under way
         self._changed = threading.Condition(self._lock)
-        self._writing = threading.Lock()  # held by the one run that writes
 
     def types(self) -> tuple[int, dict[str, TensorType]]:
         """The version, and the types that belong to it."""
@@ -71,9 +97,12 @@ class HeldVariables:
             return self.version, {name: v.type for name, v in self._held.items()}
 
     def values(self) -> dict[str, Array]:
-        """Copies of what is held."""
-        with self._writing:
-            return {name: held.value.copy() for name, held in self._held.items()}
+        """Copies of what is held, at one moment."""
+        while True:
+            version, types = self.types()
+            found = self.run(version, Access(tuple(types)), lambda x, _: [a.copy() for a in x])
+            if found is not None:
+                return dict(zip(types, found))
 
     def adopt(self, names: Iterable[str]) -> None:
         """Holds the initial values of variables that nothing has assigned yet."""
@@ -91,79 +120,70 @@ class HeldVariables:
             self._held.clear()
             self.version += 1
 
-    def run(
-        self,
-        version: int,
-        reads: Sequence[str],
-        writes: Sequence[str],
-        run: Run,
-        in_place: Collection[str] = (),
-    ) -> Sequence[Array] | None:
-        """What `run` gives, less the new values of `writes`, which come last and are kept. None
-        where types have changed since `version`: the program is another one now. `in_place`: what
-        it changes where it is, while nobody reads."""
-        if not writes:
-            return self._run_reading(version, reads, run)
-        me = threading.get_ident()
-        if self._writer == me:
-            raise _nested()
-        with self._writing:
-            with self._lock:
-                if version != self.version:
-                    return None
-                if in_place:
-                    self._alone(in_place, me)
-                self._writer = me
-                values = [self._held[name].value for name in reads]
-                buffers = [
-                    self._held[name].value if name in in_place else self._spare(name)
-                    for name in writes
-                ]
-            try:
-                results = run(values, buffers)
-            finally:
-                with self._lock:
-                    self._is_changing, self._writer = False, None
-                    self._changed.notify_all()
-            count = len(results) - len(writes)
-            with self._lock:
-                for name, value in zip(writes, results[count:]):
-                    self._keep(name, value)
-            return results[:count]
-
-    def _alone(self, names: Collection[str], me: int) -> None:
-        """Waits for the runs that read, keeps others waiting, and makes the values our own."""
-        if me in self._readers:
-            raise _nested()
-        while self._readers:
-            self._changed.wait()
-        self._is_changing = True
-        for held in map(self._held.__getitem__, names):
-            if not held.is_own:
-                held.value, held.is_own = held.value.copy(), True
-
-    def _run_reading(self, version: int, reads: Sequence[str], run: Run) -> Sequence[Array] | None:
-        me = threading.get_ident()
+    def run(self, version: int, access: Access, run: Run) -> Sequence[Array] | None:
+        """What `run` gives, less the new values of what it writes, which come last and are kept.
+        None where types have changed since `version`: the program is another one now."""
+        entry = (access, threading.get_ident())
         with self._lock:
-            if self._is_changing and self._writer == me:
-                raise _nested()
-            while self._is_changing:
-                self._changed.wait()
+            if self._active or self._waiting:
+                self._wait(entry)
             if version != self.version:
                 return None
-            values = [self._held[name].value for name in reads]
-            self._readers.append(me)
+            for name in access.in_place:
+                held = self._held[name]
+                if not held.is_own:
+                    held.value, held.is_own = held.value.copy(), True
+            values = [self._held[name].value for name in access.reads]
+            buffers = [self._buffer(name, access) for name in access.writes]
+            self._active.append(entry)
+        results: Sequence[Array] = ()
         try:
-            return run(values, ())
+            results = run(values, buffers)
         finally:
             with self._lock:
-                self._readers.remove(me)
-                self._changed.notify_all()
+                self._active.remove(entry)
+                if access.writes and results:
+                    for name, value in zip(access.writes, results[-len(access.writes) :]):
+                        self._keep(name, value)
+                if self._waiting:
+                    self._changed.notify_all()
+        return results[: len(results) - len(access.writes)]
 
-    def _spare(self, name: str) -> Array | None:
-        """A buffer that nobody reads."""
+    def _wait(self, entry: Entry) -> None:
+        """Returns when no run that is under way conflicts with this one, nor any that has waited
+        for longer: nobody waits for ever."""
+        if any(thread == entry[1] for _, thread in self._active):
+            self._check_nested(entry)
+        self._waiting.append(entry)
+        try:
+            self._changed.wait_for(lambda: not self._is_blocked(entry))
+        finally:
+            self._waiting.remove(entry)
+            self._changed.notify_all()
+
+    def _is_blocked(self, entry: Entry) -> bool:
+        # A run inside another one passes those that wait for the outer one.
+        is_nested = any(thread == entry[1] for _, thread in self._active)
+        earlier = [] if is_nested else self._waiting[: self._waiting.index(entry)]
+        return any(access.conflicts(entry[0]) for access, _ in (*self._active, *earlier))
+
+    def _check_nested(self, entry: Entry) -> None:
+        outer = [access for access, thread in self._active if thread == entry[1]]
+        if any(access.conflicts(entry[0]) for access in outer):
+            raise FailedPreconditionError(
+                "a function of Python that a run calls started another run of the session, and one "
+                "of the two assigns variables: it would wait for itself",
+                hint="give the function what it needs as inputs, and assign what it returns",
+            )
+
+    def _buffer(self, name: str, access: Access) -> Array | None:
+        """Where the next value may be written: to the value itself where it is changed in place,
+        else to what nobody reads."""
         held = self._held.get(name)
-        return None if held is None or self._readers else held.spare
+        if held is None or name in access.in_place:
+            return None if held is None else held.value
+        is_read = any(name in other.touched for other, _ in self._active)
+        return None if is_read else held.spare
 
     def _keep(self, name: str, value: Array) -> None:
         held = self._held.get(name)

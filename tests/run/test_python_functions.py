@@ -239,6 +239,25 @@ def test_sessions_run_in_functions_and_in_threads() -> None:
     assert sorted(found) == [1, 3, 5, 7, 9, 11]
 
 
+def test_functions_run_what_assigns_the_variables_of_their_run() -> None:
+    v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0, 3.0]))
+    scatter = tf.scatter_add(v, [0], [1.0]).op
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+
+        def nested(fetch: Any) -> Any:
+            return called(lambda: (session.run(fetch), np.float32(2))[1], [], tf.float32, [])
+
+        # As in TensorFlow the sum reads the memory of the variable, after the function.
+        assert session.run(v + nested(tf.assign(v, [5.0, 6.0, 7.0]))).tolist() == [7, 8, 9]
+        zeros = nested(tf.assign(v, [0.0] * 3))
+        assert session.run(tf.assign_add(v, tf.ones([3]) * zeros)).tolist() == [2, 2, 2]
+        session.run(tf.scatter_add(v, [0], [nested(v)]).op)
+        assert session.run(v).tolist() == [4, 2, 2]
+        assert session.run(v + nested(scatter)).tolist() == [7, 4, 4]
+        assert session.run(v).tolist() == [5, 2, 2]
+
+
 def test_runs_in_functions_that_would_wait_for_themselves() -> None:
     v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0, 3.0]))
     scatter = tf.scatter_add(v, [0], [1.0]).op
@@ -246,7 +265,9 @@ def test_runs_in_functions_that_would_wait_for_themselves() -> None:
         session.run(tf.global_variables_initializer())
 
         def nested(fetch: Any) -> Any:
-            return called(lambda: (session.run(fetch), np.float32(0))[1], [], tf.float32, [])
+            call = lambda: (session.run(fetch), np.float32(0))[1]
+            body = lambda i, a: (i + 1, a + called(call, [], tf.float32, []))
+            return tf.while_loop(lambda i, a: i < 1, body, [0, 0.0])[1]
 
         assert session.run([v + nested(tf.assign(v, [5.0, 6.0, 7.0]))])[0].tolist() == [1, 2, 3]
         assert session.run(v).tolist() == [5, 6, 7]

@@ -15,7 +15,7 @@ import flowc
 from flowc import errors
 from flowc.extract.program import extract_program
 from flowc.proto.graph_pb2 import GraphDef
-from flowc.run.variables import HeldVariables, type_of
+from flowc.run.variables import Access, HeldVariables, type_of
 
 # What is compiled; the others are the same ops with other arithmetic.
 COMPILED = (
@@ -207,8 +207,8 @@ def test_rows_are_changed_where_they_are() -> None:
             places.add(session._variables._held["v"].value.ctypes.data)
         assert len(places) == 1
         np.testing.assert_array_equal(session.run("v:0"), expected)
-        (program,) = [p for p in session._programs.values() if p.writes]
-        assert program.in_place == {"v"}
+        (program,) = [p for p in session._programs.all() if p.spec.writes]
+        assert [v.name for v in program.spec.variables if program.spec.in_place(v)] == ["v"]
     np.testing.assert_array_equal(graph.variable_values["v"], TABLE)
 
 
@@ -272,7 +272,7 @@ def test_buffers_that_a_run_reads_are_not_written() -> None:
             buffer[:] = number
             return [buffer]
 
-        assert held.run(version, (), ("v",), run) == []
+        assert held.run(version, Access((), ("v",)), run) == []
 
     def read(values: Sequence[np.ndarray], buffers: Sequence[np.ndarray | None]) -> list:
         before = values[0].copy()
@@ -283,7 +283,7 @@ def test_buffers_that_a_run_reads_are_not_written() -> None:
 
     write(1)
     write(2)
-    found = held.run(version, ("v",), (), read)
+    found = held.run(version, Access(("v",)), read)
     assert found is not None
     np.testing.assert_array_equal(found[0], [2, 2, 2, 2])
 

@@ -92,10 +92,10 @@ class Program:
         self._executable = executable
         self._interface = interface
         self._variables = variables
-        self._reads = [v.name for v in spec.reads]
-        self._writes = [v.name for v in spec.writes]
-        self._in_place = frozenset(v.name for v in spec.variables if spec.in_place(v))
-        variables.adopt(self._reads)
+        from flowc.run.variables import Access
+
+        self._access = Access.of(spec)
+        variables.adopt(self._access.reads)
         self.inputs: tuple[str, ...] = tuple(t.name for t in spec.fed)
         self.outputs: tuple[str, ...] = tuple(t.name for t in spec.fetched)
 
@@ -122,7 +122,7 @@ class Program:
         arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
         if self._executable is None:
             return []
-        if not self._reads and not self._writes:
+        if not self._access.touched:
             return self._executable.run(arrays)
         return self._run_with_variables(self._executable, arrays)
 
@@ -137,7 +137,7 @@ class Program:
 
         while True:
             version = self._variables.version
-            results = self._variables.run(version, self._reads, self._writes, run, self._in_place)
+            results = self._variables.run(version, self._access, run)
             if results is not None:
                 return list(results)
 

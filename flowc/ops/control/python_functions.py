@@ -22,6 +22,7 @@ from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError, UnknownError, UnsupportedError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.host_run import HostRun
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
@@ -64,9 +65,12 @@ _MEANINGS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
 )
 
 
-def _called(inputs: Sequence[Any], dtypes: Sequence[DType], *, token: str) -> list[Array]:
+def _called(
+    inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, token: str
+) -> list[Array]:
     """What the function of a token returns, as TensorFlow takes it: nothing for None, several
     values for a list or tuple, else one."""
+    run.check()
     known = _known.get(token)
     if known is None:
         raise InvalidArgumentError(
@@ -130,7 +134,7 @@ python_call = define(
         "python_call",
         f"_PythonCall{_CALL} -> output: Tout",
         infer=_infer_call,
-        lowering=Host(_called, "PyFunc", ("token",)),
+        lowering=Host(_called, "PyFunc", ("token",), may_block=True),
         traits=STATE,
     )
 )
@@ -139,7 +143,7 @@ pure_python_call = define(
         "pure_python_call",
         f"_PurePythonCall{_CALL} -> output: Tout",
         infer=_infer_call,
-        lowering=Host(_called, "PyFuncStateless", ("token",)),
+        lowering=Host(_called, "PyFuncStateless", ("token",), may_block=True),
     )
 )
 
@@ -172,7 +176,7 @@ define(
         f"PyFunc{_ARGUMENTS}",
         infer=_unknown,
         lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, python_call)),
-        traits=STATE,
+        traits=STATE | {"may_block"},
     )
 )
 define(
@@ -181,5 +185,6 @@ define(
         f"PyFuncStateless{_ARGUMENTS}",
         infer=_unknown,
         lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, pure_python_call)),
+        traits=frozenset({"may_block"}),
     )
 )

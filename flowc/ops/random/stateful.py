@@ -96,7 +96,7 @@ def _define_stateful(
     emit: Callable[..., Sequence[Bound]],
     infer: Callable[[Inference], Dims] = _infer_drawn,
 ) -> None:
-    define(Op(name, signature, infer=infer, lowering=Extracted(emit), traits=STATE))
+    define(Op(name, signature, infer=infer, lowering=Extracted(emit), traits=STATE | {"random"}))
 
 
 _SEEDS = "seed: int = 0, seed2: int = 0"

@@ -1,0 +1,124 @@
+"""What a host step may know of the run that it belongs to: the contract of steps that may block.
+
+In: the step's own condition to wait for. Out: it holds, or the run ends: the Session is closed
+(`CancelledError`), or the run takes too long (`DeadlineExceededError`). Invariant: a run holds no
+lock while a step waits, neither of variables nor of Python; see docs/internals/state.md.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from flowc.errors import CancelledError, DeadlineExceededError
+
+
+class CancelToken:
+    """Says once that whoever waits is to stop, and wakes them."""
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+        self._lock = threading.Lock()
+        self._waiting: list[Callable[[], None]] = []
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.is_cancelled = True
+            waiting = list(self._waiting)
+        for wake in waiting:  # without the lock: they take their own
+            wake()
+
+    @contextmanager
+    def waking(self, wake: Callable[[], None]) -> Generator[None]:
+        """Within it, `cancel` calls `wake`, from the thread that cancels."""
+        with self._lock:
+            self._waiting.append(wake)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting.remove(wake)
+
+
+class HostState(Protocol):
+    """What host steps share and no value holds: a queue, a reader, a table, an iterator. It has
+    locks of its own, which no step holds while it waits but by `HostRun.wait`."""
+
+    def close(self) -> None:
+        """The Session is closed: nobody will come again."""
+        ...
+
+
+State = TypeVar("State", bound=HostState)
+
+
+class HostStates:
+    """The states of a Session by their ids."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._states: dict[str, HostState] = {}
+
+    def find(self, id: str, kind: type[State], make: Callable[[], State]) -> State:
+        """The state with an id, made by whoever asks first. Raises `TypeError` for one of another
+        kind."""
+        with self._lock:
+            found = self._states.get(id)
+            if found is None:
+                found = self._states[id] = make()
+        if not isinstance(found, kind):
+            raise TypeError(f"'{id}' is a {type(found).__name__}, and not a {kind.__name__}")
+        return found
+
+    def close(self) -> None:
+        with self._lock:
+            states, self._states = list(self._states.values()), {}
+        for state in states:
+            state.close()
+
+
+class HostRun:
+    """One run. `cancel` and `states` are those of its Session; `timeout`: milliseconds that it may
+    take from now on, if not 0."""
+
+    def __init__(
+        self,
+        cancel: CancelToken | None = None,
+        states: HostStates | None = None,
+        timeout: float = 0,
+    ) -> None:
+        self.cancel = cancel or CancelToken()
+        self.states = states or HostStates()
+        self._timeout = timeout
+        self._deadline = time.monotonic() + timeout / 1000 if timeout else None
+
+    def check(self) -> None:
+        """Raises where the run is to end."""
+        if self.cancel.is_cancelled:
+            raise CancelledError("the session was closed while a run of it was under way")
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            text = f"Timed out waiting for notification: a run of more than {self._timeout} ms"
+            raise DeadlineExceededError(text)
+
+    @property
+    def left(self) -> float:
+        """Milliseconds until the run is late, 0 where it never is."""
+        if self._deadline is None:
+            return 0
+        return max(1, (self._deadline - time.monotonic()) * 1000)
+
+    def wait(self, condition: threading.Condition, ready: Callable[[], bool]) -> None:
+        """Waits with a condition, which the caller holds, until `ready`. Raises where the run is to
+        end first."""
+
+        def wake() -> None:
+            with condition:
+                condition.notify_all()
+
+        with self.cancel.waking(wake):
+            while not ready():
+                self.check()
+                condition.wait(self.left / 1000 or None)

@@ -1,0 +1,157 @@
+"""Calls of a program: what the form of the feeds decides is found once.
+
+In: arrays in the order of a program's feeds. Out: results in the structure that a caller asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from flowc.graph import Tensor
+from flowc.ir.program_spec import TensorSpec
+from flowc.run.fetches import Rebuild, feed_array
+from flowc.run.host_ranks import Outdated
+from flowc.run.host_steps import host_run
+from flowc.run.programs import SessionProgram
+from flowc.run.segments import Segment
+from flowc.run.state import RunState
+from flowc.run.variables import Access, HeldVariables
+
+if TYPE_CHECKING:
+    from flowc.run.executable import Executable
+
+Array = np.ndarray[Any, Any]
+
+
+class Call(Protocol):
+    """Runs a program with feeds of one form; `timeout` in milliseconds, 0 for none."""
+
+    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any: ...
+
+
+class PlainCall:
+    """A program with all that the form of its feeds decides: their shapes, strides and dtypes."""
+
+    __slots__ = ("contiguous", "executable", "layout", "rebuild")
+
+    def __init__(self, executable: Executable, arrays: Sequence[Array], rebuild: Rebuild) -> None:
+        self.executable = executable
+        self.layout = executable.layout_of(arrays)
+        self.contiguous = all(a.flags.c_contiguous for a in arrays)
+        self.rebuild = rebuild
+
+    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+        if not self.contiguous:
+            arrays = map(np.ascontiguousarray, arrays)
+        results = self.executable.run_laid_out(self.layout, arrays, None, timeout)
+        if self.layout.scalars:
+            results = [r if r.ndim else r[()] for r in results]
+        return self.rebuild(results)
+
+
+class StatefulCall:
+    """A call of a program that reads or writes variables, whose types have a version."""
+
+    __slots__ = ("_access", "_call", "_variables", "_version")
+
+    def __init__(
+        self, program: SessionProgram, call: PlainCall, variables: HeldVariables, version: int
+    ) -> None:
+        self._access = Access.of(program.spec)
+        self._call = call
+        self._variables = variables
+        self._version = version
+
+    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+        call = self._call
+        given = list(arrays) if call.contiguous else [np.ascontiguousarray(a) for a in arrays]
+
+        def run(values: Sequence[Array], buffers: Sequence[Any]) -> list[Array]:
+            outputs = call.layout.outputs_ending_in(buffers)
+            every = [*given, *values]
+            return call.executable.run_laid_out(call.layout, every, outputs, timeout)
+
+        results = self._variables.run(self._version, self._access, run)
+        if results is None:
+            raise Outdated
+        return call.rebuild([r if r.ndim else r[()] for r in results])
+
+
+class HostedCall:
+    """A call of a program with host steps that may block, which are told of their run."""
+
+    __slots__ = ("_call", "_state")
+
+    def __init__(self, call: Call, state: RunState) -> None:
+        self._call = call
+        self._state = state
+
+    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+        with host_run(self._state.host_run(timeout)):
+            return self._call(arrays, timeout)
+
+
+class SegmentedCall:
+    """Runs what may block apart from what touches variables: a step that waits holds no lock."""
+
+    __slots__ = ("_feeds", "_rebuild", "_run", "_segments", "_state", "_tensors")
+
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        tensors: Sequence[Tensor],
+        feeds: Sequence[Tensor],
+        run: Callable[[Segment, Mapping[Tensor, Array], float], Sequence[Any]],
+        state: RunState,
+        rebuild: Rebuild,
+    ) -> None:
+        self._segments = segments
+        self._tensors = tensors
+        self._feeds = feeds
+        self._run = run
+        self._state = state
+        self._rebuild = rebuild
+
+    def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
+        whole = self._state.host_run(timeout)
+        found = dict(zip(self._feeds, arrays))
+        for segment in self._segments:
+            whole.check()
+            given = {t: found[t] for t in segment.feeds}
+            results = self._run(segment, given, whole.left)
+            found |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
+        results = [found[t] for t in self._tensors]
+        return self._rebuild([r if r.ndim else r[()] for r in results])
+
+
+def call_of(
+    program: SessionProgram,
+    version: int,
+    state: RunState,
+    given: Sequence[Array],
+    rebuild: Rebuild,
+) -> Call:
+    """A call of a program with feeds of the form of `given`, while variables have the types of a
+    version."""
+    assert program.executable is not None
+    held = [_outline(v.tensor) for v in program.spec.reads]
+    call = PlainCall(program.executable, [*given, *held], rebuild)
+    if not program.spec.variables:
+        return hosted(call, program.executable, state)
+    call.contiguous = all(a.flags.c_contiguous for a in given)
+    stateful = StatefulCall(program, call, state.variables, version)
+    return hosted(stateful, program.executable, state)
+
+
+def hosted(call: Call, executable: Executable, state: RunState) -> Call:
+    """The call, with what its host steps need if they may block."""
+    blocks = executable.calls is not None and executable.calls.may_block
+    return HostedCall(call, state) if blocks else call
+
+
+def _outline(tensor: TensorSpec) -> Array:
+    """Something with the dtype and shape of a variable's value."""
+    return np.broadcast_to(np.zeros((), tensor.dtype.numpy), tensor.static_dims or ())

@@ -1,0 +1,136 @@
+"""The programs of a Session: each fetch set is compiled once for the feeds that it serves.
+
+In: a fetch set and the types of its feeds. Out: a program for the types that the variables have
+now. Invariants: of threads that want the same program one compiles it, and threads that want
+programs of different fetch sets compile them side by side.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flowc.errors import FlowcError
+from flowc.graph import Graph, Tensor
+from flowc.graph.fetch_set import FetchSet
+from flowc.ir.program_spec import ProgramSpec
+from flowc.ir.types import TensorType
+from flowc.options import Options
+from flowc.run.host_ranks import HostRanks
+from flowc.run.segments import Segment, segments_of
+from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
+from flowc.run.state import RunState
+
+if TYPE_CHECKING:
+    from flowc.run.executable import Executable
+
+
+@dataclass(slots=True)
+class SessionProgram:
+    """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
+    do). `expects`: the types that the variables in it had when it was compiled, None for those that
+    the session did not hold. `ranks`: what it assumes of what functions of Python return.
+    `is_exact`: it serves one tuple of shapes of the feeds only."""
+
+    executable: Executable | None
+    spec: ProgramSpec
+    feeds: list[Tensor]
+    expects: dict[str, TensorType | None]
+    ranks: HostRanks
+    is_exact: bool
+
+    def suits(self, types: Mapping[str, TensorType]) -> bool:
+        return not self.ranks.is_news and all(
+            types.get(name) == expected for name, expected in self.expects.items()
+        )
+
+
+class _Family:
+    """The programs of one fetch set for feeds of one outline, and who may compile one."""
+
+    def __init__(self) -> None:
+        self.compiling = threading.Lock()
+        self.shapes = FeedShapes()
+        self.programs: dict[Any, SessionProgram] = {}
+
+
+class ProgramCache:
+    """The programs of one Session."""
+
+    def __init__(
+        self, graph: Graph, options: Options, threads: int | None, state: RunState
+    ) -> None:
+        self._graph = graph
+        self._options = options
+        self._threads = threads
+        self._state = state
+        self._families: dict[Any, _Family] = {}
+        self._segments: dict[Any, list[Segment]] = {}
+
+    def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
+        """What runs one after another in place of what is asked; nothing, where that is one."""
+        key = wanted.tensors, wanted.operations, frozenset(fed)
+        found = self._segments.get(key)
+        if found is None:
+            found = segments_of(wanted.tensors, wanted.operations, key[2])
+            self._segments[key] = found
+        return found
+
+    def find(self, wanted: Segment, exact: FeedTypes) -> tuple[int, SessionProgram]:
+        """The program for feeds of these types, and the version of the variables that it suits."""
+        asked = wanted.tensors, wanted.operations, wanted.done, outline(exact)
+        family = self._families.get(asked) or self._families.setdefault(asked, _Family())
+        with family.compiling:
+            types = family.shapes.to_compile(exact)
+            if types is not exact:
+                with suppress(FlowcError):
+                    return self._suiting(family, wanted, types)
+            found = self._suiting(family, wanted, exact)
+            # Where only the exact shapes compile, the fetch set needs numbers for its sizes.
+            family.shapes.always_exact |= types is not exact
+            family.shapes.learn(exact)
+            return found
+
+    def all(self) -> list[SessionProgram]:
+        return [p for family in self._families.values() for p in family.programs.values()]
+
+    def clear(self) -> None:
+        self._families.clear()
+        self._segments.clear()
+
+    def _suiting(
+        self, family: _Family, wanted: Segment, types: FeedTypes
+    ) -> tuple[int, SessionProgram]:
+        """The program for these types of feeds, compiled if there is none for the variables."""
+        key = tuple(types.items())
+        while True:
+            version, held = self._state.variables.types()
+            found = family.programs.get(key)
+            if found is not None and found.suits(held):
+                return version, found
+            ranks = HostRanks(self._state.ranks) if found is None else found.ranks
+            family.programs[key] = self._compile(wanted, types, held, ranks)
+
+    def _compile(
+        self,
+        wanted: Segment,
+        types: FeedTypes,
+        held: Mapping[str, TensorType],
+        ranks: HostRanks,
+    ) -> SessionProgram:
+        from flowc.compiler import compile_fetches
+
+        asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done)
+        found = ranks.extracted(
+            lambda assumed: compile_fetches(
+                self._graph, asked, self._options, held=held, ranks=assumed, threads=self._threads
+            )
+        )
+        self._state.begin(found.spec.reads)
+        expects = {name: held.get(name) for name in found.depends_on}
+        expects |= {v.name: v.tensor.type for v in found.spec.reads}
+        exact = all(t.is_static for t in types.values())
+        return SessionProgram(found.executable, found.spec, list(types), expects, ranks, exact)

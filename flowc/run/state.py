@@ -1,0 +1,58 @@
+"""What the runs of a Session share: variables, and what they have learnt.
+
+In: the variables that programs read. Out: their values. Invariant: what one thread gives a random
+node to begin with is what all find.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from flowc.extract.assumed_ranks import OutputName
+from flowc.graph import Graph
+from flowc.ir.host_run import CancelToken, HostRun, HostStates
+from flowc.ir.program_spec import VariableSpec
+from flowc.run.random_states import first_states
+from flowc.run.variables import HeldVariables
+
+
+class RunState:
+    """`ranks`: the last ones that functions of Python were found to return. `cancel` wakes the host
+    steps that wait, and `host` has what they share."""
+
+    def __init__(self, graph: Graph, random_seed: int | None) -> None:
+        self._random_seed = random_seed
+        self._random_states: dict[str, np.ndarray] = {}
+        self.ranks: dict[OutputName, int] = {}
+        self.cancel = CancelToken()
+        self.host = HostStates()
+        self._endless = HostRun(self.cancel, self.host)
+        self.variables = HeldVariables(
+            lambda: cast(
+                Mapping[str, np.ndarray],
+                ChainMap(self._random_states, cast(Any, graph.variable_values)),
+            )
+        )
+
+    def begin(self, reads: Iterable[VariableSpec]) -> None:
+        """Holds the variables that a new program reads, which begin with the values that the graph
+        gives them."""
+        names = [v.name for v in reads]
+        starts = {v.name: v.first for v in reads if v.is_random}
+        for name, start in first_states(starts, self._random_seed).items():
+            self._random_states.setdefault(name, start)
+        self.variables.adopt(names)
+
+    def host_run(self, timeout: float) -> HostRun:
+        """What host steps know of a run that begins now; `timeout` in milliseconds, 0 for none."""
+        return HostRun(self.cancel, self.host, timeout) if timeout else self._endless
+
+    def close(self) -> None:
+        """Ends the runs that wait, and frees what is held."""
+        self.cancel.cancel()
+        self.host.close()
+        self.variables.forget()

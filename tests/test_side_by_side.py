@@ -1,0 +1,316 @@
+"""Runs of a Session side by side: who waits for whom, and who never does."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flowc as tf
+from flowc import errors
+from flowc.ir.host_run import CancelToken, HostRun, HostStates
+from flowc.run.variables import Access, HeldVariables
+
+LONG = 60  # seconds until a test that hangs ends
+
+
+@pytest.fixture(autouse=True)
+def _graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def called(f: Any, inputs: Any = (), shape: Any = ()) -> Any:
+    found = tf.py_func(f, list(inputs), tf.float32)
+    found.set_shape(shape)
+    return found
+
+
+class Gate:
+    """A function of Python that waits: `reached`, when it does; `open`, and it returns 1."""
+
+    def __init__(self) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def __call__(self, *_: Any) -> Any:
+        self.reached.set()
+        assert self.open.wait(LONG)
+        return np.float32(1)
+
+
+# -- what a run that waits leaves to others
+
+
+def test_a_run_that_waits_holds_no_variable() -> None:
+    v = tf.get_variable("v", initializer=tf.zeros([2]))
+    gate = Gate()
+    before = tf.assign_add(v, [1.0, 1.0])  # seen by all while the function waits
+    with tf.control_dependencies([before]):
+        waited = called(gate)
+    after = tf.assign_add(v, waited * [10.0, 10.0])
+    add = tf.assign_add(v, [100.0, 100.0])
+    with tf.Session() as session, ThreadPoolExecutor(1) as threads:
+        session.run(tf.global_variables_initializer())
+        blocked = threads.submit(session.run, after)
+        assert gate.reached.wait(LONG)
+        assert session.run(v).tolist() == [1, 1]
+        assert session.run(add).tolist() == [101, 101]
+        assert session.run(add).tolist() == [201, 201]
+        gate.open.set()
+        assert blocked.result(LONG).tolist() == [211, 211]  # no update is lost
+        assert session.run(v).tolist() == [211, 211]
+
+
+def test_a_tensor_has_one_value_before_and_after_a_function() -> None:
+    v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0]), use_resource=True)
+    gate = Gate()
+    read, drawn = v.read_value(), tf.random_uniform([2])
+    scaled = tf.matmul(tf.reshape(read, [1, 2]), tf.reshape(drawn, [2, 1]))
+    later = [read * called(gate, [read, scaled]), drawn, scaled]
+    with tf.Session() as session, ThreadPoolExecutor(1) as threads:
+        session.run(tf.global_variables_initializer())
+        blocked = threads.submit(session.run, [*later, read])
+        assert gate.reached.wait(LONG)
+        session.run(v.assign([5.0, 6.0]))
+        gate.open.set()
+        product, numbers, both, first = blocked.result(LONG)
+    assert product.tolist() == first.tolist() == [1, 2]
+    np.testing.assert_allclose(both.reshape(()), first @ numbers, rtol=1e-6)
+
+
+def test_a_function_of_a_variable_does_not_keep_who_changes_its_rows() -> None:
+    v = tf.get_variable("v", initializer=tf.zeros([3]))
+    gate = Gate()
+    step = tf.assign_add(v, called(gate, [v], []) * tf.ones([3]))
+    plain = Gate()
+    rows = tf.scatter_add(v, [1], [5.0]).op
+    with tf.Session() as session, ThreadPoolExecutor(2) as threads:
+        session.run(tf.global_variables_initializer())
+        blocked = threads.submit(session.run, step)
+        beside = threads.submit(session.run, [v, called(plain)])
+        assert gate.reached.wait(LONG) and plain.reached.wait(LONG)
+        session.run(rows)
+        assert session.run(v).tolist() == [0, 5, 0]
+        plain.open.set()
+        assert beside.result(LONG)[0].tolist() == [0, 0, 0]
+        gate.open.set()
+        assert blocked.result(LONG).tolist() == [1, 6, 1]
+
+
+def test_every_thread_counts_for_itself() -> None:
+    count = tf.get_variable("count", initializer=tf.constant(0))
+    number = count.count_up_to(64)
+    with tf.control_dependencies([number]):
+        out = tf.py_func(lambda n: (time.sleep(0.001), n)[1], [number], tf.int32)
+    out.set_shape([])
+    with tf.Session() as session, ThreadPoolExecutor(8) as threads:
+        session.run(tf.global_variables_initializer())
+        found = list(threads.map(lambda _: int(session.run(out)), range(64)))
+        assert sorted(found) == list(range(64))
+        with pytest.raises(errors.OutOfRangeError):
+            session.run(out)
+
+
+def test_a_function_that_fails_leaves_what_was_assigned_before_it() -> None:
+    v = tf.get_variable("v", initializer=tf.constant(0.0))
+
+    def fail() -> Any:
+        raise ValueError("not today")
+
+    with tf.control_dependencies([tf.assign(v, 3.0)]):
+        failing = called(fail)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(errors.InvalidArgumentError, match="not today"):
+            session.run(tf.assign_add(v, failing))
+        assert session.run(v) == 3
+
+
+def test_a_function_in_a_loop_keeps_those_waiting_that_assign() -> None:
+    v = tf.get_variable("v", initializer=tf.constant(1.0))
+    gate = Gate()
+    total = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a + called(gate)), [0, 0.0])[1]
+    step, add = tf.assign_add(v, total), tf.assign_add(v, 1.0)
+    with tf.Session() as session, ThreadPoolExecutor(2) as threads:
+        session.run(tf.global_variables_initializer())
+        blocked = threads.submit(session.run, step)
+        assert gate.reached.wait(LONG)
+        adding = threads.submit(session.run, add)
+        assert session.run(v) == 1  # who reads does not wait
+        time.sleep(0.05)
+        assert not adding.done()
+        gate.open.set()
+        assert (blocked.result(LONG), adding.result(LONG)) == (3, 4)
+
+
+def test_threads_read_write_and_wait_at_once() -> None:
+    """16 threads: writers, of which some wait in the middle, never lose an update; readers see
+    what one run wrote at once; all of them make progress while others wait."""
+    rounds, gate = 60, Gate()
+    a = tf.get_variable("a", initializer=tf.zeros([8]))
+    b = tf.get_variable("b", initializer=tf.zeros([8]))
+    table = tf.get_variable("table", initializer=tf.zeros([4, 8]))
+    both = tf.group(tf.assign_add(a, tf.ones([8])), tf.assign_add(b, tf.ones([8])))
+    only_b = tf.assign_add(b, tf.ones([8])).op
+    row = tf.scatter_add(table, [1, 2], tf.ones([2, 8])).op
+    with tf.control_dependencies([tf.assign_add(a, tf.ones([8]))]):
+        pause = called(lambda: (time.sleep(random.random() / 500), np.float32(1))[1])
+    waiting = tf.group(tf.assign_add(b, tf.ones([8]) * pause))
+    for_ever = tf.assign_add(a, tf.ones([8]) * called(gate))
+    pair, rows = [tf.identity(a), tf.identity(b)], tf.identity(table)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+
+        def repeat(fetch: Any) -> list[Any]:
+            return [session.run(fetch) for _ in range(rounds)]
+
+        jobs = [both] * 4 + [only_b] * 2 + [row] * 2 + [waiting] * 3 + [pair] * 2 + [rows] * 2
+        with ThreadPoolExecutor(16) as threads:
+            blocked = threads.submit(session.run, for_ever)
+            assert gate.reached.wait(LONG)
+            found = [job.result(LONG) for job in [threads.submit(repeat, f) for f in jobs]]
+            assert not blocked.done()
+            gate.open.set()
+            blocked.result(LONG)
+        assert session.run(a).tolist() == [7 * rounds + 1] * 8
+        assert session.run(b).tolist() == [9 * rounds] * 8
+        assert session.run(table).tolist() == [[k * 2 * rounds] * 8 for k in (0, 1, 1, 0)]
+    for one, other in [x for job in found[11:13] for x in job]:
+        assert len(np.unique(one)) == len(np.unique(other)) == 1
+    for seen in [x for job in found[13:15] for x in job]:
+        assert len(np.unique(seen[1:3])) == 1 and not seen[[0, 3]].any()
+
+
+# -- which runs wait for which
+
+
+def test_who_conflicts() -> None:
+    reader, writer = Access(("v", "w")), Access((), ("v",))
+    adder, other = Access(("w",), ("w",)), Access(("w",), ("x",))
+    in_place = Access(("v",), ("v",), frozenset("v"))
+    free = [(reader, reader), (reader, writer), (reader, adder), (writer, adder), (writer, other)]
+    bound = [(adder, other), (writer, writer), (in_place, reader), (in_place, writer)]
+    assert [x.conflicts(y) or y.conflicts(x) for x, y in free] == [False] * len(free)
+    assert [x.conflicts(y) and y.conflicts(x) for x, y in bound] == [True] * len(bound)
+
+
+def test_runs_of_different_variables_are_under_way_together() -> None:
+    held = HeldVariables(lambda: {"v": np.zeros(1), "w": np.zeros(1)})
+    held.adopt(["v", "w"])
+    together = threading.Barrier(3, timeout=LONG)
+
+    def add(values: Any, _: Any) -> list[np.ndarray]:
+        together.wait()
+        return [values[0] + 1]
+
+    def read(values: Any, _: Any) -> list[np.ndarray]:
+        together.wait()
+        return [values[0] + values[1]]
+
+    runs = [(Access((n,), (n,)), add) for n in "vw"] + [(Access(("v", "w")), read)]
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda x: held.run(held.version, *x), runs))
+    assert found == [[], [], [np.zeros(1)]]
+    assert held.values() == {"v": np.ones(1), "w": np.ones(1)}
+
+
+def test_readers_do_not_keep_a_writer_waiting_for_ever() -> None:
+    held = HeldVariables(lambda: {"v": np.zeros(1)})
+    held.adopt("v")
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            held.run(held.version, Access(("v",)), lambda *_: time.sleep(0.002) or ())
+
+    with ThreadPoolExecutor(4) as threads:
+        readers = [threads.submit(read) for _ in range(4)]
+        change = Access(("v",), ("v",), frozenset("v"))
+        for _ in range(20):
+            held.run(
+                held.version, change, lambda values, _: (np.add(*values, 1, *values), values)[1]
+            )
+        stop.set()
+        for reader in readers:
+            reader.result(LONG)
+    assert held.values()["v"] == 20
+
+
+# -- steps that wait
+
+
+class Slots:
+    """As much of a queue as shows how states of the host are made."""
+
+    def __init__(self, capacity: int) -> None:
+        self.left, self.changed, self.is_closed = capacity, threading.Condition(), False
+
+    def take(self, run: HostRun) -> None:
+        with self.changed:
+            run.wait(self.changed, lambda: self.left > 0)
+            self.left -= 1
+
+    def give(self) -> None:
+        with self.changed:
+            self.left += 1
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_closing_a_session_ends_the_runs_that_wait() -> None:
+    v = tf.get_variable("v", initializer=tf.constant(0.0))
+    session, reached = tf.Session(), threading.Event()
+    session.run(tf.global_variables_initializer())
+    state = session._state
+    slots = state.host.find("slots", Slots, lambda: Slots(0))
+
+    def take() -> Any:
+        reached.set()
+        slots.take(HostRun(state.cancel, state.host))
+        return np.float32(1)
+
+    step = tf.assign_add(v, called(take))
+    with ThreadPoolExecutor(1) as threads:
+        blocked = threads.submit(session.run, step)
+        assert reached.wait(LONG)
+        session.close()
+        with pytest.raises(errors.OpError, match="session was closed"):
+            blocked.result(LONG)
+    assert slots.is_closed
+
+
+def test_a_step_waits_until_it_is_ready_cancelled_or_late() -> None:
+    slots, cancel = Slots(0), CancelToken()
+    with ThreadPoolExecutor(2) as threads:
+        ready = threads.submit(slots.take, HostRun(cancel))
+        time.sleep(0.02)
+        assert not ready.done()
+        slots.give()
+        assert ready.result(LONG) is None
+        ended = threads.submit(slots.take, HostRun(cancel))
+        time.sleep(0.02)
+        cancel.cancel()
+        with pytest.raises(errors.CancelledError):
+            ended.result(LONG)
+        with pytest.raises(errors.CancelledError):  # whoever comes later does not wait at all
+            slots.take(HostRun(cancel))
+        with pytest.raises(errors.DeadlineExceededError, match="20 ms"):
+            slots.take(HostRun(timeout=20))
+
+
+def test_states_are_found_by_id() -> None:
+    states = HostStates()
+    one = states.find("q", Slots, lambda: Slots(1))
+    assert states.find("q", Slots, lambda: Slots(2)) is one
+    with pytest.raises(TypeError, match="'q' is a Slots, and not a Gate"):
+        states.find("q", Gate, Gate)  # type: ignore[type-var]
+    states.close()
+    assert one.is_closed and states.find("q", Slots, lambda: Slots(2)) is not one
