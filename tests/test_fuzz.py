@@ -20,7 +20,7 @@ from flowc.compiler import load_executable
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Expr
 from flowc.ir.program_spec import spec_of
-from flowc.ir.text import parse_computation
+from flowc.ir.text.form import parse_computation
 from flowc.options import Options
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))

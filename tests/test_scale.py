@@ -18,7 +18,7 @@ from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.program_spec import spec_of
-from flowc.ir.text import parse_computation, weights_of
+from flowc.ir.text.form import parse_computation, weights_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.pipeline import run_passes

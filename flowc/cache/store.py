@@ -25,7 +25,7 @@ from flowc.codegen.target import Target, target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec
-from flowc.ir.text import print_computation, weights_of
+from flowc.ir.text.form import print_computation, weights_of
 from flowc.options import Options
 
 if TYPE_CHECKING:

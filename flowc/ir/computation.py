@@ -163,6 +163,6 @@ class Computation:
         return iter(self.nodes)
 
     def __str__(self) -> str:
-        from flowc.ir.text import print_computation
+        from flowc.ir.text.form import print_computation
 
         return print_computation(self)

@@ -17,7 +17,7 @@ from flowc.ir.bodies import bind_varying, local_sizes, name_alone, replace_sizes
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol, symbols_of
 from flowc.ir.rewrite import Rewriter
-from flowc.ir.value_names import is_added_counter
+from flowc.ir.text.value_names import is_added_counter
 from flowc.passes.analysis.equal_carries import equal_carries
 from flowc.passes.body_parameters import (
     PruneBody,

@@ -26,10 +26,10 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.op import op_named
-from flowc.ir.printing import attrs_left_out
 from flowc.ir.rewrite import prune_nodes, rewrite_nodes
 from flowc.ir.scalar import accumulated_in
 from flowc.ir.scalar_body import ScalarBody, record_map, record_view
+from flowc.ir.text.printing import attrs_left_out
 from flowc.options import Options
 
 Parts = tuple[str, Sequence[Value], Mapping[str, Any]]  # a core op, its inputs and attrs

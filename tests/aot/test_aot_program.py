@@ -16,7 +16,7 @@ from flowc.codegen.program import CompiledProgram, kernel_object
 from flowc.codegen.target import Target
 from flowc.compiler import compile_computation
 from flowc.ir.program_spec import spec_of
-from flowc.ir.text import parse_computation
+from flowc.ir.text.form import parse_computation
 from flowc.options import Options
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

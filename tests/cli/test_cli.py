@@ -230,7 +230,7 @@ def test_every_form_can_be_emitted(flowc: Command, scale: Path, tmp_path: Path) 
 
 
 def test_print_after_and_texts_on_stdout(flowc: Command, scale: Path) -> None:
-    from flowc.ir.text import parse_computation
+    from flowc.ir.text.form import parse_computation
     from flowc.passes.pipeline import PIPELINE
 
     done = flowc("compile", scale, "-o", "-", "--emit", "plan", "--print-after", "prune")

@@ -25,7 +25,7 @@ from flowc.aot import write_library
 from flowc.codegen.driver.driver import DriverTables, emit_driver
 from flowc.codegen.program import driver_object
 from flowc.codegen.target import target_named
-from flowc.ir.text import parse_computation
+from flowc.ir.text.form import parse_computation
 from flowc.plan.plan import Branch, Copy, Heap, Loop
 from flowc.plan.planner import make_plan
 from flowc.plan.text import plan_text

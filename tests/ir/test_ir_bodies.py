@@ -10,7 +10,7 @@ from flowc.ir.bodies import all_sizes, free_sizes, replace_sizes_in, sizes_used
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
-from flowc.ir.text import parse_computation, print_computation
+from flowc.ir.text.form import parse_computation, print_computation
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes.pipeline import run_pass, run_passes

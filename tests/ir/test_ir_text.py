@@ -14,9 +14,9 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import maximum, symbol
-from flowc.ir.literals import eval_literal
 from flowc.ir.op import op_named
-from flowc.ir.text import parse_computation, print_computation, weights_of
+from flowc.ir.text.form import parse_computation, print_computation, weights_of
+from flowc.ir.text.literals import eval_literal
 from flowc.ir.types import parse_type, tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options

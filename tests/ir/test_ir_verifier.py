@@ -14,7 +14,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, symbol
 from flowc.ir.op import op_named
-from flowc.ir.text import parse_computation
+from flowc.ir.text.form import parse_computation
 from flowc.ir.types import TensorType, tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options

@@ -16,7 +16,7 @@ from flowc.extract.interface import choose_interface
 from flowc.extract.program import extract_program
 from flowc.graph import Graph, Tensor
 from flowc.ir.computation import Computation
-from flowc.ir.text import parse_computation, weights_of
+from flowc.ir.text.form import parse_computation, weights_of
 from flowc.ir.types import TensorType, parse_type
 from flowc.ir.verifier import verify
 from flowc.options import Options

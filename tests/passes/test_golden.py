@@ -20,7 +20,7 @@ import pytest
 from ir_reference import random_inputs, reference_results
 
 from flowc.ir.computation import Computation
-from flowc.ir.text import parse_computation
+from flowc.ir.text.form import parse_computation
 from flowc.ir.verifier import verify
 from flowc.options import Options
 from flowc.passes import simplify as simplification

@@ -12,7 +12,7 @@ from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbol
-from flowc.ir.text import parse_computation, weights_of
+from flowc.ir.text.form import parse_computation, weights_of
 from flowc.ir.types import tensor_type
 from flowc.ir.verifier import verify
 from flowc.options import Options

@@ -21,7 +21,7 @@ from compiled_ir import (
 from flowc.codegen.program import Stages
 from flowc.compiler import Report, compile_computation
 from flowc.errors import InvalidArgumentError
-from flowc.ir.text import parse_computation
+from flowc.ir.text.form import parse_computation
 from flowc.options import Options
 from flowc.plan.plan import Cell, Copy
 from flowc.run.executable import Executable

@@ -25,7 +25,7 @@ from flowc.ir.extraction import (
     joined_known,
 )
 from flowc.ir.types import Dims
-from flowc.ops.list_operations import with_element
+from flowc.ops.lists.list_operations import with_element
 from flowc.ops.lists.ragged_values import as_ragged, stays_dense
 
 Shape = tuple[Dim | None, ...]

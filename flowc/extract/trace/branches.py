@@ -36,7 +36,7 @@ from flowc.ir.extraction import (
 )
 from flowc.ir.op import op_named
 from flowc.ir.structures import arranged, element_of, paired, united
-from flowc.ops.list_operations import with_element
+from flowc.ops.lists.list_operations import with_element
 from flowc.ops.lists.ragged_values import Shape, as_ragged, stays_dense
 
 Trace = Callable[[BodyBuilder], Sequence[Bound]]

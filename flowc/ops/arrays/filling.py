@@ -21,7 +21,7 @@ from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
-from flowc.ops.list_operations import zeros_like_list
+from flowc.ops.lists.list_operations import zeros_like_list
 
 # -- fill
 

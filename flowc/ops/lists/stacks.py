@@ -15,8 +15,8 @@ from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.mark_access import CLEARED
 from flowc.ir.op import Attrs, Op, define
-from flowc.ops.list_operations import popped, pushed, with_element, zeros
 from flowc.ops.lists.dense_lists import plain
+from flowc.ops.lists.list_operations import popped, pushed, with_element, zeros
 from flowc.ops.lists.list_values import (
     Faults,
     complete,

@@ -17,7 +17,7 @@ from flowc.ir.extraction import Bound, Extractor, ListValue, Ragged, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.array_access import (
+from flowc.ops.lists.array_access import (
     KIND,
     array_of,
     emit_concat,
@@ -30,7 +30,7 @@ from flowc.ops.array_access import (
     emit_write,
     flow,
 )
-from flowc.ops.list_operations import with_element, zeros
+from flowc.ops.lists.list_operations import with_element, zeros
 from flowc.ops.lists.list_values import complete, known_when_extracted, size_of, size_value
 from flowc.ops.state.variables import Emit, value_of
 

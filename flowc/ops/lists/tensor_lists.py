@@ -16,7 +16,8 @@ from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Columns, Dense, Extractor, ListValue, OptionalValue, Ragged
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Op, define
-from flowc.ops.list_operations import (
+from flowc.ops.lists.dense_lists import ACCESS, MODIFY
+from flowc.ops.lists.list_operations import (
     element_at,
     joined,
     one_behind_other,
@@ -29,7 +30,6 @@ from flowc.ops.list_operations import (
     whole,
     with_elements,
 )
-from flowc.ops.lists.dense_lists import ACCESS, MODIFY
 from flowc.ops.lists.list_values import (
     Faults,
     Partial,

@@ -19,7 +19,7 @@ from flowc.ir.extraction import (
     OptionalValue,
 )
 from flowc.ir.types import Dims
-from flowc.ops.list_operations import (
+from flowc.ops.lists.list_operations import (
     readable,
     with_element,
 )

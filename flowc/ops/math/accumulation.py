@@ -9,7 +9,7 @@ import numpy as np
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, define
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.list_operations import sum_of_lists
+from flowc.ops.lists.list_operations import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
 
 

@@ -20,7 +20,6 @@ from typing import Any
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, parse_dim, substitute, symbol
-from flowc.ir.literals import eval_literal, split_outside
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.scalar_body import (
     LOCAL,
@@ -34,6 +33,7 @@ from flowc.ir.scalar_body import (
     index_name,
     place_name,
 )
+from flowc.ir.text.literals import eval_literal, split_outside
 from flowc.ir.types import Dims
 
 LINE = 60  # characters of an expression, beyond which its parts have names

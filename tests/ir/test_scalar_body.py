@@ -25,7 +25,7 @@ from flowc.ir.scalar_body import (
     record_map,
     record_view,
 )
-from flowc.ir.scalar_text import body_text, parse_body
+from flowc.ir.text.scalar_text import body_text, parse_body
 from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.passes.decompose import decompose

@@ -23,7 +23,9 @@ from flowc.ir.extraction import Bound, Dense, Extractor, ListValue, Ragged, Reso
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
-from flowc.ops.list_operations import (
+from flowc.ops.lists.dense_lists import outside_array, plain
+from flowc.ops.lists.list_marks import read_fault
+from flowc.ops.lists.list_operations import (
     element_at,
     joined,
     readable,
@@ -35,8 +37,6 @@ from flowc.ops.list_operations import (
     with_elements,
     zeros,
 )
-from flowc.ops.lists.dense_lists import outside_array, plain
-from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_values import (
     Faults,
     Partial,

@@ -1,4 +1,4 @@
-"""Prints Computations (`flowc.ir.text` has the form).
+"""Prints Computations (`flowc.ir.text.form` has the form).
 
 In: a Computation, also a broken one. Out: its text: for reading, or exact.
 """
@@ -15,12 +15,12 @@ from flowc.dtypes import DType, as_dtype
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr
-from flowc.ir.literals import constant_operand, inline, like, sizes_operand
 from flowc.ir.op import Op
 from flowc.ir.scalar_body import ScalarBody
-from flowc.ir.scalar_text import body_text
+from flowc.ir.text.literals import constant_operand, inline, like, sizes_operand
+from flowc.ir.text.scalar_text import body_text
+from flowc.ir.text.value_names import carried_names, name_apart, names_by_origin
 from flowc.ir.types import TensorType
-from flowc.ir.value_names import carried_names, name_apart, names_by_origin
 
 
 class Printer:

@@ -1,4 +1,4 @@
-"""Reads the text of Computations (`flowc.ir.text` has the form).
+"""Reads the text of Computations (`flowc.ir.text.form` has the form).
 
 In: text, and the large constants that it numbers. Out: a Computation with the types that the text
 says. What cannot be read raises a `ValueError` that names the line.
@@ -16,7 +16,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, parse_dim
-from flowc.ir.literals import (
+from flowc.ir.op import Op, op_named
+from flowc.ir.scalar_body import ScalarBody
+from flowc.ir.text.literals import (
     eval_literal,
     masked,
     read_constant,
@@ -24,10 +26,8 @@ from flowc.ir.literals import (
     read_sizes,
     split_outside,
 )
-from flowc.ir.op import Op, op_named
-from flowc.ir.printing import attrs_left_out
-from flowc.ir.scalar_body import ScalarBody
-from flowc.ir.scalar_text import parse_body
+from flowc.ir.text.printing import attrs_left_out
+from flowc.ir.text.scalar_text import parse_body
 from flowc.ir.types import TensorType, parse_type, split_dims
 
 _HEADER = re.compile(r"(?P<name>[a-z_]\w*)(?:\((?P<parameters>.*)\))? \{")

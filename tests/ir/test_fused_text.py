@@ -25,7 +25,7 @@ from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 from flowc.proto.graph_pb2 import GraphDef
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 WANTED: tuple[DType, ...] = (dtypes.f32, dtypes.f16, dtypes.c64, dtypes.i32, dtypes.bool_)
 OPS = [op for op in all_ops() if op.examples and op.reference is not None]
 with np.load(DATA / "control_flow" / "models.npz") as file:

@@ -45,8 +45,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from flowc.ir.computation import Computation
-from flowc.ir.parsing import TextParser
-from flowc.ir.printing import Printer, numbered, weights_of
+from flowc.ir.text.parsing import TextParser
+from flowc.ir.text.printing import Printer, numbered, weights_of
 
 __all__ = ["parse_computation", "print_computation", "weights_of"]
 

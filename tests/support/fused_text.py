@@ -8,7 +8,7 @@ from flowc.codegen.program import launches_of
 from flowc.codegen.target import target_named
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node
-from flowc.ir.text import parse_computation, print_computation, weights_of
+from flowc.ir.text.form import parse_computation, print_computation, weights_of
 from flowc.ir.verifier import verify
 from flowc.options import Options
 

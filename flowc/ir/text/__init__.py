@@ -1,0 +1,1 @@
+"""The text of Computations: printed for people and reproducers, parsed back."""
