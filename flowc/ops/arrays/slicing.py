@@ -246,20 +246,8 @@ def _strided_slice_grad(
     end: np.ndarray,
     strides: np.ndarray,
     dy: np.ndarray,
-    *,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
+    **masks: Any,
 ) -> np.ndarray:
-    masks = {
-        "begin_mask": begin_mask,
-        "end_mask": end_mask,
-        "ellipsis_mask": ellipsis_mask,
-        "new_axis_mask": new_axis_mask,
-        "shrink_axis_mask": shrink_axis_mask,
-    }
     found = np.zeros(tuple(shape), dy.dtype)
     found[array_index(found, begin, end, strides, masks)] = dy
     return found
@@ -291,24 +279,8 @@ def array_index(
 
 
 def _strided_slice(
-    x: np.ndarray,
-    begin: np.ndarray,
-    end: np.ndarray,
-    strides: np.ndarray,
-    *,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
+    x: np.ndarray, begin: np.ndarray, end: np.ndarray, strides: np.ndarray, **masks: Any
 ) -> np.ndarray:
-    masks = {
-        "begin_mask": begin_mask,
-        "end_mask": end_mask,
-        "ellipsis_mask": ellipsis_mask,
-        "new_axis_mask": new_axis_mask,
-        "shrink_axis_mask": shrink_axis_mask,
-    }
     return np.asarray(x[array_index(x, begin, end, strides, masks)])
 
 

@@ -29,7 +29,7 @@ def known_pairs(pad: Pad) -> list[tuple[int, int]]:
     return [(low, high) for low, high in map(known, pad)]
 
 
-def _taps(
+def taps(
     window: Sequence[int], strides: Sequence[int], dilations: Sequence[int], output: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
     """Each window element, and the padded input's elements that it meets."""
@@ -57,7 +57,7 @@ def convolve(x: np.ndarray, w: np.ndarray, geometry: ConvolutionWindow) -> np.nd
     total = np.zeros((groups, x.shape[0] * int(np.prod(output)), outputs // groups), wide)
     weights = w.astype(wide).reshape(*w.shape[:-1], groups, outputs // groups)
     if total.size:
-        for tap, span in _taps(w.shape[:-2], geometry.strides, geometry.dilations, output):
+        for tap, span in taps(w.shape[:-2], geometry.strides, geometry.dilations, output):
             total += _grouped(padded[span], groups) @ weights[tap].transpose(1, 0, 2)
     return total.transpose(1, 0, 2).reshape(x.shape[0], *output, outputs).astype(x.dtype)
 
@@ -80,7 +80,7 @@ def convolve_transposed(
     weights = w.astype(wide).reshape(*w.shape[:-1], groups, outputs // groups)
     gradients = _grouped(dy.astype(wide), groups)
     if dy.size:
-        for tap, span in _taps(w.shape[:-2], strides, dilations, dy.shape[1:-1]):
+        for tap, span in taps(w.shape[:-2], strides, dilations, dy.shape[1:-1]):
             part = gradients @ weights[tap].transpose(1, 2, 0)
             total[span] += part.transpose(1, 0, 2).reshape(*dy.shape[:-1], groups * channels)
     inside = tuple(slice(a, a + n) for n, (a, _) in zip(sizes, pairs))

@@ -125,3 +125,14 @@ def check_fit(
         padded, reach = n + low + high, (k - 1) * d + 1
         if isinstance(padded, int) and isinstance(reach, int) and padded < reach:
             raise fail(f"Negative dimension size caused by subtracting {reach} from {padded}")
+
+
+def check_gradient(c: Inference, given: Dims, computed: Dims) -> None:
+    """Raises where the result's gradient has other dims than the result."""
+    for at, (actual, expected) in enumerate(zip(given, computed)):
+        if isinstance(actual, int) and isinstance(expected, int) and actual != expected:
+            raise c.fail(
+                "Size of out_backprop doesn't match computed: "
+                f"actual = {actual}, computed = {expected} in dimension {at}"
+            )
+        c.equal(actual, expected)

@@ -86,7 +86,7 @@ def _lower_pool(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         x = node.inputs[0]
         if channels_first(node.attrs["data_format"]):
-            return Decompose(_through_channels_last)
+            return Decompose(through_channels_last)
         if node.attrs["ksize"][-1] != 1:
             return Decompose(_pool_channels)
         window = window_of_node(x.dims, node.attrs)
@@ -101,7 +101,8 @@ def _lower_pool(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     return lower
 
 
-def _through_channels_last(b: Builder, node: Node) -> Value:
+def through_channels_last(b: Builder, node: Node) -> Value:
+    """The same op on channels-last operands."""
     rank = len(node.attrs["ksize"])
     order = to_channels_last(rank)
     operands = [b.transpose(v, order) for v in node.inputs]
@@ -119,42 +120,13 @@ def _pool_channels(b: Builder, node: Node) -> Value:
     return b.reshape(pooled, dims)
 
 
-def _max_reference(
-    x: np.ndarray,
-    *,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    explicit_paddings: Any,
-    data_format: Any,
-) -> np.ndarray:
-    return _max_of_windows(x, ksize, strides, padding, explicit_paddings, data_format)
-
-
-def _max_3d_reference(
-    x: np.ndarray, *, ksize: Any, strides: Any, padding: Any, data_format: Any
-) -> np.ndarray:
-    return _max_of_windows(x, ksize, strides, padding, (), data_format)
-
-
-def _max_of_windows(
-    x: np.ndarray,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any = (),
-    data_format: str = "NHWC",
-) -> np.ndarray:
-    if ksize[-1] != 1 and not channels_first(data_format):
-        k = ksize[-1]
+def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
+    data_format, k = attrs["data_format"], attrs["ksize"][-1]
+    if k != 1 and not channels_first(data_format):
         rows = x.reshape(-1, x.shape[-1] // k, k, 1)
         one = (1, 1, k, 1)
-        y = _max_of_windows(rows, one, one, "VALID")
+        y = _max_of_windows(rows, ksize=one, strides=one, padding="VALID", data_format="NHWC")
         return y.reshape(*x.shape[:-1], -1)
-    attrs = dict(
-        ksize=ksize, strides=strides, padding=padding, explicit_paddings=explicit_paddings,
-        data_format=data_format,
-    )  # fmt: skip
     volume, window = to_volume(x, attrs)
     kind = ml_dtypes.finfo if x.dtype.kind in "fV" else np.iinfo
     lowest = np.array(kind(x.dtype).min).astype(x.dtype)
@@ -209,7 +181,7 @@ def _max_v2_reference(
     x: np.ndarray, ksize: np.ndarray, strides: np.ndarray, *, padding: Any, data_format: Any
 ) -> np.ndarray:
     window, steps = tuple(ksize.tolist()), tuple(strides.tolist())
-    return _max_of_windows(x, window, steps, padding, (), data_format)
+    return _max_of_windows(x, ksize=window, strides=steps, padding=padding, data_format=data_format)
 
 
 def _max_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
@@ -231,7 +203,7 @@ max_pool = define(
         infer=infer_pool,
         lowering=_lower_pool(kernels.max_pool),
         gradient=_max_gradient,
-        reference=_max_reference,
+        reference=_max_of_windows,
         examples=(
             'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
             'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
@@ -286,7 +258,7 @@ max_pool_3d = define(
         infer=infer_pool,
         lowering=_lower_pool(kernels.max_pool),
         gradient=_max_gradient,
-        reference=_max_3d_reference,
+        reference=_max_of_windows,
         examples=(
             'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
             'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',

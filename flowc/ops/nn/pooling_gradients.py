@@ -18,7 +18,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import pooling as kernels
-from flowc.ops.nn.pooling import infer_pool
+from flowc.ops.nn.pooling import infer_pool, through_channels_last
 from flowc.ops.nn.pooling_window import (
     Window,
     channels_first,
@@ -130,7 +130,7 @@ def _infer_max_grad(c: Inference) -> Dims:
 def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         if channels_first(node.attrs["data_format"]):
-            return Decompose(_max_grad_channels_last)
+            return Decompose(through_channels_last)
         dims = node.inputs[0].dims
         window = window_of_node(dims, node.attrs)
         return Native(kernel, arguments=pool_arguments(dims, window), parallel=dims[0])
@@ -138,31 +138,12 @@ def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     return lower
 
 
-def _max_grad_channels_last(b: Builder, node: Node) -> Value:
-    rank = node.output.type.rank
-    operands = [b.transpose(v, to_channels_last(rank)) for v in node.inputs]
-    result = b.emit(node.op, operands, channels_last_attrs(node.attrs)).output
-    return b.transpose(result, to_channels_first(rank))
-
-
 def _max_grad_reference(
-    x: np.ndarray,
-    pooled: np.ndarray,
-    dy: np.ndarray,
-    *,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    explicit_paddings: Any,
-    data_format: str,
+    x: np.ndarray, pooled: np.ndarray, dy: np.ndarray, **attrs: Any
 ) -> np.ndarray:
-    attrs = dict(
-        ksize=ksize, strides=strides, padding=padding, explicit_paddings=explicit_paddings,
-        data_format=data_format,
-    )  # fmt: skip
     volume, window = to_volume(x, attrs)
     _, at = _first_maxima(volume, window)
-    first = channels_first(data_format)
+    first = channels_first(attrs["data_format"])
     dy = dy.transpose(to_channels_last(4)) if first else dy
     carrier = np.float32 if x.dtype.kind in "fV" and x.dtype.itemsize < 4 else x.dtype
     dx = np.zeros(x.size, carrier)
@@ -172,19 +153,11 @@ def _max_grad_reference(
 
 
 def _max_3d_grad_reference(
-    x: np.ndarray,
-    pooled: np.ndarray,
-    dy: np.ndarray,
-    *,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str,
+    x: np.ndarray, pooled: np.ndarray, dy: np.ndarray, **attrs: Any
 ) -> np.ndarray:
     """In volumes every element that equals the maximum has the gradient."""
-    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
     places, window = to_volume(np.arange(x.size).reshape(x.shape), attrs)
-    first = channels_first(data_format)
+    first = channels_first(attrs["data_format"])
     order = to_channels_last(5) if first else range(5)
     largest, spread = pooled.transpose(order), dy.transpose(order).astype(np.float32)
     dx = np.zeros(x.size, np.float32)
