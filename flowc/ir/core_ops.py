@@ -212,81 +212,67 @@ def _lower_host(node: Node) -> Host:
 
 
 map_ = define(
-    Op(
-        "map",
-        f"_Map(inputs: Tin; body: scalars, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
-        " -> output: dtype",
-        infer=_infer_map,
-        lowering=lambda node: Elementwise(node.attrs["body"]),
-    )
+    "map",
+    f"_Map(inputs: Tin; body: scalars, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
+    " -> output: dtype",
+    infer=_infer_map,
+    lowering=lambda node: Elementwise(node.attrs["body"]),
 )
 
 view = define(
-    Op(
-        "view",
-        f"_View(inputs: Tin; body: scalars, reshape: bool = False, result: dims, dtype: type,"
-        f" {_SHOWN}, Tin: list(type)) -> output: dtype",
-        infer=_infer_view,
-        lowering=lambda node: View(node.attrs["body"], node.attrs["reshape"]),
-    )
+    "view",
+    f"_View(inputs: Tin; body: scalars, reshape: bool = False, result: dims, dtype: type,"
+    f" {_SHOWN}, Tin: list(type)) -> output: dtype",
+    infer=_infer_view,
+    lowering=lambda node: View(node.attrs["body"], node.attrs["reshape"]),
 )
 
 reduce_ = define(
-    Op(
-        "reduce",
-        "_Reduce(inputs: Tin; axes: list(int), combine: string, prepare: scalars = None,"
-        " finish: scalars = None, accumulator: type = None, empty: scalar = None,"
-        f" result: dims, dtype: type, {_SHOWN}, Tin: list(type)) -> output: dtype",
-        infer=_infer_reduce,
-        lowering=_lower_reduce,
-    )
+    "reduce",
+    "_Reduce(inputs: Tin; axes: list(int), combine: string, prepare: scalars = None,"
+    " finish: scalars = None, accumulator: type = None, empty: scalar = None,"
+    f" result: dims, dtype: type, {_SHOWN}, Tin: list(type)) -> output: dtype",
+    infer=_infer_reduce,
+    lowering=_lower_reduce,
 )
 
 dot = define(
-    Op(
-        "dot",
-        "_Dot(inputs: Tin; transpose_a: bool = False, transpose_b: bool = False,"
-        f" pieces: int = 1, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
-        " -> output: dtype",
-        infer=_infer_dot,
-        lowering=lambda node: MatMul(
-            node.attrs["transpose_a"], node.attrs["transpose_b"], node.attrs["pieces"]
-        ),
-    )
+    "dot",
+    "_Dot(inputs: Tin; transpose_a: bool = False, transpose_b: bool = False,"
+    f" pieces: int = 1, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
+    " -> output: dtype",
+    infer=_infer_dot,
+    lowering=lambda node: MatMul(
+        node.attrs["transpose_a"], node.attrs["transpose_b"], node.attrs["pieces"]
+    ),
 )
 
 convolution = define(
-    Op(
-        "convolution",
-        "_Convolution(image: T, weights: T; T: type, strides: list(int), dilations: list(int),"
-        " pad: list(shape), groups: int = 1, transposed: bool = False, result: dims, dtype: type,"
-        f" {_SHOWN}) -> output: dtype",
-        infer=_infer_convolution,
-        lowering=_lower_convolution,
-    )
+    "convolution",
+    "_Convolution(image: T, weights: T; T: type, strides: list(int), dilations: list(int),"
+    " pad: list(shape), groups: int = 1, transposed: bool = False, result: dims, dtype: type,"
+    f" {_SHOWN}) -> output: dtype",
+    infer=_infer_convolution,
+    lowering=_lower_convolution,
 )
 
 native = define(
-    Op(
-        "native",
-        "_Native(inputs: Tin; kernel: string, arguments: shape = [], parallel: size = 1,"
-        ' scratch: size = 0, errors: list(string) = [], fault: string = "InvalidArgumentError",'
-        " constants: list(pair) = [], functions: list(string) = [], updates: int = None,"
-        " moves: bool = False, sizes: sizes = [], results: list(dims), Tout: list(type),"
-        f" {_SHOWN}, Tin: list(type)) -> outputs: Tout",
-        infer=_infer_called,
-        lowering=_lower_native,
-    )
+    "native",
+    "_Native(inputs: Tin; kernel: string, arguments: shape = [], parallel: size = 1,"
+    ' scratch: size = 0, errors: list(string) = [], fault: string = "InvalidArgumentError",'
+    " constants: list(pair) = [], functions: list(string) = [], updates: int = None,"
+    " moves: bool = False, sizes: sizes = [], results: list(dims), Tout: list(type),"
+    f" {_SHOWN}, Tin: list(type)) -> outputs: Tout",
+    infer=_infer_called,
+    lowering=_lower_native,
 )
 
 host = define(
-    Op(
-        "host",
-        "_Host(inputs: Tin; op: string, settings: list(pair) = [], sizes: sizes = [],"
-        f" results: list(dims), Tout: list(type), {_SHOWN}, Tin: list(type)) -> outputs: Tout",
-        infer=_infer_called,
-        lowering=_lower_host,
-    )
+    "host",
+    "_Host(inputs: Tin; op: string, settings: list(pair) = [], sizes: sizes = [],"
+    f" results: list(dims), Tout: list(type), {_SHOWN}, Tin: list(type)) -> outputs: Tout",
+    infer=_infer_called,
+    lowering=_lower_host,
 )
 
 _CORE = frozenset({map_, view, reduce_, dot, convolution, native, host})

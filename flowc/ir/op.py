@@ -1,6 +1,6 @@
 """One record an op: everything that the program knows of it.
 
-In: `define(Op(...))`, once for each op, in a file of `flowc/ops/`. Out: `op_named` and `tf_op`.
+In: `define(...)`, once for each op, in a file of `flowc/ops/`. Out: `op_named` and `tf_op`.
 Invariant: names are unique, and nothing about an op stands outside its record.
 """
 
@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 Attrs = Mapping[str, Any]
+P = ParamSpec("P")
 
 
 class NeedsContent(ShapeError):
@@ -112,7 +113,7 @@ _BY_NAME: dict[str, Op] = {}
 _BY_TF_NAME: dict[str, Op] = {}
 
 
-def define(op: Op) -> Op:
+def _register(op: Op) -> Op:
     """Registers a record. Raises `ValueError` for a name already taken or an unknown trait."""
     unknown = op.traits - TRAITS
     if unknown:
@@ -125,6 +126,14 @@ def define(op: Op) -> Op:
             raise ValueError(f"TensorFlow op {tf_name!r} is defined twice")
         _BY_TF_NAME[tf_name] = op
     return op
+
+
+def _registering(make: Callable[P, Op]) -> Callable[P, Op]:
+    return lambda *fields, **named: _register(make(*fields, **named))
+
+
+# Takes the fields of a record and registers it.
+define = _registering(Op)
 
 
 def op_named(name: str) -> Op:

@@ -17,7 +17,7 @@ import numpy as np
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim, maximum, minimum
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import constant_ints
 
@@ -269,128 +269,110 @@ def _ints(k: np.ndarray) -> tuple[int, ...]:
 
 
 matrix_diag_v1 = define(
-    Op(
-        "matrix_diag_v1",
-        "MatrixDiag(diagonal: T; T: type) -> output: T",
-        infer=_infer_diag,
-        reference=_plain_diag,
-        lowering=_lower_diag,
-        gradient=lambda b, node, dy: b.matrix_diag_part_v1(dy),
-        examples=("T[3]", "f32[2,3]"),
-        aliases=("BatchMatrixDiag",),
-    )
+    "matrix_diag_v1",
+    "MatrixDiag(diagonal: T; T: type) -> output: T",
+    infer=_infer_diag,
+    reference=_plain_diag,
+    lowering=_lower_diag,
+    gradient=lambda b, node, dy: b.matrix_diag_part_v1(dy),
+    examples=("T[3]", "f32[2,3]"),
+    aliases=("BatchMatrixDiag",),
 )
 
 matrix_diag_part_v1 = define(
-    Op(
-        "matrix_diag_part_v1",
-        "MatrixDiagPart(input: T; T: type) -> diagonal: T",
-        infer=_infer_part,
-        reference=lambda x: _part(x, (0,), 0, "LEFT_LEFT"),
-        lowering=_lower_part,
-        examples=("T[3,2]", "f32[2,3,4]"),
-        aliases=("BatchMatrixDiagPart",),
-    )
+    "matrix_diag_part_v1",
+    "MatrixDiagPart(input: T; T: type) -> diagonal: T",
+    infer=_infer_part,
+    reference=lambda x: _part(x, (0,), 0, "LEFT_LEFT"),
+    lowering=_lower_part,
+    examples=("T[3,2]", "f32[2,3,4]"),
+    aliases=("BatchMatrixDiagPart",),
 )
 
 matrix_set_diag_v1 = define(
-    Op(
-        "matrix_set_diag_v1",
-        "MatrixSetDiag(input: T, diagonal: T; T: type) -> output: T",
-        infer=_infer_set,
-        reference=lambda x, diagonal: _set(x, diagonal, (0,), "LEFT_LEFT"),
-        lowering=_lower_set,
-        examples=("T[3,2] T[2]", "f32[2,3,4] f32[2,3]"),
-        aliases=("BatchMatrixSetDiag",),
-    )
+    "matrix_set_diag_v1",
+    "MatrixSetDiag(input: T, diagonal: T; T: type) -> output: T",
+    infer=_infer_set,
+    reference=lambda x, diagonal: _set(x, diagonal, (0,), "LEFT_LEFT"),
+    lowering=_lower_set,
+    examples=("T[3,2] T[2]", "f32[2,3,4] f32[2,3]"),
+    aliases=("BatchMatrixSetDiag",),
 )
 
 matrix_diag_v2 = define(
-    Op(
-        "matrix_diag_v2",
-        "MatrixDiagV2(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type)"
-        " -> output: T",
-        infer=_infer_diag,
-        reference=lambda diagonal, k, num_rows, num_cols, padding_value: _diag(
-            diagonal, k, num_rows, num_cols, padding_value, "LEFT_LEFT"
-        ),
-        lowering=_lower_diag,
-        examples=(
-            "T[3] i32[]=0 i32[]=-1 i32[]=-1 T[]",
-            "f32[2,3] i32[2]=[-1,0] i32[]=3 i32[]=4 f32[]",
-        ),
-    )
+    "matrix_diag_v2",
+    "MatrixDiagV2(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type)"
+    " -> output: T",
+    infer=_infer_diag,
+    reference=lambda diagonal, k, num_rows, num_cols, padding_value: _diag(
+        diagonal, k, num_rows, num_cols, padding_value, "LEFT_LEFT"
+    ),
+    lowering=_lower_diag,
+    examples=(
+        "T[3] i32[]=0 i32[]=-1 i32[]=-1 T[]",
+        "f32[2,3] i32[2]=[-1,0] i32[]=3 i32[]=4 f32[]",
+    ),
 )
 
 matrix_diag = define(
-    Op(
-        "matrix_diag",
-        "MatrixDiagV3(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type,"
-        f" align: {_ALIGN}) -> output: T",
-        infer=_infer_diag,
-        reference=lambda diagonal, k, num_rows, num_cols, padding_value, *, align: _diag(
-            diagonal, k, num_rows, num_cols, padding_value, align
-        ),
-        lowering=_lower_diag,
-        examples=(
-            "T[3] i32[]=-1 i32[]=-1 i32[]=-1 T[]",
-            "f32[2,4,3] i32[2]=[-2,1] i32[]=4 i32[]=-1 f32[]",
-            'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="LEFT_RIGHT"',
-            'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="RIGHT_RIGHT"',
-        ),
-    )
+    "matrix_diag",
+    "MatrixDiagV3(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type,"
+    f" align: {_ALIGN}) -> output: T",
+    infer=_infer_diag,
+    reference=lambda diagonal, k, num_rows, num_cols, padding_value, *, align: _diag(
+        diagonal, k, num_rows, num_cols, padding_value, align
+    ),
+    lowering=_lower_diag,
+    examples=(
+        "T[3] i32[]=-1 i32[]=-1 i32[]=-1 T[]",
+        "f32[2,4,3] i32[2]=[-2,1] i32[]=4 i32[]=-1 f32[]",
+        'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="LEFT_RIGHT"',
+        'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="RIGHT_RIGHT"',
+    ),
 )
 
 matrix_diag_part_v2 = define(
-    Op(
-        "matrix_diag_part_v2",
-        "MatrixDiagPartV2(input: T, k: i32, padding_value: T; T: type) -> diagonal: T",
-        infer=_infer_part,
-        reference=lambda x, k, padding: _part(x, _ints(k), padding, "LEFT_LEFT"),
-        lowering=_lower_part,
-        examples=("T[3,4] i32[]=1 T[]", "f32[2,3,4] i32[2]=[-1,2] f32[]"),
-    )
+    "matrix_diag_part_v2",
+    "MatrixDiagPartV2(input: T, k: i32, padding_value: T; T: type) -> diagonal: T",
+    infer=_infer_part,
+    reference=lambda x, k, padding: _part(x, _ints(k), padding, "LEFT_LEFT"),
+    lowering=_lower_part,
+    examples=("T[3,4] i32[]=1 T[]", "f32[2,3,4] i32[2]=[-1,2] f32[]"),
 )
 
 matrix_diag_part = define(
-    Op(
-        "matrix_diag_part",
-        f"MatrixDiagPartV3(input: T, k: i32, padding_value: T; T: type, align: {_ALIGN})"
-        " -> diagonal: T",
-        infer=_infer_part,
-        reference=lambda x, k, padding, *, align: _part(x, _ints(k), padding, align),
-        lowering=_lower_part,
-        examples=(
-            "T[3,4] i32[]=-1 T[]",
-            "f32[2,3,4] i32[2]=[-1,2] f32[]",
-            'f32[4,3] i32[2]=[-3,1] f32[]; align="LEFT_RIGHT"',
-            'f32[4,3] i32[2]=[-3,1] f32[]; align="RIGHT_RIGHT"',
-        ),
-    )
+    "matrix_diag_part",
+    f"MatrixDiagPartV3(input: T, k: i32, padding_value: T; T: type, align: {_ALIGN})"
+    " -> diagonal: T",
+    infer=_infer_part,
+    reference=lambda x, k, padding, *, align: _part(x, _ints(k), padding, align),
+    lowering=_lower_part,
+    examples=(
+        "T[3,4] i32[]=-1 T[]",
+        "f32[2,3,4] i32[2]=[-1,2] f32[]",
+        'f32[4,3] i32[2]=[-3,1] f32[]; align="LEFT_RIGHT"',
+        'f32[4,3] i32[2]=[-3,1] f32[]; align="RIGHT_RIGHT"',
+    ),
 )
 
 matrix_set_diag_v2 = define(
-    Op(
-        "matrix_set_diag_v2",
-        "MatrixSetDiagV2(input: T, diagonal: T, k: i32; T: type) -> output: T",
-        infer=_infer_set,
-        reference=lambda x, diagonal, k: _set(x, diagonal, _ints(k), "LEFT_LEFT"),
-        lowering=_lower_set,
-        examples=("T[3,4] T[3] i32[]=1", "f32[3,3] f32[2,3] i32[2]=[-1,0]"),
-    )
+    "matrix_set_diag_v2",
+    "MatrixSetDiagV2(input: T, diagonal: T, k: i32; T: type) -> output: T",
+    infer=_infer_set,
+    reference=lambda x, diagonal, k: _set(x, diagonal, _ints(k), "LEFT_LEFT"),
+    lowering=_lower_set,
+    examples=("T[3,4] T[3] i32[]=1", "f32[3,3] f32[2,3] i32[2]=[-1,0]"),
 )
 
 matrix_set_diag = define(
-    Op(
-        "matrix_set_diag",
-        f"MatrixSetDiagV3(input: T, diagonal: T, k: i32; T: type, align: {_ALIGN}) -> output: T",
-        infer=_infer_set,
-        reference=lambda x, diagonal, k, *, align: _set(x, diagonal, _ints(k), align),
-        lowering=_lower_set,
-        examples=(
-            "T[3,4] T[3] i32[]=0",
-            "f32[2,3,4] f32[2,3,3] i32[2]=[-1,1]",
-            'f32[3,3] f32[3,3] i32[2]=[-1,1]; align="LEFT_LEFT"',
-        ),
-    )
+    "matrix_set_diag",
+    f"MatrixSetDiagV3(input: T, diagonal: T, k: i32; T: type, align: {_ALIGN}) -> output: T",
+    infer=_infer_set,
+    reference=lambda x, diagonal, k, *, align: _set(x, diagonal, _ints(k), align),
+    lowering=_lower_set,
+    examples=(
+        "T[3,4] T[3] i32[]=0",
+        "f32[2,3,4] f32[2,3,3] i32[2]=[-1,1]",
+        'f32[3,3] f32[3,3] i32[2]=[-1,1]; align="LEFT_LEFT"',
+    ),
 )

@@ -18,7 +18,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, ceildiv, maximum
 from flowc.ir.extraction import Extractor
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.lists.list_operations import zeros_like_list
@@ -245,104 +245,90 @@ def _lower_one_hot(node: Node) -> Lowering:
 
 
 fill = define(
-    Op(
-        "fill",
-        "Fill(dims: index_type, value: T; T: type, index_type: {i32, i64} = i32) -> output: T",
-        infer=_infer_fill,
-        reference=_fill,
-        lowering=Decompose(lambda b, node: b.broadcast_to(node.inputs[1], node.output.dims)),
-        gradient=_fill_gradient,
-        examples=("i32[2]=[2,3] T[]", "i64[1]=[0] f32[]", "i32[0] f32[]"),
-        content=True,
-    )
+    "fill",
+    "Fill(dims: index_type, value: T; T: type, index_type: {i32, i64} = i32) -> output: T",
+    infer=_infer_fill,
+    reference=_fill,
+    lowering=Decompose(lambda b, node: b.broadcast_to(node.inputs[1], node.output.dims)),
+    gradient=_fill_gradient,
+    examples=("i32[2]=[2,3] T[]", "i64[1]=[0] f32[]", "i32[0] f32[]"),
+    content=True,
 )
 
 zeros_like = define(
-    Op(
-        "zeros_like",
-        "ZerosLike(x: T; T: type) -> y: T",
-        infer=lambda c: c.dims(0),
-        reference=lambda x: np.zeros_like(x),
-        lowering=_filled(0),
-        gradient=no_gradient,
-        examples=("T[2,3]", "f32[0]", "f32[]"),
-        content=_zeros_content,
-        on_lists=zeros_like_list,
-    )
+    "zeros_like",
+    "ZerosLike(x: T; T: type) -> y: T",
+    infer=lambda c: c.dims(0),
+    reference=lambda x: np.zeros_like(x),
+    lowering=_filled(0),
+    gradient=no_gradient,
+    examples=("T[2,3]", "f32[0]", "f32[]"),
+    content=_zeros_content,
+    on_lists=zeros_like_list,
 )
 
 ones_like = define(
-    Op(
-        "ones_like",
-        "OnesLike(x: T; T: {bf16, f16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, c64, c128,"
-        " bool}) -> y: T",
-        infer=lambda c: c.dims(0),
-        reference=lambda x: np.ones_like(x),
-        lowering=_filled(1),
-        gradient=no_gradient,
-        examples=("T[2,3]", "f32[0]", "f32[]"),
-        content=_ones_content,
-    )
+    "ones_like",
+    "OnesLike(x: T; T: {bf16, f16, f32, f64, i8, u8, i16, u16, i32, u32, i64, u64, c64, c128,"
+    " bool}) -> y: T",
+    infer=lambda c: c.dims(0),
+    reference=lambda x: np.ones_like(x),
+    lowering=_filled(1),
+    gradient=no_gradient,
+    examples=("T[2,3]", "f32[0]", "f32[]"),
+    content=_ones_content,
 )
 
 # Its elements are whatever memory holds; flowc always gives zeros, as `init` asks for.
 empty = define(
-    Op(
-        "empty",
-        "Empty(shape: i32; dtype: type, init: bool = False) -> output: dtype",
-        infer=_infer_empty,
-        reference=lambda shape, *, dtype: np.zeros(tuple(int(d) for d in shape), dtype.numpy),
-        lowering=_filled(0),
-        examples=("i32[2]=[2,3]; dtype=f32, init=True",),
-    )
+    "empty",
+    "Empty(shape: i32; dtype: type, init: bool = False) -> output: dtype",
+    infer=_infer_empty,
+    reference=lambda shape, *, dtype: np.zeros(tuple(int(d) for d in shape), dtype.numpy),
+    lowering=_filled(0),
+    examples=("i32[2]=[2,3]; dtype=f32, init=True",),
 )
 
 range_ = define(
-    Op(
-        "range",
-        "Range(start: Tidx, limit: Tidx, delta: Tidx;"
-        " Tidx: {bf16, f16, f32, f64, i8, i16, i32, i64, u16, u32, u64} = i32) -> output: Tidx",
-        infer=_infer_range,
-        reference=_range,
-        lowering=_lower_range,
-        gradient=no_gradient,
-        examples=(
-            "Tidx[]=2 Tidx[]=11 Tidx[]=3",
-            "i32[]=7 i32[]=-3 i32[]=-2",
-            "f32[]=0 f32[]=1 f32[]=0.1",
-            "i32[]=3 i32[]=3 i32[]=1",
-        ),
-        content=True,
-        on_data=_range_of_data,
-    )
+    "range",
+    "Range(start: Tidx, limit: Tidx, delta: Tidx;"
+    " Tidx: {bf16, f16, f32, f64, i8, i16, i32, i64, u16, u32, u64} = i32) -> output: Tidx",
+    infer=_infer_range,
+    reference=_range,
+    lowering=_lower_range,
+    gradient=no_gradient,
+    examples=(
+        "Tidx[]=2 Tidx[]=11 Tidx[]=3",
+        "i32[]=7 i32[]=-3 i32[]=-2",
+        "f32[]=0 f32[]=1 f32[]=0.1",
+        "i32[]=3 i32[]=3 i32[]=1",
+    ),
+    content=True,
+    on_data=_range_of_data,
 )
 
 lin_space = define(
-    Op(
-        "lin_space",
-        "LinSpace(start: T, stop: T, num: Tidx; T: {bf16, f16, f32, f64}, Tidx: {i32, i64} = i32)"
-        " -> output: T",
-        infer=_infer_lin_space,
-        reference=_lin_space,
-        lowering=_lower_lin_space,
-        examples=("T[]=-1 T[]=3.5 i32[]=7", "f32[]=2 f32[]=9 i64[]=1", "f32[]=4 f32[]=0 i32[]=2"),
-    )
+    "lin_space",
+    "LinSpace(start: T, stop: T, num: Tidx; T: {bf16, f16, f32, f64}, Tidx: {i32, i64} = i32)"
+    " -> output: T",
+    infer=_infer_lin_space,
+    reference=_lin_space,
+    lowering=_lower_lin_space,
+    examples=("T[]=-1 T[]=3.5 i32[]=7", "f32[]=2 f32[]=9 i64[]=1", "f32[]=4 f32[]=0 i32[]=2"),
 )
 
 one_hot = define(
-    Op(
-        "one_hot",
-        "OneHot(indices: TI, depth: i32, on_value: T, off_value: T; axis: int = -1, T: type,"
-        " TI: {u8, i8, i32, i64} = i64) -> output: T",
-        infer=_infer_one_hot,
-        reference=_one_hot,
-        lowering=_lower_one_hot,
-        gradient=no_gradient,
-        examples=(
-            "i32[4]~index5 i32[]=5 T[] T[]",
-            "TI[2,3]~index5 i32[]=3 f32[] f32[]; axis=1",
-            "i64[3]=[-1,2,9] i32[]=3 f32[] f32[]; axis=0",
-            "i32[] i32[]=4 f32[] f32[]",
-        ),
-    )
+    "one_hot",
+    "OneHot(indices: TI, depth: i32, on_value: T, off_value: T; axis: int = -1, T: type,"
+    " TI: {u8, i8, i32, i64} = i64) -> output: T",
+    infer=_infer_one_hot,
+    reference=_one_hot,
+    lowering=_lower_one_hot,
+    gradient=no_gradient,
+    examples=(
+        "i32[4]~index5 i32[]=5 T[] T[]",
+        "TI[2,3]~index5 i32[]=3 f32[] f32[]; axis=1",
+        "i64[3]=[-1,2,9] i32[]=3 f32[] f32[]; axis=0",
+        "i32[] i32[]=4 f32[] f32[]",
+    ),
 )

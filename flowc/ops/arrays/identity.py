@@ -137,39 +137,33 @@ def _identity(
 ) -> Op:
     """An op whose output is its input; the gradient is the output's, if nothing else is said."""
     return define(
-        Op(
-            name,
-            tf,
-            infer=infer,
-            reference=_copy,
-            lowering=Elementwise(lambda k, x: x),
-            gradient=gradient,
-            traits=traits,
-            examples=examples,
-            content=True,
-            aliases=aliases,
-        )
+        name,
+        tf,
+        infer=infer,
+        reference=_copy,
+        lowering=Elementwise(lambda k, x: x),
+        gradient=gradient,
+        traits=traits,
+        examples=examples,
+        content=True,
+        aliases=aliases,
     )
 
 
 placeholder = define(
-    Op(
-        "placeholder",
-        "Placeholder(; dtype: type, shape: shape = None) -> output: dtype",
-        infer=shape_attr_dims,
-        lowering=Extracted(_unfed),
-        traits=PLACEHOLDER,
-    )
+    "placeholder",
+    "Placeholder(; dtype: type, shape: shape = None) -> output: dtype",
+    infer=shape_attr_dims,
+    lowering=Extracted(_unfed),
+    traits=PLACEHOLDER,
 )
 
 placeholder_v2 = define(
-    Op(
-        "placeholder_v2",
-        "PlaceholderV2(; dtype: type, shape: shape) -> output: dtype",
-        infer=shape_attr_dims,
-        lowering=Extracted(_unfed),
-        traits=PLACEHOLDER,
-    )
+    "placeholder_v2",
+    "PlaceholderV2(; dtype: type, shape: shape) -> output: dtype",
+    infer=shape_attr_dims,
+    lowering=Extracted(_unfed),
+    traits=PLACEHOLDER,
 )
 
 # Where it is not fed, it is its default.
@@ -195,16 +189,14 @@ ref_identity = _identity(
 )
 
 identity_n = define(
-    Op(
-        "identity_n",
-        "IdentityN(input: T; T: list(type) >= 1) -> output: T",
-        infer=lambda c: [t.dims for t in c.inputs],
-        reference=lambda inputs: inputs,
-        lowering=Decompose(_pass_through),
-        gradient=lambda b, node, *dys: dys,
-        examples=("f32[2,3] i32[4]", "bool[]"),
-        content=True,
-    )
+    "identity_n",
+    "IdentityN(input: T; T: list(type) >= 1) -> output: T",
+    infer=lambda c: [t.dims for t in c.inputs],
+    reference=lambda inputs: inputs,
+    lowering=Decompose(_pass_through),
+    gradient=lambda b, node, *dys: dys,
+    examples=("f32[2,3] i32[4]", "bool[]"),
+    content=True,
 )
 
 stop_gradient = _identity(
@@ -229,15 +221,13 @@ snapshot = _identity(
 )
 
 deep_copy = define(
-    Op(
-        "deep_copy",
-        "DeepCopy(x: T; T: type) -> y: T",
-        infer=_infer_same,
-        reference=_copy,
-        lowering=Elementwise(lambda k, x: x),
-        traits=IDENTITY,
-        examples=("f32[2,3]",),
-    )
+    "deep_copy",
+    "DeepCopy(x: T; T: type) -> y: T",
+    infer=_infer_same,
+    reference=_copy,
+    lowering=Elementwise(lambda k, x: x),
+    traits=IDENTITY,
+    examples=("f32[2,3]",),
 )
 
 ensure_shape = _identity(
@@ -248,44 +238,36 @@ ensure_shape = _identity(
 )
 
 check_numerics = define(
-    Op(
-        "check_numerics",
-        "CheckNumerics(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
-        infer=_infer_same,
-        reference=_check_numerics,
-        lowering=_lower_check,
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "check_numerics", dy),
-        examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
-    )
+    "check_numerics",
+    "CheckNumerics(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
+    infer=_infer_same,
+    reference=_check_numerics,
+    lowering=_lower_check,
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "check_numerics", dy),
+    examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )
 
 check_numerics_v2 = define(
-    Op(
-        "check_numerics_v2",
-        "CheckNumericsV2(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
-        infer=_infer_same,
-        reference=_check_numerics_v2,
-        lowering=_lower_check,
-        examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
-    )
+    "check_numerics_v2",
+    "CheckNumericsV2(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
+    infer=_infer_same,
+    reference=_check_numerics_v2,
+    lowering=_lower_check,
+    examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )
 
 no_op = define(
-    Op(
-        "no_op",
-        "NoOp()",
-        infer=lambda c: [],
-        lowering=Extracted(lambda x, inputs, attrs: ()),
-        traits=STATIC,
-    )
+    "no_op",
+    "NoOp()",
+    infer=lambda c: [],
+    lowering=Extracted(lambda x, inputs, attrs: ()),
+    traits=STATIC,
 )
 
 control_trigger = define(
-    Op(
-        "control_trigger",
-        "ControlTrigger()",
-        infer=lambda c: [],
-        lowering=Extracted(lambda x, inputs, attrs: ()),
-        traits=STATIC | {"always_runs"},
-    )
+    "control_trigger",
+    "ControlTrigger()",
+    infer=lambda c: [],
+    lowering=Extracted(lambda x, inputs, attrs: ()),
+    traits=STATIC | {"always_runs"},
 )

@@ -15,7 +15,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Lowering, Native, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
 from flowc.ops.gradients import Forward, GradientBuilder, constant_int
@@ -272,80 +272,70 @@ def _arranged(b: GradientBuilder, x: Any, order: list[int]) -> Any:
 
 
 gather = define(
-    Op(
-        "gather",
-        "GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims: int = 0,"
-        " Tparams: type, Tindices: {i16, i32, i64}, Taxis: {i32, i64}) -> output: Tparams",
-        infer=lambda c: gather_dims(c, c.need_int(2), c.attrs["batch_dims"]),
-        reference=_gather,
-        lowering=_lower_gather,
-        gradient=_gather_gradient,
-        examples=(
-            "Tparams[5,3] i32[4]~index5 i32[]=0",
-            "f32[2,5,3] Tindices[2,2]~index5 i32[]=1",
-            "f32[2,5] i32[]=3 i64[]=-1",
-            "f32[2,3,5] i32[2,4]~index5 i32[]=2; batch_dims=1",
-            "f32[0,3] i32[0] i32[]=0",
-            "f32[5] i32[0,2] i32[]=0",
-        ),
-        content=True,
-    )
+    "gather",
+    "GatherV2(params: Tparams, indices: Tindices, axis: Taxis; batch_dims: int = 0,"
+    " Tparams: type, Tindices: {i16, i32, i64}, Taxis: {i32, i64}) -> output: Tparams",
+    infer=lambda c: gather_dims(c, c.need_int(2), c.attrs["batch_dims"]),
+    reference=_gather,
+    lowering=_lower_gather,
+    gradient=_gather_gradient,
+    examples=(
+        "Tparams[5,3] i32[4]~index5 i32[]=0",
+        "f32[2,5,3] Tindices[2,2]~index5 i32[]=1",
+        "f32[2,5] i32[]=3 i64[]=-1",
+        "f32[2,3,5] i32[2,4]~index5 i32[]=2; batch_dims=1",
+        "f32[0,3] i32[0] i32[]=0",
+        "f32[5] i32[0,2] i32[]=0",
+    ),
+    content=True,
 )
 
 gather_v1 = define(
-    Op(
-        "gather_v1",
-        "Gather(params: Tparams, indices: Tindices; validate_indices: bool = True, Tparams: type,"
-        " Tindices: {i32, i64}) -> output: Tparams",
-        infer=lambda c: gather_dims(c, 0, 0),
-        reference=lambda params, indices: gather_elements(params, indices, 0, 0),
-        lowering=Decompose(lambda b, node: b.gather(*node.inputs, np.int32(0))),
-        gradient=_rows_gradient,
-        examples=("Tparams[5,3] i32[4]~index5", "f32[5] Tindices[]=4"),
-        content=True,
-    )
+    "gather_v1",
+    "Gather(params: Tparams, indices: Tindices; validate_indices: bool = True, Tparams: type,"
+    " Tindices: {i32, i64}) -> output: Tparams",
+    infer=lambda c: gather_dims(c, 0, 0),
+    reference=lambda params, indices: gather_elements(params, indices, 0, 0),
+    lowering=Decompose(lambda b, node: b.gather(*node.inputs, np.int32(0))),
+    gradient=_rows_gradient,
+    examples=("Tparams[5,3] i32[4]~index5", "f32[5] Tindices[]=4"),
+    content=True,
 )
 
 gather_nd = define(
-    Op(
-        "gather_nd",
-        "GatherNd(params: Tparams, indices: Tindices; Tparams: type, Tindices: {i16, i32, i64},"
-        ' bad_indices_policy: string = "") -> output: Tparams',
-        infer=_infer_gather_nd,
-        reference=_gather_nd,
-        lowering=_lower_gather_nd,
-        gradient=lambda b, node, dy: b.scatter_nd(
-            node.inputs[1], dy, b.shape_of(node.inputs[0], dtype=node.inputs[1].dtype)
-        ),
-        examples=(
-            "Tparams[5,5,2] i32[3,2]~index5",
-            "f32[5,3] Tindices[4,1]~index5",
-            "f32[2,3] i32[2]=[1,2]",
-            "f32[2,3] i32[4,0]",
-        ),
-    )
+    "gather_nd",
+    "GatherNd(params: Tparams, indices: Tindices; Tparams: type, Tindices: {i16, i32, i64},"
+    ' bad_indices_policy: string = "") -> output: Tparams',
+    infer=_infer_gather_nd,
+    reference=_gather_nd,
+    lowering=_lower_gather_nd,
+    gradient=lambda b, node, dy: b.scatter_nd(
+        node.inputs[1], dy, b.shape_of(node.inputs[0], dtype=node.inputs[1].dtype)
+    ),
+    examples=(
+        "Tparams[5,5,2] i32[3,2]~index5",
+        "f32[5,3] Tindices[4,1]~index5",
+        "f32[2,3] i32[2]=[1,2]",
+        "f32[2,3] i32[4,0]",
+    ),
 )
 
 where = define(
-    Op(
-        "where",
-        "Where(input: T; T: {f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64,"
-        " bool} = bool) -> index: i64",
-        infer=_infer_where,
-        reference=_where,
-        lowering=_lower_where,
-        examples=("T[3,4]", "bool[7]", "bool[2,2,3]~true", "bool[4]~false", "f32[0,2]"),
-    )
+    "where",
+    "Where(input: T; T: {f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64,"
+    " bool} = bool) -> index: i64",
+    infer=_infer_where,
+    reference=_where,
+    lowering=_lower_where,
+    examples=("T[3,4]", "bool[7]", "bool[2,2,3]~true", "bool[4]~false", "f32[0,2]"),
 )
 
 invert_permutation = define(
-    Op(
-        "invert_permutation",
-        "InvertPermutation(x: T; T: {i32, i64} = i32) -> y: T",
-        infer=_infer_invert_permutation,
-        reference=_invert_permutation,
-        lowering=_lower_invert_permutation,
-        examples=("T[5]=[3,4,0,2,1]", "i32[0]"),
-        content=True,
-    )
+    "invert_permutation",
+    "InvertPermutation(x: T; T: {i32, i64} = i32) -> y: T",
+    infer=_infer_invert_permutation,
+    reference=_invert_permutation,
+    lowering=_lower_invert_permutation,
+    examples=("T[5]=[3,4,0,2,1]", "i32[0]"),
+    content=True,
 )

@@ -10,7 +10,7 @@ from flowc import dtypes
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 
@@ -43,12 +43,10 @@ def _reference(input: np.ndarray, *, strides: tuple[int, ...]) -> np.ndarray:
 
 
 insert_zeros = define(
-    Op(
-        "insert_zeros",
-        "_InsertZeros(input: T; T: NUMBER, strides: list(int)) -> output: T",
-        infer=_infer,
-        lowering=_lowering,
-        reference=_reference,
-        examples=("f32[2,3,4,5]; strides=[2,1]", "f64[1,2,3]; strides=[3]"),
-    )
+    "insert_zeros",
+    "_InsertZeros(input: T; T: NUMBER, strides: list(int)) -> output: T",
+    infer=_infer,
+    lowering=_lowering,
+    reference=_reference,
+    examples=("f32[2,3,4,5]; strides=[2,1]", "f64[1,2,3]; strides=[3]"),
 )

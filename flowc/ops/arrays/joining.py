@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, floordiv
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.identity import shape_attr_dims
 from flowc.ops.arrays.shapes import constant_ints
@@ -244,112 +244,97 @@ def _lower_parallel_concat(node: Node) -> Lowering:
 
 
 concat = define(
-    Op(
-        "concat",
-        "ConcatV2(values: N*T, axis: Tidx; N: int >= 2, T: type, Tidx: {i32, i64} = i32)"
-        " -> output: T",
-        infer=_infer_concat,
-        reference=_concat,
-        lowering=_lower_concat,
-        gradient=_concat_gradient,
-        examples=(
-            "T[2,3] T[2,1] i32[]=1",
-            "f32[2] f32[0] f32[3] i64[]=-1",
-            "f32[1,2,2] f32[3,2,2] i32[]=-3",
-            "f32[2,0] f32[2,0] i32[]=0",
-        ),
-        traits=frozenset({"moves"}),
-        content=True,
-    )
+    "concat",
+    "ConcatV2(values: N*T, axis: Tidx; N: int >= 2, T: type, Tidx: {i32, i64} = i32) -> output: T",
+    infer=_infer_concat,
+    reference=_concat,
+    lowering=_lower_concat,
+    gradient=_concat_gradient,
+    examples=(
+        "T[2,3] T[2,1] i32[]=1",
+        "f32[2] f32[0] f32[3] i64[]=-1",
+        "f32[1,2,2] f32[3,2,2] i32[]=-3",
+        "f32[2,0] f32[2,0] i32[]=0",
+    ),
+    traits=frozenset({"moves"}),
+    content=True,
 )
 
 concat_v1 = define(
-    Op(
-        "concat_v1",
-        "Concat(concat_dim: i32, values: N*T; N: int >= 2, T: type) -> output: T",
-        infer=lambda c: _concat_dims(c, 0, range(1, len(c.inputs))),
-        reference=lambda concat_dim, values: _concat(values, concat_dim),
-        lowering=Decompose(lambda b, node: b.concat(*node.inputs[1:], node.inputs[0])),
-        gradient=lambda b, node, dy: (
-            None,
-            *_pieces_of(b, dy, node.inputs[1:], node.inputs[0]),
-        ),
-        examples=("i32[]=1 T[2,3] T[2,1]", "i32[]=-1 f32[2] f32[0]"),
-        traits=frozenset({"moves"}),
-        content=True,
-    )
+    "concat_v1",
+    "Concat(concat_dim: i32, values: N*T; N: int >= 2, T: type) -> output: T",
+    infer=lambda c: _concat_dims(c, 0, range(1, len(c.inputs))),
+    reference=lambda concat_dim, values: _concat(values, concat_dim),
+    lowering=Decompose(lambda b, node: b.concat(*node.inputs[1:], node.inputs[0])),
+    gradient=lambda b, node, dy: (
+        None,
+        *_pieces_of(b, dy, node.inputs[1:], node.inputs[0]),
+    ),
+    examples=("i32[]=1 T[2,3] T[2,1]", "i32[]=-1 f32[2] f32[0]"),
+    traits=frozenset({"moves"}),
+    content=True,
 )
 
 pack = define(
-    Op(
-        "pack",
-        "Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> output: T",
-        infer=_infer_pack,
-        reference=_pack,
-        lowering=Decompose(_lower_pack),
-        gradient=lambda b, node, dy: b.unpack(dy, num=len(node.inputs), axis=node.attrs["axis"]),
-        examples=("T[2,3] T[2,3]; axis=1", "f32[] f32[] f32[]", "f32[2]; axis=-1", "f32[0] f32[0]"),
-        traits=frozenset({"moves"}),
-        content=True,
-    )
+    "pack",
+    "Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> output: T",
+    infer=_infer_pack,
+    reference=_pack,
+    lowering=Decompose(_lower_pack),
+    gradient=lambda b, node, dy: b.unpack(dy, num=len(node.inputs), axis=node.attrs["axis"]),
+    examples=("T[2,3] T[2,3]; axis=1", "f32[] f32[] f32[]", "f32[2]; axis=-1", "f32[0] f32[0]"),
+    traits=frozenset({"moves"}),
+    content=True,
 )
 
 split = define(
-    Op(
-        "split",
-        "Split(split_dim: i32, value: T; num_split: int >= 1, T: type) -> output: num_split*T",
-        infer=_infer_split,
-        reference=_split,
-        lowering=Decompose(_lower_split),
-        gradient=lambda b, node, *dys: (None, _join(b, dys, node.inputs[0])),
-        examples=(
-            "i32[]=1 T[2,6]; num_split=3",
-            "i32[]=-2 f32[4,1]; num_split=2",
-            "i32[]=0 f32[0,2]; num_split=2",
-            "i32[]=0 f32[3]; num_split=1",
-        ),
-        content=True,
-    )
+    "split",
+    "Split(split_dim: i32, value: T; num_split: int >= 1, T: type) -> output: num_split*T",
+    infer=_infer_split,
+    reference=_split,
+    lowering=Decompose(_lower_split),
+    gradient=lambda b, node, *dys: (None, _join(b, dys, node.inputs[0])),
+    examples=(
+        "i32[]=1 T[2,6]; num_split=3",
+        "i32[]=-2 f32[4,1]; num_split=2",
+        "i32[]=0 f32[0,2]; num_split=2",
+        "i32[]=0 f32[3]; num_split=1",
+    ),
+    content=True,
 )
 
 split_v = define(
-    Op(
-        "split_v",
-        "SplitV(value: T, size_splits: Tlen, split_dim: i32; num_split: int >= 1, T: type,"
-        " Tlen: {i8, i32, i64} = i64) -> output: num_split*T",
-        infer=_infer_split_v,
-        reference=_split_v,
-        lowering=Decompose(_lower_split_v),
-        gradient=lambda b, node, *dys: _join(b, dys, node.inputs[2]),
-        examples=(
-            "T[2,6] i32[3]=[1,2,3] i32[]=1; num_split=3",
-            "f32[5,2] i64[2]=[2,-1] i32[]=-2; num_split=2",
-            "f32[3] i64[2]=[0,3] i32[]=0; num_split=2",
-        ),
-        content=True,
-    )
+    "split_v",
+    "SplitV(value: T, size_splits: Tlen, split_dim: i32; num_split: int >= 1, T: type,"
+    " Tlen: {i8, i32, i64} = i64) -> output: num_split*T",
+    infer=_infer_split_v,
+    reference=_split_v,
+    lowering=Decompose(_lower_split_v),
+    gradient=lambda b, node, *dys: _join(b, dys, node.inputs[2]),
+    examples=(
+        "T[2,6] i32[3]=[1,2,3] i32[]=1; num_split=3",
+        "f32[5,2] i64[2]=[2,-1] i32[]=-2; num_split=2",
+        "f32[3] i64[2]=[0,3] i32[]=0; num_split=2",
+    ),
+    content=True,
 )
 
 unpack = define(
-    Op(
-        "unpack",
-        "Unpack(value: T; num: int >= 0, T: type, axis: int = 0) -> output: num*T",
-        infer=_infer_unpack,
-        reference=_unpack,
-        lowering=Decompose(_lower_unpack),
-        gradient=lambda b, node, *dys: b.pack(*dys, axis=node.attrs["axis"]),
-        examples=("T[2,3]; num=3, axis=1", "f32[2,0]; num=2", "f32[4]; num=4, axis=-1"),
-        content=True,
-    )
+    "unpack",
+    "Unpack(value: T; num: int >= 0, T: type, axis: int = 0) -> output: num*T",
+    infer=_infer_unpack,
+    reference=_unpack,
+    lowering=Decompose(_lower_unpack),
+    gradient=lambda b, node, *dys: b.pack(*dys, axis=node.attrs["axis"]),
+    examples=("T[2,3]; num=3, axis=1", "f32[2,0]; num=2", "f32[4]; num=4, axis=-1"),
+    content=True,
 )
 
 parallel_concat = define(
-    Op(
-        "parallel_concat",
-        "ParallelConcat(values: N*T; N: int >= 1, T: type, shape: shape) -> output: T",
-        infer=_infer_parallel_concat,
-        reference=lambda values: np.concatenate(values, axis=0),
-        lowering=_lower_parallel_concat,
-        examples=("T[1,3] T[1,3]; shape=(2, 3)",),
-    )
+    "parallel_concat",
+    "ParallelConcat(values: N*T; N: int >= 1, T: type, shape: shape) -> output: T",
+    infer=_infer_parallel_concat,
+    reference=lambda values: np.concatenate(values, axis=0),
+    lowering=_lower_parallel_concat,
+    examples=("T[1,3] T[1,3]; shape=(2, 3)",),
 )

@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, maximum, minimum
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -346,103 +346,91 @@ def _broadcast_to(x: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 
 pad = define(
-    Op(
-        "pad",
-        "Pad(input: T, paddings: Tpaddings; T: type, Tpaddings: {i32, i64} = i32) -> output: T",
-        infer=_infer_pad,
-        reference=_pad,
-        lowering=_lower_pad,
-        gradient=_pad_gradient,
-        examples=(
-            "T[2,3] i32[2,2]=[1,0,2,1]",
-            "f32[0] i64[1,2]=[1,2]",
-            "f32[1,2,1] i32[3,2]=[0,0,0,3,0,0]",
-            "f32[] i32[0,2]",
-        ),
-        content=True,
-    )
+    "pad",
+    "Pad(input: T, paddings: Tpaddings; T: type, Tpaddings: {i32, i64} = i32) -> output: T",
+    infer=_infer_pad,
+    reference=_pad,
+    lowering=_lower_pad,
+    gradient=_pad_gradient,
+    examples=(
+        "T[2,3] i32[2,2]=[1,0,2,1]",
+        "f32[0] i64[1,2]=[1,2]",
+        "f32[1,2,1] i32[3,2]=[0,0,0,3,0,0]",
+        "f32[] i32[0,2]",
+    ),
+    content=True,
 )
 
 pad_v2 = define(
-    Op(
-        "pad_v2",
-        "PadV2(input: T, paddings: Tpaddings, constant_values: T; T: type,"
-        " Tpaddings: {i32, i64} = i32) -> output: T",
-        infer=_infer_pad,
-        reference=_pad_with,
-        lowering=_lower_pad,
-        gradient=_pad_gradient,
-        examples=("T[2,3] i32[2,2]=[1,0,2,1] T[]", "f32[3] i64[1,2]=[0,0] f32[]"),
-        content=True,
-    )
+    "pad_v2",
+    "PadV2(input: T, paddings: Tpaddings, constant_values: T; T: type,"
+    " Tpaddings: {i32, i64} = i32) -> output: T",
+    infer=_infer_pad,
+    reference=_pad_with,
+    lowering=_lower_pad,
+    gradient=_pad_gradient,
+    examples=("T[2,3] i32[2,2]=[1,0,2,1] T[]", "f32[3] i64[1,2]=[0,0] f32[]"),
+    content=True,
 )
 
 mirror_pad = define(
-    Op(
-        "mirror_pad",
-        "MirrorPad(input: T, paddings: Tpaddings; T: type, Tpaddings: {i32, i64} = i32,"
-        ' mode: {"REFLECT", "SYMMETRIC"}) -> output: T',
-        infer=_infer_mirror_pad,
-        reference=_mirror_pad,
-        lowering=_lower_mirror_pad,
-        gradient=lambda b, node, dy: b.mirror_pad_grad(dy, node.inputs[1], mode=node.attrs["mode"]),
-        examples=(
-            'T[3,4] i32[2,2]=[2,1,3,0]; mode="REFLECT"',
-            'f32[3,1] i64[2,2]=[3,2,1,1]; mode="SYMMETRIC"',
-            'f32[1,2] i32[2,2]=[0,0,1,1]; mode="REFLECT"',
-        ),
-    )
+    "mirror_pad",
+    "MirrorPad(input: T, paddings: Tpaddings; T: type, Tpaddings: {i32, i64} = i32,"
+    ' mode: {"REFLECT", "SYMMETRIC"}) -> output: T',
+    infer=_infer_mirror_pad,
+    reference=_mirror_pad,
+    lowering=_lower_mirror_pad,
+    gradient=lambda b, node, dy: b.mirror_pad_grad(dy, node.inputs[1], mode=node.attrs["mode"]),
+    examples=(
+        'T[3,4] i32[2,2]=[2,1,3,0]; mode="REFLECT"',
+        'f32[3,1] i64[2,2]=[3,2,1,1]; mode="SYMMETRIC"',
+        'f32[1,2] i32[2,2]=[0,0,1,1]; mode="REFLECT"',
+    ),
 )
 
 mirror_pad_grad = define(
-    Op(
-        "mirror_pad_grad",
-        "MirrorPadGrad(input: T, paddings: Tpaddings; T: type, Tpaddings: {i32, i64} = i32,"
-        ' mode: {"REFLECT", "SYMMETRIC"}) -> output: T',
-        infer=_infer_mirror_pad_grad,
-        reference=_mirror_pad_grad,
-        lowering=Decompose(_lower_mirror_pad_grad),
-        gradient=lambda b, node, dy: b.mirror_pad(dy, node.inputs[1], mode=node.attrs["mode"]),
-        examples=(
-            'f32[6,7] i32[2,2]=[2,1,3,0]; mode="REFLECT"',
-            'f64[8,3] i64[2,2]=[3,2,1,1]; mode="SYMMETRIC"',
-        ),
-    )
+    "mirror_pad_grad",
+    "MirrorPadGrad(input: T, paddings: Tpaddings; T: type, Tpaddings: {i32, i64} = i32,"
+    ' mode: {"REFLECT", "SYMMETRIC"}) -> output: T',
+    infer=_infer_mirror_pad_grad,
+    reference=_mirror_pad_grad,
+    lowering=Decompose(_lower_mirror_pad_grad),
+    gradient=lambda b, node, dy: b.mirror_pad(dy, node.inputs[1], mode=node.attrs["mode"]),
+    examples=(
+        'f32[6,7] i32[2,2]=[2,1,3,0]; mode="REFLECT"',
+        'f64[8,3] i64[2,2]=[3,2,1,1]; mode="SYMMETRIC"',
+    ),
 )
 
 tile = define(
-    Op(
-        "tile",
-        "Tile(input: T, multiples: Tmultiples; T: type, Tmultiples: {i32, i64} = i32) -> output: T",
-        infer=_infer_tile,
-        reference=_tile,
-        lowering=_lower_tile,
-        gradient=_tile_gradient,
-        examples=(
-            "T[2,3] i32[2]=[2,3]",
-            "f32[1,4] i64[2]=[5,1]",
-            "f32[3] i32[1]=[0]",
-            "f32[0] i32[1]=[2]",
-            "f32[] i32[0]",
-        ),
-        content=True,
-    )
+    "tile",
+    "Tile(input: T, multiples: Tmultiples; T: type, Tmultiples: {i32, i64} = i32) -> output: T",
+    infer=_infer_tile,
+    reference=_tile,
+    lowering=_lower_tile,
+    gradient=_tile_gradient,
+    examples=(
+        "T[2,3] i32[2]=[2,3]",
+        "f32[1,4] i64[2]=[5,1]",
+        "f32[3] i32[1]=[0]",
+        "f32[0] i32[1]=[2]",
+        "f32[] i32[0]",
+    ),
+    content=True,
 )
 
 broadcast_to = define(
-    Op(
-        "broadcast_to",
-        "BroadcastTo(input: T, shape: Tidx; T: type, Tidx: {i32, i64} = i32) -> output: T",
-        infer=_infer_broadcast_to,
-        reference=_broadcast_to,
-        lowering=_lower_broadcast_to,
-        gradient=lambda b, node, dy: b.sum_to_shape_of(dy, node.inputs[0]),
-        examples=(
-            "T[3] i32[2]=[2,3]",
-            "f32[2,1] i64[3]=[4,2,5]",
-            "f32[] i32[2]=[2,2]",
-            "f32[1] i32[1]=[0]",
-        ),
-        content=True,
-    )
+    "broadcast_to",
+    "BroadcastTo(input: T, shape: Tidx; T: type, Tidx: {i32, i64} = i32) -> output: T",
+    infer=_infer_broadcast_to,
+    reference=_broadcast_to,
+    lowering=_lower_broadcast_to,
+    gradient=lambda b, node, dy: b.sum_to_shape_of(dy, node.inputs[0]),
+    examples=(
+        "T[3] i32[2]=[2,3]",
+        "f32[2,1] i64[3]=[4,2,5]",
+        "f32[] i32[2]=[2,2]",
+        "f32[1] i32[1]=[0]",
+    ),
+    content=True,
 )

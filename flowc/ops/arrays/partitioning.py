@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, product
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized
 
@@ -181,56 +181,48 @@ def _lower_stitch(b: Any, node: Node) -> Value:
 
 # What dynamic_partition and dynamic_stitch become; their sizes are those of the whole.
 positions = define(
-    Op(
-        "positions",
-        "_Positions(partitions: i32; index: int, num_partitions: int) -> positions: i64",
-        infer=lambda c: (c.fresh("part", c.inputs[0].size),),
-        reference=lambda partitions, *, index: np.flatnonzero(partitions == index).astype(np.int64),
-        lowering=_lower_positions,
-        examples=("i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",),
-    )
+    "positions",
+    "_Positions(partitions: i32; index: int, num_partitions: int) -> positions: i64",
+    infer=lambda c: (c.fresh("part", c.inputs[0].size),),
+    reference=lambda partitions, *, index: np.flatnonzero(partitions == index).astype(np.int64),
+    lowering=_lower_positions,
+    examples=("i32[6]=[0,1,1,2,0,1]; index=1, num_partitions=3",),
 )
 
 stitched = define(
-    Op(
-        "stitched",
-        "_Stitched(indices: i32, data: T; T: type) -> merged: T",
-        infer=lambda c: (c.fresh("stitched", c.dims(0)[0]), *c.dims(1)[1:]),
-        reference=lambda indices, data: _stitch([indices], [data]),
-        lowering=_lower_stitched,
-        examples=("i32[3]=[2,0,1] f32[3,2]",),
-    )
+    "stitched",
+    "_Stitched(indices: i32, data: T; T: type) -> merged: T",
+    infer=lambda c: (c.fresh("stitched", c.dims(0)[0]), *c.dims(1)[1:]),
+    reference=lambda indices, data: _stitch([indices], [data]),
+    lowering=_lower_stitched,
+    examples=("i32[3]=[2,0,1] f32[3,2]",),
 )
 
 dynamic_partition = define(
-    Op(
-        "dynamic_partition",
-        "DynamicPartition(data: T, partitions: i32; num_partitions: int >= 1, T: type)"
-        " -> outputs: num_partitions*T",
-        infer=_infer_partition,
-        reference=_partition,
-        lowering=Decompose(_lower_partition),
-        examples=(
-            "T[5,2] i32[5]=[1,0,1,3,0]; num_partitions=4",
-            "f32[2,2] i32[2,2]=[1,0,0,1]; num_partitions=2",
-            "f32[0,3] i32[0]; num_partitions=1",
-        ),
-    )
+    "dynamic_partition",
+    "DynamicPartition(data: T, partitions: i32; num_partitions: int >= 1, T: type)"
+    " -> outputs: num_partitions*T",
+    infer=_infer_partition,
+    reference=_partition,
+    lowering=Decompose(_lower_partition),
+    examples=(
+        "T[5,2] i32[5]=[1,0,1,3,0]; num_partitions=4",
+        "f32[2,2] i32[2,2]=[1,0,0,1]; num_partitions=2",
+        "f32[0,3] i32[0]; num_partitions=1",
+    ),
 )
 
 # Indices that the run computes must be below their number, as those of a partition are.
 dynamic_stitch = define(
-    Op(
-        "dynamic_stitch",
-        "DynamicStitch(indices: N*i32, data: N*T; N: int >= 1, T: type) -> merged: T",
-        infer=_infer_stitch,
-        reference=_stitch,
-        lowering=Decompose(_lower_stitch),
-        examples=(
-            "i32[2]=[0,2] i32[2]=[1,3] T[2,3] T[2,3]",
-            "i32[]=0 i32[3]=[1,0,2] f32[] f32[3]",
-        ),
-        content=True,
-        aliases=("ParallelDynamicStitch",),
-    )
+    "dynamic_stitch",
+    "DynamicStitch(indices: N*i32, data: N*T; N: int >= 1, T: type) -> merged: T",
+    infer=_infer_stitch,
+    reference=_stitch,
+    lowering=Decompose(_lower_stitch),
+    examples=(
+        "i32[2]=[0,2] i32[2]=[1,3] T[2,3] T[2,3]",
+        "i32[]=0 i32[3]=[1,0,2] f32[] f32[3]",
+    ),
+    content=True,
+    aliases=("ParallelDynamicStitch",),
 )

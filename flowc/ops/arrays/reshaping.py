@@ -15,7 +15,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, floordiv, product
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import reshape_unranked
 from flowc.ops.arrays.shapes import constant_ints
@@ -211,89 +211,79 @@ def _transpose(x: np.ndarray, perm: np.ndarray) -> np.ndarray:
 
 
 reshape = define(
-    Op(
-        "reshape",
-        "Reshape(tensor: T, shape: Tshape; T: type, Tshape: {i32, i64} = i32) -> output: T",
-        infer=_infer_reshape,
-        reference=_reshape,
-        lowering=_lower_reshape,
-        gradient=_reshape_back,
-        examples=(
-            "T[2,3] i32[2]=[3,2]",
-            "T[4,3,2] i64[3]=[2,-1,6]",
-            "f32[2,0] i32[2]=[0,5]",
-            "f32[1] i32[0]",
-            "f32[] i32[2]=[1,-1]",
-        ),
-        traits=frozenset({"moves"}),
-        content=True,
-        on_lists=reshape_unranked,
-    )
+    "reshape",
+    "Reshape(tensor: T, shape: Tshape; T: type, Tshape: {i32, i64} = i32) -> output: T",
+    infer=_infer_reshape,
+    reference=_reshape,
+    lowering=_lower_reshape,
+    gradient=_reshape_back,
+    examples=(
+        "T[2,3] i32[2]=[3,2]",
+        "T[4,3,2] i64[3]=[2,-1,6]",
+        "f32[2,0] i32[2]=[0,5]",
+        "f32[1] i32[0]",
+        "f32[] i32[2]=[1,-1]",
+    ),
+    traits=frozenset({"moves"}),
+    content=True,
+    on_lists=reshape_unranked,
 )
 
 squeeze = define(
-    Op(
-        "squeeze",
-        "Squeeze(input: T; T: type, squeeze_dims: list(int) >= 0 = []) -> output: T",
-        infer=_infer_squeeze,
-        reference=_squeeze,
-        lowering=Decompose(_reshape_to_output),
-        gradient=_reshape_back,
-        examples=(
-            "T[1,3,1]",
-            "f32[1,3,1]; squeeze_dims=[-1]",
-            "f32[1,1]; squeeze_dims=[0]",
-            "f32[1,0]",
-            "f32[]",
-        ),
-        traits=frozenset({"moves"}),
-        content=True,
-    )
+    "squeeze",
+    "Squeeze(input: T; T: type, squeeze_dims: list(int) >= 0 = []) -> output: T",
+    infer=_infer_squeeze,
+    reference=_squeeze,
+    lowering=Decompose(_reshape_to_output),
+    gradient=_reshape_back,
+    examples=(
+        "T[1,3,1]",
+        "f32[1,3,1]; squeeze_dims=[-1]",
+        "f32[1,1]; squeeze_dims=[0]",
+        "f32[1,0]",
+        "f32[]",
+    ),
+    traits=frozenset({"moves"}),
+    content=True,
 )
 
 expand_dims = define(
-    Op(
-        "expand_dims",
-        "ExpandDims(input: T, dim: Tdim; T: type, Tdim: {i32, i64} = i32) -> output: T",
-        infer=_infer_expand_dims,
-        reference=_expand_dims,
-        lowering=Decompose(_reshape_to_output),
-        gradient=_reshape_back,
-        examples=("T[2,3] i32[]=1", "f32[2,3] i64[]=-1", "f32[] i32[1]=[0]", "f32[0] i32[]=-2"),
-        traits=frozenset({"moves"}),
-        content=True,
-    )
+    "expand_dims",
+    "ExpandDims(input: T, dim: Tdim; T: type, Tdim: {i32, i64} = i32) -> output: T",
+    infer=_infer_expand_dims,
+    reference=_expand_dims,
+    lowering=Decompose(_reshape_to_output),
+    gradient=_reshape_back,
+    examples=("T[2,3] i32[]=1", "f32[2,3] i64[]=-1", "f32[] i32[1]=[0]", "f32[0] i32[]=-2"),
+    traits=frozenset({"moves"}),
+    content=True,
 )
 
 transpose = define(
-    Op(
-        "transpose",
-        "Transpose(x: T, perm: Tperm; T: type, Tperm: {i32, i64} = i32) -> y: T",
-        infer=_infer_transpose,
-        reference=_transpose,
-        lowering=_lower_transpose,
-        gradient=lambda b, node, dy: b.transpose(dy, _inverse(b, node)),
-        examples=(
-            "T[2,3] i32[2]=[1,0]",
-            "f32[5,1,3,2] i64[4]=[0,3,1,2]",
-            "f32[2,3,4] i32[3]=[2,1,0]",
-            "f32[0,3] i32[2]=[1,0]",
-            "f32[] i32[0]",
-        ),
-        content=True,
-    )
+    "transpose",
+    "Transpose(x: T, perm: Tperm; T: type, Tperm: {i32, i64} = i32) -> y: T",
+    infer=_infer_transpose,
+    reference=_transpose,
+    lowering=_lower_transpose,
+    gradient=lambda b, node, dy: b.transpose(dy, _inverse(b, node)),
+    examples=(
+        "T[2,3] i32[2]=[1,0]",
+        "f32[5,1,3,2] i64[4]=[0,3,1,2]",
+        "f32[2,3,4] i32[3]=[2,1,0]",
+        "f32[0,3] i32[2]=[1,0]",
+        "f32[] i32[0]",
+    ),
+    content=True,
 )
 
 conjugate_transpose = define(
-    Op(
-        "conjugate_transpose",
-        "ConjugateTranspose(x: T, perm: Tperm; T: type, Tperm: {i32, i64} = i32) -> y: T",
-        infer=_infer_transpose,
-        reference=lambda x, perm: (
-            np.conj(_transpose(x, perm)) if x.dtype.kind == "c" else _transpose(x, perm)
-        ),
-        lowering=Decompose(_lower_conjugate_transpose),
-        gradient=lambda b, node, dy: b.conjugate_transpose(dy, _inverse(b, node)),
-        examples=("T[2,3] i32[2]=[1,0]", "c64[2,3,4] i32[3]=[1,2,0]"),
-    )
+    "conjugate_transpose",
+    "ConjugateTranspose(x: T, perm: Tperm; T: type, Tperm: {i32, i64} = i32) -> y: T",
+    infer=_infer_transpose,
+    reference=lambda x, perm: (
+        np.conj(_transpose(x, perm)) if x.dtype.kind == "c" else _transpose(x, perm)
+    ),
+    lowering=Decompose(_lower_conjugate_transpose),
+    gradient=lambda b, node, dy: b.conjugate_transpose(dy, _inverse(b, node)),
+    examples=("T[2,3] i32[2]=[1,0]", "c64[2,3,4] i32[3]=[1,2,0]"),
 )

@@ -14,7 +14,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import constant_ints, known_dims
 
@@ -162,66 +162,58 @@ def _roll(x: np.ndarray, shift: np.ndarray, axis: np.ndarray) -> np.ndarray:
 
 
 reverse = define(
-    Op(
-        "reverse",
-        "ReverseV2(tensor: T, axis: Tidx; Tidx: {i32, i64} = i32, T: {u8, i8, u16, i16, i32, u32,"
-        " i64, u64, bool, bf16, f16, f32, f64, c64, c128, string}) -> output: T",
-        infer=_infer_reverse,
-        reference=_reverse,
-        lowering=_lower_reverse,
-        gradient=lambda b, node, dy: b.reverse(dy, node.inputs[1]),
-        examples=(
-            "T[2,3] i32[1]=[1]",
-            "f32[3,4,5] i64[2]=[-1,0]",
-            "f32[3] i32[0]",
-            "f32[0,1] i32[2]=[0,1]",
-        ),
-        content=True,
-    )
+    "reverse",
+    "ReverseV2(tensor: T, axis: Tidx; Tidx: {i32, i64} = i32, T: {u8, i8, u16, i16, i32, u32,"
+    " i64, u64, bool, bf16, f16, f32, f64, c64, c128, string}) -> output: T",
+    infer=_infer_reverse,
+    reference=_reverse,
+    lowering=_lower_reverse,
+    gradient=lambda b, node, dy: b.reverse(dy, node.inputs[1]),
+    examples=(
+        "T[2,3] i32[1]=[1]",
+        "f32[3,4,5] i64[2]=[-1,0]",
+        "f32[3] i32[0]",
+        "f32[0,1] i32[2]=[0,1]",
+    ),
+    content=True,
 )
 
 reverse_v1 = define(
-    Op(
-        "reverse_v1",
-        "Reverse(tensor: T, dims: bool; T: {u8, i8, u16, i16, u32, i32, u64, i64, bool, bf16, f16,"
-        " f32, f64, c64, c128}) -> output: T",
-        infer=_infer_reverse_v1,
-        reference=_reverse_v1,
-        lowering=Decompose(_lower_reverse_v1),
-        gradient=lambda b, node, dy: b.reverse_v1(dy, node.inputs[1]),
-        examples=("T[2,3] bool[2]=[False,True]", "f32[3] bool[1]=[False]"),
-    )
+    "reverse_v1",
+    "Reverse(tensor: T, dims: bool; T: {u8, i8, u16, i16, u32, i32, u64, i64, bool, bf16, f16,"
+    " f32, f64, c64, c128}) -> output: T",
+    infer=_infer_reverse_v1,
+    reference=_reverse_v1,
+    lowering=Decompose(_lower_reverse_v1),
+    gradient=lambda b, node, dy: b.reverse_v1(dy, node.inputs[1]),
+    examples=("T[2,3] bool[2]=[False,True]", "f32[3] bool[1]=[False]"),
 )
 
 reverse_sequence = define(
-    Op(
-        "reverse_sequence",
-        "ReverseSequence(input: T, seq_lengths: Tlen; seq_dim: int, batch_dim: int = 0, T: type,"
-        " Tlen: {i32, i64} = i64) -> output: T",
-        infer=_infer_reverse_sequence,
-        reference=_reverse_sequence,
-        lowering=_lower_reverse_sequence,
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "reverse_sequence", dy, node.inputs[1]),
-        examples=(
-            "T[3,5] i64[3]=[0,3,5]; seq_dim=1",
-            "f32[4,2,3] i32[3]=[1,2,4]; seq_dim=0, batch_dim=2",
-        ),
-    )
+    "reverse_sequence",
+    "ReverseSequence(input: T, seq_lengths: Tlen; seq_dim: int, batch_dim: int = 0, T: type,"
+    " Tlen: {i32, i64} = i64) -> output: T",
+    infer=_infer_reverse_sequence,
+    reference=_reverse_sequence,
+    lowering=_lower_reverse_sequence,
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "reverse_sequence", dy, node.inputs[1]),
+    examples=(
+        "T[3,5] i64[3]=[0,3,5]; seq_dim=1",
+        "f32[4,2,3] i32[3]=[1,2,4]; seq_dim=0, batch_dim=2",
+    ),
 )
 
 roll = define(
-    Op(
-        "roll",
-        "Roll(input: T, shift: Tshift, axis: Taxis; T: type, Tshift: {i32, i64},"
-        " Taxis: {i32, i64}) -> output: T",
-        infer=_infer_roll,
-        reference=_roll,
-        lowering=_lower_roll,
-        gradient=lambda b, node, dy: b.roll(dy, b.neg(node.inputs[1]), node.inputs[2]),
-        examples=(
-            "T[2,5] i32[]=2 i32[]=1",
-            "f32[3,4] i64[3]=[1,-2,7] i32[3]=[0,1,-1]",
-            "f32[0] i32[]=2 i32[]=0",
-        ),
-    )
+    "roll",
+    "Roll(input: T, shift: Tshift, axis: Taxis; T: type, Tshift: {i32, i64},"
+    " Taxis: {i32, i64}) -> output: T",
+    infer=_infer_roll,
+    reference=_roll,
+    lowering=_lower_roll,
+    gradient=lambda b, node, dy: b.roll(dy, b.neg(node.inputs[1]), node.inputs[2]),
+    examples=(
+        "T[2,5] i32[]=2 i32[]=1",
+        "f32[3,4] i64[3]=[1,-2,7] i32[3]=[0,1,-1]",
+        "f32[0] i32[]=2 i32[]=0",
+    ),
 )

@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import product
 from flowc.ir.lowering import Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd
 
@@ -149,24 +149,22 @@ def _change_reference(
 # Slices of `held` that the rows of `indices` name, combined with `updates` in order. `rows`: the
 # indices are numbers of rows, and messages say so.
 change_slices = define(
-    Op(
-        "change_slices",
-        "_ChangeSlices(held: T, indices: Tindices, updates: T; T: type,"
-        " Tindices: {i16, i32, i64, u16},"
-        " combine: string, depth: int, rows: bool = False) -> output: T",
-        infer=_infer_change,
-        reference=_change_reference,
-        lowering=_lower_change,
-        examples=(
-            'T[3,2] Tindices[2,1]=[2,0] T[2,2]; combine="update", depth=1',
-            'f32[3,2] i32[3,1]=[2,0,2] f32[3,2]; combine="add", depth=1',
-            'i32[3] i32[3,1]=[2,0,2] i32[3]; combine="sub", depth=1',
-            'f32[3] i32[3,1]=[2,0,2] f32[3]; combine="mul", depth=1',
-            'f32[3] i32[3,1]=[2,0,2] f32[3]~nonzero; combine="div", depth=1',
-            'i32[3] i32[3,1]=[2,0,2] i32[3]=[-3,2,3]; combine="div", depth=1',
-            'f32[3,2] i32[2,2]=[2,0,1,1] f32[2]~finite; combine="min", depth=2',
-            'i32[3,2] i32[2,2]=[2,0,1,1] i32[2]; combine="max", depth=2',
-            'f32[3] i32[0,1] f32[0]; combine="add", depth=1',
-        ),
-    )
+    "change_slices",
+    "_ChangeSlices(held: T, indices: Tindices, updates: T; T: type,"
+    " Tindices: {i16, i32, i64, u16},"
+    " combine: string, depth: int, rows: bool = False) -> output: T",
+    infer=_infer_change,
+    reference=_change_reference,
+    lowering=_lower_change,
+    examples=(
+        'T[3,2] Tindices[2,1]=[2,0] T[2,2]; combine="update", depth=1',
+        'f32[3,2] i32[3,1]=[2,0,2] f32[3,2]; combine="add", depth=1',
+        'i32[3] i32[3,1]=[2,0,2] i32[3]; combine="sub", depth=1',
+        'f32[3] i32[3,1]=[2,0,2] f32[3]; combine="mul", depth=1',
+        'f32[3] i32[3,1]=[2,0,2] f32[3]~nonzero; combine="div", depth=1',
+        'i32[3] i32[3,1]=[2,0,2] i32[3]=[-3,2,3]; combine="div", depth=1',
+        'f32[3,2] i32[2,2]=[2,0,1,1] f32[2]~finite; combine="min", depth=2',
+        'i32[3,2] i32[2,2]=[2,0,1,1] i32[2]; combine="max", depth=2',
+        'f32[3] i32[0,1] f32[0]; combine="add", depth=1',
+    ),
 )

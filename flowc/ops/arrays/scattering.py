@@ -107,42 +107,38 @@ def _tensor_scatter(
 
 
 scatter_nd = define(
-    Op(
-        "scatter_nd",
-        "ScatterNd(indices: Tindices, updates: T, shape: Tindices; T: type,"
-        ' Tindices: {i16, i32, i64}, bad_indices_policy: string = "") -> output: T',
-        infer=_infer_scatter_nd,
-        reference=_scatter_nd,
-        lowering=Decompose(_build_scatter_nd),
-        gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0])),
-        examples=(
-            "i32[3,1]=[0,2,0] T[3,2] i32[2]=[4,2]",
-            "Tindices[2,2]=[0,1,1,2] f32[2] Tindices[2]=[2,3]",
-            "i32[0,1] f32[0] i32[1]=[3]",
-        ),
-    )
+    "scatter_nd",
+    "ScatterNd(indices: Tindices, updates: T, shape: Tindices; T: type,"
+    ' Tindices: {i16, i32, i64}, bad_indices_policy: string = "") -> output: T',
+    infer=_infer_scatter_nd,
+    reference=_scatter_nd,
+    lowering=Decompose(_build_scatter_nd),
+    gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0])),
+    examples=(
+        "i32[3,1]=[0,2,0] T[3,2] i32[2]=[4,2]",
+        "Tindices[2,2]=[0,1,1,2] f32[2] Tindices[2]=[2,3]",
+        "i32[0,1] f32[0] i32[1]=[3]",
+    ),
 )
 
 
 def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples: str) -> Op:
     combine = name.rpartition("_")[2]
     return define(
-        Op(
-            name,
-            f"{tf_name}(tensor: T, indices: Tindices, updates: T; T: type,"
-            f' Tindices: {{{index_dtypes}}}, bad_indices_policy: string = "") -> output: T',
-            infer=_infer_tensor_scatter,
-            reference=lambda tensor, indices, updates: _tensor_scatter(
-                tensor, indices, updates, combine
-            ),
-            lowering=Decompose(_build_tensor_scatter(combine)),
-            gradient=_SCATTER_GRADIENTS.get(combine),
-            examples=(
-                "f32[4,2] Tindices[3,1]=[0,2,3] f32[3,2]",
-                "i32[2,3] i32[2,2]=[0,1,1,2] i32[2]",
-                *examples,
-            ),
-        )
+        name,
+        f"{tf_name}(tensor: T, indices: Tindices, updates: T; T: type,"
+        f' Tindices: {{{index_dtypes}}}, bad_indices_policy: string = "") -> output: T',
+        infer=_infer_tensor_scatter,
+        reference=lambda tensor, indices, updates: _tensor_scatter(
+            tensor, indices, updates, combine
+        ),
+        lowering=Decompose(_build_tensor_scatter(combine)),
+        gradient=_SCATTER_GRADIENTS.get(combine),
+        examples=(
+            "f32[4,2] Tindices[3,1]=[0,2,3] f32[3,2]",
+            "i32[2,3] i32[2,2]=[0,1,1,2] i32[2]",
+            *examples,
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Expr, product
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized, constant_ints
 
@@ -305,72 +305,60 @@ _ALONG = (
 )
 
 unique = define(
-    Op(
-        "unique",
-        f"Unique(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32) -> (y: T, idx: out_idx)",
-        infer=_infer_unique,
-        reference=lambda x, *, out_idx: _unique(x, out_idx)[:2],
-        lowering=_lower_unique,
-        examples=("T[9]~small", "f32[7]; out_idx=i64", "i32[0]", "i64[4]=[-5,-5,7,-5]"),
-    )
+    "unique",
+    f"Unique(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32) -> (y: T, idx: out_idx)",
+    infer=_infer_unique,
+    reference=lambda x, *, out_idx: _unique(x, out_idx)[:2],
+    lowering=_lower_unique,
+    examples=("T[9]~small", "f32[7]; out_idx=i64", "i32[0]", "i64[4]=[-5,-5,7,-5]"),
 )
 
 unique_v2 = define(
-    Op(
-        "unique_v2",
-        f"UniqueV2(x: T, axis: Taxis; T: {_SET}, Taxis: {{i32, i64}} = i64,"
-        " out_idx: {i32, i64} = i32) -> (y: T, idx: out_idx)",
-        infer=_infer_unique_along,
-        reference=lambda x, axis, *, out_idx: _unique_along(x, axis, out_idx=out_idx)[:2],
-        lowering=Decompose(_lower_unique_along),
-        examples=(*_ALONG, "T[9,1]~small i64[1]=[0]"),
-    )
+    "unique_v2",
+    f"UniqueV2(x: T, axis: Taxis; T: {_SET}, Taxis: {{i32, i64}} = i64,"
+    " out_idx: {i32, i64} = i32) -> (y: T, idx: out_idx)",
+    infer=_infer_unique_along,
+    reference=lambda x, axis, *, out_idx: _unique_along(x, axis, out_idx=out_idx)[:2],
+    lowering=Decompose(_lower_unique_along),
+    examples=(*_ALONG, "T[9,1]~small i64[1]=[0]"),
 )
 
 unique_with_counts_v2 = define(
-    Op(
-        "unique_with_counts_v2",
-        f"UniqueWithCountsV2(x: T, axis: Taxis; T: {_SET}, Taxis: {{i32, i64}} = i64,"
-        " out_idx: {i32, i64} = i32) -> (y: T, idx: out_idx, count: out_idx)",
-        infer=_infer_unique_along,
-        reference=_unique_along,
-        lowering=Decompose(_lower_unique_along),
-        examples=(*_ALONG, "f32[5,2]~small i64[1]=[0]; out_idx=i64"),
-    )
+    "unique_with_counts_v2",
+    f"UniqueWithCountsV2(x: T, axis: Taxis; T: {_SET}, Taxis: {{i32, i64}} = i64,"
+    " out_idx: {i32, i64} = i32) -> (y: T, idx: out_idx, count: out_idx)",
+    infer=_infer_unique_along,
+    reference=_unique_along,
+    lowering=Decompose(_lower_unique_along),
+    examples=(*_ALONG, "f32[5,2]~small i64[1]=[0]; out_idx=i64"),
 )
 
 unique_rows = define(
-    Op(
-        "unique_rows",
-        f"_UniqueRows(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32)"
-        " -> (first: i64, idx: out_idx, count: out_idx)",
-        infer=_infer_unique_rows,
-        reference=lambda x, *, out_idx: _unique_rows(x, out_idx),
-        lowering=_lower_unique_rows,
-        examples=("T[7,2]~small", "i32[3,0]; out_idx=i64", "f32[0,2]"),
-    )
+    "unique_rows",
+    f"_UniqueRows(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32)"
+    " -> (first: i64, idx: out_idx, count: out_idx)",
+    infer=_infer_unique_rows,
+    reference=lambda x, *, out_idx: _unique_rows(x, out_idx),
+    lowering=_lower_unique_rows,
+    examples=("T[7,2]~small", "i32[3,0]; out_idx=i64", "f32[0,2]"),
 )
 
 unique_with_counts = define(
-    Op(
-        "unique_with_counts",
-        f"UniqueWithCounts(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32)"
-        " -> (y: T, idx: out_idx, count: out_idx)",
-        infer=_infer_unique,
-        reference=lambda x, *, out_idx: _unique(x, out_idx),
-        lowering=_lower_unique,
-        examples=("T[9]~small", "i32[0]; out_idx=i64"),
-    )
+    "unique_with_counts",
+    f"UniqueWithCounts(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32)"
+    " -> (y: T, idx: out_idx, count: out_idx)",
+    infer=_infer_unique,
+    reference=lambda x, *, out_idx: _unique(x, out_idx),
+    lowering=_lower_unique,
+    examples=("T[9]~small", "i32[0]; out_idx=i64"),
 )
 
 list_diff = define(
-    Op(
-        "list_diff",
-        f"ListDiff(x: T, y: T; T: {_SET}, out_idx: {{i32, i64}} = i32) -> (out: T, idx: out_idx)",
-        infer=_infer_list_diff,
-        reference=_list_diff,
-        lowering=_lower_list_diff,
-        examples=("T[9]~small T[3]~small", "i32[3]=[1,2,1] i32[0]", "f32[0] f32[2]; out_idx=i64"),
-        content=_list_diff_content,
-    )
+    "list_diff",
+    f"ListDiff(x: T, y: T; T: {_SET}, out_idx: {{i32, i64}} = i32) -> (out: T, idx: out_idx)",
+    infer=_infer_list_diff,
+    reference=_list_diff,
+    lowering=_lower_list_diff,
+    examples=("T[9]~small T[3]~small", "i32[3]=[1,2,1] i32[0]", "f32[0] f32[2]; out_idx=i64"),
+    content=_list_diff_content,
 )

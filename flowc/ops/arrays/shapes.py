@@ -17,7 +17,7 @@ from flowc.ir.builder import Builder, content_of, types_suffice
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define, op_named
+from flowc.ir.op import Attrs, Inference, NeedsContent, define, op_named
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.broadcast_gradients import axes_of_data
 from flowc.ops.gradients import no_gradient
@@ -283,99 +283,82 @@ def _lower_concat_offset(b: Any, node: Node) -> list[Value]:
 
 
 shape = define(
-    Op(
-        "shape",
-        "Shape(input: T; T: type, out_type: {i32, i64} = i32) -> output: out_type",
-        infer=lambda c: (c.rank(0),),
-        reference=_shape,
-        lowering=Decompose(_lower_shape),
-        gradient=no_gradient,
-        examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
-        content=_shape_content,
-    )
+    "shape",
+    "Shape(input: T; T: type, out_type: {i32, i64} = i32) -> output: out_type",
+    infer=lambda c: (c.rank(0),),
+    reference=_shape,
+    lowering=Decompose(_lower_shape),
+    gradient=no_gradient,
+    examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
+    content=_shape_content,
 )
 
 shape_n = define(
-    Op(
-        "shape_n",
-        "ShapeN(input: N*T; N: int >= 1, T: type, out_type: {i32, i64} = i32)"
-        " -> output: N*out_type",
-        infer=lambda c: [(t.rank,) for t in c.inputs],
-        reference=lambda inputs, *, out_type: [_shape(x, out_type=out_type) for x in inputs],
-        lowering=Decompose(
-            lambda b, node: [
-                b.sizes(v.dims, o.type.dtype) for v, o in zip(node.inputs, node.outputs)
-            ]
-        ),
-        gradient=no_gradient,
-        examples=("f32[2,3] f32[4]", "i32[] i32[0,1] i32[5]; out_type=i64"),
-        content=_shape_n_content,
-    )
+    "shape_n",
+    "ShapeN(input: N*T; N: int >= 1, T: type, out_type: {i32, i64} = i32) -> output: N*out_type",
+    infer=lambda c: [(t.rank,) for t in c.inputs],
+    reference=lambda inputs, *, out_type: [_shape(x, out_type=out_type) for x in inputs],
+    lowering=Decompose(
+        lambda b, node: [b.sizes(v.dims, o.type.dtype) for v, o in zip(node.inputs, node.outputs)]
+    ),
+    gradient=no_gradient,
+    examples=("f32[2,3] f32[4]", "i32[] i32[0,1] i32[5]; out_type=i64"),
+    content=_shape_n_content,
 )
 
 size = define(
-    Op(
-        "size",
-        "Size(input: T; T: type, out_type: {i32, i64} = i32) -> output: out_type",
-        infer=lambda c: (),
-        reference=lambda x, *, out_type: np.array(x.size, out_type.numpy),
-        lowering=Decompose(_lower_size),
-        gradient=no_gradient,
-        examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
-        content=_size_content,
-    )
+    "size",
+    "Size(input: T; T: type, out_type: {i32, i64} = i32) -> output: out_type",
+    infer=lambda c: (),
+    reference=lambda x, *, out_type: np.array(x.size, out_type.numpy),
+    lowering=Decompose(_lower_size),
+    gradient=no_gradient,
+    examples=("T[2,3]", "f32[]; out_type=i64", "f32[0,1]"),
+    content=_size_content,
 )
 
 rank = define(
-    Op(
-        "rank",
-        "Rank(input: T; T: type) -> output: i32",
-        infer=lambda c: (),
-        reference=lambda x: np.array(x.ndim, np.int32),
-        lowering=Decompose(lambda b, node: b.const(np.int32(node.inputs[0].type.rank))),
-        gradient=no_gradient,
-        examples=("T[2,3]", "f32[]"),
-        content=_rank_content,
-    )
+    "rank",
+    "Rank(input: T; T: type) -> output: i32",
+    infer=lambda c: (),
+    reference=lambda x: np.array(x.ndim, np.int32),
+    lowering=Decompose(lambda b, node: b.const(np.int32(node.inputs[0].type.rank))),
+    gradient=no_gradient,
+    examples=("T[2,3]", "f32[]"),
+    content=_rank_content,
 )
 
 broadcast_args = define(
-    Op(
-        "broadcast_args",
-        "BroadcastArgs(s0: T, s1: T; T: {i32, i64} = i32) -> r0: T",
-        infer=_infer_broadcast_args,
-        reference=_broadcast_args,
-        lowering=_lower_broadcast_args,
-        examples=("T[2]=[1,3] T[3]=[4,2,1]", "T[0] T[1]=[5]"),
-        content=_broadcast_args,
-    )
+    "broadcast_args",
+    "BroadcastArgs(s0: T, s1: T; T: {i32, i64} = i32) -> r0: T",
+    infer=_infer_broadcast_args,
+    reference=_broadcast_args,
+    lowering=_lower_broadcast_args,
+    examples=("T[2]=[1,3] T[3]=[4,2,1]", "T[0] T[1]=[5]"),
+    content=_broadcast_args,
 )
 
 broadcast_gradient_args = define(
-    Op(
-        "broadcast_gradient_args",
-        "BroadcastGradientArgs(s0: T, s1: T; T: {i32, i64} = i32) -> (r0: T, r1: T)",
-        infer=_infer_gradient_args,
-        reference=_gradient_args,
-        lowering=Decompose(_lower_gradient_args),
-        examples=("T[2]=[1,3] T[3]=[4,2,1]", "T[2]=[2,3] T[2]=[2,3]", "T[2]=[1,3] T[2]=[1,1]"),
-        content=_gradient_args,
-        on_data=axes_of_data,
-    )
+    "broadcast_gradient_args",
+    "BroadcastGradientArgs(s0: T, s1: T; T: {i32, i64} = i32) -> (r0: T, r1: T)",
+    infer=_infer_gradient_args,
+    reference=_gradient_args,
+    lowering=Decompose(_lower_gradient_args),
+    examples=("T[2]=[1,3] T[3]=[4,2,1]", "T[2]=[2,3] T[2]=[2,3]", "T[2]=[1,3] T[2]=[1,1]"),
+    content=_gradient_args,
+    on_data=axes_of_data,
 )
 
 concat_offset = define(
-    Op(
-        "concat_offset",
-        "ConcatOffset(concat_dim: i32, shape: N*shape_type; N: int >= 2,"
-        " shape_type: {i32, i64} = i32) -> offset: N*shape_type",
-        infer=_infer_concat_offset,
-        reference=_concat_offset,
-        lowering=Decompose(_lower_concat_offset),
-        examples=(
-            "i32[]=1 i32[2]=[2,3] i32[2]=[2,5] i32[2]=[2,1]",
-            "i32[]=-1 i64[1]=[2] i64[1]=[3]",
-        ),
-        content=_concat_offset,
-    )
+    "concat_offset",
+    "ConcatOffset(concat_dim: i32, shape: N*shape_type; N: int >= 2,"
+    " shape_type: {i32, i64} = i32) -> offset: N*shape_type",
+    infer=_infer_concat_offset,
+    reference=_concat_offset,
+    lowering=Decompose(_lower_concat_offset),
+    examples=(
+        "i32[]=1 i32[2]=[2,3] i32[2]=[2,5] i32[2]=[2,1]",
+        "i32[]=-1 i64[1]=[2] i64[1]=[3]",
+    ),
+    content=_concat_offset,
 )

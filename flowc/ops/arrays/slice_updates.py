@@ -14,7 +14,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.slicing import array_index, sliced_dims
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -84,23 +84,21 @@ def _update(
 
 
 tensor_strided_slice_update = define(
-    Op(
-        "tensor_strided_slice_update",
-        "TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T;"
-        " T: type, Index: {i32, i64}, begin_mask: int = 0, end_mask: int = 0,"
-        " ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
-        infer=_infer,
-        reference=_update,
-        lowering=Decompose(_lower),
-        gradient=_gradient,
-        examples=(
-            "T[3,4] i32[2]=[0,1] i32[2]=[3,3] i32[2]=[1,1] T[3,2]",
-            "f32[3,4] i32[2]=[-1,0] i32[2]=[-4,0] i32[2]=[-2,1] f32[2,4]; end_mask=2",
-            "f32[3,4] i64[2]=[0,1] i64[2]=[3,4] i64[2]=[2,2] f32[1,2]",
-            "f32[3,4] i32[1]=[1] i32[1]=[2] i32[1]=[1] f32[1,4]; shrink_axis_mask=1",
-            "f32[3,4] i32[2]=[0,0] i32[2]=[1,2] i32[2]=[1,1] f32[]; new_axis_mask=1",
-            "f32[3,4] i32[2]=[0,1] i32[2]=[3,3] i32[2]=[2,-1] f32[2,0]",
-            "f32[] i32[0] i32[0] i32[0] f32[]",
-        ),
-    )
+    "tensor_strided_slice_update",
+    "TensorStridedSliceUpdate(input: T, begin: Index, end: Index, strides: Index, value: T;"
+    " T: type, Index: {i32, i64}, begin_mask: int = 0, end_mask: int = 0,"
+    " ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
+    infer=_infer,
+    reference=_update,
+    lowering=Decompose(_lower),
+    gradient=_gradient,
+    examples=(
+        "T[3,4] i32[2]=[0,1] i32[2]=[3,3] i32[2]=[1,1] T[3,2]",
+        "f32[3,4] i32[2]=[-1,0] i32[2]=[-4,0] i32[2]=[-2,1] f32[2,4]; end_mask=2",
+        "f32[3,4] i64[2]=[0,1] i64[2]=[3,4] i64[2]=[2,2] f32[1,2]",
+        "f32[3,4] i32[1]=[1] i32[1]=[2] i32[1]=[1] f32[1,4]; shrink_axis_mask=1",
+        "f32[3,4] i32[2]=[0,0] i32[2]=[1,2] i32[2]=[1,1] f32[]; new_axis_mask=1",
+        "f32[3,4] i32[2]=[0,1] i32[2]=[3,3] i32[2]=[2,-1] f32[2,0]",
+        "f32[] i32[0] i32[0] i32[0] f32[]",
+    ),
 )

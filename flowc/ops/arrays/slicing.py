@@ -21,7 +21,7 @@ from flowc.ir.dims import (
     maximum,
 )
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims, size_scalar
 from flowc.ops.arrays.slice_bounds import AxisSlice, KernelBounds, axis_slices, range_bounds
@@ -285,71 +285,63 @@ def _strided_slice(
 
 
 slice_ = define(
-    Op(
-        "slice",
-        "Slice(input: T, begin: Index, size: Index; T: type, Index: {i32, i64}) -> output: T",
-        infer=_infer_slice,
-        reference=_slice,
-        lowering=_lower_slice,
-        gradient=_slice_gradient,
-        examples=(
-            "T[4,3] i32[2]=[1,0] i32[2]=[2,3]",
-            "f32[5] i64[1]=[2] i64[1]=[-1]",
-            "f32[3,1,7] i32[3]=[0,0,6] i32[3]=[-1,1,1]",
-            "f32[4] i32[1]=[4] i32[1]=[0]",
-            "f32[] i32[0] i32[0]",
-        ),
-        content=True,
-    )
+    "slice",
+    "Slice(input: T, begin: Index, size: Index; T: type, Index: {i32, i64}) -> output: T",
+    infer=_infer_slice,
+    reference=_slice,
+    lowering=_lower_slice,
+    gradient=_slice_gradient,
+    examples=(
+        "T[4,3] i32[2]=[1,0] i32[2]=[2,3]",
+        "f32[5] i64[1]=[2] i64[1]=[-1]",
+        "f32[3,1,7] i32[3]=[0,0,6] i32[3]=[-1,1,1]",
+        "f32[4] i32[1]=[4] i32[1]=[0]",
+        "f32[] i32[0] i32[0]",
+    ),
+    content=True,
 )
 
 strided_slice = define(
-    Op(
-        "strided_slice",
-        "StridedSlice(input: T, begin: Index, end: Index, strides: Index; T: type,"
-        " Index: {i16, i32, i64}, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,"
-        " new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
-        infer=_infer_strided_slice,
-        reference=_strided_slice,
-        lowering=_lower_strided_slice,
-        gradient=_strided_slice_gradient,
-        examples=(
-            "T[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2]",
-            "f32[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2]; begin_mask=1, end_mask=1",
-            "f32[4,5] i32[1]=[-2] i32[1]=[0] i32[1]=[1]; shrink_axis_mask=1",
-            "f32[4,5] i64[3]=[0,0,1] i64[3]=[0,0,9] i64[3]=[1,1,1]; new_axis_mask=1,"
-            " ellipsis_mask=2",
-            "f32[2,3,4] i32[2]=[0,1] i32[2]=[0,2] i32[2]=[1,1]; ellipsis_mask=1,"
-            " shrink_axis_mask=2",
-            "f32[5] i32[1]=[3] i32[1]=[2] i32[1]=[1]",
-            "f32[5] i32[1]=[10] i32[1]=[-10] i32[1]=[-1]",
-        ),
-        content=True,
-    )
+    "strided_slice",
+    "StridedSlice(input: T, begin: Index, end: Index, strides: Index; T: type,"
+    " Index: {i16, i32, i64}, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,"
+    " new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
+    infer=_infer_strided_slice,
+    reference=_strided_slice,
+    lowering=_lower_strided_slice,
+    gradient=_strided_slice_gradient,
+    examples=(
+        "T[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2]",
+        "f32[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2]; begin_mask=1, end_mask=1",
+        "f32[4,5] i32[1]=[-2] i32[1]=[0] i32[1]=[1]; shrink_axis_mask=1",
+        "f32[4,5] i64[3]=[0,0,1] i64[3]=[0,0,9] i64[3]=[1,1,1]; new_axis_mask=1, ellipsis_mask=2",
+        "f32[2,3,4] i32[2]=[0,1] i32[2]=[0,2] i32[2]=[1,1]; ellipsis_mask=1, shrink_axis_mask=2",
+        "f32[5] i32[1]=[3] i32[1]=[2] i32[1]=[1]",
+        "f32[5] i32[1]=[10] i32[1]=[-10] i32[1]=[-1]",
+    ),
+    content=True,
 )
 
 strided_slice_grad = define(
-    Op(
-        "strided_slice_grad",
-        "StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T; T: type,"
-        " Index: {i32, i64}, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,"
-        " new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
-        infer=_infer_strided_slice_grad,
-        reference=_strided_slice_grad,
-        lowering=_lower_strided_slice_grad,
-        gradient=lambda b, node, dx: (
-            *[None] * 4,
-            b.with_attrs_of(node, "strided_slice", dx, *node.inputs[1:4]),
-        ),
-        examples=(
-            "i32[2]=[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2] T[2,3]",
-            "i32[1]=[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2] f32[4]; begin_mask=1, end_mask=1",
-            "i32[2]=[4,5] i32[1]=[-2] i32[1]=[0] i32[1]=[1] f32[5]; shrink_axis_mask=1",
-            "i64[2]=[4,5] i64[3]=[0,0,1] i64[3]=[0,0,9] i64[3]=[1,1,1] f32[1,4,4];"
-            " new_axis_mask=1, ellipsis_mask=2",
-            "i32[3]=[2,3,4] i32[2]=[0,1] i32[2]=[0,2] i32[2]=[1,1] f32[2,3]; ellipsis_mask=1,"
-            " shrink_axis_mask=2",
-            "i32[1]=[5] i32[1]=[3] i32[1]=[2] i32[1]=[1] f32[0]",
-        ),
-    )
+    "strided_slice_grad",
+    "StridedSliceGrad(shape: Index, begin: Index, end: Index, strides: Index, dy: T; T: type,"
+    " Index: {i32, i64}, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,"
+    " new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> output: T",
+    infer=_infer_strided_slice_grad,
+    reference=_strided_slice_grad,
+    lowering=_lower_strided_slice_grad,
+    gradient=lambda b, node, dx: (
+        *[None] * 4,
+        b.with_attrs_of(node, "strided_slice", dx, *node.inputs[1:4]),
+    ),
+    examples=(
+        "i32[2]=[4,5] i32[2]=[1,0] i32[2]=[3,5] i32[2]=[1,2] T[2,3]",
+        "i32[1]=[7] i32[1]=[-1] i32[1]=[0] i32[1]=[-2] f32[4]; begin_mask=1, end_mask=1",
+        "i32[2]=[4,5] i32[1]=[-2] i32[1]=[0] i32[1]=[1] f32[5]; shrink_axis_mask=1",
+        "i64[2]=[4,5] i64[3]=[0,0,1] i64[3]=[0,0,9] i64[3]=[1,1,1] f32[1,4,4];"
+        " new_axis_mask=1, ellipsis_mask=2",
+        "i32[3]=[2,3,4] i32[2]=[0,1] i32[2]=[0,2] i32[2]=[1,1] f32[2,3]; ellipsis_mask=1,"
+        " shrink_axis_mask=2",
+        "i32[1]=[5] i32[1]=[3] i32[1]=[2] i32[1]=[1] f32[0]",
+    ),
 )

@@ -15,7 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.dims import Dim, as_dim, floordiv
 from flowc.ir.lowering import Decompose, Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
@@ -181,76 +181,66 @@ def _batch_to_space_reference(
 
 
 space_to_batch_nd = define(
-    Op(
-        "space_to_batch_nd",
-        "SpaceToBatchND(input: T, block_shape: Tblock_shape, paddings: Tpaddings; T: type, "
-        "Tblock_shape: INDEX = i32, Tpaddings: INDEX = i32) -> output: T",
-        infer=lambda c: _infer_space_to_batch(c, c.need_ints(1), 2),
-        lowering=_of_operand(_space_to_batch_view),
-        gradient=lambda b, node, dy: b.batch_to_space_nd(dy, *node.inputs[1:]),
-        reference=lambda x, blocks, pads: _space_to_batch_reference(x, blocks.tolist(), pads),
-        examples=(
-            "f32[2,4,6,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
-            "i64[1,5,4,2] i64[2]=[3,2] i32[2,2]=[[1,0],[2,2]]",
-            "f64[3,7] i32[1]=[4] i64[1,2]=[[0,1]]",
-            "bool[2,3,2,2,2] i32[3]=[3,1,2] i32[3,2]=[[2,1],[0,0],[1,1]]",
-            "f32[0,4,2] i32[1]=[2] i32[1,2]=[[0,2]]",
-        ),
-    )
+    "space_to_batch_nd",
+    "SpaceToBatchND(input: T, block_shape: Tblock_shape, paddings: Tpaddings; T: type, "
+    "Tblock_shape: INDEX = i32, Tpaddings: INDEX = i32) -> output: T",
+    infer=lambda c: _infer_space_to_batch(c, c.need_ints(1), 2),
+    lowering=_of_operand(_space_to_batch_view),
+    gradient=lambda b, node, dy: b.batch_to_space_nd(dy, *node.inputs[1:]),
+    reference=lambda x, blocks, pads: _space_to_batch_reference(x, blocks.tolist(), pads),
+    examples=(
+        "f32[2,4,6,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
+        "i64[1,5,4,2] i64[2]=[3,2] i32[2,2]=[[1,0],[2,2]]",
+        "f64[3,7] i32[1]=[4] i64[1,2]=[[0,1]]",
+        "bool[2,3,2,2,2] i32[3]=[3,1,2] i32[3,2]=[[2,1],[0,0],[1,1]]",
+        "f32[0,4,2] i32[1]=[2] i32[1,2]=[[0,2]]",
+    ),
 )
 
 batch_to_space_nd = define(
-    Op(
-        "batch_to_space_nd",
-        "BatchToSpaceND(input: T, block_shape: Tblock_shape, crops: Tcrops; T: type, "
-        "Tblock_shape: INDEX = i32, Tcrops: INDEX = i32) -> output: T",
-        infer=lambda c: _infer_batch_to_space(c, c.need_ints(1), 2),
-        lowering=_of_operand(_batch_to_space_view),
-        gradient=lambda b, node, dy: b.space_to_batch_nd(dy, *node.inputs[1:]),
-        reference=lambda x, blocks, crops: _batch_to_space_reference(x, blocks.tolist(), crops),
-        examples=(
-            "f32[12,2,3,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
-            "i64[6,5,4,2] i64[2]=[3,2] i32[2,2]=[[1,0],[2,2]]",
-            "f64[8,3] i32[1]=[4] i64[1,2]=[[3,1]]",
-            "f32[0,4,2] i32[1]=[2] i32[1,2]=[[0,2]]",
-        ),
-    )
+    "batch_to_space_nd",
+    "BatchToSpaceND(input: T, block_shape: Tblock_shape, crops: Tcrops; T: type, "
+    "Tblock_shape: INDEX = i32, Tcrops: INDEX = i32) -> output: T",
+    infer=lambda c: _infer_batch_to_space(c, c.need_ints(1), 2),
+    lowering=_of_operand(_batch_to_space_view),
+    gradient=lambda b, node, dy: b.space_to_batch_nd(dy, *node.inputs[1:]),
+    reference=lambda x, blocks, crops: _batch_to_space_reference(x, blocks.tolist(), crops),
+    examples=(
+        "f32[12,2,3,3] i32[2]=[2,3] i32[2,2]=[[0,0],[0,0]]",
+        "i64[6,5,4,2] i64[2]=[3,2] i32[2,2]=[[1,0],[2,2]]",
+        "f64[8,3] i32[1]=[4] i64[1,2]=[[3,1]]",
+        "f32[0,4,2] i32[1]=[2] i32[1,2]=[[0,2]]",
+    ),
 )
 
 space_to_batch = define(
-    Op(
-        "space_to_batch",
-        "SpaceToBatch(input: T, paddings: Tpaddings; T: type, Tpaddings: INDEX = i32, "
-        "block_size: int >= 2) -> output: T",
-        infer=lambda c: _infer_space_to_batch(c, (c.attrs["block_size"],) * 2, 1),
-        lowering=_of_attr(_space_to_batch_view),
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "batch_to_space", dy, node.inputs[1]),
-        reference=lambda x, pads, *, block_size: _space_to_batch_reference(
-            x, (block_size,) * 2, pads
-        ),
-        examples=(
-            "f32[2,4,6,3] i32[2,2]=[[0,0],[1,1]]; block_size=2",
-            "i8[1,1,5,2] i64[2,2]=[[1,1],[0,1]]; block_size=3",
-        ),
-    )
+    "space_to_batch",
+    "SpaceToBatch(input: T, paddings: Tpaddings; T: type, Tpaddings: INDEX = i32, "
+    "block_size: int >= 2) -> output: T",
+    infer=lambda c: _infer_space_to_batch(c, (c.attrs["block_size"],) * 2, 1),
+    lowering=_of_attr(_space_to_batch_view),
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "batch_to_space", dy, node.inputs[1]),
+    reference=lambda x, pads, *, block_size: _space_to_batch_reference(x, (block_size,) * 2, pads),
+    examples=(
+        "f32[2,4,6,3] i32[2,2]=[[0,0],[1,1]]; block_size=2",
+        "i8[1,1,5,2] i64[2,2]=[[1,1],[0,1]]; block_size=3",
+    ),
 )
 
 batch_to_space = define(
-    Op(
-        "batch_to_space",
-        "BatchToSpace(input: T, crops: Tidx; T: type, block_size: int >= 2, Tidx: INDEX = i32)"
-        " -> output: T",
-        infer=lambda c: _infer_batch_to_space(c, (c.attrs["block_size"],) * 2, 1),
-        lowering=_of_attr(_batch_to_space_view),
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "space_to_batch", dy, node.inputs[1]),
-        reference=lambda x, crops, *, block_size: _batch_to_space_reference(
-            x, (block_size,) * 2, crops
-        ),
-        examples=(
-            "f32[8,2,3,3] i32[2,2]=[[0,1],[1,1]]; block_size=2",
-            "u8[9,1,2,1] i64[2,2]=[[0,0],[2,0]]; block_size=3",
-        ),
-    )
+    "batch_to_space",
+    "BatchToSpace(input: T, crops: Tidx; T: type, block_size: int >= 2, Tidx: INDEX = i32)"
+    " -> output: T",
+    infer=lambda c: _infer_batch_to_space(c, (c.attrs["block_size"],) * 2, 1),
+    lowering=_of_attr(_batch_to_space_view),
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "space_to_batch", dy, node.inputs[1]),
+    reference=lambda x, crops, *, block_size: _batch_to_space_reference(
+        x, (block_size,) * 2, crops
+    ),
+    examples=(
+        "f32[8,2,3,3] i32[2,2]=[[0,1],[1,1]]; block_size=2",
+        "u8[9,1,2,1] i64[2,2]=[[0,0],[2,0]]; block_size=3",
+    ),
 )
 
 
@@ -372,38 +362,34 @@ def _depth_to_space_reference(x: np.ndarray, *, block_size: int, data_format: st
 
 
 space_to_depth = define(
-    Op(
-        "space_to_depth",
-        "SpaceToDepth(input: T; T: type, block_size: int >= 2, "
-        f'data_format: {IMAGE_FORMATS} = "NHWC") -> output: T',
-        infer=_infer_space_to_depth,
-        lowering=_space_to_depth,
-        reference=_space_to_depth_reference,
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "depth_to_space", dy),
-        examples=(
-            "f32[2,4,6,3]; block_size=2",
-            "i64[1,3,6,1]; block_size=3",
-            'f64[2,3,4,2]; block_size=2; data_format="NCHW"',
-            'i8[1,2,4,2,4]; block_size=2; data_format="NCHW_VECT_C"',
-            "f32[0,2,2,1]; block_size=2",
-        ),
-    )
+    "space_to_depth",
+    "SpaceToDepth(input: T; T: type, block_size: int >= 2, "
+    f'data_format: {IMAGE_FORMATS} = "NHWC") -> output: T',
+    infer=_infer_space_to_depth,
+    lowering=_space_to_depth,
+    reference=_space_to_depth_reference,
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "depth_to_space", dy),
+    examples=(
+        "f32[2,4,6,3]; block_size=2",
+        "i64[1,3,6,1]; block_size=3",
+        'f64[2,3,4,2]; block_size=2; data_format="NCHW"',
+        'i8[1,2,4,2,4]; block_size=2; data_format="NCHW_VECT_C"',
+        "f32[0,2,2,1]; block_size=2",
+    ),
 )
 
 depth_to_space = define(
-    Op(
-        "depth_to_space",
-        "DepthToSpace(input: T; T: type, block_size: int >= 2, "
-        f'data_format: {IMAGE_FORMATS} = "NHWC") -> output: T',
-        infer=_infer_depth_to_space,
-        lowering=_depth_to_space,
-        reference=_depth_to_space_reference,
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "space_to_depth", dy),
-        examples=(
-            "f32[2,2,3,12]; block_size=2",
-            "i64[1,1,2,9]; block_size=3",
-            'f64[2,8,2,1]; block_size=2; data_format="NCHW"',
-            'i8[1,4,1,2,4]; block_size=2; data_format="NCHW_VECT_C"',
-        ),
-    )
+    "depth_to_space",
+    "DepthToSpace(input: T; T: type, block_size: int >= 2, "
+    f'data_format: {IMAGE_FORMATS} = "NHWC") -> output: T',
+    infer=_infer_depth_to_space,
+    lowering=_depth_to_space,
+    reference=_depth_to_space_reference,
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "space_to_depth", dy),
+    examples=(
+        "f32[2,2,3,12]; block_size=2",
+        "i64[1,1,2,9]; block_size=3",
+        'f64[2,8,2,1]; block_size=2; data_format="NCHW"',
+        'i8[1,4,1,2,4]; block_size=2; data_format="NCHW_VECT_C"',
+    ),
 )

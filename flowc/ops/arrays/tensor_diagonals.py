@@ -13,7 +13,7 @@ import numpy as np
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 
@@ -97,43 +97,37 @@ def _tensor_part(x: np.ndarray) -> np.ndarray:
 _DIAGONAL_DTYPES = "{bf16, f16, f32, f64, i32, i64, c64, c128}"
 
 diag = define(
-    Op(
-        "diag",
-        f"Diag(diagonal: T; T: {_DIAGONAL_DTYPES}) -> output: T",
-        infer=lambda c: (*c.dims(0), *c.dims(0)),
-        reference=_tensor_diag,
-        lowering=_lower_tensor_diag,
-        gradient=lambda b, node, dy: b.diag_part(dy),
-        examples=("T[3]", "f32[2,3]", "f32[0]"),
-    )
+    "diag",
+    f"Diag(diagonal: T; T: {_DIAGONAL_DTYPES}) -> output: T",
+    infer=lambda c: (*c.dims(0), *c.dims(0)),
+    reference=_tensor_diag,
+    lowering=_lower_tensor_diag,
+    gradient=lambda b, node, dy: b.diag_part(dy),
+    examples=("T[3]", "f32[2,3]", "f32[0]"),
 )
 
 diag_part = define(
-    Op(
-        "diag_part",
-        f"DiagPart(input: T; T: {_DIAGONAL_DTYPES}) -> diagonal: T",
-        infer=_infer_tensor_part,
-        reference=_tensor_part,
-        lowering=View(lambda k, index: k.load(0, index + index)),
-        gradient=lambda b, node, dy: b.diag(dy),
-        examples=("T[3,3]", "f32[2,3,2,3]"),
-    )
+    "diag_part",
+    f"DiagPart(input: T; T: {_DIAGONAL_DTYPES}) -> diagonal: T",
+    infer=_infer_tensor_part,
+    reference=_tensor_part,
+    lowering=View(lambda k, index: k.load(0, index + index)),
+    gradient=lambda b, node, dy: b.diag(dy),
+    examples=("T[3,3]", "f32[2,3,2,3]"),
 )
 
 
 matrix_band_part = define(
-    Op(
-        "matrix_band_part",
-        "MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex; T: type,"
-        " Tindex: {i32, i64} = i64) -> band: T",
-        infer=_infer_band_part,
-        reference=_band_part,
-        lowering=_lower_band_part,
-        gradient=lambda b, node, dy: b.matrix_band_part(dy, *node.inputs[1:]),
-        examples=(
-            "T[3,4] i64[]=1 i64[]=0",
-            "f32[2,3,3] Tindex[]=-1 Tindex[]=0",
-            "f32[4,4] i32[]=0 i32[]=-1",
-        ),
-    )
+    "matrix_band_part",
+    "MatrixBandPart(input: T, num_lower: Tindex, num_upper: Tindex; T: type,"
+    " Tindex: {i32, i64} = i64) -> band: T",
+    infer=_infer_band_part,
+    reference=_band_part,
+    lowering=_lower_band_part,
+    gradient=lambda b, node, dy: b.matrix_band_part(dy, *node.inputs[1:]),
+    examples=(
+        "T[3,4] i64[]=1 i64[]=0",
+        "f32[2,3,3] Tindex[]=-1 Tindex[]=0",
+        "f32[4,4] i32[]=0 i32[]=-1",
+    ),
 )

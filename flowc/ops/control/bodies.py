@@ -18,7 +18,7 @@ from __future__ import annotations
 from flowc.ir.computation import Computation
 from flowc.ir.dims import Dim, maximum, substitute, symbols_of
 from flowc.ir.lowering import Structural
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 
@@ -53,23 +53,19 @@ def _joined(c: Inference, x: Dim, y: Dim, local: set[str]) -> Dim:
 
 
 while_ = define(
-    Op(
-        "while",
-        "_While(inputs: Tin; condition: func, body: func, carried: int, varying: list(string),"
-        " Tin: list(type), Tout: list(type)) -> outputs: Tout",
-        infer=_infer_while,
-        lowering=Structural(),
-        traits=frozenset({"no_fold"}),
-    )
+    "while",
+    "_While(inputs: Tin; condition: func, body: func, carried: int, varying: list(string),"
+    " Tin: list(type), Tout: list(type)) -> outputs: Tout",
+    infer=_infer_while,
+    lowering=Structural(),
+    traits=frozenset({"no_fold"}),
 )
 
 if_ = define(
-    Op(
-        "if",
-        "_If(condition: bool, inputs: Tin; then: func, otherwise: func,"
-        " Tin: list(type), Tout: list(type)) -> outputs: Tout",
-        infer=_infer_if,
-        lowering=Structural(),
-        traits=frozenset({"no_fold"}),
-    )
+    "if",
+    "_If(condition: bool, inputs: Tin; then: func, otherwise: func,"
+    " Tin: list(type), Tout: list(type)) -> outputs: Tout",
+    infer=_infer_if,
+    lowering=Structural(),
+    traits=frozenset({"no_fold"}),
 )

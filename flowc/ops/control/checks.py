@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 
@@ -21,17 +21,15 @@ def _check_kernel(condition: Any, status: Any, begin: int, end: int) -> None:
 
 
 check = define(
-    Op(
-        "check",
-        '_Check(condition: bool; message: string, fault: string = "InvalidArgumentError")',
-        infer=_infer_check,
-        lowering=lambda node: Native(
-            _check_kernel,
-            errors=(_braces_doubled(node.attrs["message"]),),
-            fault=node.attrs["fault"],
-        ),
-        traits=frozenset({"stateful"}),
-    )
+    "check",
+    '_Check(condition: bool; message: string, fault: string = "InvalidArgumentError")',
+    infer=_infer_check,
+    lowering=lambda node: Native(
+        _check_kernel,
+        errors=(_braces_doubled(node.attrs["message"]),),
+        fault=node.attrs["fault"],
+    ),
+    traits=frozenset({"stateful"}),
 )
 
 

@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 STATEFUL = frozenset({"stateful"})
@@ -140,7 +140,7 @@ def _define(
     traits: frozenset[str] = STATEFUL,
     aliases: tuple[str, ...] = (),
 ) -> None:
-    define(Op(name, tf, infer=_infer, lowering=Extracted(emit), traits=traits, aliases=aliases))
+    define(name, tf, infer=_infer, lowering=Extracted(emit), traits=traits, aliases=aliases)
 
 
 _CALL = 'Tin: list(type), Tout: list(type), f: func, config: string = "",'

@@ -130,21 +130,17 @@ def _unknown(c: Inference) -> list[Dims]:
 _CALL = "(input: Tin; token: string, Tin: list(type), Tout: list(type), shapes: list(shape))"
 
 python_call = define(
-    Op(
-        "python_call",
-        f"_PythonCall{_CALL} -> output: Tout",
-        infer=_infer_call,
-        lowering=Host(_called, "PyFunc", ("token",), may_block=True),
-        traits=STATE,
-    )
+    "python_call",
+    f"_PythonCall{_CALL} -> output: Tout",
+    infer=_infer_call,
+    lowering=Host(_called, "PyFunc", ("token",), may_block=True),
+    traits=STATE,
 )
 pure_python_call = define(
-    Op(
-        "pure_python_call",
-        f"_PurePythonCall{_CALL} -> output: Tout",
-        infer=_infer_call,
-        lowering=Host(_called, "PyFuncStateless", ("token",), may_block=True),
-    )
+    "pure_python_call",
+    f"_PurePythonCall{_CALL} -> output: Tout",
+    infer=_infer_call,
+    lowering=Host(_called, "PyFuncStateless", ("token",), may_block=True),
 )
 
 
@@ -171,20 +167,16 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) -> Sequen
 _ARGUMENTS = "(input: Tin; token: string, Tin: list(type), Tout: list(type)) -> output: Tout"
 
 define(
-    Op(
-        "py_func",
-        f"PyFunc{_ARGUMENTS}",
-        infer=_unknown,
-        lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, python_call)),
-        traits=STATE | {"may_block"},
-    )
+    "py_func",
+    f"PyFunc{_ARGUMENTS}",
+    infer=_unknown,
+    lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, python_call)),
+    traits=STATE | {"may_block"},
 )
 define(
-    Op(
-        "py_func_stateless",
-        f"PyFuncStateless{_ARGUMENTS}",
-        infer=_unknown,
-        lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, pure_python_call)),
-        traits=frozenset({"may_block"}),
-    )
+    "py_func_stateless",
+    f"PyFuncStateless{_ARGUMENTS}",
+    infer=_unknown,
+    lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, pure_python_call)),
+    traits=frozenset({"may_block"}),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowc.ir.dims import Dim, symbols_of
 from flowc.ir.lowering import Structural
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 REST = "rest"  # begins the names of sizes that may stand for "the rest"
@@ -27,56 +27,46 @@ def _infer_cluster(c: Inference) -> list[Dims]:
 
 
 parameter = define(
-    Op(
-        "parameter",
-        "_Parameter(; name: string, dtype: type, dims: shape) -> output: dtype",
-        infer=lambda c: c.attrs["dims"],
-        lowering=Structural(),
-        traits=frozenset({"no_fold"}),
-    )
+    "parameter",
+    "_Parameter(; name: string, dtype: type, dims: shape) -> output: dtype",
+    infer=lambda c: c.attrs["dims"],
+    lowering=Structural(),
+    traits=frozenset({"no_fold"}),
 )
 
 const = define(
-    Op(
-        "const",
-        "Const(; value: tensor, dtype: type) -> output: dtype",
-        infer=lambda c: c.attrs["value"].shape,
-        reference=lambda *, value: value,
-        lowering=Structural(),
-    )
+    "const",
+    "Const(; value: tensor, dtype: type) -> output: dtype",
+    infer=lambda c: c.attrs["value"].shape,
+    reference=lambda *, value: value,
+    lowering=Structural(),
 )
 
 sizes = define(
-    Op(
-        "sizes",
-        "_Sizes(; dims: shape, dtype: {i32, i64} = i32) -> output: dtype",
-        infer=lambda c: (len(c.attrs["dims"]),),
-        lowering=Structural(),
-        traits=frozenset({"no_fold"}),
-    )
+    "sizes",
+    "_Sizes(; dims: shape, dtype: {i32, i64} = i32) -> output: dtype",
+    infer=lambda c: (len(c.attrs["dims"]),),
+    lowering=Structural(),
+    traits=frozenset({"no_fold"}),
 )
 
 # Defines sizes (node.sizes), one for each element of a small integer tensor that the run computes.
 # Sizes are not negative: where elements may be (-1 as "the rest"), each is element plus `below`.
 read_sizes = define(
-    Op(
-        "read_sizes",
-        "_ReadSizes(input: T; T: INT, below: int = 0)",
-        infer=_infer_read_sizes,
-        lowering=Structural(),
-        traits=frozenset({"no_fold"}),
-    )
+    "read_sizes",
+    "_ReadSizes(input: T; T: INT, below: int = 0)",
+    infer=_infer_read_sizes,
+    lowering=Structural(),
+    traits=frozenset({"no_fold"}),
 )
 
 # One fused group of nodes: `body` is a Computation whose parameters are the inputs, `kind` what
 # becomes of it: loop, matmul, convolution or native.
 cluster = define(
-    Op(
-        "cluster",
-        "_Cluster(inputs: Tin; body: func, kind: string, Tin: list(type), Tout: list(type))"
-        " -> outputs: Tout",
-        infer=_infer_cluster,
-        lowering=Structural(),
-        traits=frozenset({"no_fold"}),
-    )
+    "cluster",
+    "_Cluster(inputs: Tin; body: func, kind: string, Tin: list(type), Tout: list(type))"
+    " -> outputs: Tout",
+    infer=_infer_cluster,
+    lowering=Structural(),
+    traits=frozenset({"no_fold"}),
 )

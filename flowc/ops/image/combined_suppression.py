@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, Expr, as_dim, minimum
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.image.detection import box_overlap
@@ -163,25 +163,23 @@ def _best_first(entries: list[Entry | None]) -> list[Entry]:
 
 
 combined_non_max_suppression = define(
-    Op(
-        "combined_non_max_suppression",
-        "CombinedNonMaxSuppression(boxes: f32, scores: f32, max_output_size_per_class: i32,"
-        " max_total_size: i32, iou_threshold: f32, score_threshold: f32;"
-        " pad_per_class: bool = False, clip_boxes: bool = True) -> (nmsed_boxes: f32,"
-        " nmsed_scores: f32, nmsed_classes: f32, valid_detections: i32)",
-        infer=_infer,
-        lowering=_lower,
-        reference=_reference,
-        examples=(
-            "f32[2,12,1,4]~prob f32[2,12,3]~prob i32[]=4 i32[]=9 f32[]=0.3 f32[]=0.1",
-            "f32[2,12,3,4] f32[2,12,3]~prob i32[]=20 i32[]=50 f32[]=0.3 f32[]=0.5;"
-            " pad_per_class=True, clip_boxes=False",
-            "f32[1,60,1,4]~prob f32[1,60,9]~small i32[]=30 i32[]=100 f32[]=0.5 f32[]=0.5;"
-            " pad_per_class=True",
-            "f32[2,30,7,4]~small f32[2,30,7]~small i32[]=50 i32[]=70 f32[]=0.2 f32[]=-1",
-            "f32[1,5,1,4]~prob f32[1,5,2]~prob i32[]=1 i32[]=9 f32[]=1 f32[]=2; pad_per_class=True",
-            "f32[2,0,1,4] f32[2,0,3] i32[]=2 i32[]=3 f32[]=0.5 f32[]=0",
-            "f32[0,3,1,4] f32[0,3,2] i32[]=2 i32[]=3 f32[]=0.5 f32[]=0",
-        ),
-    )
+    "combined_non_max_suppression",
+    "CombinedNonMaxSuppression(boxes: f32, scores: f32, max_output_size_per_class: i32,"
+    " max_total_size: i32, iou_threshold: f32, score_threshold: f32;"
+    " pad_per_class: bool = False, clip_boxes: bool = True) -> (nmsed_boxes: f32,"
+    " nmsed_scores: f32, nmsed_classes: f32, valid_detections: i32)",
+    infer=_infer,
+    lowering=_lower,
+    reference=_reference,
+    examples=(
+        "f32[2,12,1,4]~prob f32[2,12,3]~prob i32[]=4 i32[]=9 f32[]=0.3 f32[]=0.1",
+        "f32[2,12,3,4] f32[2,12,3]~prob i32[]=20 i32[]=50 f32[]=0.3 f32[]=0.5;"
+        " pad_per_class=True, clip_boxes=False",
+        "f32[1,60,1,4]~prob f32[1,60,9]~small i32[]=30 i32[]=100 f32[]=0.5 f32[]=0.5;"
+        " pad_per_class=True",
+        "f32[2,30,7,4]~small f32[2,30,7]~small i32[]=50 i32[]=70 f32[]=0.2 f32[]=-1",
+        "f32[1,5,1,4]~prob f32[1,5,2]~prob i32[]=1 i32[]=9 f32[]=1 f32[]=2; pad_per_class=True",
+        "f32[2,0,1,4] f32[2,0,3] i32[]=2 i32[]=3 f32[]=0.5 f32[]=0",
+        "f32[0,3,1,4] f32[0,3,2] i32[]=2 i32[]=3 f32[]=0.5 f32[]=0",
+    ),
 )

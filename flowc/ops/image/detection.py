@@ -15,7 +15,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Expr, as_dim, minimum
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import detection as kernels
 
@@ -311,138 +311,120 @@ def _v2_reference(
 # -- records
 
 select_boxes = define(
-    Op(
-        "select_boxes",
-        "_SelectBoxes(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
-        f"score_threshold: T, soft_nms_sigma: T; {TYPES})"
-        " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
-        infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
-        lowering=_suppression,
-        reference=_select_reference,
-        examples=("f32[12,4]~prob f32[12]~prob i32[]=20 f32[]=0.3 f32[]=0.1 f32[]=0",),
-    )
+    "select_boxes",
+    "_SelectBoxes(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
+    f"score_threshold: T, soft_nms_sigma: T; {TYPES})"
+    " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
+    infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
+    lowering=_suppression,
+    reference=_select_reference,
+    examples=("f32[12,4]~prob f32[12]~prob i32[]=20 f32[]=0.3 f32[]=0.1 f32[]=0",),
 )
 
 select_by_overlaps = define(
-    Op(
-        "select_by_overlaps",
-        "_SelectByOverlaps(overlaps: f32, scores: f32, max_output_size: i32,"
-        " overlap_threshold: f32, score_threshold: f32, soft_nms_sigma: f32)"
-        " -> (selected_indices: i32, selected_scores: f32, valid_outputs: i32)",
-        infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
-        lowering=lambda node: _suppression(node, given=True),
-        reference=_select_by_overlaps_reference,
-        examples=("f32[12,12]~prob f32[12]~prob i32[]=20 f32[]=0.6 f32[]=0.1 f32[]=0",),
-    )
+    "select_by_overlaps",
+    "_SelectByOverlaps(overlaps: f32, scores: f32, max_output_size: i32,"
+    " overlap_threshold: f32, score_threshold: f32, soft_nms_sigma: f32)"
+    " -> (selected_indices: i32, selected_scores: f32, valid_outputs: i32)",
+    infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
+    lowering=lambda node: _suppression(node, given=True),
+    reference=_select_by_overlaps_reference,
+    examples=("f32[12,12]~prob f32[12]~prob i32[]=20 f32[]=0.6 f32[]=0.1 f32[]=0",),
 )
 
 cut_to_valid = define(
-    Op(
-        "cut_to_valid",
-        "_CutToValid(indices: i32, scores: T, valid: i32; T: {f16, f32})"
-        " -> (kept: i32, kept_scores: T)",
-        infer=lambda c: [(c.fresh("selected", c.dims(0)[0]),)] * 2,
-        lowering=Native(kernels.cut_to_valid),
-        reference=lambda indices, scores, valid: [indices[: int(valid)], scores[: int(valid)]],
-        examples=("i32[5] T[5] i32[]=3", "i32[2] f32[2] i32[]=0"),
-    )
+    "cut_to_valid",
+    "_CutToValid(indices: i32, scores: T, valid: i32; T: {f16, f32})"
+    " -> (kept: i32, kept_scores: T)",
+    infer=lambda c: [(c.fresh("selected", c.dims(0)[0]),)] * 2,
+    lowering=Native(kernels.cut_to_valid),
+    reference=lambda indices, scores, valid: [indices[: int(valid)], scores[: int(valid)]],
+    examples=("i32[5] T[5] i32[]=3", "i32[2] f32[2] i32[]=0"),
 )
 
 non_max_suppression_v5 = define(
-    Op(
-        "non_max_suppression_v5",
-        "NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
-        f"score_threshold: T, soft_nms_sigma: T; {TYPES}, pad_to_max_output_size: bool = False)"
-        " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
-        infer=_infer_v5,
-        lowering=_lower_v5,
-        reference=_v5_reference,
-        examples=(
-            "f32[20,4]~prob f32[20]~prob i32[]=8 f32[]=0.3 f32[]=0.1 f32[]=0",
-            "f32[20,4]~prob f32[20]~prob i32[]=8 f32[]=0.3 f32[]=0.1 f32[]=0.5; "
-            "pad_to_max_output_size=True",
-            "f32[20,4]~small f32[20]~small i32[]=30 f32[]=0.2 f32[]=1.5 f32[]=0.25; "
-            "pad_to_max_output_size=True",
-            "f32[9,4]~prob f32[9]~prob i32[]=0 f32[]=0.3 f32[]=0.1 f32[]=0",
-            "f32[0,4] f32[0] i32[]=3 f32[]=0.3 f32[]=0.1 f32[]=0.5",
-        ),
-    )
+    "non_max_suppression_v5",
+    "NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
+    f"score_threshold: T, soft_nms_sigma: T; {TYPES}, pad_to_max_output_size: bool = False)"
+    " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
+    infer=_infer_v5,
+    lowering=_lower_v5,
+    reference=_v5_reference,
+    examples=(
+        "f32[20,4]~prob f32[20]~prob i32[]=8 f32[]=0.3 f32[]=0.1 f32[]=0",
+        "f32[20,4]~prob f32[20]~prob i32[]=8 f32[]=0.3 f32[]=0.1 f32[]=0.5; "
+        "pad_to_max_output_size=True",
+        "f32[20,4]~small f32[20]~small i32[]=30 f32[]=0.2 f32[]=1.5 f32[]=0.25; "
+        "pad_to_max_output_size=True",
+        "f32[9,4]~prob f32[9]~prob i32[]=0 f32[]=0.3 f32[]=0.1 f32[]=0",
+        "f32[0,4] f32[0] i32[]=3 f32[]=0.3 f32[]=0.1 f32[]=0.5",
+    ),
 )
 
 non_max_suppression_v4 = define(
-    Op(
-        "non_max_suppression_v4",
-        "NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: i32, "
-        f"iou_threshold: T_threshold, score_threshold: T_threshold; {THRESHOLDS}, "
-        "pad_to_max_output_size: bool = False) -> (selected_indices: i32, valid_outputs: i32)",
-        infer=_infer_v4,
-        lowering=Decompose(_as_v5),
-        reference=_v4_reference,
-        examples=(
-            "f32[15,4]~prob f32[15]~prob i32[]=20 f32[]=0.3 f32[]=0.1; pad_to_max_output_size=True",
-            "f32[30,4]~small f32[30]~small i32[]=20 f32[]=0.3 f32[]=0.1",
-        ),
-    )
+    "non_max_suppression_v4",
+    "NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: i32, "
+    f"iou_threshold: T_threshold, score_threshold: T_threshold; {THRESHOLDS}, "
+    "pad_to_max_output_size: bool = False) -> (selected_indices: i32, valid_outputs: i32)",
+    infer=_infer_v4,
+    lowering=Decompose(_as_v5),
+    reference=_v4_reference,
+    examples=(
+        "f32[15,4]~prob f32[15]~prob i32[]=20 f32[]=0.3 f32[]=0.1; pad_to_max_output_size=True",
+        "f32[30,4]~small f32[30]~small i32[]=20 f32[]=0.3 f32[]=0.1",
+    ),
 )
 
 non_max_suppression_v3 = define(
-    Op(
-        "non_max_suppression_v3",
-        "NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: i32, "
-        "iou_threshold: T_threshold, "
-        f"score_threshold: T_threshold; {THRESHOLDS}) -> selected_indices: i32",
-        infer=_infer_indices,
-        lowering=Decompose(_as_v5),
-        reference=_v3_reference,
-        examples=(
-            "f32[40,4]~prob f32[40]~prob i32[]=20 f32[]=0.5 f32[]=0.25",
-            "f32[40,4]~small f32[40]~small i32[]=100 f32[]=0 f32[]=-1",
-            "f32[5,4]~prob f32[5]~prob i32[]=5 f32[]=1 f32[]=2",
-        ),
-    )
+    "non_max_suppression_v3",
+    "NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: i32, "
+    "iou_threshold: T_threshold, "
+    f"score_threshold: T_threshold; {THRESHOLDS}) -> selected_indices: i32",
+    infer=_infer_indices,
+    lowering=Decompose(_as_v5),
+    reference=_v3_reference,
+    examples=(
+        "f32[40,4]~prob f32[40]~prob i32[]=20 f32[]=0.5 f32[]=0.25",
+        "f32[40,4]~small f32[40]~small i32[]=100 f32[]=0 f32[]=-1",
+        "f32[5,4]~prob f32[5]~prob i32[]=5 f32[]=1 f32[]=2",
+    ),
 )
 
 non_max_suppression_v2 = define(
-    Op(
-        "non_max_suppression_v2",
-        "NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: i32, "
-        "iou_threshold: T_threshold; "
-        f"{THRESHOLDS}) -> selected_indices: i32",
-        infer=_infer_indices,
-        lowering=Decompose(_as_v5),
-        reference=_v2_reference,
-        examples=("f32[25,4]~prob f32[25] i32[]=20 f32[]=0.4",),
-    )
+    "non_max_suppression_v2",
+    "NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: i32, "
+    "iou_threshold: T_threshold; "
+    f"{THRESHOLDS}) -> selected_indices: i32",
+    infer=_infer_indices,
+    lowering=Decompose(_as_v5),
+    reference=_v2_reference,
+    examples=("f32[25,4]~prob f32[25] i32[]=20 f32[]=0.4",),
 )
 
 non_max_suppression = define(
-    Op(
-        "non_max_suppression",
-        "NonMaxSuppression(boxes: f32, scores: f32, max_output_size: i32; "
-        "iou_threshold: float = 0.5) -> selected_indices: i32",
-        infer=_infer_indices,
-        lowering=Decompose(_as_v5),
-        reference=lambda boxes, scores, limit, *, iou_threshold: _v2_reference(
-            boxes, scores, limit, np.array(iou_threshold, f32)
-        ),
-        examples=("f32[25,4]~prob f32[25] i32[]=20; iou_threshold=0.25",),
-    )
+    "non_max_suppression",
+    "NonMaxSuppression(boxes: f32, scores: f32, max_output_size: i32; "
+    "iou_threshold: float = 0.5) -> selected_indices: i32",
+    infer=_infer_indices,
+    lowering=Decompose(_as_v5),
+    reference=lambda boxes, scores, limit, *, iou_threshold: _v2_reference(
+        boxes, scores, limit, np.array(iou_threshold, f32)
+    ),
+    examples=("f32[25,4]~prob f32[25] i32[]=20; iou_threshold=0.25",),
 )
 
 non_max_suppression_with_overlaps = define(
-    Op(
-        "non_max_suppression_with_overlaps",
-        "NonMaxSuppressionWithOverlaps(overlaps: f32, scores: f32, max_output_size: i32,"
-        " overlap_threshold: f32, score_threshold: f32) -> selected_indices: i32",
-        infer=_infer_by_overlaps,
-        lowering=Decompose(_by_overlaps),
-        reference=_with_overlaps_reference,
-        examples=(
-            "f32[15,15]~prob f32[15]~prob i32[]=20 f32[]=0.8 f32[]=0.1",
-            "f32[30,30]~small f32[30]~small i32[]=4 f32[]=5 f32[]=-1",
-            "f32[30,30] f32[30] i32[]=30 f32[]=2 f32[]=-1",
-            "f32[6,6]~any f32[6]~small i32[]=9 f32[]=2 f32[]=-1",
-            "f32[0,0] f32[0] i32[]=3 f32[]=0.5 f32[]=0",
-        ),
-    )
+    "non_max_suppression_with_overlaps",
+    "NonMaxSuppressionWithOverlaps(overlaps: f32, scores: f32, max_output_size: i32,"
+    " overlap_threshold: f32, score_threshold: f32) -> selected_indices: i32",
+    infer=_infer_by_overlaps,
+    lowering=Decompose(_by_overlaps),
+    reference=_with_overlaps_reference,
+    examples=(
+        "f32[15,15]~prob f32[15]~prob i32[]=20 f32[]=0.8 f32[]=0.1",
+        "f32[30,30]~small f32[30]~small i32[]=4 f32[]=5 f32[]=-1",
+        "f32[30,30] f32[30] i32[]=30 f32[]=2 f32[]=-1",
+        "f32[6,6]~any f32[6]~small i32[]=9 f32[]=2 f32[]=-1",
+        "f32[0,0] f32[0] i32[]=3 f32[]=0.5 f32[]=0",
+    ),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.dims import Dim, floordiv
 from flowc.ir.lowering import Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.nn.pooling_window import Window, window_of
 
@@ -86,17 +86,15 @@ def _patches_reference(
 
 
 extract_image_patches = define(
-    Op(
-        "extract_image_patches",
-        "ExtractImagePatches(images: T; ksizes: list(int), strides: list(int), rates: list(int), "
-        f'T: {PATCH_TYPES}, padding: {{"SAME", "VALID"}}) -> patches: T',
-        infer=_infer_patches,
-        lowering=_patches,
-        reference=_patches_reference,
-        examples=(
-            'T[1,5,4,2]; ksizes=[1,2,3,1]; strides=[1,1,2,1]; rates=[1,1,1,1]; padding="VALID"',
-            'f32[2,7,6,3]; ksizes=[1,3,2,1]; strides=[1,2,1,1]; rates=[1,2,3,1]; padding="SAME"',
-            'f32[1,3,3,1]; ksizes=[1,1,1,1]; strides=[1,2,2,1]; rates=[1,1,1,1]; padding="SAME"',
-        ),
-    )
+    "extract_image_patches",
+    "ExtractImagePatches(images: T; ksizes: list(int), strides: list(int), rates: list(int), "
+    f'T: {PATCH_TYPES}, padding: {{"SAME", "VALID"}}) -> patches: T',
+    infer=_infer_patches,
+    lowering=_patches,
+    reference=_patches_reference,
+    examples=(
+        'T[1,5,4,2]; ksizes=[1,2,3,1]; strides=[1,1,2,1]; rates=[1,1,1,1]; padding="VALID"',
+        'f32[2,7,6,3]; ksizes=[1,3,2,1]; strides=[1,2,1,1]; rates=[1,2,3,1]; padding="SAME"',
+        'f32[1,3,3,1]; ksizes=[1,1,1,1]; strides=[1,2,2,1]; rates=[1,1,1,1]; padding="SAME"',
+    ),
 )

@@ -246,23 +246,21 @@ def _define_resize(
 ) -> Op:
     flags = ["align_corners=True", "half_pixel_centers=True"][: attrs.count(":")]
     return define(
-        Op(
-            name,
-            f"{tf_name}(images: T, size: i32; T: {REAL}, {attrs}) -> resized_images: {result}",
-            infer=_infer_resize,
-            lowering=lowering,
-            reference=reference,
-            gradient=gradient,
-            examples=(
-                "T[1,3,4,2] i32[2]=[5,3]",
-                "f32[2,5,4,3] i32[2]=[10,8]",
-                "f32[1,1,3,1] i32[2]=[1,1]",
-                *(f"f32[2,4,5,3] i32[2]=[7,9]; {flag}" for flag in flags),
-                *(f"u8[1,9,7,17] i32[2]=[4,14]; {flag}" for flag in flags),
-                *(f"f32[1,6,4,2] i32[2]=[1,12]; {flag}" for flag in flags),
-                "f32[0,3,3,2] i32[2]=[2,5]",
-            ),
-        )
+        name,
+        f"{tf_name}(images: T, size: i32; T: {REAL}, {attrs}) -> resized_images: {result}",
+        infer=_infer_resize,
+        lowering=lowering,
+        reference=reference,
+        gradient=gradient,
+        examples=(
+            "T[1,3,4,2] i32[2]=[5,3]",
+            "f32[2,5,4,3] i32[2]=[10,8]",
+            "f32[1,1,3,1] i32[2]=[1,1]",
+            *(f"f32[2,4,5,3] i32[2]=[7,9]; {flag}" for flag in flags),
+            *(f"u8[1,9,7,17] i32[2]=[4,14]; {flag}" for flag in flags),
+            *(f"f32[1,6,4,2] i32[2]=[1,12]; {flag}" for flag in flags),
+            "f32[0,3,3,2] i32[2]=[2,5]",
+        ),
     )
 
 
@@ -369,24 +367,22 @@ def _crops_reference(
 
 
 crop_and_resize = define(
-    Op(
-        "crop_and_resize",
-        "CropAndResize(image: T, boxes: f32, box_ind: i32, crop_size: i32; "
-        "T: {u8, u16, i8, i16, i32, i64, f16, f32, f64}, "
-        'method: {"bilinear", "nearest"} = "bilinear", extrapolation_value: float = 0.0)'
-        " -> crops: f32",
-        infer=_infer_crops,
-        lowering=_lower_crops,
-        reference=_crops_reference,
-        examples=(
-            "T[2,5,4,3] f32[3,4]~prob i32[3]=[1,0,1] i32[2]=[3,4]",
-            "f32[1,6,7,2] f32[2,4]=[[-0.2,0.1,0.8,1.3],[0.9,0.8,0.1,0]] i32[2]=[0,0] "
-            "i32[2]=[4,5]; extrapolation_value=2.5",
-            'f32[2,6,7,2] f32[2,4]~prob i32[2]=[0,1] i32[2]=[5,3]; method="nearest"',
-            "f32[1,5,5,17] f32[2,4]=[[0,0,1,1],[-1,0.5,1.5,0.5]] i32[2]=[0,0] i32[2]=[5,9]; "
-            'method="nearest"',
-            "f32[1,3,4,2] f32[1,4]=[[0,0.25,1,0.75]] i32[1]=[0] i32[2]=[1,1]",
-            "f32[1,3,4,2] f32[0,4] i32[0] i32[2]=[2,2]",
-        ),
-    )
+    "crop_and_resize",
+    "CropAndResize(image: T, boxes: f32, box_ind: i32, crop_size: i32; "
+    "T: {u8, u16, i8, i16, i32, i64, f16, f32, f64}, "
+    'method: {"bilinear", "nearest"} = "bilinear", extrapolation_value: float = 0.0)'
+    " -> crops: f32",
+    infer=_infer_crops,
+    lowering=_lower_crops,
+    reference=_crops_reference,
+    examples=(
+        "T[2,5,4,3] f32[3,4]~prob i32[3]=[1,0,1] i32[2]=[3,4]",
+        "f32[1,6,7,2] f32[2,4]=[[-0.2,0.1,0.8,1.3],[0.9,0.8,0.1,0]] i32[2]=[0,0] "
+        "i32[2]=[4,5]; extrapolation_value=2.5",
+        'f32[2,6,7,2] f32[2,4]~prob i32[2]=[0,1] i32[2]=[5,3]; method="nearest"',
+        "f32[1,5,5,17] f32[2,4]=[[0,0,1,1],[-1,0.5,1.5,0.5]] i32[2]=[0,0] i32[2]=[5,9]; "
+        'method="nearest"',
+        "f32[1,3,4,2] f32[1,4]=[[0,0.25,1,0.75]] i32[1]=[0] i32[2]=[1,1]",
+        "f32[1,3,4,2] f32[0,4] i32[0] i32[2]=[2,2]",
+    ),
 )

@@ -129,37 +129,33 @@ _SHAPES = (
 _FLAGS = ("", "; align_corners=True", "; half_pixel_centers=True")
 
 resize_nearest_neighbor_grad = define(
-    Op(
-        "resize_nearest_neighbor_grad",
-        "ResizeNearestNeighborGrad(grads: T, size: i32; T: {u8, i8, i32, f16, f32, f64, bf16},"
-        f" {CENTERS}) -> output: T",
-        infer=_infer_sized,
-        lowering=_lower(kernels.resize_nearest_grad),
-        reference=_nearest_grad,
-        gradient=_interpolation_gradient("resize_nearest_neighbor"),
-        examples=(
-            "T[1,5,3,2]~small i32[2]=[3,4]",
-            *(f"f32{g} i32[2]={s}{f}" for g, _, s in _SHAPES[1:] for f in _FLAGS),
-        ),
-    )
+    "resize_nearest_neighbor_grad",
+    "ResizeNearestNeighborGrad(grads: T, size: i32; T: {u8, i8, i32, f16, f32, f64, bf16},"
+    f" {CENTERS}) -> output: T",
+    infer=_infer_sized,
+    lowering=_lower(kernels.resize_nearest_grad),
+    reference=_nearest_grad,
+    gradient=_interpolation_gradient("resize_nearest_neighbor"),
+    examples=(
+        "T[1,5,3,2]~small i32[2]=[3,4]",
+        *(f"f32{g} i32[2]={s}{f}" for g, _, s in _SHAPES[1:] for f in _FLAGS),
+    ),
 )
 
 
 def _define_interpolation(tf_name: str, kernel: Any, reference: Any, allowed: str) -> Op:
     forward = "resize_" + tf_name.removeprefix("Resize").removesuffix("Grad").lower()
     return define(
-        Op(
-            f"{forward}_grad",
-            f"{tf_name}(grads: f32, original_image: T; T: {allowed}, {CENTERS}) -> output: T",
-            infer=_infer_like_image,
-            lowering=_lower(kernel),
-            reference=reference,
-            gradient=_interpolation_gradient(forward),
-            examples=(
-                "f32[1,5,3,2] T[1,3,4,2]",
-                *(f"f32{g} f32{i}{f}" for g, i, _ in _SHAPES for f in _FLAGS),
-            ),
-        )
+        f"{forward}_grad",
+        f"{tf_name}(grads: f32, original_image: T; T: {allowed}, {CENTERS}) -> output: T",
+        infer=_infer_like_image,
+        lowering=_lower(kernel),
+        reference=reference,
+        gradient=_interpolation_gradient(forward),
+        examples=(
+            "f32[1,5,3,2] T[1,3,4,2]",
+            *(f"f32{g} f32{i}{f}" for g, i, _ in _SHAPES for f in _FLAGS),
+        ),
     )
 
 

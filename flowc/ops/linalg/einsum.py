@@ -17,7 +17,7 @@ import numpy as np
 from flowc.errors import FlowcError, UnimplementedError
 from flowc.ir.dims import Dim, product
 from flowc.ir.lowering import Decompose, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.reductions.folds import HALVES
@@ -131,14 +131,12 @@ _TYPES = "{bf16, f16, f32, f64, i32, i64, c64, c128}"
 # Reads axis i of the input at the output's index `axes[i]`: a transpose where all are different, a
 # diagonal where some are the same.
 take_axes = define(
-    Op(
-        "take_axes",
-        f"_TakeAxes(input: T; T: {_TYPES}, axes: list(int)) -> output: T",
-        infer=_infer_diagonal,
-        lowering=_diagonal_view,
-        reference=_diagonal,
-        examples=("T[3,3]; axes=[0,0]", "T[2,4,2]; axes=[1,0,1]", "T[2,3]; axes=[1,0]"),
-    )
+    "take_axes",
+    f"_TakeAxes(input: T; T: {_TYPES}, axes: list(int)) -> output: T",
+    infer=_infer_diagonal,
+    lowering=_diagonal_view,
+    reference=_diagonal,
+    examples=("T[3,3]; axes=[0,0]", "T[2,4,2]; axes=[1,0,1]", "T[2,3]; axes=[1,0]"),
 )
 
 
@@ -167,14 +165,12 @@ def _spread(input: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
 
 # The inverse: axis i of the output is axis `axes[i]` of the input; zeros off the diagonal.
 spread_axes = define(
-    Op(
-        "spread_axes",
-        f"_SpreadAxes(input: T; T: {_TYPES}, axes: list(int)) -> output: T",
-        infer=lambda c: tuple(c.dims(0)[a] for a in c.attrs["axes"]),
-        lowering=_spread_view,
-        reference=_spread,
-        examples=("T[3]; axes=[0,0]", "T[2,3]; axes=[1,0,1]"),
-    )
+    "spread_axes",
+    f"_SpreadAxes(input: T; T: {_TYPES}, axes: list(int)) -> output: T",
+    infer=lambda c: tuple(c.dims(0)[a] for a in c.attrs["axes"]),
+    lowering=_spread_view,
+    reference=_spread,
+    examples=("T[3]; axes=[0,0]", "T[2,3]; axes=[1,0,1]"),
 )
 
 
@@ -313,25 +309,23 @@ def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 einsum = define(
-    Op(
-        "einsum",
-        f"Einsum(inputs: N*T; equation: string, N: int >= 1, T: {_TYPES}) -> output: T",
-        infer=_infer,
-        lowering=Decompose(_build),
-        reference=_reference,
-        gradient=_gradient,
-        examples=(
-            'T[2,3] T[3,4]; equation="ij,jk->ik", N=2',
-            'T[2,3,4] T[2,5,4]; equation="bij,bkj->bki", N=2',
-            'T[3,3]; equation="ii->i", N=1',
-            'T[2,3,4]; equation="abc->ca", N=1',
-            'T[3]; equation="i->ii", N=1',
-            'T[2,1,3,4] T[5,4,2]; equation="...ij,...jk->...ik", N=2',
-            'T[2,2,3] T[3]; equation="iij,j->i", N=2',
-            'T[2] T[3]; equation="i,j->ij", N=2',
-            'T[2,3]~prob T[2,3]~prob; equation="ij,ij->", N=2',
-            'T[2,5,3,4] T[2,7,3,4]; equation="BFNH,BTNH->BNFT", N=2',
-            'T[2,3,4] T[3,4,6]; equation="abc,bcd->ad", N=2',
-        ),
-    )
+    "einsum",
+    f"Einsum(inputs: N*T; equation: string, N: int >= 1, T: {_TYPES}) -> output: T",
+    infer=_infer,
+    lowering=Decompose(_build),
+    reference=_reference,
+    gradient=_gradient,
+    examples=(
+        'T[2,3] T[3,4]; equation="ij,jk->ik", N=2',
+        'T[2,3,4] T[2,5,4]; equation="bij,bkj->bki", N=2',
+        'T[3,3]; equation="ii->i", N=1',
+        'T[2,3,4]; equation="abc->ca", N=1',
+        'T[3]; equation="i->ii", N=1',
+        'T[2,1,3,4] T[5,4,2]; equation="...ij,...jk->...ik", N=2',
+        'T[2,2,3] T[3]; equation="iij,j->i", N=2',
+        'T[2] T[3]; equation="i,j->ij", N=2',
+        'T[2,3]~prob T[2,3]~prob; equation="ij,ij->", N=2',
+        'T[2,5,3,4] T[2,7,3,4]; equation="BFNH,BTNH->BNFT", N=2',
+        'T[2,3,4] T[3,4,6]; equation="abc,bcd->ad", N=2',
+    ),
 )

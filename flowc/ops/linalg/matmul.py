@@ -80,24 +80,22 @@ def _matmul_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 mat_mul = define(
-    Op(
-        "mat_mul",
-        "MatMul(a: T, b: T; transpose_a: bool = False, transpose_b: bool = False,"
-        " T: {bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64, c64, c128},"
-        " grad_a: bool = False, grad_b: bool = False) -> product: T",
-        infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
-        lowering=lambda node: MatMul(node.attrs["transpose_a"], node.attrs["transpose_b"]),
-        reference=matmul_array,
-        gradient=_matmul_gradient,
-        examples=(
-            "T[2,3] T[3,4]",
-            "T[3,17] T[3,5]; transpose_a=True",
-            "T[1,7] T[9,7]; transpose_b=True",
-            "T[3,2] T[5,3]; transpose_a=True, transpose_b=True",
-            "T[2,0] T[0,3]",
-            "T[0,2] T[2,3]",
-        ),
-    )
+    "mat_mul",
+    "MatMul(a: T, b: T; transpose_a: bool = False, transpose_b: bool = False,"
+    " T: {bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64, c64, c128},"
+    " grad_a: bool = False, grad_b: bool = False) -> product: T",
+    infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
+    lowering=lambda node: MatMul(node.attrs["transpose_a"], node.attrs["transpose_b"]),
+    reference=matmul_array,
+    gradient=_matmul_gradient,
+    examples=(
+        "T[2,3] T[3,4]",
+        "T[3,17] T[3,5]; transpose_a=True",
+        "T[1,7] T[9,7]; transpose_b=True",
+        "T[3,2] T[5,3]; transpose_a=True, transpose_b=True",
+        "T[2,0] T[0,3]",
+        "T[0,2] T[2,3]",
+    ),
 )
 
 
@@ -120,25 +118,23 @@ def _infer_joined(c: Inference) -> Dims:
 
 
 joined_mat_mul = define(
-    Op(
-        "joined_mat_mul",
-        "_JoinedMatMul(pieces: N*T, right: T; transpose_b: bool = False, N: int >= 2,"
-        " T: {f32, f64}) -> product: T",
-        infer=_infer_joined,
-        lowering=lambda node: MatMul(
-            transpose_b=node.attrs["transpose_b"], pieces=len(node.inputs) - 1
-        ),
-        reference=lambda pieces, right, *, transpose_b: matmul_array(
-            np.concatenate(pieces, 1), right, transpose_a=False, transpose_b=transpose_b
-        ),
-        examples=(
-            "T[2,3] T[2,4] T[7,4]",
-            "T[3,5] T[3,1] T[3,11] T[2,17]; transpose_b=True",
-            "T[32,160] T[32,33] T[193,40]",
-            "T[2,0] T[2,3] T[3,2]",
-            "T[2,3] T[2,0] T[3,2]",
-        ),
-    )
+    "joined_mat_mul",
+    "_JoinedMatMul(pieces: N*T, right: T; transpose_b: bool = False, N: int >= 2,"
+    " T: {f32, f64}) -> product: T",
+    infer=_infer_joined,
+    lowering=lambda node: MatMul(
+        transpose_b=node.attrs["transpose_b"], pieces=len(node.inputs) - 1
+    ),
+    reference=lambda pieces, right, *, transpose_b: matmul_array(
+        np.concatenate(pieces, 1), right, transpose_a=False, transpose_b=transpose_b
+    ),
+    examples=(
+        "T[2,3] T[2,4] T[7,4]",
+        "T[3,5] T[3,1] T[3,11] T[2,17]; transpose_b=True",
+        "T[32,160] T[32,33] T[193,40]",
+        "T[2,0] T[2,3] T[3,2]",
+        "T[2,3] T[2,0] T[3,2]",
+    ),
 )
 
 
@@ -160,19 +156,17 @@ def _sparse_mat_mul(
 
 
 sparse_mat_mul = define(
-    Op(
-        "sparse_mat_mul",
-        "SparseMatMul(a: Ta, b: Tb; transpose_a: bool = False, transpose_b: bool = False,"
-        " a_is_sparse: bool = False, b_is_sparse: bool = False, Ta: {f32, bf16} = f32,"
-        " Tb: {f32, bf16} = f32) -> product: f32",
-        infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
-        lowering=Decompose(_build_sparse),
-        reference=_sparse_mat_mul,
-        examples=(
-            "Ta[2,3] Tb[3,4]",
-            "Ta[3,2] Tb[4,3]; transpose_a=True, transpose_b=True, a_is_sparse=True",
-        ),
-    )
+    "sparse_mat_mul",
+    "SparseMatMul(a: Ta, b: Tb; transpose_a: bool = False, transpose_b: bool = False,"
+    " a_is_sparse: bool = False, b_is_sparse: bool = False, Ta: {f32, bf16} = f32,"
+    " Tb: {f32, bf16} = f32) -> product: f32",
+    infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
+    lowering=Decompose(_build_sparse),
+    reference=_sparse_mat_mul,
+    examples=(
+        "Ta[2,3] Tb[3,4]",
+        "Ta[3,2] Tb[4,3]; transpose_a=True, transpose_b=True, a_is_sparse=True",
+    ),
 )
 
 
@@ -265,16 +259,14 @@ _BROADCAST_EXAMPLES = (
 
 def _define_batch(name: str, tf_name: str, types: str, broadcast: bool) -> Op:
     return define(
-        Op(
-            name,
-            f"{tf_name}(x: T, y: T; T: {types}, adj_x: bool = False, adj_y: bool = False,"
-            " grad_x: bool = False, grad_y: bool = False) -> output: T",
-            infer=lambda c: _infer_batch(c, broadcast),
-            lowering=_lower_batch,
-            reference=_batch_mat_mul,
-            gradient=_batch_gradient,
-            examples=_BROADCAST_EXAMPLES if broadcast else _BATCH_EXAMPLES,
-        )
+        name,
+        f"{tf_name}(x: T, y: T; T: {types}, adj_x: bool = False, adj_y: bool = False,"
+        " grad_x: bool = False, grad_y: bool = False) -> output: T",
+        infer=lambda c: _infer_batch(c, broadcast),
+        lowering=_lower_batch,
+        reference=_batch_mat_mul,
+        gradient=_batch_gradient,
+        examples=_BROADCAST_EXAMPLES if broadcast else _BATCH_EXAMPLES,
     )
 
 
@@ -309,19 +301,17 @@ def _batch_mat_mul_mixed(
 
 _MIXED = "{bf16, f16, f32, f64, u8, i8, i16, i32, i64, c64, c128}"
 batch_mat_mul_mixed = define(
-    Op(
-        "batch_mat_mul_mixed",
-        f"BatchMatMulV3(x: Ta, y: Tb; Ta: {_MIXED}, Tb: {_MIXED},"
-        " Tout: {bf16, f16, f32, f64, i16, i32, i64, c64, c128}, adj_x: bool = False,"
-        " adj_y: bool = False, grad_x: bool = False, grad_y: bool = False) -> output: Tout",
-        infer=lambda c: _infer_batch(c, True),
-        lowering=Decompose(_build_mixed),
-        reference=_batch_mat_mul_mixed,
-        examples=(
-            "f32[2,1,2,3] f32[4,3,5]; Tout=f32",
-            "i8[2,3] i8[3,4]; Tout=i32",
-            "u8[2,3] i8[4,3]; Tout=i32, adj_y=True",
-            "c64[3,2] c64[3,2]; Tout=c64, adj_x=True",
-        ),
-    )
+    "batch_mat_mul_mixed",
+    f"BatchMatMulV3(x: Ta, y: Tb; Ta: {_MIXED}, Tb: {_MIXED},"
+    " Tout: {bf16, f16, f32, f64, i16, i32, i64, c64, c128}, adj_x: bool = False,"
+    " adj_y: bool = False, grad_x: bool = False, grad_y: bool = False) -> output: Tout",
+    infer=lambda c: _infer_batch(c, True),
+    lowering=Decompose(_build_mixed),
+    reference=_batch_mat_mul_mixed,
+    examples=(
+        "f32[2,1,2,3] f32[4,3,5]; Tout=f32",
+        "i8[2,3] i8[3,4]; Tout=i32",
+        "u8[2,3] i8[4,3]; Tout=i32, adj_y=True",
+        "c64[3,2] c64[3,2]; Tout=c64, adj_x=True",
+    ),
 )

@@ -18,7 +18,7 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim, ceildiv, maximum, product
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 # -- new lists, of other lengths
@@ -64,23 +64,21 @@ def _lower_new(node: Node) -> Lowering:
 
 
 list_new = define(
-    Op(
-        "list_new",
-        "_ListNew(dims: Tdims; value: int = 0, filled: bool = True, T: type, Tdims: {i32, i64})"
-        " -> buffer: T",
-        infer=_infer_new,
-        reference=_new,
-        lowering=_lower_new,
-        traits=frozenset({"no_fold"}),
-        marks=MarkAccess(None, leaves=lambda attrs: attrs["value"]),
-        examples=(
-            "i32[2]=[3,4]; T=f32",
-            "i64[3]=[2,0,3]; T=c64",
-            "i32[1]=[5]; T=u8, value=1",
-            "i32[3]=[2,2,2]; T=bool",
-            "i32[2]=[3,2]; T=f16",
-        ),
-    )
+    "list_new",
+    "_ListNew(dims: Tdims; value: int = 0, filled: bool = True, T: type, Tdims: {i32, i64})"
+    " -> buffer: T",
+    infer=_infer_new,
+    reference=_new,
+    lowering=_lower_new,
+    traits=frozenset({"no_fold"}),
+    marks=MarkAccess(None, leaves=lambda attrs: attrs["value"]),
+    examples=(
+        "i32[2]=[3,4]; T=f32",
+        "i64[3]=[2,0,3]; T=c64",
+        "i32[1]=[5]; T=u8, value=1",
+        "i32[3]=[2,2,2]; T=bool",
+        "i32[2]=[3,2]; T=f16",
+    ),
 )
 
 
@@ -105,26 +103,24 @@ def _resize(buffer: np.ndarray, size: np.ndarray) -> np.ndarray:
 
 
 list_resize = define(
-    Op(
-        "list_resize",
-        "_ListResize(buffer: T, size: Tsize; T: type, Tsize: {i32, i64}) -> output: T",
-        infer=_infer_resize,
-        reference=_resize,
-        lowering=lambda node: Native(
-            list_resize_kernel,
-            arguments=(node.inputs[0].type.size, node.output.type.size),
-            updates=0,
-            moves=True,
-        ),
-        marks=MarkAccess(0, leaves=lambda _: UNWRITTEN),
-        examples=(
-            "T[2,3] i32[1]=[4]",
-            "f32[4] i64[]=2",
-            "f32[0,3] i32[]=2",
-            "f32[3,2] i32[]=3",
-            "f32[3,2] i32[]=0",
-        ),
-    )
+    "list_resize",
+    "_ListResize(buffer: T, size: Tsize; T: type, Tsize: {i32, i64}) -> output: T",
+    infer=_infer_resize,
+    reference=_resize,
+    lowering=lambda node: Native(
+        list_resize_kernel,
+        arguments=(node.inputs[0].type.size, node.output.type.size),
+        updates=0,
+        moves=True,
+    ),
+    marks=MarkAccess(0, leaves=lambda _: UNWRITTEN),
+    examples=(
+        "T[2,3] i32[1]=[4]",
+        "f32[4] i64[]=2",
+        "f32[0,3] i32[]=2",
+        "f32[3,2] i32[]=3",
+        "f32[3,2] i32[]=0",
+    ),
 )
 
 # -- elements put in
@@ -197,16 +193,14 @@ def _lower_append(node: Node) -> Lowering:
 
 
 list_append = define(
-    Op(
-        "list_append",
-        "_ListAppend(buffer: T, value: T; T: type) -> output: T",
-        infer=_infer_append,
-        reference=lambda buffer, value: np.concatenate(
-            [buffer if len(buffer) else buffer.reshape(0, *value.shape), value[None]]
-        ),
-        lowering=_lower_append,
-        examples=("T[2,3] T[3]", "f32[0] f32[]", "f32[3,0] f32[0]", "f32[1,2,2] f32[2,2]"),
-    )
+    "list_append",
+    "_ListAppend(buffer: T, value: T; T: type) -> output: T",
+    infer=_infer_append,
+    reference=lambda buffer, value: np.concatenate(
+        [buffer if len(buffer) else buffer.reshape(0, *value.shape), value[None]]
+    ),
+    lowering=_lower_append,
+    examples=("T[2,3] T[3]", "f32[0] f32[]", "f32[3,0] f32[0]", "f32[1,2,2] f32[2,2]"),
 )
 
 
@@ -326,31 +320,29 @@ def _set_message(node: Node) -> str:
 
 
 list_set = define(
-    Op(
-        "list_set",
-        '_ListSet(buffer: T, index: Tindex, value: T; message: string = "", array: string = "",'
-        " add: bool = False, T: type, Tindex: {i32, i64}) -> output: T",
-        infer=_infer_set,
-        reference=_set,
-        lowering=lambda node: Native(
-            list_set_kernel,
-            arguments=_set_arguments(node, node.inputs[1].dims, node.inputs[2].dims),
-            errors=(_unequal(plain(node.attrs["array"])), numbered(_set_message(node))),
-            constants={"ADD": int(node.attrs["add"])},
-            updates=0,
-            moves=not node.attrs["add"],
-        ),
-        traits=frozenset({"sets_elements"}),
-        examples=(
-            'T[3,2] i32[]=1 T[2]; message="{value} of {extent}"',
-            'f32[4] i64[]=3 f32[]; message="out"',
-            'f32[5,2,2] i32[3]=[4,0,2] f32[3,2,2]; message="out"',
-            'f32[2,0] i32[]=1 f32[0]; array="ta"',
-            'i32[3,2] i32[3]=[0,1,0] i32[3,2]; array="ta", add=True',
-            'f32[4] i64[]=3 f32[]; array="ta", add=True',
-            "f32[0,3] i32[0]=[] f32[0,3]",
-        ),
-    )
+    "list_set",
+    '_ListSet(buffer: T, index: Tindex, value: T; message: string = "", array: string = "",'
+    " add: bool = False, T: type, Tindex: {i32, i64}) -> output: T",
+    infer=_infer_set,
+    reference=_set,
+    lowering=lambda node: Native(
+        list_set_kernel,
+        arguments=_set_arguments(node, node.inputs[1].dims, node.inputs[2].dims),
+        errors=(_unequal(plain(node.attrs["array"])), numbered(_set_message(node))),
+        constants={"ADD": int(node.attrs["add"])},
+        updates=0,
+        moves=not node.attrs["add"],
+    ),
+    traits=frozenset({"sets_elements"}),
+    examples=(
+        'T[3,2] i32[]=1 T[2]; message="{value} of {extent}"',
+        'f32[4] i64[]=3 f32[]; message="out"',
+        'f32[5,2,2] i32[3]=[4,0,2] f32[3,2,2]; message="out"',
+        'f32[2,0] i32[]=1 f32[0]; array="ta"',
+        'i32[3,2] i32[3]=[0,1,0] i32[3,2]; array="ta", add=True',
+        'f32[4] i64[]=3 f32[]; array="ta", add=True',
+        "f32[0,3] i32[0]=[] f32[0,3]",
+    ),
 )
 
 
@@ -381,20 +373,18 @@ def _get(buffer: np.ndarray, index: np.ndarray, *, message: str, array: str) -> 
 
 
 list_get = define(
-    Op(
-        "list_get",
-        '_ListGet(buffer: T, index: Tindex; message: string = "", array: string = "", T: type,'
-        " Tindex: {i32, i64}) -> output: T",
-        infer=_infer_get,
-        reference=_get,
-        lowering=_lower_get,
-        examples=(
-            'T[3,2] i32[]=1; message="{value} of {extent}"',
-            'f32[4] i64[]=3; message="out"',
-            'f32[5,2,2] i32[4]=[4,0,2,4]; array="ta"',
-            "f32[0,3] i32[0]=[]",
-        ),
-    )
+    "list_get",
+    '_ListGet(buffer: T, index: Tindex; message: string = "", array: string = "", T: type,'
+    " Tindex: {i32, i64}) -> output: T",
+    infer=_infer_get,
+    reference=_get,
+    lowering=_lower_get,
+    examples=(
+        'T[3,2] i32[]=1; message="{value} of {extent}"',
+        'f32[4] i64[]=3; message="out"',
+        'f32[5,2,2] i32[4]=[4,0,2,4]; array="ta"',
+        "f32[0,3] i32[0]=[]",
+    ),
 )
 
 
@@ -439,22 +429,20 @@ def _pieces(value: np.ndarray, lengths: np.ndarray, *, message: str) -> np.ndarr
 
 
 list_pieces = define(
-    Op(
-        "list_pieces",
-        "_ListPieces(value: T, lengths: i64; message: string, T: type) -> output: T",
-        infer=_infer_pieces,
-        reference=_pieces,
-        lowering=lambda node: Native(
-            list_pieces_kernel,
-            arguments=(*node.output.dims[:2], node.inputs[0].dims[0]),
-            errors=(numbered(node.attrs["message"]), DIFFER),
-            updates=0,
-            moves=True,
-        ),
-        examples=(
-            'T[6,2] i64[3]=[2,2,2]; message="{value} of {extent}"',
-            'f32[0] i64[0]=[]; message="out"',
-            'f32[4] i64[1]=[4]; message="out"',
-        ),
-    )
+    "list_pieces",
+    "_ListPieces(value: T, lengths: i64; message: string, T: type) -> output: T",
+    infer=_infer_pieces,
+    reference=_pieces,
+    lowering=lambda node: Native(
+        list_pieces_kernel,
+        arguments=(*node.output.dims[:2], node.inputs[0].dims[0]),
+        errors=(numbered(node.attrs["message"]), DIFFER),
+        updates=0,
+        moves=True,
+    ),
+    examples=(
+        'T[6,2] i64[3]=[2,2,2]; message="{value} of {extent}"',
+        'f32[0] i64[0]=[]; message="out"',
+        'f32[4] i64[1]=[4]; message="out"',
+    ),
 )

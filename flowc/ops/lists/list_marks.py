@@ -17,7 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.lowering import Native
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN, MarkAccess, Marks
-from flowc.ir.op import Attrs, Op, define
+from flowc.ir.op import Attrs, define
 from flowc.ops.lists.dense_lists import outside_array, plain
 
 # Globals that the compiler gives to the kernels: whether an element must have been written, or must
@@ -177,70 +177,62 @@ def _whole(buffer: np.ndarray, marks: np.ndarray, **attrs: Any) -> np.ndarray:
 
 # The marks with elements marked as written, and the places of these, checked.
 list_mark = define(
-    Op(
-        "list_mark",
-        "_ListMark(marks: u8, index: Tindex; array: string, add: bool = False,"
-        " Tindex: {i32, i64}) -> (output: u8, place: Tindex)",
-        infer=lambda c: [c.dims(0), c.dims(1)],
-        reference=_marking(_write_needs, WRITTEN),
-        lowering=lambda node: _native(node, list_mark_kernel, 0),
-        marks=MarkAccess(0, 1, needs=_write_needs, leaves=lambda _: WRITTEN, checked=(1, 1)),
-        examples=(
-            'u8[4]=[0,0,1,0] i32[]=1; array="ta"',
-            'u8[4]=[0,0,1,0] i64[2]=[3,0]; array="ta"',
-            'u8[4]=[0,0,1,0] i32[3]=[3,3,2]; array="ta", add=True',
-        ),
-    )
+    "list_mark",
+    "_ListMark(marks: u8, index: Tindex; array: string, add: bool = False,"
+    " Tindex: {i32, i64}) -> (output: u8, place: Tindex)",
+    infer=lambda c: [c.dims(0), c.dims(1)],
+    reference=_marking(_write_needs, WRITTEN),
+    lowering=lambda node: _native(node, list_mark_kernel, 0),
+    marks=MarkAccess(0, 1, needs=_write_needs, leaves=lambda _: WRITTEN, checked=(1, 1)),
+    examples=(
+        'u8[4]=[0,0,1,0] i32[]=1; array="ta"',
+        'u8[4]=[0,0,1,0] i64[2]=[3,0]; array="ta"',
+        'u8[4]=[0,0,1,0] i32[3]=[3,3,2]; array="ta", add=True',
+    ),
 )
 
 # The marks with elements cleared, and the places of these, checked.
 list_take = define(
-    Op(
-        "list_take",
-        "_ListTake(marks: u8, index: Tindex; array: string, shape: string, zeros: bool,"
-        " Tindex: {i32, i64}) -> (output: u8, place: Tindex)",
-        infer=lambda c: [c.dims(0), c.dims(1)],
-        reference=_marking(_read_needs, CLEARED),
-        lowering=lambda node: _native(node, list_mark_kernel, 0),
-        marks=MarkAccess(0, 1, needs=_read_needs, leaves=lambda _: CLEARED, checked=(1, 1)),
-        examples=(
-            'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
-            'u8[4]=[1,1,2,0] i64[2]=[3,0]; array="ta", shape="[2]", zeros=True',
-        ),
-    )
+    "list_take",
+    "_ListTake(marks: u8, index: Tindex; array: string, shape: string, zeros: bool,"
+    " Tindex: {i32, i64}) -> (output: u8, place: Tindex)",
+    infer=lambda c: [c.dims(0), c.dims(1)],
+    reference=_marking(_read_needs, CLEARED),
+    lowering=lambda node: _native(node, list_mark_kernel, 0),
+    marks=MarkAccess(0, 1, needs=_read_needs, leaves=lambda _: CLEARED, checked=(1, 1)),
+    examples=(
+        'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
+        'u8[4]=[1,1,2,0] i64[2]=[3,0]; array="ta", shape="[2]", zeros=True',
+    ),
 )
 
 # The places of elements to read, checked, where reading changes nothing.
 list_check = define(
-    Op(
-        "list_check",
-        "_ListCheck(marks: u8, index: Tindex; array: string, shape: string, zeros: bool,"
-        " Tindex: {i32, i64}) -> place: Tindex",
-        infer=lambda c: c.dims(1),
-        reference=_checked,
-        lowering=lambda node: _native(node, list_check_kernel, None),
-        marks=MarkAccess(0, 1, needs=_read_needs, checked=(0, 1)),
-        examples=(
-            'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
-            'u8[4]=[1,1,2,0] i64[3]=[3,0,0]; array="ta", shape="[2]", zeros=True',
-        ),
-    )
+    "list_check",
+    "_ListCheck(marks: u8, index: Tindex; array: string, shape: string, zeros: bool,"
+    " Tindex: {i32, i64}) -> place: Tindex",
+    infer=lambda c: c.dims(1),
+    reference=_checked,
+    lowering=lambda node: _native(node, list_check_kernel, None),
+    marks=MarkAccess(0, 1, needs=_read_needs, checked=(0, 1)),
+    examples=(
+        'u8[4]=[1,1,2,0] i32[]=1; array="ta", shape="[2]", zeros=False',
+        'u8[4]=[1,1,2,0] i64[3]=[3,0,0]; array="ta", shape="[2]", zeros=True',
+    ),
 )
 
 # All elements at once: the buffer, once its marks are checked.
 list_whole = define(
-    Op(
-        "list_whole",
-        "_ListWhole(buffer: T, marks: u8; array: string, shape: string, zeros: bool, T: type)"
-        " -> output: T",
-        infer=lambda c: c.dims(0),
-        reference=_whole,
-        lowering=lambda node: _native(node, list_whole_kernel, 0, moves=True),
-        marks=MarkAccess(1, needs=_read_needs),
-        examples=(
-            'T[3,2] u8[3]=[1,1,1]; array="ta", shape="[2]", zeros=False',
-            'f32[3] u8[3]=[1,0,1]; array="ta", shape="[]", zeros=True',
-            'f32[0,2] u8[0]=[]; array="ta", shape="[2]", zeros=False',
-        ),
-    )
+    "list_whole",
+    "_ListWhole(buffer: T, marks: u8; array: string, shape: string, zeros: bool, T: type)"
+    " -> output: T",
+    infer=lambda c: c.dims(0),
+    reference=_whole,
+    lowering=lambda node: _native(node, list_whole_kernel, 0, moves=True),
+    marks=MarkAccess(1, needs=_read_needs),
+    examples=(
+        'T[3,2] u8[3]=[1,1,1]; array="ta", shape="[2]", zeros=False',
+        'f32[3] u8[3]=[1,0,1]; array="ta", shape="[]", zeros=True',
+        'f32[0,2] u8[0]=[]; array="ta", shape="[2]", zeros=False',
+    ),
 )

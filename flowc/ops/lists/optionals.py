@@ -24,7 +24,7 @@ from flowc.ir.extraction import (
     OptionalValue,
 )
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
+from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import Partial, complete, fits, shape_shown
 from flowc.ops.state.variables import Emit, value_of
@@ -124,7 +124,7 @@ def _scalar(c: Inference) -> Dims:
 
 
 def _define(name: str, signature: str, emit: Emit, infer: Any) -> None:
-    define(Op(name, signature, infer=infer, lowering=Extracted(emit)))
+    define(name, signature, infer=infer, lowering=Extracted(emit))
 
 
 _define(

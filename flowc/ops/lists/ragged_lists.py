@@ -18,7 +18,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim, product
 from flowc.ir.lowering import Lowering, Native, View
-from flowc.ir.op import Op, define
+from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import size_scalar
 from flowc.ops.lists.dense_lists import numbered
@@ -65,22 +65,20 @@ def _pieces(lengths: np.ndarray, shape: np.ndarray, *, message: str) -> np.ndarr
 
 # The table of a tensor of a shape, cut into pieces of some lengths along its first axis.
 ragged_pieces = define(
-    Op(
-        "ragged_pieces",
-        "_RaggedPieces(lengths: i64, shape: i64; message: string) -> table: i64",
-        infer=lambda c: (c.dims(0)[0], c.dims(1)[0] + 1),
-        reference=_pieces,
-        lowering=lambda node: Native(
-            ragged_pieces_kernel,
-            arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0]),
-            errors=(numbered(node.attrs["message"]),),
-        ),
-        examples=(
-            'i64[3]=[1,0,3] i64[2]=[4,5]; message="{value} of {extent}"',
-            'i64[2]=[2,2] i64[1]=[4]; message="{value} of {extent}"',
-            'i64[0]=[] i64[2]=[0,3]; message="{value} of {extent}"',
-        ),
-    )
+    "ragged_pieces",
+    "_RaggedPieces(lengths: i64, shape: i64; message: string) -> table: i64",
+    infer=lambda c: (c.dims(0)[0], c.dims(1)[0] + 1),
+    reference=_pieces,
+    lowering=lambda node: Native(
+        ragged_pieces_kernel,
+        arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0]),
+        errors=(numbered(node.attrs["message"]),),
+    ),
+    examples=(
+        'i64[3]=[1,0,3] i64[2]=[4,5]; message="{value} of {extent}"',
+        'i64[2]=[2,2] i64[1]=[4]; message="{value} of {extent}"',
+        'i64[0]=[] i64[2]=[0,3]; message="{value} of {extent}"',
+    ),
 )
 
 # -- elements put in
@@ -92,19 +90,17 @@ def ragged_append_kernel(flat, value, out, total, count, begin, end):
 
 
 ragged_append = define(
-    Op(
-        "ragged_append",
-        "_RaggedAppend(flat: T, value: T; T: type) -> output: T",
-        infer=lambda c: (c.dims(0)[0] + c.inputs[1].size,),
-        reference=lambda flat, value: np.concatenate([flat, value.reshape(-1)]),
-        lowering=lambda node: Native(
-            ragged_append_kernel,
-            arguments=(node.inputs[0].dims[0], node.inputs[1].type.size),
-            updates=0,
-            moves=True,
-        ),
-        examples=("T[5] T[2,3]", "f32[0] f32[]", "f32[4] f32[0,2]"),
-    )
+    "ragged_append",
+    "_RaggedAppend(flat: T, value: T; T: type) -> output: T",
+    infer=lambda c: (c.dims(0)[0] + c.inputs[1].size,),
+    reference=lambda flat, value: np.concatenate([flat, value.reshape(-1)]),
+    lowering=lambda node: Native(
+        ragged_append_kernel,
+        arguments=(node.inputs[0].dims[0], node.inputs[1].type.size),
+        updates=0,
+        moves=True,
+    ),
+    examples=("T[5] T[2,3]", "f32[0] f32[]", "f32[4] f32[0,2]"),
 )
 
 
@@ -166,30 +162,28 @@ def _place(
 # long it is, then the dims of these elements. `faults`, where elements add up: a message for each
 # axis along which the new one differs.
 ragged_place = define(
-    Op(
-        "ragged_place",
-        "_RaggedPlace(table: i64, index: Tindex, shape: i64; message: string,"
-        " faults: list(string) = [], Tindex: {i32, i64}) -> (output: i64, total: i64)",
-        infer=lambda c: [c.dims(0), (1,)],
-        reference=_place,
-        lowering=lambda node: Native(
-            ragged_place_kernel,
-            arguments=(
-                node.inputs[0].dims[0],
-                node.inputs[0].dims[1] - 1,
-                node.inputs[1].type.size,
-            ),
-            errors=(numbered(node.attrs["message"]), *node.attrs["faults"]),
-            constants={"ADD": int(bool(node.attrs["faults"]))},
-            updates=0,
+    "ragged_place",
+    "_RaggedPlace(table: i64, index: Tindex, shape: i64; message: string,"
+    " faults: list(string) = [], Tindex: {i32, i64}) -> (output: i64, total: i64)",
+    infer=lambda c: [c.dims(0), (1,)],
+    reference=_place,
+    lowering=lambda node: Native(
+        ragged_place_kernel,
+        arguments=(
+            node.inputs[0].dims[0],
+            node.inputs[0].dims[1] - 1,
+            node.inputs[1].type.size,
         ),
-        examples=(
-            'i64[2,2]=[1,3,4,2] i32[]=1 i64[2]=[5,2]; message="out"',
-            'i64[2,2]=[1,3,4,2] i32[]=0 i64[2]=[5,4]; message="out"',
-            'i64[3,2]=[1,3,0,0,4,2] i64[2]=[1,2] i64[2]=[5,1]; message="out"',
-            'i64[2,2]=[1,3,0,0] i32[]=0 i64[2]=[3,3]; message="out", faults=("no",)',
-        ),
-    )
+        errors=(numbered(node.attrs["message"]), *node.attrs["faults"]),
+        constants={"ADD": int(bool(node.attrs["faults"]))},
+        updates=0,
+    ),
+    examples=(
+        'i64[2,2]=[1,3,4,2] i32[]=1 i64[2]=[5,2]; message="out"',
+        'i64[2,2]=[1,3,4,2] i32[]=0 i64[2]=[5,4]; message="out"',
+        'i64[3,2]=[1,3,0,0,4,2] i64[2]=[1,2] i64[2]=[5,1]; message="out"',
+        'i64[2,2]=[1,3,0,0] i32[]=0 i64[2]=[3,3]; message="out", faults=("no",)',
+    ),
 )
 
 
@@ -227,32 +221,30 @@ def _fill(
 
 # `flat` with elements where a table that has room for them says. `shape`: how long it becomes.
 ragged_fill = define(
-    Op(
-        "ragged_fill",
-        "_RaggedFill(flat: T, table: i64, index: Tindex, value: T, shape: i64; add: bool = False,"
-        " T: type, Tindex: {i32, i64}) -> output: T",
-        infer=lambda c: (as_dim(c.need(4)[0]),),
-        reference=_fill,
-        lowering=lambda node: Native(
-            ragged_fill_kernel,
-            arguments=(
-                node.inputs[0].dims[0],
-                node.output.dims[0],
-                node.inputs[1].dims[1],
-                node.inputs[2].type.size,
-                product(node.inputs[3].dims[node.inputs[2].type.rank :]),
-            ),
-            constants={"ADD": int(node.attrs["add"])},
-            updates=0,
-            moves=not node.attrs["add"],
+    "ragged_fill",
+    "_RaggedFill(flat: T, table: i64, index: Tindex, value: T, shape: i64; add: bool = False,"
+    " T: type, Tindex: {i32, i64}) -> output: T",
+    infer=lambda c: (as_dim(c.need(4)[0]),),
+    reference=_fill,
+    lowering=lambda node: Native(
+        ragged_fill_kernel,
+        arguments=(
+            node.inputs[0].dims[0],
+            node.output.dims[0],
+            node.inputs[1].dims[1],
+            node.inputs[2].type.size,
+            product(node.inputs[3].dims[node.inputs[2].type.rank :]),
         ),
-        examples=(
-            "T[5] i64[2,2]=[1,3,4,2] i32[]=1 T[2] i64[1]=[5]",
-            "f32[5] i64[2,2]=[6,4,4,2] i64[]=0 f32[4] i64[1]=[9]",
-            "f32[3] i64[3,3]=[1,1,3,4,1,2,6,1,2] i32[2]=[2,1] f32[2,1,2] i64[1]=[7]",
-            "i32[5] i64[2,2]=[1,3,4,2] i32[]=0 i32[3] i64[1]=[5]; add=True",
-        ),
-    )
+        constants={"ADD": int(node.attrs["add"])},
+        updates=0,
+        moves=not node.attrs["add"],
+    ),
+    examples=(
+        "T[5] i64[2,2]=[1,3,4,2] i32[]=1 T[2] i64[1]=[5]",
+        "f32[5] i64[2,2]=[6,4,4,2] i64[]=0 f32[4] i64[1]=[9]",
+        "f32[3] i64[3,3]=[1,1,3,4,1,2,6,1,2] i32[2]=[2,1] f32[2,1,2] i64[1]=[7]",
+        "i32[5] i64[2,2]=[1,3,4,2] i32[]=0 i32[3] i64[1]=[5]; add=True",
+    ),
 )
 
 # -- elements taken out
@@ -319,24 +311,22 @@ def _find(
 # Where an element is: 1 + its place (0: zeros), how long `flat` is without it where it stands last,
 # its dims. `shape`: how long `flat` is, then the dims that are asked for, -1 for any.
 ragged_find = define(
-    Op(
-        "ragged_find",
-        "_RaggedFind(table: i64, index: Tindex, shape: i64; message: string, unset: string,"
-        " Tindex: {i32, i64}) -> place: i64",
-        infer=lambda c: (c.dims(2)[0] + 1,),
-        reference=_find,
-        lowering=lambda node: Native(
-            ragged_find_kernel,
-            arguments=(node.inputs[0].dims[0], node.inputs[0].dims[1] - 1),
-            errors=(numbered(node.attrs["message"]), numbered(node.attrs["unset"]), MISMATCH),
-        ),
-        examples=(
-            'i64[2,2]=[1,3,4,2] i32[]=1 i64[2]=[5,-1]; message="out", unset="none"',
-            'i64[2,2]=[1,3,4,2] i64[]=0 i64[2]=[5,3]; message="out", unset="none"',
-            'i64[2,3]=[0,0,0,1,2,2] i64[]=0 i64[3]=[4,2,1]; message="out", unset="none"',
-            'i64[2,1]=[1,2] i32[]=0 i64[1]=[2]; message="out", unset="none"',
-        ),
-    )
+    "ragged_find",
+    "_RaggedFind(table: i64, index: Tindex, shape: i64; message: string, unset: string,"
+    " Tindex: {i32, i64}) -> place: i64",
+    infer=lambda c: (c.dims(2)[0] + 1,),
+    reference=_find,
+    lowering=lambda node: Native(
+        ragged_find_kernel,
+        arguments=(node.inputs[0].dims[0], node.inputs[0].dims[1] - 1),
+        errors=(numbered(node.attrs["message"]), numbered(node.attrs["unset"]), MISMATCH),
+    ),
+    examples=(
+        'i64[2,2]=[1,3,4,2] i32[]=1 i64[2]=[5,-1]; message="out", unset="none"',
+        'i64[2,2]=[1,3,4,2] i64[]=0 i64[2]=[5,3]; message="out", unset="none"',
+        'i64[2,3]=[0,0,0,1,2,2] i64[]=0 i64[3]=[4,2,1]; message="out", unset="none"',
+        'i64[2,1]=[1,2] i32[]=0 i64[1]=[2]; message="out", unset="none"',
+    ),
 )
 
 
@@ -369,17 +359,15 @@ def element_at(flat: np.ndarray, start: np.ndarray, shape: np.ndarray) -> np.nda
 
 # An element of some dims, whose first number is the one at start - 1; zeros where start is 0.
 ragged_get = define(
-    Op(
-        "ragged_get",
-        "_RaggedGet(flat: T, start: i64, shape: i64; T: type) -> output: T",
-        infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
-        reference=element_at,
-        lowering=_lower_get,
-        examples=(
-            "T[7] i64[1]=[2] i64[2]=[2,3]",
-            "f32[5] i64[1]=[0] i64[1]=[4]",
-            "f32[5] i64[1]=[5] i64[0]=[]",
-            "f32[5] i64[1]=[3] i64[2]=[0,4]",
-        ),
-    )
+    "ragged_get",
+    "_RaggedGet(flat: T, start: i64, shape: i64; T: type) -> output: T",
+    infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
+    reference=element_at,
+    lowering=_lower_get,
+    examples=(
+        "T[7] i64[1]=[2] i64[2]=[2,3]",
+        "f32[5] i64[1]=[0] i64[1]=[4]",
+        "f32[5] i64[1]=[5] i64[0]=[]",
+        "f32[5] i64[1]=[3] i64[2]=[0,4]",
+    ),
 )

@@ -14,7 +14,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim
 from flowc.ir.lowering import Lowering, Native, View
-from flowc.ir.op import Op, define
+from flowc.ir.op import define
 from flowc.ops.lists.ragged_lists import element_at, linear
 
 FROM = 0  # the first axis along which elements must be alike: the compiler gives it to the kernel
@@ -73,26 +73,24 @@ def _alike(
 # after one another along their first axis. `shape`: the dims that are asked for, -1 for any.
 # `faults`: a message for each axis along which element {c} differs, then one for no element.
 ragged_alike = define(
-    Op(
-        "ragged_alike",
-        "_RaggedAlike(table: i64, shape: i64; faults: list(string), joined: bool = False)"
-        " -> (output: i64, dims: i64)",
-        infer=lambda c: [c.dims(0), c.dims(1)],
-        reference=_alike,
-        lowering=lambda node: Native(
-            ragged_alike_kernel,
-            arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0]),
-            errors=tuple(node.attrs["faults"]),
-            constants={"FROM": int(node.attrs["joined"])},
-            updates=0,
-        ),
-        examples=(
-            'i64[2,3]=[1,2,2,5,2,2] i64[2]=[-1,-1]; faults=("a","b","none")',
-            'i64[2,3]=[1,2,2,5,3,2] i64[2]=[-1,2]; faults=("a","b","none"), joined=True',
-            'i64[0,3]=[] i64[2]=[4,2]; faults=("a","b","none")',
-            'i64[2,2]=[0,0,1,2] i64[1]=[-1]; faults=("a","none")',
-        ),
-    )
+    "ragged_alike",
+    "_RaggedAlike(table: i64, shape: i64; faults: list(string), joined: bool = False)"
+    " -> (output: i64, dims: i64)",
+    infer=lambda c: [c.dims(0), c.dims(1)],
+    reference=_alike,
+    lowering=lambda node: Native(
+        ragged_alike_kernel,
+        arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0]),
+        errors=tuple(node.attrs["faults"]),
+        constants={"FROM": int(node.attrs["joined"])},
+        updates=0,
+    ),
+    examples=(
+        'i64[2,3]=[1,2,2,5,2,2] i64[2]=[-1,-1]; faults=("a","b","none")',
+        'i64[2,3]=[1,2,2,5,3,2] i64[2]=[-1,2]; faults=("a","b","none"), joined=True',
+        'i64[0,3]=[] i64[2]=[4,2]; faults=("a","b","none")',
+        'i64[2,2]=[0,0,1,2] i64[1]=[-1]; faults=("a","none")',
+    ),
 )
 
 
@@ -118,18 +116,16 @@ def _stack(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray
 
 # The elements, all of the dims given, as one tensor.
 ragged_stack = define(
-    Op(
-        "ragged_stack",
-        "_RaggedStack(flat: T, table: i64, shape: i64; T: type) -> output: T",
-        infer=lambda c: (c.dims(1)[0], *(as_dim(d) for d in c.need(2))),
-        reference=_stack,
-        lowering=_lower_stack,
-        examples=(
-            "T[9] i64[2,2]=[4,3,1,3] i64[1]=[3]",
-            "f32[9] i64[3,3]=[4,1,2,0,0,0,7,1,2] i64[2]=[1,2]",
-            "f32[0] i64[0,2]=[] i64[1]=[3]",
-        ),
-    )
+    "ragged_stack",
+    "_RaggedStack(flat: T, table: i64, shape: i64; T: type) -> output: T",
+    infer=lambda c: (c.dims(1)[0], *(as_dim(d) for d in c.need(2))),
+    reference=_stack,
+    lowering=_lower_stack,
+    examples=(
+        "T[9] i64[2,2]=[4,3,1,3] i64[1]=[3]",
+        "f32[9] i64[3,3]=[4,1,2,0,0,0,7,1,2] i64[2]=[1,2]",
+        "f32[0] i64[0,2]=[] i64[1]=[3]",
+    ),
 )
 
 
@@ -155,26 +151,24 @@ def _join(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 # The elements one after another along their first axis. `shape`: what `ragged_alike` says of them.
 ragged_join = define(
-    Op(
-        "ragged_join",
-        "_RaggedJoin(flat: T, table: i64, shape: i64; T: type) -> output: T",
-        infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
-        reference=_join,
-        lowering=lambda node: Native(
-            ragged_join_kernel,
-            arguments=(
-                node.inputs[1].dims[0],
-                node.inputs[1].dims[1] - 1,
-                node.output.type.size,
-            ),
-            moves=True,
+    "ragged_join",
+    "_RaggedJoin(flat: T, table: i64, shape: i64; T: type) -> output: T",
+    infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
+    reference=_join,
+    lowering=lambda node: Native(
+        ragged_join_kernel,
+        arguments=(
+            node.inputs[1].dims[0],
+            node.inputs[1].dims[1] - 1,
+            node.output.type.size,
         ),
-        examples=(
-            "T[9] i64[3,2]=[7,3,1,2,4,3] i64[1]=[8]",
-            "f32[6] i64[2,3]=[3,2,2,1,1,2] i64[2]=[3,2]",
-            "f32[0] i64[0,2]=[] i64[1]=[0]",
-        ),
-    )
+        moves=True,
+    ),
+    examples=(
+        "T[9] i64[3,2]=[7,3,1,2,4,3] i64[1]=[8]",
+        "f32[6] i64[2,3]=[3,2,2,1,1,2] i64[2]=[3,2]",
+        "f32[0] i64[0,2]=[] i64[1]=[0]",
+    ),
 )
 
 # -- sums
@@ -235,27 +229,24 @@ def _sum(
 
 # The numbers of a sum, behind each other for what only one of the lists holds, and its table.
 ragged_sum = define(
-    Op(
-        "ragged_sum",
-        "_RaggedSum(flat: T, added: T, table: i64, other: i64; T: type)"
-        " -> (output: T, places: i64)",
-        infer=lambda c: [(c.dims(0)[0] + c.dims(1)[0],), c.dims(2)],
-        reference=_sum,
-        lowering=lambda node: Native(
-            ragged_sum_kernel,
-            arguments=(
-                node.inputs[0].dims[0],
-                node.inputs[1].dims[0],
-                node.inputs[2].dims[0],
-                node.inputs[2].dims[1] - 1,
-            ),
-            errors=(UNLIKE,),
-            updates=0,
+    "ragged_sum",
+    "_RaggedSum(flat: T, added: T, table: i64, other: i64; T: type) -> (output: T, places: i64)",
+    infer=lambda c: [(c.dims(0)[0] + c.dims(1)[0],), c.dims(2)],
+    reference=_sum,
+    lowering=lambda node: Native(
+        ragged_sum_kernel,
+        arguments=(
+            node.inputs[0].dims[0],
+            node.inputs[1].dims[0],
+            node.inputs[2].dims[0],
+            node.inputs[2].dims[1] - 1,
         ),
-        examples=(
-            "f32[5] f32[5] i64[2,2]=[1,3,4,2] i64[2,2]=[3,3,1,2]",
-            "i32[3] i32[2] i64[3,2]=[1,3,0,0,0,0] i64[3,2]=[0,0,1,2,0,0]",
-            "f64[0] f64[1] i64[1,1]=[0] i64[1,1]=[1]",
-        ),
-    )
+        errors=(UNLIKE,),
+        updates=0,
+    ),
+    examples=(
+        "f32[5] f32[5] i64[2,2]=[1,3,4,2] i64[2,2]=[3,3,1,2]",
+        "i32[3] i32[2] i64[3,2]=[1,3,0,0,0,0] i64[3,2]=[0,0,1,2,0,0]",
+        "f64[0] f64[1] i64[1,1]=[0] i64[1,1]=[1]",
+    ),
 )

@@ -14,7 +14,7 @@ from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
 from flowc.ir.lowering import Extracted
 from flowc.ir.mark_access import CLEARED
-from flowc.ir.op import Attrs, Op, define
+from flowc.ir.op import Attrs, define
 from flowc.ops.lists.dense_lists import plain
 from flowc.ops.lists.list_operations import popped, pushed, with_element, zeros
 from flowc.ops.lists.list_values import (
@@ -119,11 +119,9 @@ for _ending, _version, _handle, _size in (
         ("close", f"(handle: {_handle})", lambda c: [], _emit_close),
     ):
         define(
-            Op(
-                f"stack_{_name}".rstrip("_") + _ending,
-                f"Stack{_name.title()}{_version}{_tf}",
-                infer=_infer,
-                lowering=Extracted(_emit),
-                traits=STATE,
-            )
+            f"stack_{_name}".rstrip("_") + _ending,
+            f"Stack{_name.title()}{_version}{_tf}",
+            infer=_infer,
+            lowering=Extracted(_emit),
+            traits=STATE,
         )

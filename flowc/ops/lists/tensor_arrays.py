@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.extraction import Bound, Extractor, ListValue, Ragged, Resource
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.array_access import (
     KIND,
@@ -206,13 +206,11 @@ def _infer(c: Inference) -> list[Dims]:
 
 def _define(name: str, tf: str, emit: Emit) -> None:
     define(
-        Op(
-            name,
-            tf,
-            infer=_infer,
-            lowering=Extracted(emit),
-            traits=frozenset({"stateful"}),
-        )
+        name,
+        tf,
+        infer=_infer,
+        lowering=Extracted(emit),
+        traits=frozenset({"stateful"}),
     )
 
 

@@ -15,7 +15,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Columns, Dense, Extractor, ListValue, OptionalValue, Ragged
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Op, define
+from flowc.ir.op import Attrs, define
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
 from flowc.ops.lists.list_operations import (
     element_at,
@@ -377,4 +377,4 @@ for _emit, _texts in RECORDS.items():
     for _text in _texts.strip().split("\n\n"):
         _name, _tf = " ".join(_text.split()).split(" ", 1)
         _infer = scalar if _tf.endswith(GIVE_SCALARS) else known_when_extracted
-        define(Op(_name, _tf, infer=_infer, lowering=Extracted(_emit)))
+        define(_name, _tf, infer=_infer, lowering=Extracted(_emit))

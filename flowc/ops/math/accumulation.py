@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flowc.ir.lowering import Elementwise
-from flowc.ir.op import Op, define
+from flowc.ir.op import define
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.lists.list_operations import sum_of_lists
 from flowc.ops.math.elementwise import Array, equal_dims
@@ -38,27 +38,23 @@ def _copies(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 add_n = define(
-    Op(
-        "add_n",
-        "AddN(inputs: N*T; N: int >= 1, T: NUMBER) -> sum: T",
-        infer=equal_dims,
-        lowering=Elementwise(_sum),
-        reference=_add_all,
-        gradient=_copies,
-        content=lambda inputs: np.asarray(_sum_of_arrays(*inputs)),
-        examples=("T[7] T[7]", "T[2,3] T[2,3] T[2,3]", "T[]", "T[0,2] T[0,2]"),
-        on_lists=sum_of_lists,
-    )
+    "add_n",
+    "AddN(inputs: N*T; N: int >= 1, T: NUMBER) -> sum: T",
+    infer=equal_dims,
+    lowering=Elementwise(_sum),
+    reference=_add_all,
+    gradient=_copies,
+    content=lambda inputs: np.asarray(_sum_of_arrays(*inputs)),
+    examples=("T[7] T[7]", "T[2,3] T[2,3] T[2,3]", "T[]", "T[0,2] T[0,2]"),
+    on_lists=sum_of_lists,
 )
 
 accumulate_n = define(
-    Op(
-        "accumulate_n",
-        "AccumulateNV2(inputs: N*T; N: int >= 1, T: NUMBER, shape: shape) -> sum: T",
-        infer=equal_dims,
-        lowering=Elementwise(_sum),
-        reference=_add_all,
-        gradient=_copies,
-        examples=("T[2,3] T[2,3] T[2,3]; shape=(2,3)", "T[]; shape=()"),
-    )
+    "accumulate_n",
+    "AccumulateNV2(inputs: N*T; N: int >= 1, T: NUMBER, shape: shape) -> sum: T",
+    infer=equal_dims,
+    lowering=Elementwise(_sum),
+    reference=_add_all,
+    gradient=_copies,
+    examples=("T[2,3] T[2,3] T[2,3]; shape=(2,3)", "T[]; shape=()"),
 )

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Elementwise, Lowering, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array, same_dims
@@ -127,24 +127,22 @@ def _cast_examples() -> Iterator[str]:
 
 
 cast = define(
-    Op(
-        "cast",
-        f"Cast(x: SrcT; SrcT: {_ANY}, DstT: {_ANY}, Truncate: bool = False) -> y: DstT",
-        infer=same_dims,
-        lowering=_lower_cast,
-        reference=_cast_reference,
-        gradient=_cast_gradient,
-        # Only integer results are followed as sizes, so an int stays the same int.
-        content=lambda x, *, DstT: cast_array(x, DstT),
-        examples=(
-            *_cast_examples(),
-            "SrcT[2,3]~small; DstT=i32",
-            "SrcT[]; DstT=f32",
-            "SrcT[0]; DstT=bool",
-            "f64[17]; DstT=f16, Truncate=True",
-            "f32[17]; DstT=bf16, Truncate=True",
-        ),
-    )
+    "cast",
+    f"Cast(x: SrcT; SrcT: {_ANY}, DstT: {_ANY}, Truncate: bool = False) -> y: DstT",
+    infer=same_dims,
+    lowering=_lower_cast,
+    reference=_cast_reference,
+    gradient=_cast_gradient,
+    # Only integer results are followed as sizes, so an int stays the same int.
+    content=lambda x, *, DstT: cast_array(x, DstT),
+    examples=(
+        *_cast_examples(),
+        "SrcT[2,3]~small; DstT=i32",
+        "SrcT[]; DstT=f32",
+        "SrcT[0]; DstT=bool",
+        "f64[17]; DstT=f16, Truncate=True",
+        "f32[17]; DstT=bf16, Truncate=True",
+    ),
 )
 
 
@@ -226,24 +224,22 @@ def _bitcast_reference(input: Array, *, type: DType) -> Array:
 
 
 bitcast = define(
-    Op(
-        "bitcast",
-        f"Bitcast(input: T; T: {_BITS}, type: {_BITS}) -> output: type",
-        infer=_infer_bitcast,
-        lowering=_lower_bitcast,
-        reference=_bitcast_reference,
-        gradient=no_gradient,
-        examples=(
-            "f32[7]; type=i32",
-            "i32[2,3]; type=f32",
-            "f64[3]; type=u8",
-            "u8[3,4]; type=f32",
-            "i16[2,4]; type=c64",
-            "c128[2]; type=u16",
-            "c64[5]; type=i64",
-            "bf16[3]; type=u16",
-            "f16[]; type=i16",
-            "i64[0]; type=i32",
-        ),
-    )
+    "bitcast",
+    f"Bitcast(input: T; T: {_BITS}, type: {_BITS}) -> output: type",
+    infer=_infer_bitcast,
+    lowering=_lower_bitcast,
+    reference=_bitcast_reference,
+    gradient=no_gradient,
+    examples=(
+        "f32[7]; type=i32",
+        "i32[2,3]; type=f32",
+        "f64[3]; type=u8",
+        "u8[3,4]; type=f32",
+        "i16[2,4]; type=c64",
+        "c128[2]; type=u16",
+        "c64[5]; type=i64",
+        "bf16[3]; type=u16",
+        "f16[]; type=i16",
+        "i64[0]; type=i32",
+    ),
 )

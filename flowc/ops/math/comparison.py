@@ -56,17 +56,15 @@ def _equality(name: str, tf_name: str, primitive: str, compare: Any, apart: bool
         return np.asarray(compare(x, y))
 
     return define(
-        Op(
-            name,
-            f"{tf_name}(x: T, y: T; T: {_ANY[:-1]}, string}},"
-            " incompatible_shape_error: bool = True) -> z: bool",
-            infer=_infer_equality,
-            lowering=lowering,
-            reference=reference,
-            gradient=no_gradient,
-            traits=frozenset({"commutative"}),
-            examples=_PAIRS,
-        )
+        name,
+        f"{tf_name}(x: T, y: T; T: {_ANY[:-1]}, string}},"
+        " incompatible_shape_error: bool = True) -> z: bool",
+        infer=_infer_equality,
+        lowering=lowering,
+        reference=reference,
+        gradient=no_gradient,
+        traits=frozenset({"commutative"}),
+        examples=_PAIRS,
     )
 
 
@@ -103,16 +101,14 @@ def _approximate_reference(x: Array, y: Array, *, tolerance: float) -> Array:
 
 # TensorFlow has CPU kernels for these two dtypes only.
 approximate_equal = define(
-    Op(
-        "approximate_equal",
-        "ApproximateEqual(x: T, y: T; T: {f32, f64}, tolerance: float = 1e-05) -> z: bool",
-        infer=equal_dims,
-        lowering=_approximate,
-        reference=numpy_reference(_approximate_reference),
-        gradient=no_gradient,
-        traits=frozenset({"commutative"}),
-        examples=("T[9]~small T[9]~small; tolerance=1.0", "T[2,3] T[2,3]", "T[0] T[0]"),
-    )
+    "approximate_equal",
+    "ApproximateEqual(x: T, y: T; T: {f32, f64}, tolerance: float = 1e-05) -> z: bool",
+    infer=equal_dims,
+    lowering=_approximate,
+    reference=numpy_reference(_approximate_reference),
+    gradient=no_gradient,
+    traits=frozenset({"commutative"}),
+    examples=("T[9]~small T[9]~small; tolerance=1.0", "T[2,3] T[2,3]", "T[0] T[0]"),
 )
 
 

@@ -43,29 +43,25 @@ def _parts_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 complex_ = define(
-    Op(
-        "complex",
-        "Complex(real: T, imag: T; T: {f32, f64} = f32, Tout: COMPLEX = c64) -> out: Tout",
-        infer=_complex_dims,
-        lowering=Elementwise(lambda k, x, y: k.complex(x, y)),
-        reference=_join,
-        gradient=_parts_gradient,
-        examples=("f32[2,3] f32[3]", "f64[4,1] f64[5]; Tout=c128", "f32[] f32[]", "f32[0] f32[1]"),
-    )
+    "complex",
+    "Complex(real: T, imag: T; T: {f32, f64} = f32, Tout: COMPLEX = c64) -> out: Tout",
+    infer=_complex_dims,
+    lowering=Elementwise(lambda k, x, y: k.complex(x, y)),
+    reference=_join,
+    gradient=_parts_gradient,
+    examples=("f32[2,3] f32[3]", "f64[4,1] f64[5]; Tout=c128", "f32[] f32[]", "f32[0] f32[1]"),
 )
 
 
 def _part(name: str, tf_name: str, expr: Any, reference: Any, gradient: Any) -> Op:
     return define(
-        Op(
-            name,
-            f"{tf_name}(input: T; T: COMPLEX = c64, Tout: {{f32, f64}} = f32) -> output: Tout",
-            infer=_part_dims,
-            lowering=Elementwise(expr),
-            reference=lambda input: np.array(reference(input)),
-            gradient=gradient,
-            examples=_SINGLES,
-        )
+        name,
+        f"{tf_name}(input: T; T: COMPLEX = c64, Tout: {{f32, f64}} = f32) -> output: Tout",
+        infer=_part_dims,
+        lowering=Elementwise(expr),
+        reference=lambda input: np.array(reference(input)),
+        gradient=gradient,
+        examples=_SINGLES,
     )
 
 
@@ -91,26 +87,22 @@ imag = _part(
 angle = _part("angle", "Angle", cf.angle, np.angle, _angle_gradient)
 
 complex_abs = define(
-    Op(
-        "complex_abs",
-        "ComplexAbs(x: T; T: COMPLEX = c64, Tout: {f32, f64} = f32) -> y: Tout",
-        infer=_part_dims,
-        lowering=Elementwise(cf.magnitude),
-        reference=lambda x: np.asarray(np.abs(x)),
-        gradient=lambda b, node, dy: b.mul(_as_complex(b, node, dy, 0), b.sign(node.inputs[0])),
-        examples=_SINGLES,
-    )
+    "complex_abs",
+    "ComplexAbs(x: T; T: COMPLEX = c64, Tout: {f32, f64} = f32) -> y: Tout",
+    infer=_part_dims,
+    lowering=Elementwise(cf.magnitude),
+    reference=lambda x: np.asarray(np.abs(x)),
+    gradient=lambda b, node, dy: b.mul(_as_complex(b, node, dy, 0), b.sign(node.inputs[0])),
+    examples=_SINGLES,
 )
 
 conj = define(
-    Op(
-        "conj",
-        "Conj(input: T; T: COMPLEX = c64) -> output: T",
-        infer=same_dims,
-        lowering=Elementwise(cf.conjugate),
-        reference=lambda input: np.asarray(np.conj(input)),
-        gradient=lambda b, node, dy: b.conj(dy),
-        traits=frozenset({"involution"}),
-        examples=("T[17]", "T[2,3]", "T[]", "T[0]"),
-    )
+    "conj",
+    "Conj(input: T; T: COMPLEX = c64) -> output: T",
+    infer=same_dims,
+    lowering=Elementwise(cf.conjugate),
+    reference=lambda input: np.asarray(np.conj(input)),
+    gradient=lambda b, node, dy: b.conj(dy),
+    traits=frozenset({"involution"}),
+    examples=("T[17]", "T[2,3]", "T[]", "T[0]"),
 )

@@ -80,16 +80,14 @@ def map_op(
 ) -> Op:
     """Defines an elementwise op; `reference` is wrapped by `numpy_reference`."""
     return define(
-        Op(
-            name,
-            tf,
-            infer=infer,
-            lowering=Elementwise(expr),
-            reference=numpy_reference(reference),
-            gradient=gradient,
-            traits=frozenset(traits),
-            examples=examples,
-            content=content,
-            aliases=aliases,
-        )
+        name,
+        tf,
+        infer=infer,
+        lowering=Elementwise(expr),
+        reference=numpy_reference(reference),
+        gradient=gradient,
+        traits=frozenset(traits),
+        examples=examples,
+        content=content,
+        aliases=aliases,
     )

@@ -150,34 +150,30 @@ def _range_op(
     name: str, tf: str, infer: Any, reference: Any, divide: bool, examples: Sequence[str]
 ) -> Op:
     return define(
-        Op(
-            name,
-            f"{tf}(inputs: f32, min: f32, max: f32; {BITS}) -> outputs: f32",
-            infer=infer,
-            lowering=Decompose(lambda b, node: _build_of_inputs(b, node, divide)),
-            reference=reference,
-            examples=tuple(examples),
-        )
+        name,
+        f"{tf}(inputs: f32, min: f32, max: f32; {BITS}) -> outputs: f32",
+        infer=infer,
+        lowering=Decompose(lambda b, node: _build_of_inputs(b, node, divide)),
+        reference=reference,
+        examples=tuple(examples),
     )
 
 
 fake_quant_with_min_max_args = define(
-    Op(
-        "fake_quant_with_min_max_args",
-        f"FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, {BITS})"
-        " -> outputs: f32",
-        infer=_infer_of_attrs,
-        lowering=Decompose(_build_of_attrs),
-        reference=_of_attrs,
-        examples=(
-            "f32[3,17]",
-            "f32[40]; min=-0.3, max=0.7, num_bits=4, narrow_range=True",
-            "f32[2,9]; min=0.5, max=3.0, num_bits=16",
-            "f32[6]=[1e999,-1e999,-0.0,0.0,-2.5,0.25]; min=-1.0, max=0.0",
-            "f32[64]~any",
-            "f32[0]",
-        ),
-    )
+    "fake_quant_with_min_max_args",
+    f"FakeQuantWithMinMaxArgs(inputs: f32; min: float = -6.0, max: float = 6.0, {BITS})"
+    " -> outputs: f32",
+    infer=_infer_of_attrs,
+    lowering=Decompose(_build_of_attrs),
+    reference=_of_attrs,
+    examples=(
+        "f32[3,17]",
+        "f32[40]; min=-0.3, max=0.7, num_bits=4, narrow_range=True",
+        "f32[2,9]; min=0.5, max=3.0, num_bits=16",
+        "f32[6]=[1e999,-1e999,-0.0,0.0,-2.5,0.25]; min=-1.0, max=0.0",
+        "f32[64]~any",
+        "f32[0]",
+    ),
 )
 fake_quant_with_min_max_vars = _range_op(
     "fake_quant_with_min_max_vars",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.math.fake_quantization import BITS, check_bits, levels_of, nudged
 
@@ -98,15 +98,13 @@ def _of_ranges(
 
 
 fake_quant_with_min_max_args_gradient = define(
-    Op(
-        "fake_quant_with_min_max_args_gradient",
-        "FakeQuantWithMinMaxArgsGradient(gradients: f32, inputs: f32; min: float = -6.0,"
-        f" max: float = 6.0, {BITS}) -> backprops: f32",
-        infer=_check_alike,
-        lowering=Decompose(_build_of_attrs),
-        reference=_of_attrs,
-        examples=("f32[3,7] f32[3,7]", "f32[9] f32[9]; min=-0.5, max=0.75, num_bits=4"),
-    )
+    "fake_quant_with_min_max_args_gradient",
+    "FakeQuantWithMinMaxArgsGradient(gradients: f32, inputs: f32; min: float = -6.0,"
+    f" max: float = 6.0, {BITS}) -> backprops: f32",
+    infer=_check_alike,
+    lowering=Decompose(_build_of_attrs),
+    reference=_of_attrs,
+    examples=("f32[3,7] f32[3,7]", "f32[9] f32[9]; min=-0.5, max=0.75, num_bits=4"),
 )
 
 for _name, _tf, _rank, _examples in (
@@ -131,13 +129,11 @@ for _name, _tf, _rank, _examples in (
     ),
 ):
     define(
-        Op(
-            _name,
-            f"{_tf}(gradients: f32, inputs: f32, min: f32, max: f32; {BITS}) ->"
-            " (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)",
-            infer=_infer_ranges(_rank),
-            lowering=Decompose(_build_of_inputs),
-            reference=_of_ranges,
-            examples=_examples,
-        )
+        _name,
+        f"{_tf}(gradients: f32, inputs: f32, min: f32, max: f32; {BITS}) ->"
+        " (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)",
+        infer=_infer_ranges(_rank),
+        lowering=Decompose(_build_of_inputs),
+        reference=_of_ranges,
+        examples=_examples,
     )

@@ -18,7 +18,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, product
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
 
@@ -101,14 +101,12 @@ def _lower_transform(node: Node) -> Lowering:
 
 
 transform_rows = define(
-    Op(
-        "transform_rows",
-        "_TransformRows(real: T, imag: T, cosines: f64, sines: f64; T: {f32, f64})"
-        " -> (x: T, y: T, work_x: T, work_y: T)",
-        infer=lambda c: [c.dims(0)] * 4,
-        reference=_transformed,
-        lowering=_lower_transform,
-    )
+    "transform_rows",
+    "_TransformRows(real: T, imag: T, cosines: f64, sines: f64; T: {f32, f64})"
+    " -> (x: T, y: T, work_x: T, work_y: T)",
+    infer=lambda c: [c.dims(0)] * 4,
+    reference=_transformed,
+    lowering=_lower_transform,
 )
 
 
@@ -286,37 +284,31 @@ def _define(rank: int) -> None:
     for inverse in (False, True):
         function = np.fft.ifftn if inverse else np.fft.fftn
         define(
-            Op(
-                f"i{name}" if inverse else name,
-                f"{'IFFT' if inverse else 'FFT'}{suffix}(input: Tcomplex; Tcomplex: COMPLEX = c64)"
-                " -> output: Tcomplex",
-                infer=_infer_complex(rank),
-                reference=_complex_reference(function, rank),
-                lowering=Decompose(_complex_transform(rank, inverse)),
-                examples=_COMPLEX_EXAMPLES[rank],
-            )
+            f"i{name}" if inverse else name,
+            f"{'IFFT' if inverse else 'FFT'}{suffix}(input: Tcomplex; Tcomplex: COMPLEX = c64)"
+            " -> output: Tcomplex",
+            infer=_infer_complex(rank),
+            reference=_complex_reference(function, rank),
+            lowering=Decompose(_complex_transform(rank, inverse)),
+            examples=_COMPLEX_EXAMPLES[rank],
         )
     define(
-        Op(
-            f"r{name}",
-            f"RFFT{suffix}(input: Treal, fft_length: i32; Treal: {{f32, f64}} = f32,"
-            " Tcomplex: COMPLEX = c64) -> output: Tcomplex",
-            infer=_infer_real(rank, True),
-            reference=_real_reference(rank),
-            lowering=Decompose(_real_transform(rank)),
-            examples=_REAL_EXAMPLES[rank],
-        )
+        f"r{name}",
+        f"RFFT{suffix}(input: Treal, fft_length: i32; Treal: {{f32, f64}} = f32,"
+        " Tcomplex: COMPLEX = c64) -> output: Tcomplex",
+        infer=_infer_real(rank, True),
+        reference=_real_reference(rank),
+        lowering=Decompose(_real_transform(rank)),
+        examples=_REAL_EXAMPLES[rank],
     )
     define(
-        Op(
-            f"ir{name}",
-            f"IRFFT{suffix}(input: Tcomplex, fft_length: i32; Treal: {{f32, f64}} = f32,"
-            " Tcomplex: COMPLEX = c64) -> output: Treal",
-            infer=_infer_real(rank, False),
-            reference=_half_reference(rank),
-            lowering=Decompose(_from_half(rank)),
-            examples=_HALF_EXAMPLES[rank],
-        )
+        f"ir{name}",
+        f"IRFFT{suffix}(input: Tcomplex, fft_length: i32; Treal: {{f32, f64}} = f32,"
+        " Tcomplex: COMPLEX = c64) -> output: Treal",
+        infer=_infer_real(rank, False),
+        reference=_half_reference(rank),
+        lowering=Decompose(_from_half(rank)),
+        examples=_HALF_EXAMPLES[rank],
     )
 
 

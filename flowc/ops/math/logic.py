@@ -124,13 +124,11 @@ def _population_count(x: Array) -> Array:
 
 
 population_count = define(
-    Op(
-        "population_count",
-        "PopulationCount(x: T; T: INT) -> y: u8",
-        infer=same_dims,
-        lowering=Elementwise(lambda k, x: k.cast(k.popcount(x), dtypes.u8)),
-        reference=_population_count,
-        gradient=no_gradient,
-        examples=("T[17]", "T[]", "T[0]"),
-    )
+    "population_count",
+    "PopulationCount(x: T; T: INT) -> y: u8",
+    infer=same_dims,
+    lowering=Elementwise(lambda k, x: k.cast(k.popcount(x), dtypes.u8)),
+    reference=_population_count,
+    gradient=no_gradient,
+    examples=("T[17]", "T[]", "T[0]"),
 )

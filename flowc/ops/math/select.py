@@ -11,7 +11,7 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose, Elementwise, Lowering
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
@@ -72,39 +72,35 @@ def _select_v2_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 select = define(
-    Op(
-        "select",
-        "Select(condition: bool, t: T, e: T; T: type) -> output: T",
-        infer=_infer_select,
-        lowering=_lower_select,
-        reference=_select,
-        gradient=_select_gradient,
-        examples=(
-            "bool[2,3] T[2,3] T[2,3]",
-            "bool[] T[2,3] T[2,3]",
-            "bool[4] T[4,3] T[4,3]",
-            "bool[] T[] T[]",
-            "bool[0] T[0,3] T[0,3]",
-        ),
-    )
+    "select",
+    "Select(condition: bool, t: T, e: T; T: type) -> output: T",
+    infer=_infer_select,
+    lowering=_lower_select,
+    reference=_select,
+    gradient=_select_gradient,
+    examples=(
+        "bool[2,3] T[2,3] T[2,3]",
+        "bool[] T[2,3] T[2,3]",
+        "bool[4] T[4,3] T[4,3]",
+        "bool[] T[] T[]",
+        "bool[0] T[0,3] T[0,3]",
+    ),
 )
 
 select_v2 = define(
-    Op(
-        "select_v2",
-        "SelectV2(condition: bool, t: T, e: T; T: type) -> output: T",
-        infer=broadcast_dims,
-        lowering=Elementwise(_select_expr),
-        reference=lambda condition, t, e: np.where(condition, t, e),
-        gradient=_select_v2_gradient,
-        examples=(
-            "bool[2,3] T[2,3] T[2,3]",
-            "bool[2,1] T[3] T[]",
-            "bool[] T[2,1] T[1,3]",
-            "bool[] T[] T[]",
-            "bool[0,1] T[1,3] T[3]",
-        ),
-    )
+    "select_v2",
+    "SelectV2(condition: bool, t: T, e: T; T: type) -> output: T",
+    infer=broadcast_dims,
+    lowering=Elementwise(_select_expr),
+    reference=lambda condition, t, e: np.where(condition, t, e),
+    gradient=_select_v2_gradient,
+    examples=(
+        "bool[2,3] T[2,3] T[2,3]",
+        "bool[2,1] T[3] T[]",
+        "bool[] T[2,1] T[1,3]",
+        "bool[] T[] T[]",
+        "bool[0,1] T[1,3] T[3]",
+    ),
 )
 
 
@@ -184,18 +180,16 @@ def _bucketize(input: Array, *, boundaries: Sequence[float]) -> Array:
 
 
 bucketize = define(
-    Op(
-        "bucketize",
-        "Bucketize(input: T; T: {i32, i64, f32, f64}, boundaries: list(float)) -> output: i32",
-        infer=_infer_bucketize,
-        lowering=_lower_bucketize,
-        reference=_bucketize,
-        gradient=no_gradient,
-        examples=(
-            "T[17]; boundaries=(-1.0,0.0,0.5,3.0)",
-            "T[2,3]; boundaries=()",
-            "T[]; boundaries=(2.5,)",
-            "T[0]; boundaries=(1.0,)",
-        ),
-    )
+    "bucketize",
+    "Bucketize(input: T; T: {i32, i64, f32, f64}, boundaries: list(float)) -> output: i32",
+    infer=_infer_bucketize,
+    lowering=_lower_bucketize,
+    reference=_bucketize,
+    gradient=no_gradient,
+    examples=(
+        "T[17]; boundaries=(-1.0,0.0,0.5,3.0)",
+        "T[2,3]; boundaries=()",
+        "T[]; boundaries=(2.5,)",
+        "T[0]; boundaries=(1.0,)",
+    ),
 )

@@ -148,25 +148,20 @@ def _leaky_grad(dy: Array, x: Array, *, alpha: float) -> Array:
 
 
 leaky_relu = define(
-    Op(
-        "leaky_relu",
-        "LeakyRelu(features: T; alpha: float = 0.2, T: FLOAT = f32) -> activations: T",
-        infer=same_dims,
-        lowering=_sloped(lambda k, alpha: lambda x: k.select(k.gt(x, 0), x, k.mul(x, alpha))),
-        reference=numpy_reference(_leaky),
-        gradient=lambda b, node, dy: b.with_attrs_of(node, "leaky_relu_grad", dy, node.inputs[0]),
-        examples=("T[17]", "T[2,3]; alpha=0.01", "T[]; alpha=1.5", "T[0]", "T[5]; alpha=-1.0"),
-    )
+    "leaky_relu",
+    "LeakyRelu(features: T; alpha: float = 0.2, T: FLOAT = f32) -> activations: T",
+    infer=same_dims,
+    lowering=_sloped(lambda k, alpha: lambda x: k.select(k.gt(x, 0), x, k.mul(x, alpha))),
+    reference=numpy_reference(_leaky),
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "leaky_relu_grad", dy, node.inputs[0]),
+    examples=("T[17]", "T[2,3]; alpha=0.01", "T[]; alpha=1.5", "T[0]", "T[5]; alpha=-1.0"),
 )
 
 leaky_relu_grad = define(
-    Op(
-        "leaky_relu_grad",
-        "LeakyReluGrad(gradients: T, features: T; alpha: float = 0.2, T: FLOAT = f32)"
-        " -> backprops: T",
-        infer=equal_dims,
-        lowering=_sloped(lambda k, alpha: lambda dy, x: k.select(k.gt(x, 0), dy, k.mul(dy, alpha))),
-        reference=numpy_reference(_leaky_grad),
-        examples=("T[17] T[17]", "T[2,3] T[2,3]; alpha=0.01", "T[] T[]"),
-    )
+    "leaky_relu_grad",
+    "LeakyReluGrad(gradients: T, features: T; alpha: float = 0.2, T: FLOAT = f32) -> backprops: T",
+    infer=equal_dims,
+    lowering=_sloped(lambda k, alpha: lambda dy, x: k.select(k.gt(x, 0), dy, k.mul(dy, alpha))),
+    reference=numpy_reference(_leaky_grad),
+    examples=("T[17] T[17]", "T[2,3] T[2,3]; alpha=0.01", "T[] T[]"),
 )

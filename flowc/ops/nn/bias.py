@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of
@@ -75,32 +75,28 @@ def _bias_add_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 _FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 
 bias_add = define(
-    Op(
-        "bias_add",
-        f"BiasAdd(value: T, bias: T; T: NUMBER, {_FORMAT}) -> output: T",
-        infer=lambda c: _infer_bias_add(c, c.attrs["data_format"]),
-        lowering=Decompose(_build_bias_add),
-        reference=_bias_add,
-        gradient=_bias_add_gradient,
-        examples=(
-            "T[2,3] T[3]",
-            "T[2,5,1,17] T[17]",
-            'T[2,3,4] T[3]; data_format="NCHW"',
-            'T[1,3,1,2] T[3]; data_format="NCHW"',
-            "T[0,3] T[3]",
-        ),
-    )
+    "bias_add",
+    f"BiasAdd(value: T, bias: T; T: NUMBER, {_FORMAT}) -> output: T",
+    infer=lambda c: _infer_bias_add(c, c.attrs["data_format"]),
+    lowering=Decompose(_build_bias_add),
+    reference=_bias_add,
+    gradient=_bias_add_gradient,
+    examples=(
+        "T[2,3] T[3]",
+        "T[2,5,1,17] T[17]",
+        'T[2,3,4] T[3]; data_format="NCHW"',
+        'T[1,3,1,2] T[3]; data_format="NCHW"',
+        "T[0,3] T[3]",
+    ),
 )
 bias_add_v1 = define(
-    Op(
-        "bias_add_v1",
-        "BiasAddV1(value: T, bias: T; T: NUMBER) -> output: T",
-        infer=lambda c: _infer_bias_add(c, "NHWC"),
-        lowering=Decompose(_build_bias_add),
-        reference=lambda value, bias: _bias_add(value, bias, data_format="NHWC"),
-        gradient=_bias_add_gradient,
-        examples=("T[2,3] T[3]", "T[2,1,5] T[5]"),
-    )
+    "bias_add_v1",
+    "BiasAddV1(value: T, bias: T; T: NUMBER) -> output: T",
+    infer=lambda c: _infer_bias_add(c, "NHWC"),
+    lowering=Decompose(_build_bias_add),
+    reference=lambda value, bias: _bias_add(value, bias, data_format="NHWC"),
+    gradient=_bias_add_gradient,
+    examples=("T[2,3] T[3]", "T[2,1,5] T[5]"),
 )
 
 
@@ -131,12 +127,10 @@ def _bias_add_grad(out_backprop: np.ndarray, *, data_format: str) -> np.ndarray:
 
 
 bias_add_grad = define(
-    Op(
-        "bias_add_grad",
-        f"BiasAddGrad(out_backprop: T; T: NUMBER, {_FORMAT}) -> output: T",
-        infer=_infer_bias_add_grad,
-        lowering=Decompose(_build_bias_add_grad),
-        reference=_bias_add_grad,
-        examples=("T[2,3]", "T[2,5,1,7]", 'T[2,3,4]; data_format="NCHW"', "T[0,3]"),
-    )
+    "bias_add_grad",
+    f"BiasAddGrad(out_backprop: T; T: NUMBER, {_FORMAT}) -> output: T",
+    infer=_infer_bias_add_grad,
+    lowering=Decompose(_build_bias_add_grad),
+    reference=_bias_add_grad,
+    examples=("T[2,3]", "T[2,5,1,7]", 'T[2,3,4]; data_format="NCHW"', "T[0,3]"),
 )

@@ -17,7 +17,7 @@ from flowc import dtypes
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Extracted
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import size_value
 from flowc.ops.state.variables import value_of
@@ -109,18 +109,16 @@ _LSTM_ATTRS = "forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: b
 _WEIGHTS = "{0}[3,4] {0}[3,4] {0}[9,16] {0}[4] {0}[4] {0}[4] {0}[16]"
 
 lstm_block_cell = define(
-    Op(
-        "lstm_block_cell",
-        f"LSTMBlockCell(x: T, {STATE}; {_LSTM_ATTRS}, {FLOAT}) -> {GATES}",
-        infer=lambda c: [_infer_lstm(c, 0, 2)] * 7,
-        lowering=Decompose(_build_cell),
-        reference=_cell_reference,
-        examples=(
-            f"f32[3,5] {_WEIGHTS.format('f32')}",
-            f"f32[3,5] {_WEIGHTS.format('f32')}; use_peephole=True, cell_clip=0.25",
-            f"f32[3,5] {_WEIGHTS.format('f32')}; forget_bias=0.0, cell_clip=-1.0",
-        ),
-    )
+    "lstm_block_cell",
+    f"LSTMBlockCell(x: T, {STATE}; {_LSTM_ATTRS}, {FLOAT}) -> {GATES}",
+    infer=lambda c: [_infer_lstm(c, 0, 2)] * 7,
+    lowering=Decompose(_build_cell),
+    reference=_cell_reference,
+    examples=(
+        f"f32[3,5] {_WEIGHTS.format('f32')}",
+        f"f32[3,5] {_WEIGHTS.format('f32')}; use_peephole=True, cell_clip=0.25",
+        f"f32[3,5] {_WEIGHTS.format('f32')}; forget_bias=0.0, cell_clip=-1.0",
+    ),
 )
 
 
@@ -166,12 +164,10 @@ for _name, _tf, _attrs, _order in (
     ("block_lstm_v2", "BlockLSTMV2", "cell_clip: float = 0.0, use_peephole: bool = False", IFCO),
 ):
     define(
-        Op(
-            _name,
-            f"{_tf}(seq_len_max: i64, x: T, {STATE}; {_attrs}, {FLOAT}) -> {GATES}",
-            infer=lambda c: [_infer_lstm(c, 1, 3)] * 7,
-            lowering=Extracted(_emit_block(_order)),
-        )
+        _name,
+        f"{_tf}(seq_len_max: i64, x: T, {STATE}; {_attrs}, {FLOAT}) -> {GATES}",
+        infer=lambda c: [_infer_lstm(c, 1, 3)] * 7,
+        lowering=Extracted(_emit_block(_order)),
     )
 
 
@@ -212,13 +208,11 @@ def _gru_reference(
 
 
 gru_block_cell = define(
-    Op(
-        "gru_block_cell",
-        "GRUBlockCell(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T; T: {f32})"
-        " -> (r: T, u: T, c: T, h: T)",
-        infer=_infer_gru,
-        lowering=Decompose(_build_gru),
-        reference=_gru_reference,
-        examples=("f32[3,5] f32[3,4] f32[9,8] f32[9,4] f32[8] f32[4]",),
-    )
+    "gru_block_cell",
+    "GRUBlockCell(x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T; T: {f32})"
+    " -> (r: T, u: T, c: T, h: T)",
+    infer=_infer_gru,
+    lowering=Decompose(_build_gru),
+    reference=_gru_reference,
+    examples=("f32[3,5] f32[3,4] f32[9,8] f32[9,4] f32[8] f32[4]",),
 )

@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import UnsupportedError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import convolve
@@ -170,26 +170,22 @@ CONV2D_ATTRS = (
 )
 
 conv2d = define(
-    Op(
-        "conv2d",
-        "Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, "
-        + CONV2D_ATTRS
-        + ") -> output: T",
-        infer=lambda c: infer_convolution(c, 4),
-        lowering=_lower_conv,
-        reference=convolution_array,
-        gradient=_gradient,
-        examples=(
-            'T[1,5,6,3] T[3,3,3,4]; strides=[1,1,1,1], padding="SAME"',
-            'T[2,7,7,2] T[3,2,2,17]; strides=[1,2,2,1], padding="SAME"',
-            'T[1,8,9,3] T[2,3,3,5]; strides=[1,2,1,1], padding="VALID", dilations=[1,1,2,1]',
-            'T[1,5,5,4] T[3,3,2,6]; strides=[1,1,1,1], padding="SAME"',
-            'T[1,4,4,2] T[1,1,2,3]; strides=[1,1,1,1], padding="VALID"',
-            'T[1,5,6,2] T[3,3,2,4]; strides=[1,2,2,1], padding="EXPLICIT",'
-            " explicit_paddings=[0,0,1,2,3,0,0,0]",
-            'f32[1,3,6,5] f32[3,3,3,4]; strides=[1,1,2,1], padding="SAME", data_format="NCHW"',
-        ),
-    )
+    "conv2d",
+    "Conv2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
+    infer=lambda c: infer_convolution(c, 4),
+    lowering=_lower_conv,
+    reference=convolution_array,
+    gradient=_gradient,
+    examples=(
+        'T[1,5,6,3] T[3,3,3,4]; strides=[1,1,1,1], padding="SAME"',
+        'T[2,7,7,2] T[3,2,2,17]; strides=[1,2,2,1], padding="SAME"',
+        'T[1,8,9,3] T[2,3,3,5]; strides=[1,2,1,1], padding="VALID", dilations=[1,1,2,1]',
+        'T[1,5,5,4] T[3,3,2,6]; strides=[1,1,1,1], padding="SAME"',
+        'T[1,4,4,2] T[1,1,2,3]; strides=[1,1,1,1], padding="VALID"',
+        'T[1,5,6,2] T[3,3,2,4]; strides=[1,2,2,1], padding="EXPLICIT",'
+        " explicit_paddings=[0,0,1,2,3,0,0,0]",
+        'f32[1,3,6,5] f32[3,3,3,4]; strides=[1,1,2,1], padding="SAME", data_format="NCHW"',
+    ),
 )
 
 
@@ -199,20 +195,18 @@ CONV3D_ATTRS = (
 )
 
 conv3d = define(
-    Op(
-        "conv3d",
-        f"Conv3D(input: T, filter: T; T: FLOAT, {CONV3D_ATTRS}) -> output: T",
-        infer=lambda c: infer_convolution(c, 5),
-        lowering=_lower_conv,
-        gradient=_gradient,
-        reference=convolution_array,
-        examples=(
-            'T[1,4,5,6,2] T[2,3,3,2,4]; strides=[1,1,1,1,1], padding="SAME"',
-            'T[2,5,5,5,1] T[2,2,2,1,3]; strides=[1,2,2,1,1], padding="VALID"',
-            'f32[1,2,4,5,4] f32[2,2,2,2,3]; strides=[1,1,1,1,1], padding="SAME",'
-            ' data_format="NCDHW", dilations=[1,1,2,1,1]',
-        ),
-    )
+    "conv3d",
+    f"Conv3D(input: T, filter: T; T: FLOAT, {CONV3D_ATTRS}) -> output: T",
+    infer=lambda c: infer_convolution(c, 5),
+    lowering=_lower_conv,
+    gradient=_gradient,
+    reference=convolution_array,
+    examples=(
+        'T[1,4,5,6,2] T[2,3,3,2,4]; strides=[1,1,1,1,1], padding="SAME"',
+        'T[2,5,5,5,1] T[2,2,2,1,3]; strides=[1,2,2,1,1], padding="VALID"',
+        'f32[1,2,4,5,4] f32[2,2,2,2,3]; strides=[1,1,1,1,1], padding="SAME",'
+        ' data_format="NCDHW", dilations=[1,1,2,1,1]',
+    ),
 )
 
 
@@ -278,18 +272,16 @@ def depthwise_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.n
 DEPTHWISE_ATTRS = CONV2D_ATTRS.replace(" use_cudnn_on_gpu: bool = True,", "")
 
 depthwise_conv2d = define(
-    Op(
-        "depthwise_conv2d",
-        f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
-        infer=infer_depthwise,
-        lowering=Decompose(_build_depthwise),
-        gradient=_gradient,
-        reference=depthwise_array,
-        examples=(
-            'T[1,5,6,3] T[3,3,3,1]; strides=[1,1,1,1], padding="SAME"',
-            'T[2,7,7,17] T[3,3,17,1]; strides=[1,2,2,1], padding="SAME"',
-            'f32[1,6,6,2] f32[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
-            'f32[1,3,6,5] f32[3,3,3,2]; strides=[1,1,1,1], padding="SAME", data_format="NCHW"',
-        ),
-    )
+    "depthwise_conv2d",
+    f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+    infer=infer_depthwise,
+    lowering=Decompose(_build_depthwise),
+    gradient=_gradient,
+    reference=depthwise_array,
+    examples=(
+        'T[1,5,6,3] T[3,3,3,1]; strides=[1,1,1,1], padding="SAME"',
+        'T[2,7,7,17] T[3,3,17,1]; strides=[1,2,2,1], padding="SAME"',
+        'f32[1,6,6,2] f32[2,3,2,3]; strides=[1,1,1,1], padding="VALID", dilations=[1,2,1,1]',
+        'f32[1,3,6,5] f32[3,3,3,2]; strides=[1,1,1,1], padding="SAME", data_format="NCHW"',
+    ),
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from flowc.ir.dims import Dim, product
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution import (
@@ -209,47 +209,39 @@ def _conv2d_gradient(b: GradientBuilder, node: Forward, dw: Any) -> Any:
 
 
 conv2d_backprop_filter = define(
-    Op(
-        "conv2d_backprop_filter",
-        "Conv2DBackpropFilter(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
-        f" {CONV2D_ATTRS}) -> output: T",
-        infer=lambda c: _infer(c, 4, depthwise=False),
-        gradient=_conv2d_gradient,
-        lowering=lambda node: _lower(node, depthwise=False),
-        reference=_filter_gradient,
-        examples=(
-            'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
-            'T[2,6,5,2] i32[4]=[2,3,2,5] T[2,5,3,5]; strides=[1,1,1,1], padding="VALID"',
-            'f32[2,5,5,4] i32[4]=[3,3,2,6] f32[2,5,5,6]; strides=[1,1,1,1], padding="SAME"',
-            'f32[1,3,6,6] i32[4]=[3,3,3,2] f32[1,2,6,6]; strides=[1,1,1,1], padding="SAME",'
-            ' data_format="NCHW"',
-        ),
-    )
+    "conv2d_backprop_filter",
+    "Conv2DBackpropFilter(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
+    f" {CONV2D_ATTRS}) -> output: T",
+    infer=lambda c: _infer(c, 4, depthwise=False),
+    gradient=_conv2d_gradient,
+    lowering=lambda node: _lower(node, depthwise=False),
+    reference=_filter_gradient,
+    examples=(
+        'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
+        'T[2,6,5,2] i32[4]=[2,3,2,5] T[2,5,3,5]; strides=[1,1,1,1], padding="VALID"',
+        'f32[2,5,5,4] i32[4]=[3,3,2,6] f32[2,5,5,6]; strides=[1,1,1,1], padding="SAME"',
+        'f32[1,3,6,6] i32[4]=[3,3,3,2] f32[1,2,6,6]; strides=[1,1,1,1], padding="SAME",'
+        ' data_format="NCHW"',
+    ),
 )
 depthwise_conv2d_backprop_filter = define(
-    Op(
-        "depthwise_conv2d_backprop_filter",
-        "DepthwiseConv2dNativeBackpropFilter(input: T, filter_sizes: i32, out_backprop: T;"
-        f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
-        infer=lambda c: _infer(c, 4, depthwise=True),
-        lowering=lambda node: _lower(node, depthwise=True),
-        reference=_depthwise_filter_gradient,
-        examples=(
-            'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
-            'T[2,5,5,4] i32[4]=[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
-        ),
-    )
+    "depthwise_conv2d_backprop_filter",
+    "DepthwiseConv2dNativeBackpropFilter(input: T, filter_sizes: i32, out_backprop: T;"
+    f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+    infer=lambda c: _infer(c, 4, depthwise=True),
+    lowering=lambda node: _lower(node, depthwise=True),
+    reference=_depthwise_filter_gradient,
+    examples=(
+        'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
+        'T[2,5,5,4] i32[4]=[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
+    ),
 )
 conv3d_backprop_filter = define(
-    Op(
-        "conv3d_backprop_filter",
-        "Conv3DBackpropFilterV2(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
-        f" {CONV3D_ATTRS}) -> output: T",
-        infer=lambda c: _infer(c, 5, depthwise=False),
-        lowering=lambda node: _lower(node, depthwise=False),
-        reference=_filter_gradient,
-        examples=(
-            'T[1,4,5,6,2] i32[5]=[2,3,3,2,3] T[1,4,5,6,3]; strides=[1,1,1,1,1], padding="SAME"',
-        ),
-    )
+    "conv3d_backprop_filter",
+    "Conv3DBackpropFilterV2(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
+    f" {CONV3D_ATTRS}) -> output: T",
+    infer=lambda c: _infer(c, 5, depthwise=False),
+    lowering=lambda node: _lower(node, depthwise=False),
+    reference=_filter_gradient,
+    examples=('T[1,4,5,6,2] i32[5]=[2,3,3,2,3] T[1,4,5,6,3]; strides=[1,1,1,1,1], padding="SAME"',),
 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution import (
@@ -76,27 +76,24 @@ def _transposed_reference(
 # The gradient of a channels-last convolution with respect to its input, whose spatial sizes are
 # `output_dims`. `pad` holds the zeros before and after each spatial axis of that input.
 convolution_transposed = define(
-    Op(
-        "convolution_transposed",
-        "_ConvolutionTransposed(input: T, filter: T; T: {f16, bf16, f32, f64, i32},"
-        " strides: list(int), dilations: list(int), pad: shape, output_dims: shape,"
-        " groups: int = 1) -> output: T",
-        infer=_infer_transposed,
-        lowering=lambda node: Convolution(
-            tuple(node.attrs["strides"]),
-            tuple(node.attrs["dilations"]),
-            _transposed_window(node.attrs),
-            node.attrs["groups"],
-            transposed=True,
-        ),
-        reference=_transposed_reference,
-        examples=(
-            "T[1,4,4,3] T[3,3,2,3]; strides=[2,2], dilations=[1,1], pad=[0,1,0,1],"
-            " output_dims=[8,8]",
-            "T[2,3,5,4] T[2,3,1,4]; strides=[1,1], dilations=[1,2], pad=[0,0,1,1],"
-            " output_dims=[4,7], groups=2",
-        ),
-    )
+    "convolution_transposed",
+    "_ConvolutionTransposed(input: T, filter: T; T: {f16, bf16, f32, f64, i32},"
+    " strides: list(int), dilations: list(int), pad: shape, output_dims: shape,"
+    " groups: int = 1) -> output: T",
+    infer=_infer_transposed,
+    lowering=lambda node: Convolution(
+        tuple(node.attrs["strides"]),
+        tuple(node.attrs["dilations"]),
+        _transposed_window(node.attrs),
+        node.attrs["groups"],
+        transposed=True,
+    ),
+    reference=_transposed_reference,
+    examples=(
+        "T[1,4,4,3] T[3,3,2,3]; strides=[2,2], dilations=[1,1], pad=[0,1,0,1], output_dims=[8,8]",
+        "T[2,3,5,4] T[2,3,1,4]; strides=[1,1], dilations=[1,2], pad=[0,0,1,1],"
+        " output_dims=[4,7], groups=2",
+    ),
 )
 
 
@@ -191,54 +188,48 @@ def _conv2d_gradient(b: GradientBuilder, node: Forward, dx: Any) -> Any:
 
 
 conv2d_backprop_input = define(
-    Op(
-        "conv2d_backprop_input",
-        "Conv2DBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
-        " T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
-        infer=lambda c: _infer_backprop(c, 4, depthwise=False),
-        gradient=_conv2d_gradient,
-        lowering=lambda node: _lower_backprop(node, depthwise=False),
-        reference=_input_gradient,
-        examples=(
-            'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
-            'i32[4]=[2,7,9,2] T[3,3,2,5] T[2,4,9,5]; strides=[1,2,1,1], padding="SAME"',
-            'i32[4]=[1,10,9,3] T[3,2,3,17] T[1,4,4,17]; strides=[1,2,2,1], padding="VALID"',
-            'i32[2]=[8,8] T[4,4,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
-            "i32[4]=[1,8,8,3] f32[3,3,3,2] f32[1,4,4,2]; strides=[1,2,2,1],"
-            ' padding="EXPLICIT", explicit_paddings=[0,0,1,0,0,1,0,0]',
-            'i32[4]=[1,3,8,8] f32[3,3,3,2] f32[1,2,8,8]; strides=[1,1,1,1], padding="SAME",'
-            ' data_format="NCHW"',
-        ),
-    )
+    "conv2d_backprop_input",
+    "Conv2DBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
+    " T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
+    infer=lambda c: _infer_backprop(c, 4, depthwise=False),
+    gradient=_conv2d_gradient,
+    lowering=lambda node: _lower_backprop(node, depthwise=False),
+    reference=_input_gradient,
+    examples=(
+        'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
+        'i32[4]=[2,7,9,2] T[3,3,2,5] T[2,4,9,5]; strides=[1,2,1,1], padding="SAME"',
+        'i32[4]=[1,10,9,3] T[3,2,3,17] T[1,4,4,17]; strides=[1,2,2,1], padding="VALID"',
+        'i32[2]=[8,8] T[4,4,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
+        "i32[4]=[1,8,8,3] f32[3,3,3,2] f32[1,4,4,2]; strides=[1,2,2,1],"
+        ' padding="EXPLICIT", explicit_paddings=[0,0,1,0,0,1,0,0]',
+        'i32[4]=[1,3,8,8] f32[3,3,3,2] f32[1,2,8,8]; strides=[1,1,1,1], padding="SAME",'
+        ' data_format="NCHW"',
+    ),
 )
 depthwise_conv2d_backprop_input = define(
-    Op(
-        "depthwise_conv2d_backprop_input",
-        "DepthwiseConv2dNativeBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
-        f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
-        infer=lambda c: _infer_backprop(c, 4, depthwise=True),
-        lowering=lambda node: _lower_backprop(node, depthwise=True),
-        reference=_depthwise_input_gradient,
-        examples=(
-            'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
-            'i32[4]=[2,5,5,4] T[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
-        ),
-    )
+    "depthwise_conv2d_backprop_input",
+    "DepthwiseConv2dNativeBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
+    f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
+    infer=lambda c: _infer_backprop(c, 4, depthwise=True),
+    lowering=lambda node: _lower_backprop(node, depthwise=True),
+    reference=_depthwise_input_gradient,
+    examples=(
+        'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
+        'i32[4]=[2,5,5,4] T[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
+    ),
 )
 
 
 conv3d_backprop_input = define(
-    Op(
-        "conv3d_backprop_input",
-        "Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T; T: FLOAT,"
-        f" {CONV3D_ATTRS}, Tshape: INDEX = i32) -> output: T",
-        infer=lambda c: _infer_backprop(c, 5, depthwise=False),
-        lowering=lambda node: _lower_backprop(node, depthwise=False),
-        reference=_input_gradient,
-        examples=(
-            'i32[5]=[1,4,6,8,3] T[3,3,3,3,2] T[1,2,3,4,2]; strides=[1,2,2,2,1], padding="SAME"',
-            "i64[5]=[1,5,5,5,1] T[2,2,2,1,3] T[1,4,4,4,3]; strides=[1,1,1,1,1],"
-            ' padding="VALID", Tshape=i64',
-        ),
-    )
+    "conv3d_backprop_input",
+    "Conv3DBackpropInputV2(input_sizes: Tshape, filter: T, out_backprop: T; T: FLOAT,"
+    f" {CONV3D_ATTRS}, Tshape: INDEX = i32) -> output: T",
+    infer=lambda c: _infer_backprop(c, 5, depthwise=False),
+    lowering=lambda node: _lower_backprop(node, depthwise=False),
+    reference=_input_gradient,
+    examples=(
+        'i32[5]=[1,4,6,8,3] T[3,3,3,3,2] T[1,2,3,4,2]; strides=[1,2,2,2,1], padding="SAME"',
+        "i64[5]=[1,5,5,5,1] T[2,2,2,1,3] T[1,4,4,4,3]; strides=[1,1,1,1,1],"
+        ' padding="VALID", Tshape=i64',
+    ),
 )

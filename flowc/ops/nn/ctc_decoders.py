@@ -17,7 +17,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import ctc as kernels
 
@@ -81,18 +81,16 @@ def _best(inputs: Array, lengths: Array, *, merge: bool, blank: int) -> list[Arr
 
 
 ctc_best_labels = define(
-    Op(
-        "ctc_best_labels",
-        f"_CtcBestLabels(inputs: T, lengths: i32; merge: bool, blank: int, {TYPES})"
-        " -> (labels: i64, counts: i64, log_probability: T)",
-        infer=_infer_best,
-        lowering=_lower_best,
-        reference=_best,
-        examples=(
-            "T[6,3,4] i32[3]=[6,0,4]; merge=True, blank=-1",
-            "f32[9,1,2] i32[1]=[9]; merge=False, blank=0",
-        ),
-    )
+    "ctc_best_labels",
+    f"_CtcBestLabels(inputs: T, lengths: i32; merge: bool, blank: int, {TYPES})"
+    " -> (labels: i64, counts: i64, log_probability: T)",
+    infer=_infer_best,
+    lowering=_lower_best,
+    reference=_best,
+    examples=(
+        "T[6,3,4] i32[3]=[6,0,4]; merge=True, blank=-1",
+        "f32[9,1,2] i32[1]=[9]; merge=False, blank=0",
+    ),
 )
 
 
@@ -188,18 +186,16 @@ def _before(beam: Beam, path: Path, label: int) -> float:
 
 
 ctc_best_paths = define(
-    Op(
-        "ctc_best_paths",
-        "_CtcBestPaths(inputs: T, lengths: i32; width: int, count: int, merge: bool,"
-        f" {TYPES}) -> (labels: i64, counts: i64, log_probability: T)",
-        infer=_infer_paths,
-        lowering=_lower_paths,
-        reference=_paths,
-        examples=(
-            "T[6,3,4] i32[3]=[6,5,4]; width=7, count=3, merge=True",
-            "f32[12,1,5] i32[1]=[12]; width=20, count=1, merge=False",
-        ),
-    )
+    "ctc_best_paths",
+    "_CtcBestPaths(inputs: T, lengths: i32; width: int, count: int, merge: bool,"
+    f" {TYPES}) -> (labels: i64, counts: i64, log_probability: T)",
+    infer=_infer_paths,
+    lowering=_lower_paths,
+    reference=_paths,
+    examples=(
+        "T[6,3,4] i32[3]=[6,5,4]; width=7, count=3, merge=True",
+        "f32[12,1,5] i32[1]=[12]; width=20, count=1, merge=False",
+    ),
 )
 
 
@@ -266,36 +262,32 @@ def _beam_reference(
 
 
 ctc_greedy_decoder = define(
-    Op(
-        "ctc_greedy_decoder",
-        "CTCGreedyDecoder(inputs: T, sequence_length: i32; merge_repeated: bool = False,"
-        f" blank_index: int = -1, {TYPES}) -> (decoded_indices: i64, decoded_values: i64,"
-        " decoded_shape: i64, log_probability: T)",
-        infer=lambda c: _infer_sparse(c, 1),
-        lowering=Decompose(_build_greedy),
-        reference=_greedy_reference,
-        examples=(
-            "T[6,3,4] i32[3]=[6,0,4]",
-            "f32[12,2,3] i32[2]=[12,12]; merge_repeated=True",
-            "f32[12,2,3] i32[2]=[7,12]; merge_repeated=True, blank_index=0",
-        ),
-    )
+    "ctc_greedy_decoder",
+    "CTCGreedyDecoder(inputs: T, sequence_length: i32; merge_repeated: bool = False,"
+    f" blank_index: int = -1, {TYPES}) -> (decoded_indices: i64, decoded_values: i64,"
+    " decoded_shape: i64, log_probability: T)",
+    infer=lambda c: _infer_sparse(c, 1),
+    lowering=Decompose(_build_greedy),
+    reference=_greedy_reference,
+    examples=(
+        "T[6,3,4] i32[3]=[6,0,4]",
+        "f32[12,2,3] i32[2]=[12,12]; merge_repeated=True",
+        "f32[12,2,3] i32[2]=[7,12]; merge_repeated=True, blank_index=0",
+    ),
 )
 
 ctc_beam_search_decoder = define(
-    Op(
-        "ctc_beam_search_decoder",
-        "CTCBeamSearchDecoder(inputs: T, sequence_length: i32; beam_width: int >= 1,"
-        f" top_paths: int >= 1, merge_repeated: bool = True, {TYPES}) -> (decoded_indices:"
-        " top_paths*i64, decoded_values: top_paths*i64, decoded_shape: top_paths*i64,"
-        " log_probability: T)",
-        infer=lambda c: _infer_sparse(c, c.attrs["top_paths"]),
-        lowering=Decompose(_build_beam),
-        reference=_beam_reference,
-        examples=(
-            "f32[6,3,4] i32[3]=[6,5,4]; beam_width=7, top_paths=2",
-            "f32[12,2,6] i32[2]=[12,9]; beam_width=30, top_paths=1, merge_repeated=False",
-            "f32[9,1,3] i32[1]=[9]; beam_width=4, top_paths=4",
-        ),
-    )
+    "ctc_beam_search_decoder",
+    "CTCBeamSearchDecoder(inputs: T, sequence_length: i32; beam_width: int >= 1,"
+    f" top_paths: int >= 1, merge_repeated: bool = True, {TYPES}) -> (decoded_indices:"
+    " top_paths*i64, decoded_values: top_paths*i64, decoded_shape: top_paths*i64,"
+    " log_probability: T)",
+    infer=lambda c: _infer_sparse(c, c.attrs["top_paths"]),
+    lowering=Decompose(_build_beam),
+    reference=_beam_reference,
+    examples=(
+        "f32[6,3,4] i32[3]=[6,5,4]; beam_width=7, top_paths=2",
+        "f32[12,2,6] i32[2]=[12,9]; beam_width=30, top_paths=1, merge_repeated=False",
+        "f32[9,1,3] i32[1]=[9]; beam_width=4, top_paths=4",
+    ),
 )

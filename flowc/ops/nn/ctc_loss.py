@@ -17,7 +17,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import minimum
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 
@@ -375,24 +375,22 @@ def _gradient(b: GradientBuilder, node: Forward, dy: Any, *_: Any) -> Any:
 
 
 ctc_loss = define(
-    Op(
-        "ctc_loss",
-        "CTCLoss(inputs: T, labels_indices: i64, labels_values: i32, sequence_length: i32;"
-        " preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,"
-        " ignore_longer_outputs_than_inputs: bool = False, T: {f32, f64} = f32)"
-        " -> (loss: T, gradient: T)",
-        infer=_infer,
-        lowering=_lower,
-        reference=_reference,
-        gradient=_gradient,
-        examples=(
-            "f32[6,2,4] i64[5,2]=[0,0,0,1,0,2,1,0,1,1] i32[5]=[1,1,0,2,2] i32[2]=[6,4]",
-            "f32[6,2,4] i64[5,2]=[0,0,0,1,0,2,1,0,1,1] i32[5]=[1,1,0,2,2] i32[2]=[6,4];"
-            " ctc_merge_repeated=False",
-            "f32[6,2,4] i64[5,2]=[0,0,0,1,0,2,1,0,1,1] i32[5]=[1,1,0,2,2] i32[2]=[6,4];"
-            " preprocess_collapse_repeated=True",
-            "f32[3,3,4] i64[6,2]=[0,0,0,1,1,0,1,1,1,2,2,0] i32[6]=[1,1,0,2,0,2] i32[3]=[2,2,0];"
-            " ignore_longer_outputs_than_inputs=True",
-        ),
-    )
+    "ctc_loss",
+    "CTCLoss(inputs: T, labels_indices: i64, labels_values: i32, sequence_length: i32;"
+    " preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,"
+    " ignore_longer_outputs_than_inputs: bool = False, T: {f32, f64} = f32)"
+    " -> (loss: T, gradient: T)",
+    infer=_infer,
+    lowering=_lower,
+    reference=_reference,
+    gradient=_gradient,
+    examples=(
+        "f32[6,2,4] i64[5,2]=[0,0,0,1,0,2,1,0,1,1] i32[5]=[1,1,0,2,2] i32[2]=[6,4]",
+        "f32[6,2,4] i64[5,2]=[0,0,0,1,0,2,1,0,1,1] i32[5]=[1,1,0,2,2] i32[2]=[6,4];"
+        " ctc_merge_repeated=False",
+        "f32[6,2,4] i64[5,2]=[0,0,0,1,0,2,1,0,1,1] i32[5]=[1,1,0,2,2] i32[2]=[6,4];"
+        " preprocess_collapse_repeated=True",
+        "f32[3,3,4] i64[6,2]=[0,0,0,1,1,0,1,1,1,2,2,0] i32[6]=[1,1,0,2,0,2] i32[3]=[2,2,0];"
+        " ignore_longer_outputs_than_inputs=True",
+    ),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.dims import product
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.nn.convolution_reference import known, known_pairs
 from flowc.ops.nn.convolution_window import (
@@ -134,17 +134,15 @@ def _reference(
 
 
 dilation2d = define(
-    Op(
-        "dilation2d",
-        "Dilation2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32, i64},"
-        ' strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}) -> output: T',
-        infer=_infer,
-        lowering=_lower,
-        reference=_reference,
-        examples=(
-            'T[1,5,6,3] T[3,2,3]; strides=[1,1,1,1], rates=[1,1,1,1], padding="SAME"',
-            'T[2,6,7,2] T[2,2,2]; strides=[1,2,1,1], rates=[1,2,3,1], padding="VALID"',
-            'T[1,4,4,17] T[2,2,17]; strides=[1,2,2,1], rates=[1,1,1,1], padding="SAME"',
-        ),
-    )
+    "dilation2d",
+    "Dilation2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32, i64},"
+    ' strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}) -> output: T',
+    infer=_infer,
+    lowering=_lower,
+    reference=_reference,
+    examples=(
+        'T[1,5,6,3] T[3,2,3]; strides=[1,1,1,1], rates=[1,1,1,1], padding="SAME"',
+        'T[2,6,7,2] T[2,2,2]; strides=[1,2,1,1], rates=[1,2,3,1], padding="VALID"',
+        'T[1,4,4,17] T[2,2,17]; strides=[1,2,2,1], rates=[1,1,1,1], padding="SAME"',
+    ),
 )

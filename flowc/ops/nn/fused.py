@@ -16,7 +16,7 @@ import numpy as np
 
 from flowc.dtypes import as_dtype
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.linalg.matmul import infer_matmul, matmul_array
 from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
@@ -212,45 +212,41 @@ def _fused_depthwise(
 # Newer graphs also name the operands' types (TArgs) and say how many operands stand in host memory,
 # which is none on a CPU.
 fused_conv2d = define(
-    Op(
-        "fused_conv2d",
-        "_FusedConv2D(input: T, filter: T, args: num_args*T; T: {f16, bf16, f32, f64},"
-        " num_args: int >= 0, TArgs: list(type) = [], num_host_args: int = 0, strides: list(int),"
-        ' padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [],'
-        ' data_format: {"NHWC", "NCHW"} = "NHWC", filter_format: {"HWIO"} = "HWIO",'
-        " dilations: list(int) = [1, 1, 1, 1], use_cudnn_on_gpu: bool = True,"
-        f" {_FUSED_ATTRS}) -> output: T",
-        infer=lambda c: _check(c, infer_convolution(c, 4)),
-        lowering=Decompose(_build_conv),
-        reference=_fused_conv2d,
-        examples=(
-            'f32[1,5,6,3] f32[3,3,3,4] f32[4]; num_args=1, strides=[1,1,1,1], padding="SAME",'
-            ' fused_ops=["BiasAdd"], TArgs=[f32]',
-            'f32[1,5,6,3] f32[3,3,3,4] f32[4]; num_args=1, strides=[1,2,2,1], padding="VALID",'
-            ' fused_ops=["BiasAdd","Relu6"], TArgs=[f32]',
-            "f32[1,5,5,2] f32[1,1,2,4] f32[4] f32[4] f32[4] f32[4]~positive; num_args=4,"
-            ' strides=[1,1,1,1], padding="SAME", fused_ops=["FusedBatchNorm","LeakyRelu"],'
-            " TArgs=[f32,f32,f32,f32]",
-        ),
-    )
+    "fused_conv2d",
+    "_FusedConv2D(input: T, filter: T, args: num_args*T; T: {f16, bf16, f32, f64},"
+    " num_args: int >= 0, TArgs: list(type) = [], num_host_args: int = 0, strides: list(int),"
+    ' padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [],'
+    ' data_format: {"NHWC", "NCHW"} = "NHWC", filter_format: {"HWIO"} = "HWIO",'
+    " dilations: list(int) = [1, 1, 1, 1], use_cudnn_on_gpu: bool = True,"
+    f" {_FUSED_ATTRS}) -> output: T",
+    infer=lambda c: _check(c, infer_convolution(c, 4)),
+    lowering=Decompose(_build_conv),
+    reference=_fused_conv2d,
+    examples=(
+        'f32[1,5,6,3] f32[3,3,3,4] f32[4]; num_args=1, strides=[1,1,1,1], padding="SAME",'
+        ' fused_ops=["BiasAdd"], TArgs=[f32]',
+        'f32[1,5,6,3] f32[3,3,3,4] f32[4]; num_args=1, strides=[1,2,2,1], padding="VALID",'
+        ' fused_ops=["BiasAdd","Relu6"], TArgs=[f32]',
+        "f32[1,5,5,2] f32[1,1,2,4] f32[4] f32[4] f32[4] f32[4]~positive; num_args=4,"
+        ' strides=[1,1,1,1], padding="SAME", fused_ops=["FusedBatchNorm","LeakyRelu"],'
+        " TArgs=[f32,f32,f32,f32]",
+    ),
 )
 fused_depthwise_conv2d = define(
-    Op(
-        "fused_depthwise_conv2d",
-        "_FusedDepthwiseConv2dNative(input: T, filter: T, args: num_args*T; T: FLOAT,"
-        ' num_args: int >= 0, strides: list(int), padding: {"SAME", "VALID"},'
-        ' data_format: {"NHWC", "NCHW"} = "NHWC", dilations: list(int) = [1, 1, 1, 1],'
-        f" {_FUSED_ATTRS}) -> output: T",
-        infer=lambda c: _check(c, infer_depthwise(c)),
-        lowering=Decompose(_build_depthwise),
-        reference=_fused_depthwise,
-        examples=(
-            'f32[1,5,6,3] f32[3,3,3,2] f32[6]; num_args=1, strides=[1,1,1,1], padding="SAME",'
-            ' fused_ops=["BiasAdd","Relu"]',
-            'f32[1,5,6,3] f32[3,3,3,1] f32[3]; num_args=1, strides=[1,2,2,1], padding="SAME",'
-            ' fused_ops=["BiasAdd","Elu"]',
-        ),
-    )
+    "fused_depthwise_conv2d",
+    "_FusedDepthwiseConv2dNative(input: T, filter: T, args: num_args*T; T: FLOAT,"
+    ' num_args: int >= 0, strides: list(int), padding: {"SAME", "VALID"},'
+    ' data_format: {"NHWC", "NCHW"} = "NHWC", dilations: list(int) = [1, 1, 1, 1],'
+    f" {_FUSED_ATTRS}) -> output: T",
+    infer=lambda c: _check(c, infer_depthwise(c)),
+    lowering=Decompose(_build_depthwise),
+    reference=_fused_depthwise,
+    examples=(
+        'f32[1,5,6,3] f32[3,3,3,2] f32[6]; num_args=1, strides=[1,1,1,1], padding="SAME",'
+        ' fused_ops=["BiasAdd","Relu"]',
+        'f32[1,5,6,3] f32[3,3,3,1] f32[3]; num_args=1, strides=[1,2,2,1], padding="SAME",'
+        ' fused_ops=["BiasAdd","Elu"]',
+    ),
 )
 
 
@@ -281,23 +277,21 @@ def _fused_matmul(
 
 
 fused_mat_mul = define(
-    Op(
-        "fused_mat_mul",
-        "_FusedMatMul(a: T, b: T, args: num_args*T; transpose_a: bool = False,"
-        " transpose_b: bool = False, T: {bf16, f16, f32}, num_args: int >= 0,"
-        f" {_FUSED_ATTRS}) -> product: T",
-        infer=lambda c: _check(c, infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"])),
-        lowering=Decompose(_build_matmul),
-        reference=_fused_matmul,
-        examples=(
-            'f32[2,3] f32[3,4] f32[4]; num_args=1, fused_ops=["BiasAdd"]',
-            'f32[3,2] f32[5,3] f32[5]; num_args=1, fused_ops=["BiasAdd","Relu"],'
-            " transpose_a=True, transpose_b=True",
-            'f32[2,3] f32[3,17] f32[17]; num_args=1, fused_ops=["BiasAdd","Tanh"]',
-            'f32[2,3] f32[3,17] f32[17]; num_args=1, fused_ops=["BiasAdd","GeluExact"]',
-            'f32[2,3] f32[3,17] f32[17]; num_args=1, fused_ops=["BiasAdd","GeluApproximate"]',
-        ),
-    )
+    "fused_mat_mul",
+    "_FusedMatMul(a: T, b: T, args: num_args*T; transpose_a: bool = False,"
+    " transpose_b: bool = False, T: {bf16, f16, f32}, num_args: int >= 0,"
+    f" {_FUSED_ATTRS}) -> product: T",
+    infer=lambda c: _check(c, infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"])),
+    lowering=Decompose(_build_matmul),
+    reference=_fused_matmul,
+    examples=(
+        'f32[2,3] f32[3,4] f32[4]; num_args=1, fused_ops=["BiasAdd"]',
+        'f32[3,2] f32[5,3] f32[5]; num_args=1, fused_ops=["BiasAdd","Relu"],'
+        " transpose_a=True, transpose_b=True",
+        'f32[2,3] f32[3,17] f32[17]; num_args=1, fused_ops=["BiasAdd","Tanh"]',
+        'f32[2,3] f32[3,17] f32[17]; num_args=1, fused_ops=["BiasAdd","GeluExact"]',
+        'f32[2,3] f32[3,17] f32[17]; num_args=1, fused_ops=["BiasAdd","GeluApproximate"]',
+    ),
 )
 
 
@@ -342,21 +336,19 @@ def _batch_norm_ex(
 
 
 fused_batch_norm_ex = define(
-    Op(
-        "fused_batch_norm_ex",
-        "_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U,"
-        " side_input: num_side_inputs*T; T: {f16, bf16, f32}, U: {f32}, epsilon: float = 0.0001,"
-        " exponential_avg_factor: float = 1.0, num_side_inputs: int >= 0 = 0,"
-        ' activation_mode: string = "Identity", data_format: {"NHWC", "NCHW"} = "NHWC",'
-        " is_training: bool = True) -> (y: T, batch_mean: U, batch_variance: U,"
-        " reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
-        infer=_infer_batch_norm_ex,
-        lowering=Decompose(_build_batch_norm_ex),
-        reference=_batch_norm_ex,
-        examples=(
-            "f32[2,3,1,4] f32[4] f32[4] f32[4] f32[4]~positive; is_training=False,"
-            ' activation_mode="Relu"',
-            "f32[2,3,2,4] f32[4] f32[4] f32[4] f32[4]~positive; is_training=False",
-        ),
-    )
+    "fused_batch_norm_ex",
+    "_FusedBatchNormEx(x: T, scale: U, offset: U, mean: U, variance: U,"
+    " side_input: num_side_inputs*T; T: {f16, bf16, f32}, U: {f32}, epsilon: float = 0.0001,"
+    " exponential_avg_factor: float = 1.0, num_side_inputs: int >= 0 = 0,"
+    ' activation_mode: string = "Identity", data_format: {"NHWC", "NCHW"} = "NHWC",'
+    " is_training: bool = True) -> (y: T, batch_mean: U, batch_variance: U,"
+    " reserve_space_1: U, reserve_space_2: U, reserve_space_3: U)",
+    infer=_infer_batch_norm_ex,
+    lowering=Decompose(_build_batch_norm_ex),
+    reference=_batch_norm_ex,
+    examples=(
+        "f32[2,3,1,4] f32[4] f32[4] f32[4] f32[4]~positive; is_training=False,"
+        ' activation_mode="Relu"',
+        "f32[2,3,2,4] f32[4] f32[4] f32[4] f32[4]~positive; is_training=False",
+    ),
 )

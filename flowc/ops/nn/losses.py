@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.softmax import LAST, shift_rows, shifted_rows, softmax_rows, sum_rows
@@ -79,21 +79,19 @@ def _softmax_cross_entropy_gradient(b: GradientBuilder, node: Forward, dloss: An
 
 
 softmax_cross_entropy_with_logits = define(
-    Op(
-        "softmax_cross_entropy_with_logits",
-        "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T: FLOAT) -> (loss: T, backprop: T)",
-        infer=_infer_softmax_cross_entropy,
-        lowering=Decompose(_build_softmax_cross_entropy),
-        reference=_softmax_cross_entropy,
-        gradient=_softmax_cross_entropy_gradient,
-        examples=(
-            "T[2,3] T[2,3]~prob",
-            "T[3,17] T[1,17]~prob",
-            "T[1,4] T[3,1]~prob",
-            "T[0,3] T[0,3]~prob",
-            "T[2,0] T[2,0]~prob",
-        ),
-    )
+    "softmax_cross_entropy_with_logits",
+    "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T: FLOAT) -> (loss: T, backprop: T)",
+    infer=_infer_softmax_cross_entropy,
+    lowering=Decompose(_build_softmax_cross_entropy),
+    reference=_softmax_cross_entropy,
+    gradient=_softmax_cross_entropy_gradient,
+    examples=(
+        "T[2,3] T[2,3]~prob",
+        "T[3,17] T[1,17]~prob",
+        "T[1,4] T[3,1]~prob",
+        "T[0,3] T[0,3]~prob",
+        "T[2,0] T[2,0]~prob",
+    ),
 )
 
 
@@ -138,14 +136,12 @@ def _take_label(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 # The element of each row that its label chooses.
 take_label = define(
-    Op(
-        "take_label",
-        "_TakeLabel(input: T, labels: Tlabels; T: FLOAT, Tlabels: INDEX = i64) -> output: T",
-        infer=lambda c: c.dims(0)[:1],
-        lowering=_lower_take_label,
-        reference=_take_label,
-        examples=("T[3,5] i32[3]~index5; Tlabels=i32", "T[0,5] i64[0]"),
-    )
+    "take_label",
+    "_TakeLabel(input: T, labels: Tlabels; T: FLOAT, Tlabels: INDEX = i64) -> output: T",
+    infer=lambda c: c.dims(0)[:1],
+    lowering=_lower_take_label,
+    reference=_take_label,
+    examples=("T[3,5] i32[3]~index5; Tlabels=i32", "T[0,5] i64[0]"),
 )
 
 
@@ -170,14 +166,12 @@ def _subtract_label(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 # Each row with 1 subtracted from the element that its label chooses.
 subtract_label = define(
-    Op(
-        "subtract_label",
-        "_SubtractLabel(input: T, labels: Tlabels; T: FLOAT, Tlabels: INDEX = i64) -> output: T",
-        infer=lambda c: c.dims(0),
-        lowering=_lower_subtract_label,
-        reference=_subtract_label,
-        examples=("T[3,5] i32[3]~index5; Tlabels=i32", "T[0,5] i64[0]"),
-    )
+    "subtract_label",
+    "_SubtractLabel(input: T, labels: Tlabels; T: FLOAT, Tlabels: INDEX = i64) -> output: T",
+    infer=lambda c: c.dims(0),
+    lowering=_lower_subtract_label,
+    reference=_subtract_label,
+    examples=("T[3,5] i32[3]~index5; Tlabels=i32", "T[0,5] i64[0]"),
 )
 
 
@@ -199,18 +193,16 @@ def _sparse_softmax_cross_entropy(features: np.ndarray, labels: np.ndarray) -> l
 
 
 sparse_softmax_cross_entropy_with_logits = define(
-    Op(
-        "sparse_softmax_cross_entropy_with_logits",
-        "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T: FLOAT,"
-        " Tlabels: INDEX = i64) -> (loss: T, backprop: T)",
-        infer=_infer_sparse,
-        lowering=Decompose(_build_sparse),
-        reference=_sparse_softmax_cross_entropy,
-        gradient=_features_gradient,
-        examples=(
-            "T[3,5] i64[3]~index5",
-            "T[1,17] i32[1]=[16]; Tlabels=i32",
-            "T[0,5] i64[0]",
-        ),
-    )
+    "sparse_softmax_cross_entropy_with_logits",
+    "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T: FLOAT,"
+    " Tlabels: INDEX = i64) -> (loss: T, backprop: T)",
+    infer=_infer_sparse,
+    lowering=Decompose(_build_sparse),
+    reference=_sparse_softmax_cross_entropy,
+    gradient=_features_gradient,
+    examples=(
+        "T[3,5] i64[3]~index5",
+        "T[1,17] i32[1]=[16]; Tlabels=i32",
+        "T[0,5] i64[0]",
+    ),
 )

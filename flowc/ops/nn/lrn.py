@@ -13,7 +13,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 
 if TYPE_CHECKING:
@@ -53,14 +53,12 @@ def _sum_window(x: np.ndarray, *, radius: int) -> np.ndarray:
 
 # The sum of the channels at most `radius` away.
 sum_window = define(
-    Op(
-        "sum_window",
-        "_SumWindow(input: T; T: {f32, f64}, radius: int) -> output: T",
-        infer=lambda c: c.dims(0),
-        lowering=_window_lowering,
-        reference=_sum_window,
-        examples=("T[2,3,7]; radius=2", "T[1,3]; radius=5"),
-    )
+    "sum_window",
+    "_SumWindow(input: T; T: {f32, f64}, radius: int) -> output: T",
+    infer=lambda c: c.dims(0),
+    lowering=_window_lowering,
+    reference=_sum_window,
+    examples=("T[2,3,7]; radius=2", "T[1,3]; radius=5"),
 )
 
 
@@ -96,19 +94,17 @@ def _lrn(
 
 
 lrn = define(
-    Op(
-        "lrn",
-        "LRN(input: T; depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0,"
-        " beta: float = 0.5, T: {f16, bf16, f32} = f32) -> output: T",
-        infer=_infer_lrn,
-        lowering=Decompose(_build_lrn),
-        reference=_lrn,
-        examples=(
-            "T[1,2,3,8]; depth_radius=2, bias=0.5, alpha=0.2, beta=0.75",
-            "T[2,1,1,17]",
-            "T[1,1,2,3]; beta=1.0, alpha=0.0001",
-        ),
-    )
+    "lrn",
+    "LRN(input: T; depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0,"
+    " beta: float = 0.5, T: {f16, bf16, f32} = f32) -> output: T",
+    infer=_infer_lrn,
+    lowering=Decompose(_build_lrn),
+    reference=_lrn,
+    examples=(
+        "T[1,2,3,8]; depth_radius=2, bias=0.5, alpha=0.2, beta=0.75",
+        "T[2,1,1,17]",
+        "T[1,1,2,3]; beta=1.0, alpha=0.0001",
+    ),
 )
 
 
@@ -156,18 +152,16 @@ def _lrn_grad(
 
 
 lrn_grad = define(
-    Op(
-        "lrn_grad",
-        "LRNGrad(input_grads: T, input_image: T, output_image: T; depth_radius: int = 5,"
-        " bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, T: {f16, bf16, f32} = f32)"
-        " -> output: T",
-        infer=_infer_grad,
-        lowering=Decompose(_build_grad),
-        reference=_lrn_grad,
-        examples=(
-            "T[1,2,3,8] T[1,2,3,8] T[1,2,3,8]; depth_radius=2, bias=0.5, alpha=0.2, beta=0.75",
-            "T[2,1,1,17] T[2,1,1,17] T[2,1,1,17]",
-            "T[1,1,2,3] T[1,1,2,3] T[1,1,2,3]; beta=1.0, alpha=0.0001",
-        ),
-    )
+    "lrn_grad",
+    "LRNGrad(input_grads: T, input_image: T, output_image: T; depth_radius: int = 5,"
+    " bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, T: {f16, bf16, f32} = f32)"
+    " -> output: T",
+    infer=_infer_grad,
+    lowering=Decompose(_build_grad),
+    reference=_lrn_grad,
+    examples=(
+        "T[1,2,3,8] T[1,2,3,8] T[1,2,3,8]; depth_radius=2, bias=0.5, alpha=0.2, beta=0.75",
+        "T[2,1,1,17] T[2,1,1,17] T[2,1,1,17]",
+        "T[1,1,2,3] T[1,1,2,3] T[1,1,2,3]; beta=1.0, alpha=0.0001",
+    ),
 )

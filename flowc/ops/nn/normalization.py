@@ -17,7 +17,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, maximum, product
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
@@ -219,41 +219,35 @@ _TRAINING = (
 )
 
 fused_batch_norm_v1 = define(
-    Op(
-        "fused_batch_norm_v1",
-        _signature("FusedBatchNorm", "T: {f32}", "T", 2),
-        infer=infer_batch_norm,
-        lowering=Decompose(_build_batch_norm),
-        reference=normalize_arrays,
-        gradient=_batch_norm_gradient,
-        examples=(*_INFERENCE, *_TRAINING),
-    )
+    "fused_batch_norm_v1",
+    _signature("FusedBatchNorm", "T: {f32}", "T", 2),
+    infer=infer_batch_norm,
+    lowering=Decompose(_build_batch_norm),
+    reference=normalize_arrays,
+    gradient=_batch_norm_gradient,
+    examples=(*_INFERENCE, *_TRAINING),
 )
 fused_batch_norm_v2 = define(
-    Op(
-        "fused_batch_norm_v2",
-        _signature("FusedBatchNormV2", "T: {f16, bf16, f32}, U: {f32}", "U", 2),
-        infer=infer_batch_norm,
-        lowering=Decompose(_build_batch_norm),
-        reference=normalize_arrays,
-        gradient=_batch_norm_gradient,
-        examples=(*_INFERENCE, *_TRAINING),
-    )
+    "fused_batch_norm_v2",
+    _signature("FusedBatchNormV2", "T: {f16, bf16, f32}, U: {f32}", "U", 2),
+    infer=infer_batch_norm,
+    lowering=Decompose(_build_batch_norm),
+    reference=normalize_arrays,
+    gradient=_batch_norm_gradient,
+    examples=(*_INFERENCE, *_TRAINING),
 )
 fused_batch_norm = define(
-    Op(
-        "fused_batch_norm",
-        _signature("FusedBatchNormV3", "T: {f16, bf16, f32}, U: {bf16, f32}", "U", 3),
-        infer=infer_batch_norm,
-        lowering=Decompose(_build_batch_norm),
-        reference=_with_reserve,
-        gradient=_batch_norm_gradient,
-        examples=(
-            *_INFERENCE,
-            *_TRAINING,
-            'f32[1,2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive; data_format="NDHWC"',
-        ),
-    )
+    "fused_batch_norm",
+    _signature("FusedBatchNormV3", "T: {f16, bf16, f32}, U: {bf16, f32}", "U", 3),
+    infer=infer_batch_norm,
+    lowering=Decompose(_build_batch_norm),
+    reference=_with_reserve,
+    gradient=_batch_norm_gradient,
+    examples=(
+        *_INFERENCE,
+        *_TRAINING,
+        'f32[1,2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive; data_format="NDHWC"',
+    ),
 )
 
 
@@ -297,18 +291,16 @@ def _global(
 
 
 batch_norm_with_global_normalization = define(
-    Op(
-        "batch_norm_with_global_normalization",
-        "BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T; T: FLOAT,"
-        " variance_epsilon: float, scale_after_normalization: bool) -> result: T",
-        infer=_infer_global,
-        lowering=Decompose(_build_global),
-        reference=_global,
-        examples=(
-            "T[2,3,4,5] T[5] T[5]~positive T[5] T[5]; variance_epsilon=0.0009765625,"
-            " scale_after_normalization=True",
-            "T[1,2,2,3] T[3] T[3]~positive T[3] T[3]; variance_epsilon=0.0078125,"
-            " scale_after_normalization=False",
-        ),
-    )
+    "batch_norm_with_global_normalization",
+    "BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T; T: FLOAT,"
+    " variance_epsilon: float, scale_after_normalization: bool) -> result: T",
+    infer=_infer_global,
+    lowering=Decompose(_build_global),
+    reference=_global,
+    examples=(
+        "T[2,3,4,5] T[5] T[5]~positive T[5] T[5]; variance_epsilon=0.0009765625,"
+        " scale_after_normalization=True",
+        "T[1,2,2,3] T[3] T[3]~positive T[3] T[3]; variance_epsilon=0.0078125,"
+        " scale_after_normalization=False",
+    ),
 )

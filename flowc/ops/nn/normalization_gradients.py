@@ -14,7 +14,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
 
@@ -137,44 +137,37 @@ _EXAMPLES = (
 )
 
 fused_batch_norm_grad_v1 = define(
-    Op(
-        "fused_batch_norm_grad_v1",
-        "FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T;"
-        f" T: {{f32}}, {_ATTRS}) -> (x_backprop: T, scale_backprop: T, offset_backprop: T,"
-        " reserve_space_3: T, reserve_space_4: T)",
-        infer=_infer,
-        lowering=Decompose(_build),
-        reference=_reference,
-        examples=_EXAMPLES,
-    )
+    "fused_batch_norm_grad_v1",
+    "FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T;"
+    f" T: {{f32}}, {_ATTRS}) -> (x_backprop: T, scale_backprop: T, offset_backprop: T,"
+    " reserve_space_3: T, reserve_space_4: T)",
+    infer=_infer,
+    lowering=Decompose(_build),
+    reference=_reference,
+    examples=_EXAMPLES,
 )
 fused_batch_norm_grad_v2 = define(
-    Op(
-        "fused_batch_norm_grad_v2",
-        "FusedBatchNormGradV2(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
-        f" reserve_space_2: U; T: {{f16, bf16, f32}}, U: {{f32}}, {_ATTRS}) -> (x_backprop: T,"
-        " scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
-        infer=_infer,
-        lowering=Decompose(_build),
-        reference=_reference,
-        examples=_EXAMPLES,
-    )
+    "fused_batch_norm_grad_v2",
+    "FusedBatchNormGradV2(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
+    f" reserve_space_2: U; T: {{f16, bf16, f32}}, U: {{f32}}, {_ATTRS}) -> (x_backprop: T,"
+    " scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
+    infer=_infer,
+    lowering=Decompose(_build),
+    reference=_reference,
+    examples=_EXAMPLES,
 )
 fused_batch_norm_grad = define(
-    Op(
-        "fused_batch_norm_grad",
-        "FusedBatchNormGradV3(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
-        " reserve_space_2: U, reserve_space_3: U; T: {f16, bf16, f32}, U: {f32}, "
-        + _ATTRS.replace('"NCHW"}', '"NCHW", "NDHWC", "NCDHW"}')
-        + ") -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U,"
-        " reserve_space_5: U)",
-        infer=_infer,
-        lowering=Decompose(_build),
-        reference=_reference_with_reserve,
-        examples=(
-            *(e.replace("~positive", "~positive f32[0]") for e in _EXAMPLES),
-            "f32[2,1,2,3,4] f32[2,1,2,3,4] f32[4] f32[4] f32[4]~positive f32[0];"
-            ' data_format="NDHWC"',
-        ),
-    )
+    "fused_batch_norm_grad",
+    "FusedBatchNormGradV3(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
+    " reserve_space_2: U, reserve_space_3: U; T: {f16, bf16, f32}, U: {f32}, "
+    + _ATTRS.replace('"NCHW"}', '"NCHW", "NDHWC", "NCDHW"}')
+    + ") -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U,"
+    " reserve_space_5: U)",
+    infer=_infer,
+    lowering=Decompose(_build),
+    reference=_reference_with_reserve,
+    examples=(
+        *(e.replace("~positive", "~positive f32[0]") for e in _EXAMPLES),
+        'f32[2,1,2,3,4] f32[2,1,2,3,4] f32[4] f32[4] f32[4]~positive f32[0]; data_format="NDHWC"',
+    ),
 )

@@ -16,7 +16,7 @@ from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
 from flowc.ir.dims import floordiv, product
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
@@ -195,92 +195,82 @@ def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 max_pool = define(
-    Op(
-        "max_pool",
-        f"MaxPool(input: T; T: {MAX_TYPES} = f32, ksize: list(int), strides: list(int), "
-        'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
-        'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
-        infer=infer_pool,
-        lowering=_lower_pool(kernels.max_pool),
-        gradient=_max_gradient,
-        reference=_max_of_windows,
-        examples=(
-            'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
-            'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
-            'f32[2,4,6,1]; ksize=[1,5,4,1]; strides=[1,1,1,1]; padding="SAME"',
-            'f32[1,6,5,4]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="EXPLICIT"; '
-            "explicit_paddings=[0,0,1,0,2,1,0,0]",
-            'f32[2,3,6,5]; ksize=[1,1,3,2]; strides=[1,1,2,2]; padding="SAME"; data_format="NCHW"',
-            'f32[2,3,2,6]; ksize=[1,1,1,3]; strides=[1,1,1,3]; padding="VALID"',
-            'f32[0,3,3,2]; ksize=[1,2,2,1]; strides=[1,1,1,1]; padding="SAME"',
-        ),
-    )
+    "max_pool",
+    f"MaxPool(input: T; T: {MAX_TYPES} = f32, ksize: list(int), strides: list(int), "
+    'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
+    'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
+    infer=infer_pool,
+    lowering=_lower_pool(kernels.max_pool),
+    gradient=_max_gradient,
+    reference=_max_of_windows,
+    examples=(
+        'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+        'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
+        'f32[2,4,6,1]; ksize=[1,5,4,1]; strides=[1,1,1,1]; padding="SAME"',
+        'f32[1,6,5,4]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="EXPLICIT"; '
+        "explicit_paddings=[0,0,1,0,2,1,0,0]",
+        'f32[2,3,6,5]; ksize=[1,1,3,2]; strides=[1,1,2,2]; padding="SAME"; data_format="NCHW"',
+        'f32[2,3,2,6]; ksize=[1,1,1,3]; strides=[1,1,1,3]; padding="VALID"',
+        'f32[0,3,3,2]; ksize=[1,2,2,1]; strides=[1,1,1,1]; padding="SAME"',
+    ),
 )
 
 max_pool_v2 = define(
-    Op(
-        "max_pool_v2",
-        f"MaxPoolV2(input: T, ksize: i32, strides: i32; T: {MAX_TYPES} = f32, "
-        'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
-        infer=_infer_v2,
-        lowering=Decompose(_pool_of_constants),
-        reference=_max_v2_reference,
-        examples=('f32[1,5,4,3] i32[4]=[1,2,2,1] i32[4]=[1,2,1,1]; padding="SAME"',),
-    )
+    "max_pool_v2",
+    f"MaxPoolV2(input: T, ksize: i32, strides: i32; T: {MAX_TYPES} = f32, "
+    'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
+    infer=_infer_v2,
+    lowering=Decompose(_pool_of_constants),
+    reference=_max_v2_reference,
+    examples=('f32[1,5,4,3] i32[4]=[1,2,2,1] i32[4]=[1,2,1,1]; padding="SAME"',),
 )
 
 avg_pool = define(
-    Op(
-        "avg_pool",
-        "AvgPool(value: T; ksize: list(int), strides: list(int), "
-        'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
-        f"T: {FLOATS}) -> output: T",
-        infer=infer_pool,
-        lowering=_lower_pool(kernels.avg_pool),
-        gradient=_mean_gradient,
-        reference=_avg_reference,
-        examples=(
-            'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
-            'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
-            'f32[1,7,7,5]; ksize=[1,7,7,1]; strides=[1,1,1,1]; padding="VALID"',
-            'f32[2,3,6,5]; ksize=[1,1,3,2]; strides=[1,1,2,2]; padding="SAME"; data_format="NCHW"',
-            'f32[0,3,3,2]; ksize=[1,2,2,1]; strides=[1,1,1,1]; padding="SAME"',
-        ),
-    )
+    "avg_pool",
+    "AvgPool(value: T; ksize: list(int), strides: list(int), "
+    'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
+    f"T: {FLOATS}) -> output: T",
+    infer=infer_pool,
+    lowering=_lower_pool(kernels.avg_pool),
+    gradient=_mean_gradient,
+    reference=_avg_reference,
+    examples=(
+        'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+        'f32[1,9,8,17]; ksize=[1,3,3,1]; strides=[1,2,2,1]; padding="SAME"',
+        'f32[1,7,7,5]; ksize=[1,7,7,1]; strides=[1,1,1,1]; padding="VALID"',
+        'f32[2,3,6,5]; ksize=[1,1,3,2]; strides=[1,1,2,2]; padding="SAME"; data_format="NCHW"',
+        'f32[0,3,3,2]; ksize=[1,2,2,1]; strides=[1,1,1,1]; padding="SAME"',
+    ),
 )
 
 max_pool_3d = define(
-    Op(
-        "max_pool_3d",
-        "MaxPool3D(input: T; ksize: list(int), strides: list(int), "
-        'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
-        "T: {f16, bf16, f32}) -> output: T",
-        infer=infer_pool,
-        lowering=_lower_pool(kernels.max_pool),
-        gradient=_max_gradient,
-        reference=_max_of_windows,
-        examples=(
-            'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
-            'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',
-            'f32[1,2,4,3,5]; ksize=[1,1,3,2,2]; strides=[1,1,2,1,2]; padding="SAME"; '
-            'data_format="NCDHW"',
-        ),
-    )
+    "max_pool_3d",
+    "MaxPool3D(input: T; ksize: list(int), strides: list(int), "
+    'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
+    "T: {f16, bf16, f32}) -> output: T",
+    infer=infer_pool,
+    lowering=_lower_pool(kernels.max_pool),
+    gradient=_max_gradient,
+    reference=_max_of_windows,
+    examples=(
+        'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
+        'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',
+        'f32[1,2,4,3,5]; ksize=[1,1,3,2,2]; strides=[1,1,2,1,2]; padding="SAME"; '
+        'data_format="NCDHW"',
+    ),
 )
 
 avg_pool_3d = define(
-    Op(
-        "avg_pool_3d",
-        "AvgPool3D(input: T; ksize: list(int), strides: list(int), "
-        'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
-        f"T: {FLOATS}) -> output: T",
-        infer=infer_pool,
-        lowering=_lower_pool(kernels.avg_pool),
-        gradient=_mean_gradient,
-        reference=_avg_reference,
-        examples=(
-            'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
-            'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',
-        ),
-    )
+    "avg_pool_3d",
+    "AvgPool3D(input: T; ksize: list(int), strides: list(int), "
+    'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
+    f"T: {FLOATS}) -> output: T",
+    infer=infer_pool,
+    lowering=_lower_pool(kernels.avg_pool),
+    gradient=_mean_gradient,
+    reference=_avg_reference,
+    examples=(
+        'T[2,3,5,4,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
+        'f32[1,4,3,5,2]; ksize=[1,3,2,4,1]; strides=[1,2,1,3,1]; padding="SAME"',
+    ),
 )

@@ -15,7 +15,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import pooling as kernels
 from flowc.ops.nn.pooling import infer_pool, through_channels_last
@@ -97,20 +97,18 @@ def _argmax_reference(
 
 
 max_pool_with_argmax = define(
-    Op(
-        "max_pool_with_argmax",
-        f"MaxPoolWithArgmax(input: T; {WINDOW}, Targmax: INDEX = i64, "
-        f'padding: {{"SAME", "VALID"}}, include_batch_in_index: bool = False, T: {REAL})'
-        " -> (output: T, argmax: Targmax)",
-        infer=lambda c: [infer_pool(c)] * 2,
-        lowering=_lower_argmax,
-        reference=_argmax_reference,
-        examples=(
-            'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
-            'f32[2,5,4,3]~small; ksize=[1,3,3,1]; strides=[1,2,1,1]; padding="SAME"; '
-            "include_batch_in_index=True; Targmax=i32",
-        ),
-    )
+    "max_pool_with_argmax",
+    f"MaxPoolWithArgmax(input: T; {WINDOW}, Targmax: INDEX = i64, "
+    f'padding: {{"SAME", "VALID"}}, include_batch_in_index: bool = False, T: {REAL})'
+    " -> (output: T, argmax: Targmax)",
+    infer=lambda c: [infer_pool(c)] * 2,
+    lowering=_lower_argmax,
+    reference=_argmax_reference,
+    examples=(
+        'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+        'f32[2,5,4,3]~small; ksize=[1,3,3,1]; strides=[1,2,1,1]; padding="SAME"; '
+        "include_batch_in_index=True; Targmax=i32",
+    ),
 )
 
 
@@ -168,23 +166,21 @@ def _max_3d_grad_reference(
 
 
 max_pool_grad = define(
-    Op(
-        "max_pool_grad",
-        f"MaxPoolGrad(orig_input: T, orig_output: T, grad: T; {WINDOW}, "
-        'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
-        f"{IMAGE_FORMAT}, T: {REAL} = f32) -> output: T",
-        infer=_infer_max_grad,
-        lowering=_lower_max_grad(kernels.max_pool_grad),
-        reference=_max_grad_reference,
-        examples=(
-            "f32[2,5,7,3]~small f32[2,2,3,3] f32[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; "
-            'padding="VALID"',
-            "f64[1,4,5,2] f64[1,4,3,2] f64[1,4,3,2]; ksize=[1,3,2,1]; strides=[1,1,2,1]; "
-            'padding="SAME"',
-            "f32[1,2,4,5] f32[1,2,4,3] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; "
-            'padding="SAME"; data_format="NCHW"',
-        ),
-    )
+    "max_pool_grad",
+    f"MaxPoolGrad(orig_input: T, orig_output: T, grad: T; {WINDOW}, "
+    'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
+    f"{IMAGE_FORMAT}, T: {REAL} = f32) -> output: T",
+    infer=_infer_max_grad,
+    lowering=_lower_max_grad(kernels.max_pool_grad),
+    reference=_max_grad_reference,
+    examples=(
+        "f32[2,5,7,3]~small f32[2,2,3,3] f32[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; "
+        'padding="VALID"',
+        "f64[1,4,5,2] f64[1,4,3,2] f64[1,4,3,2]; ksize=[1,3,2,1]; strides=[1,1,2,1]; "
+        'padding="SAME"',
+        "f32[1,2,4,5] f32[1,2,4,3] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; "
+        'padding="SAME"; data_format="NCHW"',
+    ),
 )
 
 
@@ -256,70 +252,59 @@ def _avg_grad_reference(
 
 
 avg_pool_grad_image = define(
-    Op(
-        "avg_pool_grad_image",
-        f"_AvgPoolGradImage(grad: T, orig_input_shape: i32; {WINDOW}, "
-        f'padding: {{"SAME", "VALID"}}, data_format: {{"NHWC", "NDHWC"}} = "NHWC", T: {FLOATS})'
-        " -> output: T",
-        infer=_infer_avg_grad,
-        lowering=_lower_avg_grad,
-        reference=lambda dy, shape, *, ksize, strides, padding, data_format: _avg_grad_reference(
-            shape, dy, ksize=ksize, strides=strides, padding=padding, data_format=data_format
-        ),
-        examples=(
-            'f32[1,2,3,2] i32[4]=[1,4,5,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
-        ),
-    )
+    "avg_pool_grad_image",
+    f"_AvgPoolGradImage(grad: T, orig_input_shape: i32; {WINDOW}, "
+    f'padding: {{"SAME", "VALID"}}, data_format: {{"NHWC", "NDHWC"}} = "NHWC", T: {FLOATS})'
+    " -> output: T",
+    infer=_infer_avg_grad,
+    lowering=_lower_avg_grad,
+    reference=lambda dy, shape, *, ksize, strides, padding, data_format: _avg_grad_reference(
+        shape, dy, ksize=ksize, strides=strides, padding=padding, data_format=data_format
+    ),
+    examples=('f32[1,2,3,2] i32[4]=[1,4,5,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',),
 )
 
 avg_pool_grad = define(
-    Op(
-        "avg_pool_grad",
-        f"AvgPoolGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
-        f'padding: {{"SAME", "VALID"}}, {IMAGE_FORMAT}, T: {FLOATS}) -> output: T',
-        infer=_infer_avg_grad,
-        lowering=Decompose(_avg_grad_channels_last),
-        reference=_avg_grad_reference,
-        examples=(
-            'i32[4]=[2,5,7,3] T[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
-            'i32[4]=[1,4,5,2] f32[1,2,3,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
-            'i32[4]=[1,2,4,5] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; padding="SAME"; '
-            'data_format="NCHW"',
-        ),
-    )
+    "avg_pool_grad",
+    f"AvgPoolGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
+    f'padding: {{"SAME", "VALID"}}, {IMAGE_FORMAT}, T: {FLOATS}) -> output: T',
+    infer=_infer_avg_grad,
+    lowering=Decompose(_avg_grad_channels_last),
+    reference=_avg_grad_reference,
+    examples=(
+        'i32[4]=[2,5,7,3] T[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
+        'i32[4]=[1,4,5,2] f32[1,2,3,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
+        'i32[4]=[1,2,4,5] f32[1,2,4,3]; ksize=[1,1,3,2]; strides=[1,1,1,2]; padding="SAME"; '
+        'data_format="NCHW"',
+    ),
 )
 
 avg_pool_3d_grad = define(
-    Op(
-        "avg_pool_3d_grad",
-        f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
-        f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {FLOATS}) -> output: T',
-        infer=_infer_avg_grad,
-        lowering=Decompose(_avg_grad_channels_last),
-        reference=_avg_grad_reference,
-        examples=(
-            "i32[5]=[2,3,5,4,3] T[2,1,2,2,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; "
-            'padding="VALID"',
-            "i32[5]=[1,2,4,3,5] f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; strides=[1,1,1,2,2]; "
-            'padding="SAME"; data_format="NCDHW"',
-        ),
-    )
+    "avg_pool_3d_grad",
+    f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
+    f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {FLOATS}) -> output: T',
+    infer=_infer_avg_grad,
+    lowering=Decompose(_avg_grad_channels_last),
+    reference=_avg_grad_reference,
+    examples=(
+        'i32[5]=[2,3,5,4,3] T[2,1,2,2,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
+        "i32[5]=[1,2,4,3,5] f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; strides=[1,1,1,2,2]; "
+        'padding="SAME"; data_format="NCDHW"',
+    ),
 )
 
 max_pool_3d_grad = define(
-    Op(
-        "max_pool_3d_grad",
-        f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW}, "
-        f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
-        "TInput: {f16, bf16, f32} = f32) -> output: T",
-        infer=_infer_max_grad,
-        lowering=_lower_max_grad(kernels.max_pool_equal_grad),
-        reference=_max_3d_grad_reference,
-        examples=(
-            "f32[2,3,5,4,3]~small f32[2,1,2,2,3]~small f32[2,1,2,2,3]; ksize=[1,2,2,2,1]; "
-            'strides=[1,2,2,2,1]; padding="VALID"',
-            "f32[1,2,4,3,5]~small f32[1,2,4,2,3]~small f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; "
-            'strides=[1,1,1,2,2]; padding="SAME"; data_format="NCDHW"',
-        ),
-    )
+    "max_pool_3d_grad",
+    f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW}, "
+    f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
+    "TInput: {f16, bf16, f32} = f32) -> output: T",
+    infer=_infer_max_grad,
+    lowering=_lower_max_grad(kernels.max_pool_equal_grad),
+    reference=_max_3d_grad_reference,
+    examples=(
+        "f32[2,3,5,4,3]~small f32[2,1,2,2,3]~small f32[2,1,2,2,3]; ksize=[1,2,2,2,1]; "
+        'strides=[1,2,2,2,1]; padding="VALID"',
+        "f32[1,2,4,3,5]~small f32[1,2,4,2,3]~small f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; "
+        'strides=[1,1,1,2,2]; padding="SAME"; data_format="NCDHW"',
+    ),
 )

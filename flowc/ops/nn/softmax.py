@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import HALVES, reduce_array
@@ -83,24 +83,20 @@ def _log_softmax_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 _EXAMPLES = ("T[2,3]", "T[7]", "T[2,1,17]", "T[2,0]", "T[0,3]")
 
 softmax = define(
-    Op(
-        "softmax",
-        "Softmax(logits: T; T: FLOAT) -> softmax: T",
-        infer=_infer,
-        lowering=Decompose(_build_softmax),
-        reference=softmax_rows,
-        gradient=_softmax_gradient,
-        examples=_EXAMPLES,
-    )
+    "softmax",
+    "Softmax(logits: T; T: FLOAT) -> softmax: T",
+    infer=_infer,
+    lowering=Decompose(_build_softmax),
+    reference=softmax_rows,
+    gradient=_softmax_gradient,
+    examples=_EXAMPLES,
 )
 log_softmax = define(
-    Op(
-        "log_softmax",
-        "LogSoftmax(logits: T; T: FLOAT) -> logsoftmax: T",
-        infer=_infer,
-        lowering=Decompose(_build_log_softmax),
-        reference=_log_softmax,
-        gradient=_log_softmax_gradient,
-        examples=_EXAMPLES,
-    )
+    "log_softmax",
+    "LogSoftmax(logits: T; T: FLOAT) -> logsoftmax: T",
+    infer=_infer,
+    lowering=Decompose(_build_log_softmax),
+    reference=_log_softmax,
+    gradient=_log_softmax_gradient,
+    examples=_EXAMPLES,
 )

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, as_dim, ceildiv
 from flowc.ir.lowering import Native, View
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import random as kernels
 
@@ -82,19 +82,17 @@ def _lower_philox(node: Node) -> Native:
 
 
 philox = define(
-    Op(
-        "philox",
-        "_Philox(key: u64, counter: u64, blocks: T; stride: int = 1, T: {i32, i64}) -> words: u32",
-        infer=_infer_philox,
-        lowering=_lower_philox,
-        reference=_philox_reference,
-        examples=(
-            "u64[1]=[42] u64[2]=[0,7] i32[1]=[5]",
-            "u64[1]=[0] u64[2]=[0,0] i64[1]=[0]",
-            "u64[1]=[99] u64[2]=[18446744073709551615,18446744073709551615] i32[1]=[3]; stride=256",
-            "u64[1]=[12345678901234567] u64[2]=[1,2] i32[1]=[1500]; stride=2",
-        ),
-    )
+    "philox",
+    "_Philox(key: u64, counter: u64, blocks: T; stride: int = 1, T: {i32, i64}) -> words: u32",
+    infer=_infer_philox,
+    lowering=_lower_philox,
+    reference=_philox_reference,
+    examples=(
+        "u64[1]=[42] u64[2]=[0,7] i32[1]=[5]",
+        "u64[1]=[0] u64[2]=[0,0] i64[1]=[0]",
+        "u64[1]=[99] u64[2]=[18446744073709551615,18446744073709551615] i32[1]=[3]; stride=256",
+        "u64[1]=[12345678901234567] u64[2]=[1,2] i32[1]=[1500]; stride=2",
+    ),
 )
 
 
@@ -148,21 +146,19 @@ def uniform_reference(words: Array, count: Array, *, dtype: DType) -> Array:
 
 
 uniform_of_words = define(
-    Op(
-        "uniform_of_words",
-        "_UniformOfWords(words: u32, count: T; dtype: {f16, bf16, f32, f64}, T: {i32, i64})"
-        " -> numbers: dtype",
-        infer=lambda c: (_count(c, 1),),
-        lowering=_lower_uniform,
-        reference=uniform_reference,
-        examples=(
-            "u32[8]~any i32[1]=[8]; dtype=f32",
-            "u32[8]~any i32[1]=[3]; dtype=f64",
-            "u32[12]~any i64[1]=[11]; dtype=f16",
-            "u32[4]~any i32[1]=[4]; dtype=bf16",
-            "u32[0] i32[1]=[0]; dtype=f32",
-        ),
-    )
+    "uniform_of_words",
+    "_UniformOfWords(words: u32, count: T; dtype: {f16, bf16, f32, f64}, T: {i32, i64})"
+    " -> numbers: dtype",
+    infer=lambda c: (_count(c, 1),),
+    lowering=_lower_uniform,
+    reference=uniform_reference,
+    examples=(
+        "u32[8]~any i32[1]=[8]; dtype=f32",
+        "u32[8]~any i32[1]=[3]; dtype=f64",
+        "u32[12]~any i64[1]=[11]; dtype=f16",
+        "u32[4]~any i32[1]=[4]; dtype=bf16",
+        "u32[0] i32[1]=[0]; dtype=f32",
+    ),
 )
 
 
@@ -197,14 +193,12 @@ def normals_reference(words: Array, *, dtype: DType) -> Array:
 
 
 normals_of_words = define(
-    Op(
-        "normals_of_words",
-        "_NormalsOfWords(words: u32; dtype: {f32, f64}) -> numbers: dtype",
-        infer=lambda c: (c.dims(0)[0] // words_of(c.attrs["dtype"]),),
-        lowering=_lower_normals,
-        reference=normals_reference,
-        examples=("u32[8]~any; dtype=f32", "u32[400]~any; dtype=f64", "u32[0]; dtype=f32"),
-    )
+    "normals_of_words",
+    "_NormalsOfWords(words: u32; dtype: {f32, f64}) -> numbers: dtype",
+    infer=lambda c: (c.dims(0)[0] // words_of(c.attrs["dtype"]),),
+    lowering=_lower_normals,
+    reference=normals_reference,
+    examples=("u32[8]~any; dtype=f32", "u32[400]~any; dtype=f64", "u32[0]; dtype=f32"),
 )
 
 
@@ -253,18 +247,16 @@ def truncate_reference(key: Array, counter: Array, normals: Array) -> Array:
 
 
 truncate_normals = define(
-    Op(
-        "truncate_normals",
-        "_TruncateNormals(key: u64, counter: u64, normals: T; T: {f32, f64}) -> numbers: T",
-        infer=lambda c: c.dims(2),
-        lowering=_lower_truncate,
-        reference=truncate_reference,
-        examples=(
-            "u64[1]=[3] u64[2]=[0,9] f32[8]=[0,1,2,-1,-3,3,2,4]",
-            "u64[1]=[3] u64[2]=[18446744073709551615,9] f64[6]=[0,1,2,-1,-3,3]",
-            "u64[1]=[3] u64[2]=[0,9] T[0]",
-        ),
-    )
+    "truncate_normals",
+    "_TruncateNormals(key: u64, counter: u64, normals: T; T: {f32, f64}) -> numbers: T",
+    infer=lambda c: c.dims(2),
+    lowering=_lower_truncate,
+    reference=truncate_reference,
+    examples=(
+        "u64[1]=[3] u64[2]=[0,9] f32[8]=[0,1,2,-1,-3,3,2,4]",
+        "u64[1]=[3] u64[2]=[18446744073709551615,9] f64[6]=[0,1,2,-1,-3,3]",
+        "u64[1]=[3] u64[2]=[0,9] T[0]",
+    ),
 )
 
 
@@ -300,20 +292,18 @@ def range_reference(words: Array, low: Array, high: Array, count: Array) -> Arra
 
 
 range_of_words = define(
-    Op(
-        "range_of_words",
-        "_RangeOfWords(words: u32, low: T, high: T, count: S; T: {i32, i64, u32, u64},"
-        " S: {i32, i64}) -> numbers: T",
-        infer=lambda c: (_count(c, 3),),
-        lowering=_lower_range,
-        reference=range_reference,
-        examples=(
-            "u32[8]~any T[]=2 T[]=9 i32[1]=[4]",
-            "u32[8]~any i32[]=-2147483648 i32[]=2147483647 i32[1]=[8]",
-            "u32[4]~any i64[]=-9223372036854775808 i64[]=9223372036854775807 i32[1]=[2]",
-            "u32[0] i32[]=3 i32[]=3 i32[1]=[0]",
-        ),
-    )
+    "range_of_words",
+    "_RangeOfWords(words: u32, low: T, high: T, count: S; T: {i32, i64, u32, u64},"
+    " S: {i32, i64}) -> numbers: T",
+    infer=lambda c: (_count(c, 3),),
+    lowering=_lower_range,
+    reference=range_reference,
+    examples=(
+        "u32[8]~any T[]=2 T[]=9 i32[1]=[4]",
+        "u32[8]~any i32[]=-2147483648 i32[]=2147483647 i32[1]=[8]",
+        "u32[4]~any i64[]=-9223372036854775808 i64[]=9223372036854775807 i32[1]=[2]",
+        "u32[0] i32[]=3 i32[]=3 i32[1]=[0]",
+    ),
 )
 
 
@@ -330,20 +320,18 @@ def _integer_of(dtype: DType) -> Callable[[ScalarBuilder, tuple[Dim, ...]], Any]
 
 
 integers_of_words = define(
-    Op(
-        "integers_of_words",
-        "_IntegersOfWords(words: u32, count: T; dtype: {i32, i64, u32, u64}, T: {i32, i64})"
-        " -> numbers: dtype",
-        infer=lambda c: (_count(c, 1),),
-        lowering=lambda node: View(_integer_of(node.attrs["dtype"])),
-        reference=integers_reference,
-        examples=(
-            "u32[8]~any i32[1]=[7]; dtype=i32",
-            "u32[8]~any i32[1]=[4]; dtype=i64",
-            "u32[4]~any i32[1]=[2]; dtype=u64",
-            "u32[4]~any i32[1]=[4]; dtype=u32",
-        ),
-    )
+    "integers_of_words",
+    "_IntegersOfWords(words: u32, count: T; dtype: {i32, i64, u32, u64}, T: {i32, i64})"
+    " -> numbers: dtype",
+    infer=lambda c: (_count(c, 1),),
+    lowering=lambda node: View(_integer_of(node.attrs["dtype"])),
+    reference=integers_reference,
+    examples=(
+        "u32[8]~any i32[1]=[7]; dtype=i32",
+        "u32[8]~any i32[1]=[4]; dtype=i64",
+        "u32[4]~any i32[1]=[2]; dtype=u64",
+        "u32[4]~any i32[1]=[4]; dtype=u32",
+    ),
 )
 
 
@@ -360,16 +348,14 @@ def _permutation_reference(words: Array, count: Array) -> Array:
 
 
 permutation_of_words = define(
-    Op(
-        "permutation_of_words",
-        "_PermutationOfWords(words: u32, count: T; T: {i32, i64}) -> order: i64",
-        infer=lambda c: (_count(c, 1),),
-        lowering=lambda node: Native(kernels.permutation, arguments=node.output.dims),
-        reference=_permutation_reference,
-        examples=(
-            "u32[12]~any i32[1]=[11]",
-            "u32[4]~any i64[1]=[1]",
-            "u32[0] i32[1]=[0]",
-        ),
-    )
+    "permutation_of_words",
+    "_PermutationOfWords(words: u32, count: T; T: {i32, i64}) -> order: i64",
+    infer=lambda c: (_count(c, 1),),
+    lowering=lambda node: Native(kernels.permutation, arguments=node.output.dims),
+    reference=_permutation_reference,
+    examples=(
+        "u32[12]~any i32[1]=[11]",
+        "u32[4]~any i64[1]=[1]",
+        "u32[0] i32[1]=[0]",
+    ),
 )

@@ -18,7 +18,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import as_dim, ceildiv
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Extracted
-from flowc.ir.op import Attrs, Inference, Op, define, op_named
+from flowc.ir.op import Attrs, Inference, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateful import RESERVED, drawing
 from flowc.ops.random.stateless import PHILOX, SEED
@@ -105,32 +105,28 @@ def _stateless_reference(
 
 
 multinomial_of_key = define(
-    Op(
-        "multinomial_of_key",
-        "_MultinomialOfKey(logits: T, num_samples: i32, key: u64, counter: u64;"
-        f" T: {_REAL}, {_INDEX}) -> output: output_dtype",
-        infer=_infer,
-        lowering=Decompose(_decompose_keyed),
-        reference=_keyed_reference,
-        examples=("f32[3,4] i32[]=5 u64[1]=[81985529216486895] u64[2]=[0,1311768467463790320]",),
-    )
+    "multinomial_of_key",
+    "_MultinomialOfKey(logits: T, num_samples: i32, key: u64, counter: u64;"
+    f" T: {_REAL}, {_INDEX}) -> output: output_dtype",
+    infer=_infer,
+    lowering=Decompose(_decompose_keyed),
+    reference=_keyed_reference,
+    examples=("f32[3,4] i32[]=5 u64[1]=[81985529216486895] u64[2]=[0,1311768467463790320]",),
 )
 stateless_multinomial = define(
-    Op(
-        "stateless_multinomial",
-        f"StatelessMultinomial(logits: T, num_samples: i32, seed: Tseed; T: {_REAL},"
-        f" Tseed: {SEED} = i64, {_INDEX}) -> output: output_dtype",
-        infer=_infer,
-        lowering=Decompose(_decompose_stateless),
-        reference=_stateless_reference,
-        examples=(
-            "T[3,4] i32[]=5 i64[2]=[1,2]",
-            "f32[2,1] i32[]=3 i32[2]=[5,-6]; output_dtype=i32",
-            "f64[1,9] i32[]=400 i64[2]=[7,8]",
-            "f32[0,3] i32[]=2 i64[2]=[1,2]",
-            "f32[2,3] i32[]=0 i64[2]=[1,2]",
-        ),
-    )
+    "stateless_multinomial",
+    f"StatelessMultinomial(logits: T, num_samples: i32, seed: Tseed; T: {_REAL},"
+    f" Tseed: {SEED} = i64, {_INDEX}) -> output: output_dtype",
+    infer=_infer,
+    lowering=Decompose(_decompose_stateless),
+    reference=_stateless_reference,
+    examples=(
+        "T[3,4] i32[]=5 i64[2]=[1,2]",
+        "f32[2,1] i32[]=3 i32[2]=[5,-6]; output_dtype=i32",
+        "f64[1,9] i32[]=400 i64[2]=[7,8]",
+        "f32[0,3] i32[]=2 i64[2]=[1,2]",
+        "f32[2,3] i32[]=0 i64[2]=[1,2]",
+    ),
 )
 
 
@@ -147,12 +143,10 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound
 
 
 multinomial = define(
-    Op(
-        "multinomial",
-        "Multinomial(logits: T, num_samples: i32; seed: int = 0, seed2: int = 0,"
-        f" T: {_REAL}, {_INDEX}) -> output: output_dtype",
-        infer=_infer,
-        lowering=Extracted(_emit),
-        traits=STATE,
-    )
+    "multinomial",
+    "Multinomial(logits: T, num_samples: i32; seed: int = 0, seed2: int = 0,"
+    f" T: {_REAL}, {_INDEX}) -> output: output_dtype",
+    infer=_infer,
+    lowering=Extracted(_emit),
+    traits=STATE,
 )

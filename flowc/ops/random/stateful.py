@@ -17,7 +17,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, Op, define, op_named
+from flowc.ir.op import Attrs, Inference, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateless import FLOATS, PHILOX, SEED, drawn_words, infer_shape, need_dims
 from flowc.ops.state.variables import STATE, value_of
@@ -96,7 +96,7 @@ def _define_stateful(
     emit: Callable[..., Sequence[Bound]],
     infer: Callable[[Inference], Dims] = _infer_drawn,
 ) -> None:
-    define(Op(name, signature, infer=infer, lowering=Extracted(emit), traits=STATE | {"random"}))
+    define(name, signature, infer=infer, lowering=Extracted(emit), traits=STATE | {"random"})
 
 
 _SEEDS = "seed: int = 0, seed2: int = 0"

@@ -16,7 +16,7 @@ from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, as_dim, ceildiv, product
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.random import bits
 
@@ -176,36 +176,29 @@ SEED = "{i32, i64}"
 _SEED_EXAMPLES = ("Tseed[2]=[1,2]", "i64[2]=[-1,9223372036854775807]", "i32[2]=[-7,0]")
 
 stateless_random_get_key_counter = define(
-    Op(
-        "stateless_random_get_key_counter",
-        f"StatelessRandomGetKeyCounter(seed: Tseed; Tseed: {SEED} = i64)"
-        " -> (key: u64, counter: u64)",
-        infer=_infer_key,
-        lowering=Decompose(_decompose_key),
-        reference=_key_of_seeds,
-        examples=_SEED_EXAMPLES,
-    )
+    "stateless_random_get_key_counter",
+    f"StatelessRandomGetKeyCounter(seed: Tseed; Tseed: {SEED} = i64) -> (key: u64, counter: u64)",
+    infer=_infer_key,
+    lowering=Decompose(_decompose_key),
+    reference=_key_of_seeds,
+    examples=_SEED_EXAMPLES,
 )
 stateless_random_get_alg = define(
-    Op(
-        "stateless_random_get_alg",
-        "StatelessRandomGetAlg() -> alg: i32",
-        infer=lambda c: (),
-        lowering=Decompose(lambda b, node: b.const(np.int32(PHILOX))),
-        reference=lambda: np.asarray(PHILOX, np.int32),
-        examples=("",),
-    )
+    "stateless_random_get_alg",
+    "StatelessRandomGetAlg() -> alg: i32",
+    infer=lambda c: (),
+    lowering=Decompose(lambda b, node: b.const(np.int32(PHILOX))),
+    reference=lambda: np.asarray(PHILOX, np.int32),
+    examples=("",),
 )
 stateless_random_get_key_counter_alg = define(
-    Op(
-        "stateless_random_get_key_counter_alg",
-        f"StatelessRandomGetKeyCounterAlg(seed: Tseed; Tseed: {SEED} = i64)"
-        " -> (key: u64, counter: u64, alg: i32)",
-        infer=lambda c: [*_infer_key(c), ()],
-        lowering=Decompose(lambda b, node: [*_decompose_key(b, node), b.const(np.int32(PHILOX))]),
-        reference=lambda seed: (*_key_of_seeds(seed), np.asarray(PHILOX, np.int32)),
-        examples=_SEED_EXAMPLES,
-    )
+    "stateless_random_get_key_counter_alg",
+    f"StatelessRandomGetKeyCounterAlg(seed: Tseed; Tseed: {SEED} = i64)"
+    " -> (key: u64, counter: u64, alg: i32)",
+    infer=lambda c: [*_infer_key(c), ()],
+    lowering=Decompose(lambda b, node: [*_decompose_key(b, node), b.const(np.int32(PHILOX))]),
+    reference=lambda seed: (*_key_of_seeds(seed), np.asarray(PHILOX, np.int32)),
+    examples=_SEED_EXAMPLES,
 )
 
 
@@ -302,30 +295,26 @@ def _define_pure(name: str, tf: str, draw: str) -> None:
             bounds = ends.replace("dtype", kind)
             examples.append(f"{shape} {{}}{bounds}{dtype.format(kind)}")
     define(
-        Op(
-            f"{name}",
-            f"{tf}V2(shape: Tshape, key: u64, counter: u64, alg: i32{inputs};"
-            f" dtype: {_WIDE if draw in _DTYPES else FLOATS}{default},"
-            " Tshape: {i32, i64} = i32) -> output: dtype",
-            infer=_infer_keyed,
-            lowering=Decompose(keyed),
-            reference=_keyed_reference(draw),
-            examples=tuple(e.format(f"{_KEY} i32[]=1") for e in examples),
-        )
+        f"{name}",
+        f"{tf}V2(shape: Tshape, key: u64, counter: u64, alg: i32{inputs};"
+        f" dtype: {_WIDE if draw in _DTYPES else FLOATS}{default},"
+        " Tshape: {i32, i64} = i32) -> output: dtype",
+        infer=_infer_keyed,
+        lowering=Decompose(keyed),
+        reference=_keyed_reference(draw),
+        examples=tuple(e.format(f"{_KEY} i32[]=1") for e in examples),
     )
     define(
-        Op(
-            f"{name}_v1",
-            f"{tf}(shape: T, seed: Tseed{inputs};"
-            f" dtype: {_DTYPES.get(draw, FLOATS)}{default},"
-            f" T: {{i32, i64}}{'' if by_range else ' = i32'},"
-            f" Tseed: {_WIDE if draw == 'integers' else SEED} = i64)"
-            " -> output: dtype",
-            infer=_infer_seeded,
-            lowering=Decompose(seeded),
-            reference=_seeded_reference(draw),
-            examples=tuple(e.format("i64[2]=[5,-6]") for e in examples),
-        )
+        f"{name}_v1",
+        f"{tf}(shape: T, seed: Tseed{inputs};"
+        f" dtype: {_DTYPES.get(draw, FLOATS)}{default},"
+        f" T: {{i32, i64}}{'' if by_range else ' = i32'},"
+        f" Tseed: {_WIDE if draw == 'integers' else SEED} = i64)"
+        " -> output: dtype",
+        infer=_infer_seeded,
+        lowering=Decompose(seeded),
+        reference=_seeded_reference(draw),
+        examples=tuple(e.format("i64[2]=[5,-6]") for e in examples),
     )
 
 

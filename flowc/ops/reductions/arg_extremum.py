@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import product
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.reductions.folds import HALVES, constant_axes, highest, lowest
 
@@ -113,25 +113,21 @@ _ARG_EXAMPLES = (
 )
 
 arg_max = define(
-    Op(
-        "arg_max",
-        "ArgMax(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
-        " u32, u64, bool}, Tidx: {i16, i32, i64} = i32, output_type: {i16, u16, i32, i64} = i64)"
-        " -> output: output_type",
-        infer=_infer_arg,
-        lowering=_lower_arg(arg_max_kernel, lowest),
-        reference=_arg(largest=True),
-        examples=_ARG_EXAMPLES,
-    )
+    "arg_max",
+    "ArgMax(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
+    " u32, u64, bool}, Tidx: {i16, i32, i64} = i32, output_type: {i16, u16, i32, i64} = i64)"
+    " -> output: output_type",
+    infer=_infer_arg,
+    lowering=_lower_arg(arg_max_kernel, lowest),
+    reference=_arg(largest=True),
+    examples=_ARG_EXAMPLES,
 )
 arg_min = define(
-    Op(
-        "arg_min",
-        "ArgMin(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
-        " u32, u64, bool}, Tidx: INDEX = i32, output_type: INDEX = i64) -> output: output_type",
-        infer=_infer_arg,
-        lowering=_lower_arg(arg_min_kernel, highest),
-        reference=_arg(largest=False),
-        examples=_ARG_EXAMPLES,
-    )
+    "arg_min",
+    "ArgMin(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
+    " u32, u64, bool}, Tidx: INDEX = i32, output_type: INDEX = i64) -> output: output_type",
+    infer=_infer_arg,
+    lowering=_lower_arg(arg_min_kernel, highest),
+    reference=_arg(largest=False),
+    examples=_ARG_EXAMPLES,
 )

@@ -16,7 +16,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import as_dim, product
 from flowc.ir.lowering import Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 # Globals that the compiler gives to the kernels: whether each element has a weight, whether bins
@@ -141,54 +141,46 @@ _BOUND_EXAMPLES = (
 )
 
 bincount = define(
-    Op(
-        "bincount",
-        "Bincount(arr: i32, size: i32, weights: T; T: {i32, i64, f32, f64}) -> bins: T",
-        infer=_infer_bincount,
-        reference=lambda arr, size, weights: _count(arr.reshape(-1), size, weights.reshape(-1)),
-        lowering=_lower_bincount,
-        examples=("i32[7]~small i32[]=5 T[0]", "i32[2,3]~small i32[]=7 T[2,3]"),
-    )
+    "bincount",
+    "Bincount(arr: i32, size: i32, weights: T; T: {i32, i64, f32, f64}) -> bins: T",
+    infer=_infer_bincount,
+    reference=lambda arr, size, weights: _count(arr.reshape(-1), size, weights.reshape(-1)),
+    lowering=_lower_bincount,
+    examples=("i32[7]~small i32[]=5 T[0]", "i32[2,3]~small i32[]=7 T[2,3]"),
 )
 
 dense_bincount = define(
-    Op(
-        "dense_bincount",
-        "DenseBincount(input: Tidx, size: Tidx, weights: T; Tidx: {i32, i64},"
-        " T: {i32, i64, f32, f64}, binary_output: bool = False) -> output: T",
-        infer=_infer_bincount,
-        reference=lambda values, size, weights, *, binary_output: _count(
-            values, size, weights, binary_output
-        ),
-        lowering=_lower_bincount,
-        examples=(
-            "Tidx[7]~small Tidx[]=5 T[0]",
-            "i32[2,3]~small i32[]=7 f32[2,3]",
-            "i64[2,3]~small i64[]=7 f32[0]; binary_output=True",
-        ),
-    )
+    "dense_bincount",
+    "DenseBincount(input: Tidx, size: Tidx, weights: T; Tidx: {i32, i64},"
+    " T: {i32, i64, f32, f64}, binary_output: bool = False) -> output: T",
+    infer=_infer_bincount,
+    reference=lambda values, size, weights, *, binary_output: _count(
+        values, size, weights, binary_output
+    ),
+    lowering=_lower_bincount,
+    examples=(
+        "Tidx[7]~small Tidx[]=5 T[0]",
+        "i32[2,3]~small i32[]=7 f32[2,3]",
+        "i64[2,3]~small i64[]=7 f32[0]; binary_output=True",
+    ),
 )
 
 lower_bound = define(
-    Op(
-        "lower_bound",
-        f"LowerBound(sorted_inputs: T, values: T; T: {_BOUND}, out_type: {{i32, i64}} = i32)"
-        " -> output: out_type",
-        infer=_infer_bound,
-        reference=_search("left"),
-        lowering=_lower_bound(0),
-        examples=_BOUND_EXAMPLES,
-    )
+    "lower_bound",
+    f"LowerBound(sorted_inputs: T, values: T; T: {_BOUND}, out_type: {{i32, i64}} = i32)"
+    " -> output: out_type",
+    infer=_infer_bound,
+    reference=_search("left"),
+    lowering=_lower_bound(0),
+    examples=_BOUND_EXAMPLES,
 )
 
 upper_bound = define(
-    Op(
-        "upper_bound",
-        f"UpperBound(sorted_inputs: T, values: T; T: {_BOUND}, out_type: {{i32, i64}} = i32)"
-        " -> output: out_type",
-        infer=_infer_bound,
-        reference=_search("right"),
-        lowering=_lower_bound(1),
-        examples=_BOUND_EXAMPLES,
-    )
+    "upper_bound",
+    f"UpperBound(sorted_inputs: T, values: T; T: {_BOUND}, out_type: {{i32, i64}} = i32)"
+    " -> output: out_type",
+    infer=_infer_bound,
+    reference=_search("right"),
+    lowering=_lower_bound(1),
+    examples=_BOUND_EXAMPLES,
 )

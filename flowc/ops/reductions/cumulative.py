@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.errors import InvalidModelError
 from flowc.ir.dims import product
 from flowc.ir.lowering import Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.folds import accumulator_of
@@ -179,25 +179,21 @@ def _cumsum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 cumsum = define(
-    Op(
-        "cumsum",
-        _signature("Cumsum", "NUMBER"),
-        infer=_infer,
-        lowering=_lower(cumsum_kernel),
-        reference=_running(np.add, 0),
-        gradient=_cumsum_gradient,
-        examples=_EXAMPLES,
-    )
+    "cumsum",
+    _signature("Cumsum", "NUMBER"),
+    infer=_infer,
+    lowering=_lower(cumsum_kernel),
+    reference=_running(np.add, 0),
+    gradient=_cumsum_gradient,
+    examples=_EXAMPLES,
 )
 cumprod = define(
-    Op(
-        "cumprod",
-        _signature("Cumprod", "NUMBER"),
-        infer=_infer,
-        lowering=_lower(cumprod_kernel),
-        reference=_running(np.multiply, 1),
-        examples=_EXAMPLES,
-    )
+    "cumprod",
+    _signature("Cumprod", "NUMBER"),
+    infer=_infer,
+    lowering=_lower(cumprod_kernel),
+    reference=_running(np.multiply, 1),
+    examples=_EXAMPLES,
 )
 
 
@@ -261,12 +257,10 @@ def _log_add_exp(total: np.ndarray, element: np.ndarray) -> np.ndarray:
 
 
 cumulative_logsumexp = define(
-    Op(
-        "cumulative_logsumexp",
-        _signature("CumulativeLogsumexp", "FLOAT"),
-        infer=_infer,
-        lowering=_lower_logsumexp,
-        reference=_running(_log_add_exp, -np.inf),
-        examples=_EXAMPLES,
-    )
+    "cumulative_logsumexp",
+    _signature("CumulativeLogsumexp", "FLOAT"),
+    infer=_infer,
+    lowering=_lower_logsumexp,
+    reference=_running(_log_add_exp, -np.inf),
+    examples=_EXAMPLES,
 )

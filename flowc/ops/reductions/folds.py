@@ -302,13 +302,11 @@ _EXAMPLES = (
 
 def _define_fold(name: str, tf_name: str, types: str, **fields: Any) -> Op:
     return define(
-        Op(
-            name,
-            _SIGNATURE.format(name=tf_name, types=types),
-            infer=infer_reduction,
-            examples=fields.pop("examples", _EXAMPLES),
-            **fields,
-        )
+        name,
+        _SIGNATURE.format(name=tf_name, types=types),
+        infer=infer_reduction,
+        examples=fields.pop("examples", _EXAMPLES),
+        **fields,
     )
 
 
@@ -341,15 +339,13 @@ euclidean_norm = _define_fold(
 
 def _define_logical(name: str, tf_name: str, combine: str, ufunc: np.ufunc) -> Op:
     return define(
-        Op(
-            name,
-            f"{tf_name}(input: bool, reduction_indices: Tidx; keep_dims: bool = False,"
-            " Tidx: INDEX = i32) -> output: bool",
-            infer=infer_reduction,
-            lowering=_fold(combine),
-            reference=_logical(ufunc),
-            examples=tuple(e.replace("T[", "bool[") for e in _EXAMPLES),
-        )
+        name,
+        f"{tf_name}(input: bool, reduction_indices: Tidx; keep_dims: bool = False,"
+        " Tidx: INDEX = i32) -> output: bool",
+        infer=infer_reduction,
+        lowering=_fold(combine),
+        reference=_logical(ufunc),
+        examples=tuple(e.replace("T[", "bool[") for e in _EXAMPLES),
     )
 
 
@@ -357,13 +353,11 @@ all_ = _define_logical("all", "All", "and", np.logical_and)
 any_ = _define_logical("any", "Any", "or", np.logical_or)
 
 l2_loss = define(
-    Op(
-        "l2_loss",
-        "L2Loss(t: T; T: FLOAT) -> output: T",
-        infer=lambda c: (),
-        lowering=_lower_l2_loss,
-        reference=_l2_loss,
-        gradient=lambda b, node, dy: b.mul(node.inputs[0], dy),
-        examples=("T[7]", "T[2,3]", "T[0]", "T[]"),
-    )
+    "l2_loss",
+    "L2Loss(t: T; T: FLOAT) -> output: T",
+    infer=lambda c: (),
+    lowering=_lower_l2_loss,
+    reference=_l2_loss,
+    gradient=lambda b, node, dy: b.mul(node.inputs[0], dy),
+    examples=("T[7]", "T[2,3]", "T[0]", "T[]"),
 )

@@ -265,41 +265,37 @@ def _unsorted_sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 def _define_segment(tf_name: str, fold: str, allowed: str) -> Op:
     return define(
-        Op(
-            f"segment_{fold}",
-            f"{tf_name}(data: T, segment_ids: Tindices; T: {allowed}, Tindices: {{i32, i64}})"
-            " -> output: T",
-            infer=_infer_segment,
-            reference=_segment(fold),
-            lowering=_lower_segment(fold),
-            on_data=counted_segments(fold),
-            gradient=_sum_gradient if fold == "sum" else None,
-            examples=(
-                "T[5,2]~small i32[5]=[0,0,2,2,3]",
-                "f32[3] Tindices[3]=[1,1,1]",
-                "f32[0,2] i32[0]",
-            ),
-        )
+        f"segment_{fold}",
+        f"{tf_name}(data: T, segment_ids: Tindices; T: {allowed}, Tindices: {{i32, i64}})"
+        " -> output: T",
+        infer=_infer_segment,
+        reference=_segment(fold),
+        lowering=_lower_segment(fold),
+        on_data=counted_segments(fold),
+        gradient=_sum_gradient if fold == "sum" else None,
+        examples=(
+            "T[5,2]~small i32[5]=[0,0,2,2,3]",
+            "f32[3] Tindices[3]=[1,1,1]",
+            "f32[0,2] i32[0]",
+        ),
     )
 
 
 def _define_unsorted(tf_name: str, fold: str, allowed: str) -> Op:
     indices = "i16, i32, i64" if fold == "sum" else "i32, i64"
     return define(
-        Op(
-            f"unsorted_segment_{fold}",
-            f"{tf_name}(data: T, segment_ids: Tindices, num_segments: Tnumsegments; T: {allowed},"
-            f" Tindices: {{{indices}}}, Tnumsegments: {{i32, i64}} = i32) -> output: T",
-            infer=_infer_unsorted,
-            reference=_unsorted(fold),
-            lowering=_lower_unsorted(fold),
-            gradient=_unsorted_sum_gradient if fold == "sum" else None,
-            examples=(
-                "T[5,2]~small i32[5]=[3,0,2,0,3] i32[]=4",
-                "f32[2,2,3] Tindices[2,2]=[0,1,-1,0] i64[]=2",
-                "f32[0,2] i32[0] i32[]=2",
-            ),
-        )
+        f"unsorted_segment_{fold}",
+        f"{tf_name}(data: T, segment_ids: Tindices, num_segments: Tnumsegments; T: {allowed},"
+        f" Tindices: {{{indices}}}, Tnumsegments: {{i32, i64}} = i32) -> output: T",
+        infer=_infer_unsorted,
+        reference=_unsorted(fold),
+        lowering=_lower_unsorted(fold),
+        gradient=_unsorted_sum_gradient if fold == "sum" else None,
+        examples=(
+            "T[5,2]~small i32[5]=[3,0,2,0,3] i32[]=4",
+            "f32[2,2,3] Tindices[2,2]=[0,1,-1,0] i64[]=2",
+            "f32[0,2] i32[0] i32[]=2",
+        ),
     )
 
 

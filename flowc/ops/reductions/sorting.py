@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, as_dim, product
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import sorting as kernels
 
@@ -76,23 +76,21 @@ def _top_k_reference(
 
 
 top_k = define(
-    Op(
-        "top_k",
-        f"TopKV2(input: T, k: Tk; sorted: bool = True, T: {REAL}, Tk: {K_TYPES} = i32, "
-        f"index_type: {K_TYPES} = i32) -> (values: T, indices: index_type)",
-        infer=_infer_top_k,
-        lowering=_lower_top_k,
-        reference=_top_k_reference,
-        examples=(
-            "T[3,9] i32[]=4",
-            "f32[2,3,17]~small i32[]=17",
-            "f32[50]~small i64[]=20; index_type=i64",
-            "i32[4,6]~small i16[]=1; index_type=i16",
-            "u8[2,5] i32[]=0",
-            "f32[0,5] i32[]=2",
-            "f64[1,1] i32[]=1",
-        ),
-    )
+    "top_k",
+    f"TopKV2(input: T, k: Tk; sorted: bool = True, T: {REAL}, Tk: {K_TYPES} = i32, "
+    f"index_type: {K_TYPES} = i32) -> (values: T, indices: index_type)",
+    infer=_infer_top_k,
+    lowering=_lower_top_k,
+    reference=_top_k_reference,
+    examples=(
+        "T[3,9] i32[]=4",
+        "f32[2,3,17]~small i32[]=17",
+        "f32[50]~small i64[]=20; index_type=i64",
+        "i32[4,6]~small i16[]=1; index_type=i16",
+        "u8[2,5] i32[]=0",
+        "f32[0,5] i32[]=2",
+        "f64[1,1] i32[]=1",
+    ),
 )
 
 
@@ -102,14 +100,12 @@ def _top_k_v1(b: Builder, node: Node) -> Any:
 
 
 top_k_v1 = define(
-    Op(
-        "top_k_v1",
-        f"TopK(input: T; k: int >= 0, sorted: bool = True, T: {REAL}) -> (values: T, indices: i32)",
-        infer=lambda c: _infer_top(c, c.attrs["k"]),
-        lowering=Decompose(_top_k_v1),
-        reference=lambda x, *, k: _best(x, k, dtypes.i32),
-        examples=("T[2,7]; k=3", "f32[5]~small; k=5"),
-    )
+    "top_k_v1",
+    f"TopK(input: T; k: int >= 0, sorted: bool = True, T: {REAL}) -> (values: T, indices: i32)",
+    infer=lambda c: _infer_top(c, c.attrs["k"]),
+    lowering=Decompose(_top_k_v1),
+    reference=lambda x, *, k: _best(x, k, dtypes.i32),
+    examples=("T[2,7]; k=3", "f32[5]~small; k=5"),
 )
 
 
@@ -147,14 +143,12 @@ def _nth_reference(x: np.ndarray, n: np.ndarray, *, reverse: bool) -> np.ndarray
 
 
 nth_element = define(
-    Op(
-        "nth_element",
-        f"NthElement(input: T, n: i32; reverse: bool = False, T: {REAL}) -> values: T",
-        infer=_infer_nth,
-        lowering=Decompose(_nth_of_sorted),
-        reference=_nth_reference,
-        examples=("T[3,9] i32[]=4", "f32[2,3,5] i32[]=1; reverse=True", "i32[7]~small i32[]=6"),
-    )
+    "nth_element",
+    f"NthElement(input: T, n: i32; reverse: bool = False, T: {REAL}) -> values: T",
+    infer=_infer_nth,
+    lowering=Decompose(_nth_of_sorted),
+    reference=_nth_reference,
+    examples=("T[3,9] i32[]=4", "f32[2,3,5] i32[]=1; reverse=True", "i32[7]~small i32[]=6"),
 )
 
 
@@ -178,34 +172,30 @@ def _in_top(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
 
 
 in_top_k = define(
-    Op(
-        "in_top_k",
-        "InTopKV2(predictions: f32, targets: T, k: T; T: INDEX = i32) -> precision: bool",
-        infer=_infer_in_top_k,
-        lowering=lambda node: Native(
-            kernels.in_top_k, arguments=(node.inputs[0].dims[1],), parallel=node.inputs[0].dims[0]
-        ),
-        reference=lambda predictions, targets, k: _in_top(predictions, targets, int(k)),
-        examples=(
-            "f32[6,4]~small T[6]~index5 T[]=2",
-            "f32[6,5] i32[6]~index5 i32[]=3",
-            "f32[0,5] i32[0] i32[]=3",
-        ),
-    )
+    "in_top_k",
+    "InTopKV2(predictions: f32, targets: T, k: T; T: INDEX = i32) -> precision: bool",
+    infer=_infer_in_top_k,
+    lowering=lambda node: Native(
+        kernels.in_top_k, arguments=(node.inputs[0].dims[1],), parallel=node.inputs[0].dims[0]
+    ),
+    reference=lambda predictions, targets, k: _in_top(predictions, targets, int(k)),
+    examples=(
+        "f32[6,4]~small T[6]~index5 T[]=2",
+        "f32[6,5] i32[6]~index5 i32[]=3",
+        "f32[0,5] i32[0] i32[]=3",
+    ),
 )
 
 in_top_k_v1 = define(
-    Op(
-        "in_top_k_v1",
-        "InTopK(predictions: f32, targets: T; k: int, T: INDEX = i32) -> precision: bool",
-        infer=_infer_in_top_k,
-        lowering=Decompose(
-            lambda b, node: b.in_top_k(
-                *node.inputs,
-                b.const(np.array(node.attrs["k"]), node.inputs[1].type.dtype),
-            )
-        ),
-        reference=lambda predictions, targets, *, k: _in_top(predictions, targets, k),
-        examples=("f32[6,4]~small T[6]~index5; k=2",),
-    )
+    "in_top_k_v1",
+    "InTopK(predictions: f32, targets: T; k: int, T: INDEX = i32) -> precision: bool",
+    infer=_infer_in_top_k,
+    lowering=Decompose(
+        lambda b, node: b.in_top_k(
+            *node.inputs,
+            b.const(np.array(node.attrs["k"]), node.inputs[1].type.dtype),
+        )
+    ),
+    reference=lambda predictions, targets, *, k: _in_top(predictions, targets, k),
+    examples=("f32[6,4]~small T[6]~index5; k=2",),
 )

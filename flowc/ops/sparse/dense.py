@@ -15,7 +15,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 
@@ -64,24 +64,22 @@ def _reference(
 
 
 sparse_to_dense = define(
-    Op(
-        "sparse_to_dense",
-        "SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T,"
-        " default_value: T; validate_indices: bool = True, T: type, Tindices: {i32, i64})"
-        " -> dense: T",
-        infer=_infer,
-        reference=_reference,
-        lowering=Decompose(_build),
-        gradient=lambda b, node, dy: (
-            (None, None, b.gather_nd(dy, node.inputs[0]))
-            if (b.rank_of(node.inputs[0]), b.rank_of(node.inputs[2])) == (2, 1)
-            else ()
-        ),
-        examples=(
-            "i64[3,2]=[0,1,1,0,2,2] i64[2]=[3,3] T[3] T[]",
-            "i32[2]=[1,4] i32[1]=[6] f32[] f32[]",
-            "i32[]=2 i32[1]=[4] f32[] f32[]",
-            "i64[0,2] i64[2]=[2,2] f32[0] f32[]",
-        ),
-    )
+    "sparse_to_dense",
+    "SparseToDense(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T,"
+    " default_value: T; validate_indices: bool = True, T: type, Tindices: {i32, i64})"
+    " -> dense: T",
+    infer=_infer,
+    reference=_reference,
+    lowering=Decompose(_build),
+    gradient=lambda b, node, dy: (
+        (None, None, b.gather_nd(dy, node.inputs[0]))
+        if (b.rank_of(node.inputs[0]), b.rank_of(node.inputs[2])) == (2, 1)
+        else ()
+    ),
+    examples=(
+        "i64[3,2]=[0,1,1,0,2,2] i64[2]=[3,3] T[3] T[]",
+        "i32[2]=[1,4] i32[1]=[6] f32[] f32[]",
+        "i32[]=2 i32[1]=[4] f32[] f32[]",
+        "i64[0,2] i64[2]=[2,2] f32[0] f32[]",
+    ),
 )

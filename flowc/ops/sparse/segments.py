@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Expr, as_dim
 from flowc.ir.lowering import Decompose
-from flowc.ir.op import Inference, NeedsContent, Op, define
+from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.reductions.segment_counts import counted_sparse_segments
@@ -175,50 +175,44 @@ def _define(fold: str, tf_name: str) -> None:
     kinds = _REAL if fold == "sum" else _FLOAT
     inputs = "data: T, indices: Tidx, segment_ids: Tsegmentids"
     define(
-        Op(
-            f"sparse_segment_{fold}",
-            f"{tf_name}({inputs}; T: {kinds}, {_PLACES}, {_SEGMENTS},"
-            " sparse_gradient: bool = False) -> output: T",
-            infer=_infer,
-            lowering=Decompose(_build(fold)),
-            on_data=counted_sparse_segments(fold),
-            reference=_reference(fold),
-            gradient=_gradient(fold),
-            examples=(
-                "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3]",
-                "f32[2] i64[3]=[1,1,0] i64[3]=[0,0,0]",
-            ),
-        )
+        f"sparse_segment_{fold}",
+        f"{tf_name}({inputs}; T: {kinds}, {_PLACES}, {_SEGMENTS},"
+        " sparse_gradient: bool = False) -> output: T",
+        infer=_infer,
+        lowering=Decompose(_build(fold)),
+        on_data=counted_sparse_segments(fold),
+        reference=_reference(fold),
+        gradient=_gradient(fold),
+        examples=(
+            "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3]",
+            "f32[2] i64[3]=[1,1,0] i64[3]=[0,0,0]",
+        ),
     )
     define(
-        Op(
-            f"sparse_segment_{fold}_with_num_segments",
-            f"{tf_name}WithNumSegments({inputs}, num_segments: Tnumsegments; T: {kinds}, {_PLACES},"
-            f" Tnumsegments: {{i32, i64}} = i32, {_SEGMENTS}, sparse_gradient: bool = False)"
-            " -> output: T",
-            infer=_infer_counted,
-            lowering=Decompose(_build(fold)),
-            reference=_reference(fold),
-            gradient=_gradient(fold),
-            examples=(
-                "f32[4,3] i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=5",
-                "f64[2] i64[3]=[1,1,0] i32[3]=[1,1,1] i64[]=3",
-            ),
-        )
+        f"sparse_segment_{fold}_with_num_segments",
+        f"{tf_name}WithNumSegments({inputs}, num_segments: Tnumsegments; T: {kinds}, {_PLACES},"
+        f" Tnumsegments: {{i32, i64}} = i32, {_SEGMENTS}, sparse_gradient: bool = False)"
+        " -> output: T",
+        infer=_infer_counted,
+        lowering=Decompose(_build(fold)),
+        reference=_reference(fold),
+        gradient=_gradient(fold),
+        examples=(
+            "f32[4,3] i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=5",
+            "f64[2] i64[3]=[1,1,0] i32[3]=[1,1,1] i64[]=3",
+        ),
     )
     define(
-        Op(
-            f"sparse_segment_{fold}_grad",
-            f"{tf_name}Grad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: i32;"
-            f" T: {_FLOAT}, {_PLACES}, {_SEGMENTS}) -> output: T",
-            infer=_infer_counted,
-            lowering=Decompose(_build_grad(fold)),
-            reference=_reference_grad(fold),
-            examples=(
-                "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=4",
-                "f32[1] i64[3]=[1,1,0] i64[3]=[0,0,0] i32[]=3",
-            ),
-        )
+        f"sparse_segment_{fold}_grad",
+        f"{tf_name}Grad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: i32;"
+        f" T: {_FLOAT}, {_PLACES}, {_SEGMENTS}) -> output: T",
+        infer=_infer_counted,
+        lowering=Decompose(_build_grad(fold)),
+        reference=_reference_grad(fold),
+        examples=(
+            "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=4",
+            "f32[1] i64[3]=[1,1,0] i64[3]=[0,0,0] i32[]=3",
+        ),
     )
 
 

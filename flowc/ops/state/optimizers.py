@@ -19,7 +19,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, Op, define, op_named
+from flowc.ir.op import Attrs, Inference, define, op_named
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term
@@ -253,13 +253,11 @@ def _define(step: Step, form: str, sparse: bool) -> None:
     tf_name = f"{form}{'Sparse' if sparse else ''}Apply{step.kind}"
     emit = _emit(step, text)
     define(
-        Op(
-            f"{form.lower()}{'_' if form else ''}{'sparse_' if sparse else ''}apply_{step.name}",
-            f"{tf_name}({arguments}; {attrs})" + ("" if form else " -> out: ref(T)"),
-            infer=_infer_handle if form else _infer_ref,
-            lowering=Extracted(without_output(emit) if form else emit),
-            traits=STATE,
-        )
+        f"{form.lower()}{'_' if form else ''}{'sparse_' if sparse else ''}apply_{step.name}",
+        f"{tf_name}({arguments}; {attrs})" + ("" if form else " -> out: ref(T)"),
+        infer=_infer_handle if form else _infer_ref,
+        lowering=Extracted(without_output(emit) if form else emit),
+        traits=STATE,
     )
 
 

@@ -17,7 +17,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.state.variables import (
     STATE,
@@ -105,15 +105,13 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
     policy = ', bad_indices_policy: string = ""' if nd else ""
     name = f"scatter{'_nd' if nd else ''}_{combine}"
     define(
-        Op(
-            f"{name}_variable",
-            f"Scatter{nd}{kind}(ref: ref(T), indices: Tindices, updates: T; T: {ref_types},"
-            f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
-            " -> output_ref: ref(T)",
-            infer=_infer_ref,
-            lowering=Extracted(emit),
-            traits=STATE,
-        )
+        f"{name}_variable",
+        f"Scatter{nd}{kind}(ref: ref(T), indices: Tindices, updates: T; T: {ref_types},"
+        f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
+        " -> output_ref: ref(T)",
+        infer=_infer_ref,
+        lowering=Extracted(emit),
+        traits=STATE,
     )
     attrs = (
         f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
@@ -122,14 +120,12 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
     )
     handle, dtype = ("ref", "T") if nd else ("resource", "dtype")
     define(
-        Op(
-            f"resource_{name}",
-            f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
-            f" {attrs})",
-            infer=_infer_handle,
-            lowering=Extracted(without_output(emit)),
-            traits=STATE,
-        )
+        f"resource_{name}",
+        f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
+        f" {attrs})",
+        infer=_infer_handle,
+        lowering=Extracted(without_output(emit)),
+        traits=STATE,
     )
 
 
@@ -181,20 +177,16 @@ _BOX = (
 )
 
 strided_slice_assign = define(
-    Op(
-        "strided_slice_assign",
-        f"StridedSliceAssign(ref: ref(T), {_BOX} -> output_ref: ref(T)",
-        infer=_infer_ref,
-        lowering=Extracted(_emit_box),
-        traits=STATE,
-    )
+    "strided_slice_assign",
+    f"StridedSliceAssign(ref: ref(T), {_BOX} -> output_ref: ref(T)",
+    infer=_infer_ref,
+    lowering=Extracted(_emit_box),
+    traits=STATE,
 )
 resource_strided_slice_assign = define(
-    Op(
-        "resource_strided_slice_assign",
-        f"ResourceStridedSliceAssign(ref: resource, {_BOX}",
-        infer=_infer_handle,
-        lowering=Extracted(without_output(_emit_box)),
-        traits=STATE,
-    )
+    "resource_strided_slice_assign",
+    f"ResourceStridedSliceAssign(ref: resource, {_BOX}",
+    infer=_infer_handle,
+    lowering=Extracted(without_output(_emit_box)),
+    traits=STATE,
 )

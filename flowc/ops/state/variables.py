@@ -278,15 +278,13 @@ def _define(
     aliases: tuple[str, ...] = (),
 ) -> Op:
     return define(
-        Op(
-            name,
-            tf,
-            infer=infer,
-            lowering=Extracted(emit),
-            gradient=gradient,
-            traits=traits,
-            aliases=aliases,
-        )
+        name,
+        tf,
+        infer=infer,
+        lowering=Extracted(emit),
+        gradient=gradient,
+        traits=traits,
+        aliases=aliases,
     )
 
 

@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import as_dim, maximum, product
 from flowc.ir.lowering import Decompose, Native
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
@@ -143,19 +143,16 @@ def _cells(
 
 
 edit_distances = define(
-    Op(
-        "edit_distances",
-        "_EditDistances(places: i64, hypothesis: T, true_places: i64, truth: T, groups: i64;"
-        f" normalize: bool, {TYPES}) -> output: f32",
-        infer=_infer_cells,
-        lowering=_lower_cells,
-        reference=_cells,
-        examples=(
-            "i64[5]=[0,0,2,2,2] T[5]~small i64[4]=[0,1,2,2] T[4]~small i64[1]=[4]; normalize=True",
-            "i64[3]=[0,0,2] i32[3]=[1,2,3] i64[3]=[0,0,1] i32[3]=[1,3,3] i64[1]=[4];"
-            " normalize=False",
-        ),
-    )
+    "edit_distances",
+    "_EditDistances(places: i64, hypothesis: T, true_places: i64, truth: T, groups: i64;"
+    f" normalize: bool, {TYPES}) -> output: f32",
+    infer=_infer_cells,
+    lowering=_lower_cells,
+    reference=_cells,
+    examples=(
+        "i64[5]=[0,0,2,2,2] T[5]~small i64[4]=[0,1,2,2] T[4]~small i64[1]=[4]; normalize=True",
+        "i64[3]=[0,0,2] i32[3]=[1,2,3] i64[3]=[0,0,1] i32[3]=[1,3,3] i64[1]=[4]; normalize=False",
+    ),
 )
 
 
@@ -229,22 +226,20 @@ def _reference(
 
 
 edit_distance = define(
-    Op(
-        "edit_distance",
-        "EditDistance(hypothesis_indices: i64, hypothesis_values: T, hypothesis_shape: i64,"
-        " truth_indices: i64, truth_values: T, truth_shape: i64; normalize: bool = True,"
-        f" {TYPES}) -> output: f32",
-        infer=_infer,
-        lowering=Decompose(_build),
-        reference=_reference,
-        examples=(
-            "i64[3,2]=[0,0,0,1,2,0] T[3]~small i64[2]=[3,2] i64[3,2]=[0,0,0,1,1,0] T[3]~small"
-            " i64[2]=[4,3]",
-            "i64[3,2]=[0,0,0,1,2,0] i32[3]=[1,2,3] i64[2]=[3,2] i64[3,2]=[0,0,0,1,1,0]"
-            " i32[3]=[1,3,3] i64[2]=[4,3]; normalize=False",
-            "i64[5,3]=[0,0,0,0,1,0,0,1,1,1,0,0,1,0,1] i64[5]=[1,2,3,4,5] i64[3]=[2,2,2]"
-            " i64[6,3]=[0,0,0,0,1,0,0,1,1,1,2,0,1,2,1,1,2,2] i64[6]=[1,3,2,4,4,5] i64[3]=[2,3,3]",
-            "i64[0,2] f32[0] i64[2]=[2,0] i64[0,2] f32[0] i64[2]=[3,4]",
-        ),
-    )
+    "edit_distance",
+    "EditDistance(hypothesis_indices: i64, hypothesis_values: T, hypothesis_shape: i64,"
+    " truth_indices: i64, truth_values: T, truth_shape: i64; normalize: bool = True,"
+    f" {TYPES}) -> output: f32",
+    infer=_infer,
+    lowering=Decompose(_build),
+    reference=_reference,
+    examples=(
+        "i64[3,2]=[0,0,0,1,2,0] T[3]~small i64[2]=[3,2] i64[3,2]=[0,0,0,1,1,0] T[3]~small"
+        " i64[2]=[4,3]",
+        "i64[3,2]=[0,0,0,1,2,0] i32[3]=[1,2,3] i64[2]=[3,2] i64[3,2]=[0,0,0,1,1,0]"
+        " i32[3]=[1,3,3] i64[2]=[4,3]; normalize=False",
+        "i64[5,3]=[0,0,0,0,1,0,0,1,1,1,0,0,1,0,1] i64[5]=[1,2,3,4,5] i64[3]=[2,2,2]"
+        " i64[6,3]=[0,0,0,0,1,0,0,1,1,1,2,0,1,2,1,1,2,2] i64[6]=[1,3,2,4,4,5] i64[3]=[2,3,3]",
+        "i64[0,2] f32[0] i64[2]=[2,0] i64[0,2] f32[0] i64[2]=[3,4]",
+    ),
 )

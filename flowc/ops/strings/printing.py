@@ -19,7 +19,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted, Native
-from flowc.ir.op import Attrs, Inference, Op, define, op_named
+from flowc.ir.op import Attrs, Inference, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.gradients import same_gradient
 from flowc.ops.kernels import printing as kernels
@@ -126,63 +126,55 @@ def _text_reference(data: np.ndarray[Any, Any], *, limit: int) -> np.ndarray[Any
 
 
 text_of = define(
-    Op(
-        "text_of",
-        "_TextOf(data: T; limit: int = 3, T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32,"
-        " u64, bool}) -> text: u8",
-        infer=_infer_text,
-        lowering=_lower_text,
-        reference=_text_reference,
-        examples=(
-            "T[5]",
-            "T[]",
-            "f32[2,3,4]; limit=9",
-            "i32[2,3,4]; limit=12",
-            "f64[3,4]; limit=-1",
-            "i64[3,4]; limit=0",
-            "i8[1,1,2,1]; limit=5",
-            "f32[7]=[0.1,1e20,1e-7,1e999,-1e999,-0.0,123456789]; limit=7",
-            "i64[3]=[-9223372036854775808,9223372036854775807,0]",
-            "u64[2]=[18446744073709551615,10]",
-            "f32[0,3]",
-            "f32[2,0]",
-        ),
-    )
+    "text_of",
+    "_TextOf(data: T; limit: int = 3, T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32,"
+    " u64, bool}) -> text: u8",
+    infer=_infer_text,
+    lowering=_lower_text,
+    reference=_text_reference,
+    examples=(
+        "T[5]",
+        "T[]",
+        "f32[2,3,4]; limit=9",
+        "i32[2,3,4]; limit=12",
+        "f64[3,4]; limit=-1",
+        "i64[3,4]; limit=0",
+        "i8[1,1,2,1]; limit=5",
+        "f32[7]=[0.1,1e20,1e-7,1e999,-1e999,-0.0,123456789]; limit=7",
+        "i64[3]=[-9223372036854775808,9223372036854775807,0]",
+        "u64[2]=[18446744073709551615,10]",
+        "f32[0,3]",
+        "f32[2,0]",
+    ),
 )
 # Its own kernel, and not a concat: the same one for messages of any form.
 join_texts = define(
-    Op(
-        "join_texts",
-        "_JoinTexts(a: u8, b: u8) -> text: u8",
-        infer=lambda c: (c.dims(0)[0] + c.dims(1)[0],),
-        lowering=lambda node: Native(
-            kernels.join, arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0])
-        ),
-        reference=lambda a, b: np.concatenate([a, b]),
-        examples=("u8[3] u8[5]", "u8[0] u8[1]"),
-    )
+    "join_texts",
+    "_JoinTexts(a: u8, b: u8) -> text: u8",
+    infer=lambda c: (c.dims(0)[0] + c.dims(1)[0],),
+    lowering=lambda node: Native(
+        kernels.join, arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0])
+    ),
+    reference=lambda a, b: np.concatenate([a, b]),
+    examples=("u8[3] u8[5]", "u8[0] u8[1]"),
 )
 write_message = define(
-    Op(
-        "write_message",
-        "_WriteMessage(text: u8; stream: int = 2)",
-        infer=lambda c: [],
-        lowering=lambda node: Native(
-            kernels.write, arguments=(node.inputs[0].dims[0], node.attrs["stream"])
-        ),
-        traits=STATE,
-    )
+    "write_message",
+    "_WriteMessage(text: u8; stream: int = 2)",
+    infer=lambda c: [],
+    lowering=lambda node: Native(
+        kernels.write, arguments=(node.inputs[0].dims[0], node.attrs["stream"])
+    ),
+    traits=STATE,
 )
 fail_with = define(
-    Op(
-        "fail_with",
-        "_FailWith(text: u8)",
-        infer=lambda c: [],
-        lowering=lambda node: Native(
-            kernels.fail, arguments=(node.inputs[0].dims[0],), errors=("{text}",)
-        ),
-        traits=STATE,
-    )
+    "fail_with",
+    "_FailWith(text: u8)",
+    infer=lambda c: [],
+    lowering=lambda node: Native(
+        kernels.fail, arguments=(node.inputs[0].dims[0],), errors=("{text}",)
+    ),
+    traits=STATE,
 )
 
 
@@ -300,31 +292,25 @@ def _infer_condition(c: Inference) -> list[Dims]:
 
 
 print_ = define(
-    Op(
-        "print",
-        'Print(input: T, data: U; T: type, U: list(type), message: string = "",'
-        " first_n: int = -1, summarize: int = 3) -> output: T",
-        infer=lambda c: c.dims(0),
-        lowering=Extracted(_emit_print),
-        gradient=same_gradient,
-        traits=STATE,
-    )
+    "print",
+    'Print(input: T, data: U; T: type, U: list(type), message: string = "",'
+    " first_n: int = -1, summarize: int = 3) -> output: T",
+    infer=lambda c: c.dims(0),
+    lowering=Extracted(_emit_print),
+    gradient=same_gradient,
+    traits=STATE,
 )
 print_v2 = define(
-    Op(
-        "print_v2",
-        'PrintV2(input: string; output_stream: string = "stderr", end: string = "\n")',
-        infer=lambda c: [],
-        lowering=Extracted(_emit_print_text),
-        traits=STATE,
-    )
+    "print_v2",
+    'PrintV2(input: string; output_stream: string = "stderr", end: string = "\n")',
+    infer=lambda c: [],
+    lowering=Extracted(_emit_print_text),
+    traits=STATE,
 )
 assert_ = define(
-    Op(
-        "assert",
-        "Assert(condition: bool, data: T; T: list(type), summarize: int = 3)",
-        infer=_infer_condition,
-        lowering=Extracted(_emit_assert),
-        traits=STATE,
-    )
+    "assert",
+    "Assert(condition: bool, data: T; T: list(type), summarize: int = 3)",
+    infer=_infer_condition,
+    lowering=Extracted(_emit_assert),
+    traits=STATE,
 )

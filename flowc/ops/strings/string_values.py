@@ -14,7 +14,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.strings.printing import element_text, escaped, summarized
 
@@ -108,17 +108,13 @@ def _as_string_reference(
 
 
 as_string = define(
-    Op(
-        "as_string",
-        "AsString(input: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64, c64,"
-        " c128, bool, string}, precision: int = -1, scientific: bool = False, shortest: bool ="
-        ' False, width: int = -1, fill: string = "") -> output: string',
-        infer=_infer_as_string,
-        reference=_as_string_reference,
-        lowering=_host(
-            _as_string, "AsString", "precision", "scientific", "shortest", "width", "fill"
-        ),
-    )
+    "as_string",
+    "AsString(input: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64, c64,"
+    " c128, bool, string}, precision: int = -1, scientific: bool = False, shortest: bool ="
+    ' False, width: int = -1, fill: string = "") -> output: string',
+    infer=_infer_as_string,
+    reference=_as_string_reference,
+    lowering=_host(_as_string, "AsString", "precision", "scientific", "shortest", "width", "fill"),
 )
 
 
@@ -157,13 +153,11 @@ def _join(inputs: Sequence[Array], *, separator: str = "") -> Array:
 
 
 string_join = define(
-    Op(
-        "string_join",
-        'StringJoin(inputs: N*string; N: int >= 0, separator: string = "") -> output: string',
-        infer=_infer_join,
-        reference=_join,
-        lowering=_host(_join, "StringJoin", "separator"),
-    )
+    "string_join",
+    'StringJoin(inputs: N*string; N: int >= 0, separator: string = "") -> output: string',
+    infer=_infer_join,
+    reference=_join,
+    lowering=_host(_join, "StringJoin", "separator"),
 )
 
 
@@ -215,14 +209,12 @@ def _format(
 
 
 string_format = define(
-    Op(
-        "string_format",
-        'StringFormat(inputs: T; T: list(type), template: string = "%s", placeholder: string ='
-        ' "%s", summarize: int = 3) -> output: string',
-        infer=_infer_format,
-        reference=_format,
-        lowering=_host(_format, "StringFormat", "template", "placeholder", "summarize"),
-    )
+    "string_format",
+    'StringFormat(inputs: T; T: list(type), template: string = "%s", placeholder: string ='
+    ' "%s", summarize: int = 3) -> output: string',
+    infer=_infer_format,
+    reference=_format,
+    lowering=_host(_format, "StringFormat", "template", "placeholder", "summarize"),
 )
 
 
@@ -235,13 +227,11 @@ def _equal(inputs: Sequence[Array], *, negated: bool) -> Array:
 
 
 string_equal = define(
-    Op(
-        "string_equal",
-        "_StringEqual(x: string, y: string; negated: bool) -> z: bool",
-        infer=lambda c: c.broadcast(),
-        reference=lambda x, y, *, negated: _equal([x, y], negated=negated),
-        lowering=_host(_equal, "Equal of strings", "negated"),
-    )
+    "string_equal",
+    "_StringEqual(x: string, y: string; negated: bool) -> z: bool",
+    infer=lambda c: c.broadcast(),
+    reference=lambda x, y, *, negated: _equal([x, y], negated=negated),
+    lowering=_host(_equal, "Equal of strings", "negated"),
 )
 
 
@@ -255,20 +245,16 @@ def _text(inputs: Sequence[Array], *, limit: int) -> Array:
 
 
 text_of_strings = define(
-    Op(
-        "text_of_strings",
-        "_TextOfStrings(data: string; limit: int = 3) -> text: u8",
-        infer=lambda c: (c.fresh("text"),),
-        reference=lambda data, *, limit: _text([data], limit=limit),
-        lowering=_host(_text, "Print of strings", "limit"),
-    )
+    "text_of_strings",
+    "_TextOfStrings(data: string; limit: int = 3) -> text: u8",
+    infer=lambda c: (c.fresh("text"),),
+    reference=lambda data, *, limit: _text([data], limit=limit),
+    lowering=_host(_text, "Print of strings", "limit"),
 )
 raw_text = define(
-    Op(
-        "raw_text",
-        "_RawText(data: string) -> text: u8",
-        infer=lambda c: (c.fresh("text"),),
-        reference=lambda data: np.frombuffer(data.item(), np.uint8),
-        lowering=_host(lambda inputs: np.frombuffer(inputs[0].item(), np.uint8), "PrintV2"),
-    )
+    "raw_text",
+    "_RawText(data: string) -> text: u8",
+    infer=lambda c: (c.fresh("text"),),
+    reference=lambda data: np.frombuffer(data.item(), np.uint8),
+    lowering=_host(lambda inputs: np.frombuffer(inputs[0].item(), np.uint8), "PrintV2"),
 )

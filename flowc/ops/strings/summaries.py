@@ -16,7 +16,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Host
-from flowc.ir.op import Inference, Op, define
+from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 Array = np.ndarray[Any, Any]
@@ -106,22 +106,18 @@ def _infer_scalar(c: Inference) -> Dims:
 
 
 scalar_summary = define(
-    Op(
-        "scalar_summary",
-        "ScalarSummary(tags: string, values: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16,"
-        " f16, u32, u64}) -> summary: string",
-        infer=_infer_scalar,
-        reference=_scalar,
-        lowering=Host(_run_scalar, "ScalarSummary"),
-    )
+    "scalar_summary",
+    "ScalarSummary(tags: string, values: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16,"
+    " f16, u32, u64}) -> summary: string",
+    infer=_infer_scalar,
+    reference=_scalar,
+    lowering=Host(_run_scalar, "ScalarSummary"),
 )
 
 merge_summary = define(
-    Op(
-        "merge_summary",
-        "MergeSummary(inputs: N*string; N: int >= 1) -> summary: string",
-        infer=lambda c: (),
-        reference=_merge,
-        lowering=Host(_run_merge, "MergeSummary"),
-    )
+    "merge_summary",
+    "MergeSummary(inputs: N*string; N: int >= 1) -> summary: string",
+    infer=lambda c: (),
+    reference=_merge,
+    lowering=Host(_run_merge, "MergeSummary"),
 )
