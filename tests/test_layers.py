@@ -69,6 +69,21 @@ STRANGERS = {
 }
 IN_THE_ROOT = {"__main__", "errors", "dtypes", "version", "options", "compiler", "aot", "proto"}
 MOST_FILES = 25  # of a folder
+# Late imports that lead back, because an object does what stands above it: a Computation prints
+# itself, a tensor's operators make operations, its shape is inferred and its value asked of a
+# session, graphs and operations write themselves, and the process's graph is made when asked for.
+BACK = {
+    "flowc.ir.computation": ("flowc.ir.text",),
+    "flowc.graph.building.operators": (
+        "flowc.graph.building.creation",
+        "flowc.graph.building.conversion",
+        "flowc.graph.building.subscripts",
+    ),
+    "flowc.graph.tensor": ("flowc.graph.default", "flowc.graph.shape_inference"),
+    "flowc.graph.operation": ("flowc.graph.default", "flowc.graph.export"),
+    "flowc.graph.graph": ("flowc.graph.export",),
+    "flowc.graph.default": ("flowc.graph.graph",),
+}
 # What of a Target only the code for that kind of machine may read.
 TARGET_DETAILS = ("vector_bits", "registers", "has_fma")
 TARGET_READERS = ("flowc.codegen.cpu", "flowc.codegen.cuda", "flowc.codegen.target")
@@ -199,11 +214,12 @@ def misplaced_imports(known: Sources) -> list[str]:
 
 
 def circles(known: Sources) -> list[list[str]]:
-    """Groups of modules that import each other, directly or through others."""
+    """Groups of modules that import each other, directly or through others; `BACK` aside."""
     reads: dict[str, list[str]] = {m: [] for m in known}
     for i in every_import(known):
         name = i.name if i.name in known else i.name.rpartition(".")[0]
-        if name in known and name != i.module and not i.type_only:
+        back = any(is_within(name, target) for target in BACK.get(i.module, ()))
+        if name in known and name != i.module and not i.type_only and not back:
             reads[i.module].append(name)
     reachable = {m: _reachable(m, reads) for m in known}
     found: list[list[str]] = []
@@ -312,18 +328,9 @@ def known() -> dict[str, str]:
     return found
 
 
-# How many breaks of a rule are left from before it was made.
-LEFT = {
-    "packages stay where they belong": 2,
-    "no circle of imports": 3,
-    "one class name once": 11,
-    "importing registers nothing but op records": 4,
-}
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_rule(rule: str, known: dict[str, str]) -> None:
-    assert len(RULES[rule](known)) == LEFT.get(rule, 0), RULES[rule](known)
+    assert RULES[rule](known) == []
 
 
 @pytest.mark.parametrize(
@@ -420,4 +427,4 @@ def test_no_test_imports_a_test() -> None:
         for i in imports_of(path.stem, path.read_text())
         if i.name.startswith("test_")
     }
-    assert found == {"test_ops_symbolic imports test_ops"}
+    assert found == set()

@@ -21,7 +21,7 @@ from flowc.graph.graph import Graph
 from flowc.graph.op_info import resolve_attr, signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
-from flowc.ir.signature import Signature
+from flowc.ir.signature import OpSignature
 
 ARGUMENT = "@arg"  # the key of a call's arguments
 PARTS = 1 << 20  # places in the order of nodes for the parts of one
@@ -183,7 +183,7 @@ class CallSource(NodeSource):
             f"{node.op_type} has no output {output_arg!r}", node=self.prefix + node.name
         )
 
-    def _width(self, arg: Any, signature: Signature, attrs: Mapping[str, Any]) -> int:
+    def _width(self, arg: Any, signature: OpSignature, attrs: Mapping[str, Any]) -> int:
         if arg.number_attr is not None:
             given = attrs.get(arg.number_attr, signature.attrs[arg.number_attr].default)
             return int(resolve_attr(given, self.attrs))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from flowc.ir.signature import Signature, parse_signature
+from flowc.ir.signature import OpSignature, parse_signature
 
 _FORWARD = "(data: {0}; T: type) -> output: {0}"
 _FRAME = ", frame_name: string, is_constant: bool = False, parallel_iterations: int = 10)"
@@ -49,7 +49,7 @@ PASSING = _with_references("Identity")
 
 
 @cache
-def control_flow_signature(op_type: str) -> Signature | None:
+def control_flow_signature(op_type: str) -> OpSignature | None:
     """The signature of an op type that carries control flow, or None for others."""
     if op_type in _OTHERS:
         return parse_signature(op_type + _OTHERS[op_type])

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import UsageError
 from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
 from flowc.graph.shape import TensorShape
-from flowc.ir.signature import Signature
+from flowc.ir.signature import OpSignature
 from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import DataType, TensorProto, TensorShapeProto
 from flowc.proto.variable_pb2 import VariableDef
@@ -194,7 +194,7 @@ def variable_def(**fields: Any) -> VariableDef:
 
 
 def fill_attrs(
-    target: Any, attrs: Mapping[str, Any], where: str, signature: Signature | None = None
+    target: Any, attrs: Mapping[str, Any], where: str, signature: OpSignature | None = None
 ) -> None:
     """Writes attributes into a map of AttrValues that may hold some of them already: those that a
     file gave go back as they came."""

@@ -13,13 +13,13 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidModelError
 from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.control_types import control_flow_signature
-from flowc.ir.signature import REQUIRED, Arg, Signature
+from flowc.ir.signature import REQUIRED, Arg, OpSignature
 
 if TYPE_CHECKING:
     from flowc.ir.op import Op
 
 
-def signature_of(op_type: str) -> Signature | None:
+def signature_of(op_type: str) -> OpSignature | None:
     """The signature of a TensorFlow op type, or None where flowc has no record of it."""
     from flowc.ops import tf_op  # late: not needed to read a graph or to build one
 
@@ -46,14 +46,14 @@ def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | N
     return found
 
 
-def _attr(name: str, signature: Signature, attrs: Mapping[str, Any]) -> Any:
+def _attr(name: str, signature: OpSignature, attrs: Mapping[str, Any]) -> Any:
     if name in attrs:
         return attrs[name]
     declared = signature.attrs.get(name)
     return None if declared is None or declared.default is REQUIRED else declared.default
 
 
-def _arg_types(arg: Arg, signature: Signature, attrs: Mapping[str, Any]) -> list[DType | None]:
+def _arg_types(arg: Arg, signature: OpSignature, attrs: Mapping[str, Any]) -> list[DType | None]:
     if arg.is_list and arg.type_attr is not None:
         return list(_attr(arg.type_attr, signature, attrs) or ())
     dtype = arg.dtype

@@ -19,7 +19,7 @@ from flowc.errors import InvalidModelError, ShapeError
 from flowc.ir.dims import Dim, Expr
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
-from flowc.ir.signature import REQUIRED, Signature, parse_signature
+from flowc.ir.signature import REQUIRED, OpSignature, parse_signature
 from flowc.ir.types import Dims, TensorType
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Op:
     marks: MarkAccess | None = None
 
     @cached_property
-    def signature(self) -> Signature:
+    def signature(self) -> OpSignature:
         return parse_signature(self.tf)
 
     @cached_property

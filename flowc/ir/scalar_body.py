@@ -29,7 +29,7 @@ LOCAL = "@"  # starts the names of a body's index symbols, which no size has
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class BodyLiteral:
     """A number in a body."""
 
     value: bool | int | float | complex
@@ -44,7 +44,7 @@ class Result:
     dtype: DType
 
 
-Operand = Literal | Result
+Operand = BodyLiteral | Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class ScalarBody:
         shift = len(kept) - len(self.inputs)
 
         def renumbered(x: Operand) -> Operand:
-            if isinstance(x, Literal):
+            if isinstance(x, BodyLiteral):
                 return x
             return Result(numbers.get(x.number, x.number + shift), x.dtype)
 
@@ -243,7 +243,7 @@ class Recorder:
 
     def typed(self, operands: Sequence[Any]) -> list[Operand]:
         """Operands of one dtype, which that of the numbers among them follows."""
-        dtype = next((x.dtype for x in operands if isinstance(x, (Literal, Result))), None)
+        dtype = next((x.dtype for x in operands if isinstance(x, (BodyLiteral, Result))), None)
         if dtype is None:
             raise InternalError(f"no operand of {operands} has a dtype")
         found = [self.const(x, dtype) for x in operands]
@@ -252,9 +252,9 @@ class Recorder:
         return found
 
     def const(self, value: Any, dtype: DType) -> Any:
-        if isinstance(value, (Literal, Result)):
+        if isinstance(value, (BodyLiteral, Result)):
             return value
-        return Literal(_number(value, dtype), dtype)
+        return BodyLiteral(_number(value, dtype), dtype)
 
     def cast(self, x: Any, dtype: DType) -> Any:
         return self._record("cast", [x], dtype)

@@ -68,7 +68,7 @@ class AttrDef:
 
 
 @dataclass(frozen=True)
-class Signature:
+class OpSignature:
     name: str
     inputs: tuple[Arg, ...]
     outputs: tuple[Arg, ...]
@@ -140,7 +140,7 @@ class _Parser:
             return True
         return False
 
-    def signature(self) -> Signature:
+    def signature(self) -> OpSignature:
         name = self.next()
         self.next("(")
         inputs = self.arguments({";", ")"})
@@ -164,7 +164,7 @@ class _Parser:
         def resolve(args: list[tuple[str, list[str]]]) -> tuple[Arg, ...]:
             return tuple(_resolve(n, t, attrs, self.text) for n, t in args)
 
-        return Signature(name, resolve(inputs), resolve(outputs), attrs)
+        return OpSignature(name, resolve(inputs), resolve(outputs), attrs)
 
     def arguments(self, ends: set[str]) -> list[tuple[str, list[str]]]:
         found: list[tuple[str, list[str]]] = []
@@ -250,6 +250,6 @@ def _resolve(name: str, words: list[str], attrs: dict[str, AttrDef], text: str) 
         raise ValueError(f"{text!r}: {word!r} is neither a dtype nor an attr") from error
 
 
-def parse_signature(text: str) -> Signature:
+def parse_signature(text: str) -> OpSignature:
     """Reads one signature. Raises `ValueError` with the text and what was expected."""
     return _Parser(text).signature()

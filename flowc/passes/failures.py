@@ -10,7 +10,7 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import is_nonnegative
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
 from flowc.ir.scalar import accumulated_in
-from flowc.ir.scalar_body import Literal, Operand, ScalarBody, record_map, record_view
+from flowc.ir.scalar_body import BodyLiteral, Operand, ScalarBody, record_map, record_view
 
 
 def may_fail(node: Node) -> bool:
@@ -50,6 +50,6 @@ def _checks(body: ScalarBody) -> bool:
             return True
         elif i.name == "check" and i.operands[0] not in proved:
             holds = i.operands[0]
-            if not (isinstance(holds, Literal) and holds.value):
+            if not (isinstance(holds, BodyLiteral) and holds.value):
                 return True
     return False

@@ -10,10 +10,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
+from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.bodies import sizes_used
 from flowc.ir.computation import Computation, Node, Value
 from flowc.options import Options
-from flowc.plan.plan import root_of, updated_input
 
 Order = dict[Node, list[Node]]  # for a node, those that must stand before it
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, substitute, symbols_of
-from flowc.ir.lowering import Native, View
 
 ALIGNMENT = 64
 Bounds = Mapping[str, Dim | None]
@@ -65,13 +65,13 @@ class Heap:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Constant:
+class ConstantPlace:
     """Bytes among the weights. `array` is the value, row-major."""
 
     array: np.ndarray
 
 
-Place = Input | Output | Arena | Local | Cell | Heap | Constant
+Place = Input | Output | Arena | Local | Cell | Heap | ConstantPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class CallHost:
     """Calls a function of Python, which may find sizes, and copies what it returns."""
 
     node: Node
@@ -152,7 +152,7 @@ class Branch:
     otherwise: Region
 
 
-Step = Run | Call | ReadSizes | WriteSizes | Copy | Loop | Branch
+Step = Run | CallHost | ReadSizes | WriteSizes | Copy | Loop | Branch
 
 
 @dataclass(slots=True, eq=False)
@@ -223,24 +223,3 @@ def upper_bound(dim: Dim, bounds: Bounds) -> Dim | None:
 
 def bytes_of(value: Value) -> Dim:
     return value.type.size * value.type.dtype.held_size
-
-
-def root_of(value: Value) -> Value:
-    """The value whose bytes this one is: reshapes move no data."""
-    while isinstance(value.node.lowering, View):
-        value = value.node.inputs[0]
-    return value
-
-
-def updated_input(node: Node) -> Value | None:
-    """The input that output 0 of a cluster is a changed copy of, if it is one."""
-    if node.op.name != "cluster" or node.attrs["kind"] != "native":
-        return None
-    body: Computation = node.attrs["body"]
-    for inner in body.nodes:
-        lowering = inner.lowering
-        if isinstance(lowering, Native) and lowering.updates is not None:
-            changed = inner.inputs[lowering.updates]
-            position = [p.output for p in body.parameters].index(changed)
-            return node.inputs[position]
-    return None

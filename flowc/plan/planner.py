@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, ceildiv, is_nonnegative, maximum, substitute, symbols_of
 from flowc.ir.lowering import Host
@@ -16,9 +17,9 @@ from flowc.plan.plan import (
     ALIGNMENT,
     Arena,
     Branch,
-    Call,
+    CallHost,
     Cell,
-    Constant,
+    ConstantPlace,
     Copy,
     Heap,
     Input,
@@ -34,7 +35,6 @@ from flowc.plan.plan import (
     Step,
     WriteSizes,
     bytes_of,
-    root_of,
     upper_bound,
 )
 from flowc.plan.reuse import EXCHANGED, GROWABLE, PLAIN, Reuse, is_scalar
@@ -135,7 +135,7 @@ class _RegionPlanner:
             self.places[node.output] = place
         for node in reuse.c.nodes:
             if node.op.name == "const":
-                self.places[node.output] = Constant(node.attrs["value"])
+                self.places[node.output] = ConstantPlace(node.attrs["value"])
         self.assigned = self._assign_results()
 
     def run(self) -> Region:
@@ -155,7 +155,7 @@ class _RegionPlanner:
                 case _:
                     for value in node.outputs:
                         self._place(value, number)
-                    self._emit(Call(node))
+                    self._emit(CallHost(node))
             self._release(number)
         for value, want in zip(self.reuse.c.results, self.wanted, strict=True):
             if want is not None and self.region.place_of(value) != want[0]:

@@ -5,13 +5,14 @@ In: a Plan. Out: lines. Invariant: equal Plans print alike.
 
 from __future__ import annotations
 
+from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.plan.plan import (
     Arena,
     Branch,
-    Call,
+    CallHost,
     Cell,
-    Constant,
+    ConstantPlace,
     Copy,
     Heap,
     Input,
@@ -25,7 +26,6 @@ from flowc.plan.plan import (
     Run,
     Step,
     WriteSizes,
-    updated_input,
 )
 
 
@@ -82,7 +82,7 @@ def _step(region: Region, step: Step) -> str:
                 in_place = region.place_of(changed) == region.places[node.outputs[0]]
                 verb = "update" if in_place else "copy and update"
             return f"{verb} {node.attrs['kind']} {_node(region, node)}"
-        case Call(node):
+        case CallHost(node):
             return f"call {node.op.name} {_node(region, node)}"
         case ReadSizes(node):
             return f"read sizes {_node(region, node)}"
@@ -122,5 +122,5 @@ def _place(place: Place) -> str:
             return f"cell {number}"
         case Heap(block):
             return f"block {block}"
-        case Constant():
+        case ConstantPlace():
             return "the weights"

@@ -13,7 +13,7 @@ import flowc
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.extract.interface import choose_interface
-from flowc.extract.size_unification import extract_interface
+from flowc.extract.size_unification import extract_fetches
 from flowc.graph import Graph
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
@@ -87,5 +87,5 @@ def test_training_steps(name: str) -> None:
 
 
 def fused(graph: Graph, fetches: list[str] | None) -> Computation:
-    _, program = extract_interface(graph, choose_interface(graph, fetches=fetches))
+    _, program = extract_fetches(graph, choose_interface(graph, fetches=fetches))
     return run_passes(program.computation, Options())

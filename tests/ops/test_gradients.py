@@ -36,7 +36,6 @@ MISSING = {
     ("einsum", 5): "an ellipsis",
     ("einsum", 6): "a label twice in one tensor",
     ("max_pool", 5): "windows over channels",
-    ("conv2d", 5): "Conv2DBackpropInput with a padding wider than its window",
 }
 # The other outputs serve the gradient, or are statistics: what flows into them is not passed on.
 FIRST_ONLY = (

@@ -13,10 +13,10 @@ import os
 import numpy as np
 import pytest
 from closeness import difference
-from op_tolerances import COMPILED
-from support.op_cases import EXACT
-from support.partitions import PartitionedProgram, bits
-from support.registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
+from op_cases import EXACT
+from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
+from partitions import PartitionedProgram, bits
+from registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
 
 from flowc.codegen.target import target_named
 from flowc.ir.computation import Node, Value
@@ -36,13 +36,24 @@ def wrong_nodes(graph: RegistryGraph, found: dict[Value, np.ndarray]) -> list[st
     """The nodes whose outputs are not those of their references for the inputs that they had."""
     faults: list[str] = []
     for node in graph.nodes():
-        expected = node_reference(node, [content(v, graph, found) for v in node.inputs])
+        inputs = [content(v, graph, found) for v in node.inputs]
+        if node.op.name in COMPILED_EXTREMES_APART and any(map(holds_extremes, inputs)):
+            continue
+        expected = node_reference(node, inputs)
         near = COMPILED.get(node.op.name, EXACT)
         for value, wanted in zip(node.outputs, expected, strict=True):
             wrong = difference(found[value], wanted, near)
             if wrong is not None:
                 faults.append(f"{shown(node)}: {wrong}")
     return faults
+
+
+def holds_extremes(array: np.ndarray) -> bool:
+    """Whether an array has infinities, NaN, or the largest or smallest numbers of its dtype."""
+    if array.dtype.kind not in "fc":
+        return False
+    size = np.abs(array.astype(np.complex128))
+    return bool(np.any(~np.isfinite(size) | (size > 1e30) | ((size > 0) & (size < 1e-30))))
 
 
 def content(value: Value, graph: RegistryGraph, found: dict[Value, np.ndarray]) -> np.ndarray:

@@ -1,5 +1,5 @@
 """Every op that is `Extracted` or computed on the host is in a graph that a Session runs: in one
-that TensorFlow recorded, or in an example of `support/session_examples.py`."""
+that TensorFlow recorded, or in an example of `tests/support/session_examples.py`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.session_examples import EXAMPLES, X
+from session_examples import EXAMPLES, X
 
 import flowc
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import all_ops
 from flowc.proto.graph_pb2 import GraphDef
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parents[1]
 # Ops that only flowc makes, and the ops of graphs that they come from.
 MADE_OF: dict[str, str] = {
     "_PythonCall": "PyFunc",

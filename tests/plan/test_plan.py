@@ -22,7 +22,7 @@ from flowc.options import Options
 from flowc.plan.plan import (
     ALIGNMENT,
     Arena,
-    Constant,
+    ConstantPlace,
     Copy,
     Heap,
     Input,
@@ -202,7 +202,7 @@ def test_results_that_are_parameters_and_constants_are_copied() -> None:
         return [x, k, b.reshape(x, (N * 4,)), b.reshape(k, (2, 3)), x]
 
     plan = plan_of(built(write))
-    assert kinds(plan) == [Input, Constant, Input, Constant, Input]
+    assert kinds(plan) == [Input, ConstantPlace, Input, ConstantPlace, Input]
     assert sum(isinstance(s, Copy) for s in plan.steps) == 5
     assert not any(isinstance(s, Run) for s in plan.steps)
     found = check_run(built(write))

@@ -25,7 +25,9 @@ from flowc.ir.types import tensor_type
 
 EXACT = Closeness(4)
 FEW_DTYPES = (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.c64, dtypes.f16, dtypes.i64)
-TESTED = [op for op in all_ops() if op.examples and op.reference is not None]
+TESTED = sorted(
+    (op for op in all_ops() if op.examples and op.reference is not None), key=lambda op: op.name
+)
 
 
 def reference(case: Case, inputs: Sequence[np.ndarray] | None = None) -> list[np.ndarray]:

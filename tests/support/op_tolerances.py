@@ -41,7 +41,7 @@ _SPECTRA = "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d 
 _SPECIAL = Closeness(16, of_largest=True, half=1)
 _TERMS = """
     bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1e bessel_y0 bessel_y1
-    erfinv digamma lgamma igamma igammac betainc spence
+    erfinv digamma polygamma lgamma igamma igammac betainc spence
 """
 
 TENSORFLOW: dict[str, Closeness] = {

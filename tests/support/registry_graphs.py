@@ -17,8 +17,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from op_cases import TESTED, is_constant
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
-from support.op_cases import TESTED, is_constant
 
 from flowc import dtypes
 from flowc.dtypes import DType

@@ -141,7 +141,7 @@ class _Loop:
         return nest.pack_sequence_as(self.structure, values, expand=True)
 
 
-class _Shapes:
+class _InvariantShapes:
     """The invariants of the tensors that one leaf is made of."""
 
     def __init__(self, shapes: Sequence[TensorShape]) -> None:
@@ -154,14 +154,14 @@ def _loop_variable(value: Any) -> Any:
     return as_tensor(value)
 
 
-def _invariant(value: Any, shape: Any) -> _Shapes:
+def _invariant(value: Any, shape: Any) -> _InvariantShapes:
     if shape is not None and not isinstance(shape, TensorShape):
         raise TypeError(
             f"'shape' must be one of TypeSpec, TensorShape or None. Received: {type(shape)}"
         )
     if isinstance(value, nest.Composite):
-        return _Shapes(value.component_invariants(shape))
-    return _Shapes([flow_or_tensor(value).shape if shape is None else shape])
+        return _InvariantShapes(value.component_invariants(shape))
+    return _InvariantShapes([flow_or_tensor(value).shape if shape is None else shape])
 
 
 def _close_loop(merged: Tensor, value: Tensor) -> None:

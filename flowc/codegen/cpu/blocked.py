@@ -104,7 +104,7 @@ class LeftOperand:
         ]
 
 
-class Epilogue(Protocol):
+class EpilogueLines(Protocol):
     """Writes the lines that finish a block of C in place.
 
     `indent` is the number of spaces each line must start with. `rows` and `columns` are pairs of

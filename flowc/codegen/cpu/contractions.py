@@ -15,8 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.cpu.blocked import Argument, ContractionSource, LeftOperand, no_epilogue
-from flowc.codegen.cpu.blocked import Epilogue as EpilogueLines
+from flowc.codegen.cpu.blocked import (
+    Argument,
+    ContractionSource,
+    EpilogueLines,
+    LeftOperand,
+    no_epilogue,
+)
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source

@@ -19,7 +19,7 @@ import numpy as np
 from flowc.codegen.cpu.blocked import (
     Argument,
     ContractionSource,
-    Epilogue,
+    EpilogueLines,
     arguments_of,
     block_bounds,
     block_count,
@@ -99,7 +99,7 @@ def _spread_rows(axes: str, shape: TileShape, finish: Sequence[str]) -> str:
 
 def conv_transpose_source(
     spec: ConvSpec,
-    epilogue: Epilogue = no_epilogue,
+    epilogue: EpilogueLines = no_epilogue,
     *,
     name: str = "conv_transpose",
     extra: Sequence[Argument] = (),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from flowc.codegen.cpu.blocked import (
     Argument,
     ContractionSource,
-    Epilogue,
+    EpilogueLines,
     arguments_of,
     block_bounds,
     block_count,
@@ -58,7 +58,7 @@ def product(factors: Sequence[str]) -> str:
 
 def conv_source(
     spec: ConvSpec,
-    epilogue: Epilogue = no_epilogue,
+    epilogue: EpilogueLines = no_epilogue,
     *,
     name: str = "conv",
     extra: Sequence[Argument] = (),
@@ -108,7 +108,7 @@ def conv_source(
 
 def depthwise_source(
     shape: TileShape,
-    epilogue: Epilogue = no_epilogue,
+    epilogue: EpilogueLines = no_epilogue,
     *,
     taps: tuple[int, int] | None = None,
     name: str = "depthwise",

@@ -17,7 +17,7 @@ from flowc.codegen.cpu.block_copy import copy_rows_routine, transpose_routine, z
 from flowc.codegen.cpu.blocked import (
     Argument,
     ContractionSource,
-    Epilogue,
+    EpilogueLines,
     LeftOperand,
     arguments_of,
     block_bounds,
@@ -54,7 +54,7 @@ class GemmSpec:
 
 def gemm_source(
     spec: GemmSpec,
-    epilogue: Epilogue = no_epilogue,
+    epilogue: EpilogueLines = no_epilogue,
     *,
     name: str = "gemm",
     extra: Sequence[Argument] = (),

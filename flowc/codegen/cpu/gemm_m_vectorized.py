@@ -24,7 +24,7 @@ from flowc.codegen.cpu.block_copy import transpose_routine, zero_run_routine
 from flowc.codegen.cpu.blocked import (
     Argument,
     ContractionSource,
-    Epilogue,
+    EpilogueLines,
     LeftOperand,
     arguments_of,
     function_text,
@@ -147,7 +147,7 @@ def _block_routine(shape: TileShape) -> Routine:
 def turned_source(
     shape: TileShape,
     depth: int = DEPTH,
-    epilogue: Epilogue = no_epilogue,
+    epilogue: EpilogueLines = no_epilogue,
     *,
     pieces: int = 1,
     name: str = "turned_gemm",

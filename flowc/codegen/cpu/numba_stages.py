@@ -66,7 +66,9 @@ class _Function(types.Function):
         return found
 
 
-register_model(_Function)(OpaqueModel)
+@register_model(_Function)
+class _FunctionModel(OpaqueModel):
+    """A function has no value in memory."""
 
 
 class _KernelTyping(Context):
@@ -165,17 +167,16 @@ class _Interpreter(interpreter.Interpreter):
 _LOWERINGS = Registry("kernels")
 
 
+@_LOWERINGS.lower(operator.mul, types.complex64, types.complex64)
+@_LOWERINGS.lower(operator.imul, types.complex64, types.complex64)
+@_LOWERINGS.lower(operator.mul, types.complex128, types.complex128)
+@_LOWERINGS.lower(operator.imul, types.complex128, types.complex128)
 def _complex_product(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
     """By parts: Numba's own is Python that needs the typing of NumPy's and Python's functions."""
     a, b, c, d = (builder.extract_value(z, part) for z in args for part in (0, 1))
     real = builder.fsub(builder.fmul(a, c), builder.fmul(b, d))
     imag = builder.fadd(builder.fmul(a, d), builder.fmul(b, c))
     return builder.insert_value(builder.insert_value(args[0], real, 0), imag, 1)
-
-
-for _kind in (types.complex64, types.complex128):
-    for _operator in (operator.mul, operator.imul):
-        _LOWERINGS.lower(_operator, _kind, _kind)(_complex_product)
 
 
 # Loops over ranges: Numba's own lowerings put every part of every value into memory, which is more

@@ -30,11 +30,12 @@ from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES, SizeFunction
 from flowc.codegen.kernels.kernel import Launch
 from flowc.errors import BROADCAST_HINT, InternalError
+from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, substitute, symbol, symbols_of
 from flowc.plan.plan import (
     Branch,
-    Call,
+    CallHost,
     Copy,
     Loop,
     Place,
@@ -44,7 +45,6 @@ from flowc.plan.plan import (
     Run,
     WriteSizes,
     bytes_of,
-    updated_input,
 )
 from flowc_runtime.native.writer import I8, I64, i64
 
@@ -136,7 +136,7 @@ class _Emitter:
             match step:
                 case Run():
                     self._run(step)
-                case Call(node):
+                case CallHost(node):
                     self._call(node)
                 case ReadSizes(node):
                     self._read_sizes(node)

@@ -18,7 +18,7 @@ from flowc.plan.plan import (
     ALIGNMENT,
     Arena,
     Cell,
-    Constant,
+    ConstantPlace,
     Heap,
     Input,
     Local,
@@ -100,7 +100,7 @@ class Memory:
                 return b.load(self.cells[i])
             case Heap(block):
                 return b.load(self.blocks[block + 1])
-            case Constant(array):
+            case ConstantPlace(array):
                 return self.weight(array)
 
     def is_fixed(self, place: Place) -> bool:

@@ -156,7 +156,7 @@ def parse_nest(text: str) -> LoopNest:
     given = function.args
     buffers = tuple((a.arg, _buffer_dtype(a.annotation)) for a in given.posonlyargs)
     ints, ranges = (tuple(a.arg for a in side) for side in (given.args, given.kwonlyargs))
-    parser = _Parser({name: t for name, t in buffers if isinstance(t, DType)})
+    parser = _NestParser({name: t for name, t in buffers if isinstance(t, DType)})
     names = dict.fromkeys((*ints, *ranges), dtypes.i64)
     return LoopNest(buffers, ints, ranges, parser.block(function.body, names))
 
@@ -166,7 +166,7 @@ def _buffer_dtype(annotation: ast.expr | None) -> DType | str:
     return BYTES if annotation.id == BYTES else _DTYPES[annotation.id]
 
 
-class _Parser:
+class _NestParser:
     def __init__(self, buffers: dict[str, DType]) -> None:
         self.buffers = buffers
 

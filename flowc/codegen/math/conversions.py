@@ -9,7 +9,7 @@ and i64, and for 8 and 16 bits that value saturated to the narrower range.
 from __future__ import annotations
 
 from flowc import dtypes
-from flowc.codegen.math.expression import F32, F64, Emitter, Value
+from flowc.codegen.math.expression import F32, F64, Emitter, Quantity
 from flowc.codegen.math.table import define_one
 from flowc.dtypes import DType
 
@@ -17,7 +17,7 @@ _SIGN16, _SIGN32 = 0x8000, 0x80000000
 
 
 @define_one("f16_to_f32", (dtypes.f16,), dtypes.f32, dtype=dtypes.f32)
-def f16_to_f32(e: Emitter, h: Value) -> Value:
+def f16_to_f32(e: Emitter, h: Quantity) -> Quantity:
     wide = e.resize(h, 32)
     magnitude = (wide & 0x7FFF) << 13
     # Read with f32's exponent bias the number is 2**112 too small; scaling is exact, and makes
@@ -31,7 +31,7 @@ def f16_to_f32(e: Emitter, h: Value) -> Value:
 
 
 @define_one("f32_to_f16", (dtypes.f32,), dtypes.f16, dtype=dtypes.f32)
-def f32_to_f16(e: Emitter, x: Value) -> Value:
+def f32_to_f16(e: Emitter, x: Quantity) -> Quantity:
     bits = x.bits()
     magnitude = bits & 0x7FFFFFFF
     odd = magnitude.shift_right_logical(13) & 1
@@ -45,19 +45,19 @@ def f32_to_f16(e: Emitter, x: Value) -> Value:
 
 
 @define_one("bf16_to_f32", (dtypes.bf16,), dtypes.f32, dtype=dtypes.f32)
-def bf16_to_f32(e: Emitter, h: Value) -> Value:
+def bf16_to_f32(e: Emitter, h: Quantity) -> Quantity:
     return (e.resize(h, 32) << 16).as_float()
 
 
 @define_one("f32_to_bf16", (dtypes.f32,), dtypes.bf16, dtype=dtypes.f32)
-def f32_to_bf16(e: Emitter, x: Value) -> Value:
+def f32_to_bf16(e: Emitter, x: Quantity) -> Quantity:
     bits = x.bits()
     high = bits.shift_right_logical(16)
     rounded = (bits + (high & 1) + 0x7FFF).shift_right_logical(16)
     return e.resize(e.select(x.is_nan(), (high & _SIGN16) | 0x7FC0, rounded), 16)
 
 
-def _truncate(e: Emitter, x: Value, width: int) -> Value:
+def _truncate(e: Emitter, x: Quantity, width: int) -> Quantity:
     """To a signed integer towards zero; the smallest one for NaN and anything out of range."""
     limit = 2.0 ** (width - 1)
     # The bounds are exact in both formats; f64 holds -2**31 - 0.5, which truncates into range.
@@ -67,14 +67,14 @@ def _truncate(e: Emitter, x: Value, width: int) -> Value:
     return e.select(inside, converted, -(2 ** (width - 1)))
 
 
-def _to_small(e: Emitter, x: Value, low: int, high: int, width: int) -> Value:
+def _to_small(e: Emitter, x: Quantity, low: int, high: int, width: int) -> Quantity:
     wide = _truncate(e, x, 32)
     wide = e.select(wide < low, e.like(wide, low), wide)
     wide = e.select(wide > high, e.like(wide, high), wide)
     return e.resize(wide, width)
 
 
-def _to_unsigned(e: Emitter, x: Value, width: int) -> Value:
+def _to_unsigned(e: Emitter, x: Quantity, width: int) -> Quantity:
     """The signed conversion, except in the upper half, which is reached from its own bottom."""
     half = 2.0 ** (width - 1)
     upper = (x >= half) & (x < 2.0 * half)
@@ -82,11 +82,11 @@ def _to_unsigned(e: Emitter, x: Value, width: int) -> Value:
     return e.select(upper, _truncate(e, x - half, width) ^ sign, _truncate(e, x, width))
 
 
-def _to_bool(e: Emitter, x: Value) -> Value:
+def _to_bool(e: Emitter, x: Quantity) -> Quantity:
     return e.select(x.differs(0.0), e.constant(dtypes.bool_, 1), 0)
 
 
-def _float_to_integer(e: Emitter, x: Value, target: DType) -> Value:
+def _float_to_integer(e: Emitter, x: Quantity, target: DType) -> Quantity:
     bits = target.size * 8
     match target.kind:
         case "bool":
@@ -103,7 +103,7 @@ def _float_to_integer(e: Emitter, x: Value, target: DType) -> Value:
 
 def _define_float_to_integer(source: DType, target: DType) -> None:
     @define_one(f"{source}_to_{target}", (source,), target, dtype=source)
-    def convert(e: Emitter, x: Value) -> Value:
+    def convert(e: Emitter, x: Quantity) -> Quantity:
         return _float_to_integer(e, x, target)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowc.codegen.math.expression import Value
+from flowc.codegen.math.expression import Quantity
 
 _SPLIT = 134217729.0  # 2**27 + 1
 
@@ -16,30 +16,30 @@ _SPLIT = 134217729.0  # 2**27 + 1
 class DoubleDouble:
     """high + low, |low| at most half an ulp of high."""
 
-    high: Value
-    low: Value
+    high: Quantity
+    low: Quantity
 
 
-def quick_sum(a: Value, b: Value) -> DoubleDouble:
+def quick_sum(a: Quantity, b: Quantity) -> DoubleDouble:
     """a + b exactly, for |a| >= |b|."""
     high = a + b
     return DoubleDouble(high, b - (high - a))
 
 
-def exact_sum(a: Value, b: Value) -> DoubleDouble:
+def exact_sum(a: Quantity, b: Quantity) -> DoubleDouble:
     """a + b exactly."""
     high = a + b
     part = high - a
     return DoubleDouble(high, (a - (high - part)) + (b - part))
 
 
-def _halves(a: Value) -> tuple[Value, Value]:
+def _halves(a: Quantity) -> tuple[Quantity, Quantity]:
     moved = a * _SPLIT
     high = moved - (moved - a)
     return high, a - high
 
 
-def exact_product(a: Value, b: Value) -> DoubleDouble:
+def exact_product(a: Quantity, b: Quantity) -> DoubleDouble:
     """a * b exactly, for |a|, |b| < 2**996."""
     high = a * b
     a1, a2 = _halves(a)

@@ -11,7 +11,7 @@ import math
 
 from flowc import dtypes
 from flowc.codegen.math.exponential import exp_of_sum
-from flowc.codegen.math.expression import Emitter, Value
+from flowc.codegen.math.expression import Emitter, Quantity
 from flowc.codegen.math.table import define, define_through_f64
 
 # erf(x)/x - 1 in powers of x**2 on [0, 1]; errors 2**-29 and 2**-62.
@@ -80,7 +80,7 @@ _INVERSE_FAR = (
 )  # fmt: skip
 
 
-def _erfc_positive(e: Emitter, a: Value) -> Value:
+def _erfc_positive(e: Emitter, a: Quantity) -> Quantity:
     """erfc(a) for a >= 0, in f64."""
     a = e.at_most(a, 28.0)
     t = (a - 4.0) / (a + 4.0)
@@ -94,7 +94,7 @@ def _erfc_positive(e: Emitter, a: Value) -> Value:
 
 
 @define("erf")
-def erf(e: Emitter, x: Value) -> Value:
+def erf(e: Emitter, x: Quantity) -> Quantity:
     a = e.abs(x)
     if e.is_f32:
         a = e.at_most(a, 4.0)
@@ -108,12 +108,12 @@ def erf(e: Emitter, x: Value) -> Value:
 
 
 @define("erfc", 1, (dtypes.f64,))
-def erfc(e: Emitter, x: Value) -> Value:
+def erfc(e: Emitter, x: Quantity) -> Quantity:
     tail = _erfc_positive(e, e.abs(x))
     return e.select(x < 0.0, 2.0 - tail, tail)
 
 
-def _erfinv_ratio(e: Emitter, w: Value) -> Value:
+def _erfinv_ratio(e: Emitter, w: Quantity) -> Quantity:
     """erfinv(x) / x where w = -log(1 - x**2)."""
     near = e.polynomial(w, _INVERSE_TOP) / e.polynomial(w, _INVERSE_BOTTOM)
     s = e.sqrt(w)
@@ -124,14 +124,14 @@ def _erfinv_ratio(e: Emitter, w: Value) -> Value:
 
 
 @define("erfinv", 1, (dtypes.f64,))
-def erfinv(e: Emitter, x: Value) -> Value:
+def erfinv(e: Emitter, x: Quantity) -> Quantity:
     a = e.abs(x)
     # 0 is added for TensorFlow gives 0, not -0, for -0.
     return x * _erfinv_ratio(e, -e.call("log_f64", (1.0 - a) * (a + 1.0))) + 0.0
 
 
 @define("ndtri", 1, (dtypes.f64,))
-def ndtri(e: Emitter, p: Value) -> Value:
+def ndtri(e: Emitter, p: Quantity) -> Quantity:
     """The normal distribution's quantile: sqrt(2) erfinv(2p - 1), exact in p where it is tiny."""
     w = -e.call("log_f64", p * 4.0 * (1.0 - p))
     return (p * 2.0 - 1.0) * _erfinv_ratio(e, w) * math.sqrt(2.0)

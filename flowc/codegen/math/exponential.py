@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, FloatFormat, Value
+from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, FloatFormat, Quantity
 from flowc.codegen.math.table import define
 
 LOG2_E = 1.4426950408889634
@@ -58,7 +58,7 @@ _LN2_SPLIT = {
 }
 
 
-def _reduce(e: Emitter, x: Value, bias: int, factor: float = 1.0) -> tuple[Value, Value]:
+def _reduce(e: Emitter, x: Quantity, bias: int, factor: float = 1.0) -> tuple[Quantity, Quantity]:
     """factor*x = n ln2 + factor*r: r, and n + bias in the low bits of an integer.
 
     `factor`, a power of two or -1, costs nothing: it joins the constants.
@@ -71,18 +71,20 @@ def _reduce(e: Emitter, x: Value, bias: int, factor: float = 1.0) -> tuple[Value
     return e.fma(n, -c.ln2_low / factor, r), rounded.bits()
 
 
-def _exp_minus_1(e: Emitter, r: Value) -> Value:
+def _exp_minus_1(e: Emitter, r: Quantity) -> Quantity:
     """exp(r) - 1 for a reduced r."""
     return e.fma(r * r, e.polynomial(r, _EXP[r.format].polynomial), r)
 
 
-def _exp_reduced(e: Emitter, r: Value, factor: float = 1.0) -> Value:
+def _exp_reduced(e: Emitter, r: Quantity, factor: float = 1.0) -> Quantity:
     """exp(factor*r) for a reduced r."""
     series = (1.0, 1.0, *_EXP[r.format].polynomial)
     return e.polynomial(r, [c * factor**k for k, c in enumerate(series)])
 
 
-def exp_of_sum(e: Emitter, x: Value, low: Value | None = None, *, negative: bool = False) -> Value:
+def exp_of_sum(
+    e: Emitter, x: Quantity, low: Quantity | None = None, *, negative: bool = False
+) -> Quantity:
     """exp(x + low) for any x; `negative`: x is at most 0, which saves the upper clamp.
 
     `low` is what rounding took from x, at most an ulp or so.
@@ -112,12 +114,12 @@ def exp_of_sum(e: Emitter, x: Value, low: Value | None = None, *, negative: bool
 
 
 @define("exp")
-def exp(e: Emitter, x: Value) -> Value:
+def exp(e: Emitter, x: Quantity) -> Quantity:
     return exp_of_sum(e, x)
 
 
 @define("sigmoid")
-def sigmoid(e: Emitter, x: Value) -> Value:
+def sigmoid(e: Emitter, x: Quantity) -> Quantity:
     """1 / (1 + exp(-x)), both sides times 2**-mantissa: so exp(-x) is finite wherever the result
     is not 0, and infinite beyond."""
     f, c = x.format, _EXP[x.format]
@@ -128,7 +130,7 @@ def sigmoid(e: Emitter, x: Value) -> Value:
 
 
 @define("expm1")
-def expm1(e: Emitter, x: Value) -> Value:
+def expm1(e: Emitter, x: Quantity) -> Quantity:
     f, c = x.format, _EXP[x.format]
     # Beyond the top exponent the scale is halved and the result doubled; -1 no longer matters.
     top = x > c.high - 1.5
@@ -140,7 +142,7 @@ def expm1(e: Emitter, x: Value) -> Value:
 
 
 @define("tanh")
-def tanh(e: Emitter, x: Value) -> Value:
+def tanh(e: Emitter, x: Quantity) -> Quantity:
     """u / (u + 1) with u = (exp(2|x|) - 1)/2; beyond the clamp it is 1 to the last bit."""
     f, c = x.format, _EXP[x.format]
     a = e.at_most(e.abs(x), 10.0 if e.is_f32 else 22.0)
@@ -151,7 +153,7 @@ def tanh(e: Emitter, x: Value) -> Value:
     return e.copysign(u / (u + 1.0), x)
 
 
-def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
+def split_exponent(e: Emitter, x: Quantity) -> tuple[Quantity, Quantity]:
     """x = m * 2**k for a positive normal x, m in [sqrt(1/2), sqrt(2)): m, and k as a float."""
     f = x.format
     root_half = 0x3F3504F3 if f is FORMAT32 else 0x3FE6A09E667F3BCD
@@ -165,7 +167,7 @@ def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
     return m, k - (2.0**f.mantissa + f.bias)
 
 
-def log_of_parts(e: Emitter, f: Value, k: Value) -> Value:
+def log_of_parts(e: Emitter, f: Quantity, k: Quantity) -> Quantity:
     """log(2**k * (1 + f)) for f in [sqrt(1/2) - 1, sqrt(2) - 1)."""
     high, low = _LN2_SPLIT[f.format]
     square = f * f
@@ -182,7 +184,7 @@ def log_of_parts(e: Emitter, f: Value, k: Value) -> Value:
 
 
 @define("log")
-def log(e: Emitter, x: Value) -> Value:
+def log(e: Emitter, x: Quantity) -> Quantity:
     f = x.format
     subnormal = x < f.smallest_normal
     lift = f.mantissa + 1
@@ -194,7 +196,7 @@ def log(e: Emitter, x: Value) -> Value:
     return e.select(x.equals(0.0), e.like(x, -INF), result)
 
 
-def log1p_inside(e: Emitter, x: Value) -> Value:
+def log1p_inside(e: Emitter, x: Quantity) -> Quantity:
     """log(1 + x) for -1 < x < inf, without its sign at zero."""
     f = x.format
     u = x + 1.0
@@ -206,21 +208,21 @@ def log1p_inside(e: Emitter, x: Value) -> Value:
     return log_of_parts(e, e.select(x > 2.0 ** (f.mantissa + 2), m - 1.0, g), k)
 
 
-def _small_integer(e: Emitter, k: Value) -> Value:
+def _small_integer(e: Emitter, k: Quantity) -> Quantity:
     """The integer held by the integral float `k`, |k| < 2**(mantissa-1), modulo small powers."""
     f: FloatFormat = k.format
     return (k + f.rounding_shift).bits()
 
 
 @define("log1p")
-def log1p(e: Emitter, x: Value) -> Value:
+def log1p(e: Emitter, x: Quantity) -> Quantity:
     result = e.copysign(log1p_inside(e, x), x)
     result = e.select(x < INF, result, x)
     result = e.select(x < -1.0, e.like(x, NAN), result)
     return e.select(x.equals(-1.0), e.like(x, -INF), result)
 
 
-def _half_exp_parts(e: Emitter, a: Value) -> tuple[Value, Value]:
+def _half_exp_parts(e: Emitter, a: Quantity) -> tuple[Quantity, Quantity]:
     """(exp(a) - 1)/2 and exp(a)/2 for a >= 0, infinite only where the latter is."""
     f, c = a.format, _EXP[a.format]
     r, n = _reduce(e, e.at_most(a, c.high + 0.5), f.bias - 2)
@@ -230,7 +232,7 @@ def _half_exp_parts(e: Emitter, a: Value) -> tuple[Value, Value]:
 
 
 @define("sinh")
-def sinh(e: Emitter, x: Value) -> Value:
+def sinh(e: Emitter, x: Quantity) -> Quantity:
     """(t + t/(t+1))/2 with t = exp(|x|) - 1; for tiny x, x itself (t/2 may lose bits there)."""
     a = e.abs(x)
     h, half_exp = _half_exp_parts(e, a)
@@ -240,13 +242,13 @@ def sinh(e: Emitter, x: Value) -> Value:
 
 
 @define("cosh")
-def cosh(e: Emitter, x: Value) -> Value:
+def cosh(e: Emitter, x: Quantity) -> Quantity:
     _, half_exp = _half_exp_parts(e, e.abs(x))
     return half_exp + 0.25 / half_exp
 
 
 @define("asinh")
-def asinh(e: Emitter, x: Value) -> Value:
+def asinh(e: Emitter, x: Quantity) -> Quantity:
     """log1p(a + a**2 / (1 + sqrt(a**2 + 1))); for large a, log(a) + ln 2."""
     a = e.abs(x)
     large = a > 2.0 ** (x.format.mantissa + 5)
@@ -258,7 +260,7 @@ def asinh(e: Emitter, x: Value) -> Value:
 
 
 @define("acosh")
-def acosh(e: Emitter, x: Value) -> Value:
+def acosh(e: Emitter, x: Quantity) -> Quantity:
     """log1p(t + sqrt(2 t + t**2)) with t = x - 1; for large x, log(x) + ln 2."""
     large = x > 2.0 ** (x.format.mantissa + 5)
     t = x - 1.0
@@ -269,7 +271,7 @@ def acosh(e: Emitter, x: Value) -> Value:
 
 
 @define("atanh")
-def atanh(e: Emitter, x: Value) -> Value:
+def atanh(e: Emitter, x: Quantity) -> Quantity:
     a = e.abs(x)
     result = log1p_inside(e, a * 2.0 / (1.0 - a)) * 0.5
     result = e.select(a < 2.0**-30, a, result)

@@ -10,7 +10,7 @@ import math
 
 from flowc import dtypes
 from flowc.codegen.math.exponential import INF, NAN
-from flowc.codegen.math.expression import Emitter, Value
+from flowc.codegen.math.expression import Emitter, Quantity
 from flowc.codegen.math.table import define, define_through_f64
 from flowc.codegen.math.trigonometric import COS64, SIN64
 
@@ -43,7 +43,7 @@ _DIGAMMA = tuple(b / k for k, b in zip(range(2, 18, 2), _BERNOULLI))
 _SHIFTED = 10.0  # from here on the asymptotic series hold to the last bit
 
 
-def sin_cos_pi(e: Emitter, a: Value) -> tuple[Value, Value, Value]:
+def sin_cos_pi(e: Emitter, a: Quantity) -> tuple[Quantity, Quantity, Quantity]:
     """|sin(pi a)|, |cos(pi a)|, and a's signed distance from the nearest integer, for a >= 0."""
     distance = a - e.rint(a)
     f = e.abs(distance)
@@ -55,7 +55,7 @@ def sin_cos_pi(e: Emitter, a: Value) -> tuple[Value, Value, Value]:
     return e.select(swap, cosine, sine), e.select(swap, sine, cosine), distance
 
 
-def _lgamma_positive(e: Emitter, x: Value) -> Value:
+def _lgamma_positive(e: Emitter, x: Quantity) -> Quantity:
     small, large = x < 0.75, x >= _SHIFTED
     y, product = e.select(small, x + 1.0, x), e.like(x, 1.0)
     for i in range(1, 9):
@@ -75,7 +75,7 @@ def _lgamma_positive(e: Emitter, x: Value) -> Value:
 
 
 @define("lgamma", 1, _F64)
-def lgamma(e: Emitter, x: Value) -> Value:
+def lgamma(e: Emitter, x: Quantity) -> Quantity:
     """log|gamma(x)|; below 0 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
     negative = x < 0.0
     a = e.abs(x)
@@ -88,7 +88,7 @@ def lgamma(e: Emitter, x: Value) -> Value:
 
 
 @define("digamma", 1, _F64)
-def digamma(e: Emitter, x: Value) -> Value:
+def digamma(e: Emitter, x: Quantity) -> Quantity:
     """Recurrence up to 10 as one fraction, then the asymptotic series; NaN at the poles."""
     reflects = x <= 0.0
     a = e.abs(x)
@@ -110,15 +110,15 @@ def digamma(e: Emitter, x: Value) -> Value:
     return e.select(reflects & distance.differs(0.0) | (x > 0.0), value, NAN)
 
 
-def _gamma_prefix(e: Emitter, a: Value, x: Value) -> Value:
+def _gamma_prefix(e: Emitter, a: Quantity, x: Quantity) -> Quantity:
     """x**a exp(-x) / gamma(a)."""
     return e.call("exp_f64", a * e.call("log_f64", x) - x - e.call("lgamma_f64", a))
 
 
-def _gamma_series(e: Emitter, a: Value, x: Value) -> Value:
+def _gamma_series(e: Emitter, a: Quantity, x: Quantity) -> Quantity:
     """The lower function, regularised, by its power series: for x up to about a."""
 
-    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+    def step(state: tuple[Quantity, ...]) -> tuple[list[Quantity], Quantity]:
         r, term, total = state
         r = r + 1.0
         term = term * (x / r)
@@ -130,14 +130,14 @@ def _gamma_series(e: Emitter, a: Value, x: Value) -> Value:
     return total * _gamma_prefix(e, a, x) / a
 
 
-def _nonzero(e: Emitter, x: Value) -> Value:
+def _nonzero(e: Emitter, x: Quantity) -> Quantity:
     return e.select(e.abs(x) < _TINY, e.like(x, _TINY), x)
 
 
-def _gamma_fraction(e: Emitter, a: Value, x: Value) -> Value:
+def _gamma_fraction(e: Emitter, a: Quantity, x: Quantity) -> Quantity:
     """The upper function, regularised, by Lentz's continued fraction: for x above a and 1."""
 
-    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+    def step(state: tuple[Quantity, ...]) -> tuple[list[Quantity], Quantity]:
         i, b, c, d, h = state
         i, b = i + 1.0, b + 2.0
         numerator = i * (a - i)
@@ -152,7 +152,7 @@ def _gamma_fraction(e: Emitter, a: Value, x: Value) -> Value:
     return h * _gamma_prefix(e, a, x)
 
 
-def _incomplete_gamma(e: Emitter, a: Value, x: Value, *, upper: bool) -> Value:
+def _incomplete_gamma(e: Emitter, a: Quantity, x: Quantity, *, upper: bool) -> Quantity:
     valid = (a > 0.0) & (x >= 0.0)
     ends = x.equals(0.0) | x.equals(INF) | a.equals(INF)
     regular = valid & ~ends
@@ -169,19 +169,19 @@ def _incomplete_gamma(e: Emitter, a: Value, x: Value, *, upper: bool) -> Value:
 
 
 @define("igamma", 2, _F64, loops=True)
-def igamma(e: Emitter, a: Value, x: Value) -> Value:
+def igamma(e: Emitter, a: Quantity, x: Quantity) -> Quantity:
     """The regularised lower incomplete gamma function P(a, x)."""
     return _incomplete_gamma(e, a, x, upper=False)
 
 
 @define("igammac", 2, _F64, loops=True)
-def igammac(e: Emitter, a: Value, x: Value) -> Value:
+def igammac(e: Emitter, a: Quantity, x: Quantity) -> Quantity:
     """The regularised upper incomplete gamma function Q(a, x)."""
     return _incomplete_gamma(e, a, x, upper=True)
 
 
 @define("zeta", 2, _F64, loops=True)
-def zeta(e: Emitter, x: Value, q: Value) -> Value:
+def zeta(e: Emitter, x: Quantity, q: Quantity) -> Quantity:
     """Hurwitz's zeta, sum((q + k)**-x), by Euler and Maclaurin; NaN for x < 1."""
     whole = e.floor(x).equals(x)
     pole = (q <= 0.0) & e.floor(q).equals(q)
@@ -189,10 +189,10 @@ def zeta(e: Emitter, x: Value, q: Value) -> Value:
     usable = valid & ~pole & (q < INF) & (x < INF)
     s, a0 = e.select(usable, x, 2.0), e.select(usable, q, 1.0)
 
-    def power(base: Value, exponent: Value) -> Value:
+    def power(base: Quantity, exponent: Quantity) -> Quantity:
         return e.call("pow_f64", base, exponent)
 
-    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+    def step(state: tuple[Quantity, ...]) -> tuple[list[Quantity], Quantity]:
         a, total = state
         term = power(a, -s)
         total = total + term
@@ -221,7 +221,7 @@ def zeta(e: Emitter, x: Value, q: Value) -> Value:
 
 
 @define("polygamma", 2, _F64, loops=True)
-def polygamma(e: Emitter, n: Value, x: Value) -> Value:
+def polygamma(e: Emitter, n: Quantity, x: Quantity) -> Quantity:
     """The n-th derivative of digamma; NaN unless n is a whole number from 0."""
     valid = (n >= 0.0) & e.floor(n).equals(n)
     odd = e.floor(n * 0.5).differs(n * 0.5) | n.equals(INF)
@@ -232,16 +232,16 @@ def polygamma(e: Emitter, n: Value, x: Value) -> Value:
     return e.select(valid, value, NAN)
 
 
-def _beta_fraction(e: Emitter, a: Value, b: Value, x: Value) -> Value:
+def _beta_fraction(e: Emitter, a: Quantity, b: Quantity, x: Quantity) -> Quantity:
     """The continued fraction of the incomplete beta function, by Lentz, two steps at a time."""
 
-    def advance(numerator: Value, c: Value, d: Value) -> tuple[Value, Value]:
+    def advance(numerator: Quantity, c: Quantity, d: Quantity) -> tuple[Quantity, Quantity]:
         return (
             _nonzero(e, numerator / c + 1.0),
             1.0 / _nonzero(e, numerator * d + 1.0),
         )
 
-    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+    def step(state: tuple[Quantity, ...]) -> tuple[list[Quantity], Quantity]:
         m, c, d, h = state
         m = m + 1.0
         twice = a + m * 2.0
@@ -259,7 +259,7 @@ def _beta_fraction(e: Emitter, a: Value, b: Value, x: Value) -> Value:
 
 
 @define("betainc", 3, _F64, loops=True)
-def betainc(e: Emitter, a: Value, b: Value, x: Value) -> Value:
+def betainc(e: Emitter, a: Quantity, b: Quantity, x: Quantity) -> Quantity:
     """The regularised incomplete beta function I_x(a, b)."""
     valid = (a > 0.0) & (b > 0.0) & (a < INF) & (b < INF) & (x >= 0.0) & (x <= 1.0)
     inside = valid & (x > 0.0) & (x < 1.0)

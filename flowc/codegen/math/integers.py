@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowc import dtypes
-from flowc.codegen.math.expression import Emitter, Value
+from flowc.codegen.math.expression import Emitter, Quantity
 from flowc.codegen.math.table import define, define_one
 from flowc.dtypes import DType
 
@@ -21,7 +21,7 @@ def _is_signed(e: Emitter) -> bool:
     return e.dtype.kind == "int"
 
 
-def _quotient(e: Emitter, x: Value, y: Value) -> tuple[Value, Value]:
+def _quotient(e: Emitter, x: Quantity, y: Quantity) -> tuple[Quantity, Quantity]:
     """x / y towards zero and its remainder; 0 and 0 where y is 0."""
     by_zero = y.equals(0)
     if not _is_signed(e):
@@ -38,22 +38,22 @@ def _quotient(e: Emitter, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 @define("truncatediv", 2, INTEGERS)
-def truncatediv(e: Emitter, x: Value, y: Value) -> Value:
+def truncatediv(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return _quotient(e, x, y)[0]
 
 
 @define("truncatemod", 2, INTEGERS)
-def truncatemod(e: Emitter, x: Value, y: Value) -> Value:
+def truncatemod(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return _quotient(e, x, y)[1]
 
 
-def _needs_floor(e: Emitter, remainder: Value, y: Value) -> Value:
+def _needs_floor(e: Emitter, remainder: Quantity, y: Quantity) -> Quantity:
     """Whether rounding towards zero went up: the remainder has not the divisor's sign."""
     return remainder.differs(0) & ((remainder ^ y) < 0)
 
 
 @define("floordiv", 2, INTEGERS)
-def floordiv(e: Emitter, x: Value, y: Value) -> Value:
+def floordiv(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     quotient, remainder = _quotient(e, x, y)
     if not _is_signed(e):
         return quotient
@@ -61,7 +61,7 @@ def floordiv(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("floormod", 2, INTEGERS)
-def floormod(e: Emitter, x: Value, y: Value) -> Value:
+def floormod(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     _, remainder = _quotient(e, x, y)
     if not _is_signed(e):
         return remainder
@@ -69,10 +69,10 @@ def floormod(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("pow", 2, INTEGERS, loops=True)
-def power(e: Emitter, x: Value, y: Value) -> Value:
+def power(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     """x**y modulo 2**width by squaring. A negative y (an error in TensorFlow) yields 0."""
 
-    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+    def step(state: tuple[Quantity, ...]) -> tuple[list[Quantity], Quantity]:
         result, base, exponent = state
         result = e.select((exponent & 1).differs(0), result * base, result)
         exponent = exponent.shift_right_logical(1)
@@ -82,7 +82,7 @@ def power(e: Emitter, x: Value, y: Value) -> Value:
     return e.select(y < 0, e.like(x, 0), result) if _is_signed(e) else result
 
 
-def _shift_amount(e: Emitter, x: Value, y: Value) -> Value:
+def _shift_amount(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     last = e.dtype.size * 8 - 1
     if _is_signed(e):
         y = e.select(y < 0, e.like(y, 0), y)
@@ -90,19 +90,19 @@ def _shift_amount(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("left_shift", 2, INTEGERS)
-def left_shift(e: Emitter, x: Value, y: Value) -> Value:
+def left_shift(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return x << _shift_amount(e, x, y)
 
 
 @define("right_shift", 2, INTEGERS)
-def right_shift(e: Emitter, x: Value, y: Value) -> Value:
+def right_shift(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     amount = _shift_amount(e, x, y)
     return x.shift_right_arithmetic(amount) if _is_signed(e) else x.shift_right_logical(amount)
 
 
-def _define_population_count(dtype: DType) -> Callable[[Emitter, Value], Value]:
+def _define_population_count(dtype: DType) -> Callable[[Emitter, Quantity], Quantity]:
     @define_one(f"population_count_{dtype}", (dtype,), dtypes.u8, dtype=dtype)
-    def population_count(e: Emitter, x: Value) -> Value:
+    def population_count(e: Emitter, x: Quantity) -> Quantity:
         return e.resize(e.population_count(x), 8)
 
     return population_count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from flowc.codegen.math.exponential import INF
-from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Value
+from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Quantity
 from flowc.codegen.math.table import define
 
 HALF_PI = math.pi / 2
@@ -30,12 +30,12 @@ _ATAN = {
 }  # fmt: skip
 
 
-def _asin_tail(e: Emitter, z: Value) -> Value:
+def _asin_tail(e: Emitter, z: Quantity) -> Quantity:
     return z * e.polynomial(z, _ASIN[z.format])
 
 
 @define("asin")
-def asin(e: Emitter, x: Value) -> Value:
+def asin(e: Emitter, x: Quantity) -> Quantity:
     """Above 1/2 by asin(a) = pi/2 - 2 asin(sqrt((1 - a)/2))."""
     a = e.abs(x)
     outer = a > 0.5
@@ -47,12 +47,12 @@ def asin(e: Emitter, x: Value) -> Value:
     return e.copysign(e.select(outer, folded, value), x)
 
 
-def _half_pi_tail(x: Value) -> float:
+def _half_pi_tail(x: Quantity) -> float:
     return 6.123233995736766e-17 if x.format is FORMAT64 else -4.371139e-08
 
 
 @define("acos")
-def acos(e: Emitter, x: Value) -> Value:
+def acos(e: Emitter, x: Quantity) -> Quantity:
     a = e.abs(x)
     outer = a > 0.5
     z = e.select(outer, (1.0 - a) * 0.5, a * a)
@@ -66,7 +66,7 @@ def acos(e: Emitter, x: Value) -> Value:
     return e.select(outer, folded, inner)
 
 
-def _atan_ratio(e: Emitter, numerator: Value, denominator: Value) -> Value:
+def _atan_ratio(e: Emitter, numerator: Quantity, denominator: Quantity) -> Quantity:
     """atan(numerator / denominator) for 0 <= numerator <= denominator, by one division."""
     steep = numerator > denominator * 0.4142135623730950488
     top = e.select(steep, numerator - denominator, numerator)
@@ -78,7 +78,7 @@ def _atan_ratio(e: Emitter, numerator: Value, denominator: Value) -> Value:
 
 
 @define("atan")
-def atan(e: Emitter, x: Value) -> Value:
+def atan(e: Emitter, x: Quantity) -> Quantity:
     a = e.abs(x)
     steep = a > 1.0
     one = e.like(x, 1.0)
@@ -88,7 +88,7 @@ def atan(e: Emitter, x: Value) -> Value:
 
 
 @define("atan2", 2)
-def atan2(e: Emitter, y: Value, x: Value) -> Value:
+def atan2(e: Emitter, y: Quantity, x: Quantity) -> Quantity:
     ay, ax = e.abs(y), e.abs(x)
     steep = ay > ax
     small, large = e.select(steep, ax, ay), e.select(steep, ay, ax)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from flowc import dtypes
-from flowc.codegen.math.expression import FORMAT64, Emitter, Value
+from flowc.codegen.math.expression import FORMAT64, Emitter, Quantity
 from flowc.codegen.math.table import define
 from flowc.codegen.math.trigonometric import COS64, HALF_PI, SIN64
 
@@ -20,13 +20,13 @@ _HALF_PI_TAIL = 6.123233995736766e-17
 
 
 @define("normal_radius")
-def normal_radius(e: Emitter, u: Value) -> Value:
+def normal_radius(e: Emitter, u: Quantity) -> Quantity:
     u = e.at_least(u, SMALLEST)
     wide = e.call("log_f64", e.convert(u, dtypes.f64) if e.is_f32 else u)
     return e.sqrt((e.convert(wide, dtypes.f32) if e.is_f32 else wide) * -2.0)
 
 
-def _circle_f32(e: Emitter, u: Value, *, cosine: bool) -> Value:
+def _circle_f32(e: Emitter, u: Quantity, *, cosine: bool) -> Quantity:
     angle = e.convert(e.convert(u, dtypes.f64) * (2 * math.pi), dtypes.f32)
     x = e.convert(angle, dtypes.f64)
     shift = FORMAT64.rounding_shift
@@ -45,20 +45,20 @@ def _circle_f32(e: Emitter, u: Value, *, cosine: bool) -> Value:
 
 
 @define("normal_sin", 1, (dtypes.f32,))
-def normal_sin_f32(e: Emitter, u: Value) -> Value:
+def normal_sin_f32(e: Emitter, u: Quantity) -> Quantity:
     return _circle_f32(e, u, cosine=False)
 
 
 @define("normal_cos", 1, (dtypes.f32,))
-def normal_cos_f32(e: Emitter, u: Value) -> Value:
+def normal_cos_f32(e: Emitter, u: Quantity) -> Quantity:
     return _circle_f32(e, u, cosine=True)
 
 
 @define("normal_sin", 1, (dtypes.f64,), loops=True)
-def normal_sin_f64(e: Emitter, u: Value) -> Value:
+def normal_sin_f64(e: Emitter, u: Quantity) -> Quantity:
     return e.call("sin_f64", u * (2 * math.pi))
 
 
 @define("normal_cos", 1, (dtypes.f64,), loops=True)
-def normal_cos_f64(e: Emitter, u: Value) -> Value:
+def normal_cos_f64(e: Emitter, u: Quantity) -> Quantity:
     return e.call("cos_f64", u * (2 * math.pi))

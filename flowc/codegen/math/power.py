@@ -14,7 +14,7 @@ from flowc.codegen.math.exponential import (
     exp_of_sum,
     split_exponent,
 )
-from flowc.codegen.math.expression import FORMAT64, Emitter, Value
+from flowc.codegen.math.expression import FORMAT64, Emitter, Quantity
 from flowc.codegen.math.table import define
 
 # (exp(t) - 1 - t) / t**2 on [-ln2/2, ln2/2]; error 2**-34.
@@ -36,43 +36,43 @@ _LN2_TAIL = 2.3190468138462996e-17
 
 
 @define("sqrt")
-def sqrt(e: Emitter, x: Value) -> Value:
+def sqrt(e: Emitter, x: Quantity) -> Quantity:
     return e.sqrt(x)
 
 
 @define("rsqrt")
-def rsqrt(e: Emitter, x: Value) -> Value:
+def rsqrt(e: Emitter, x: Quantity) -> Quantity:
     return 1.0 / e.sqrt(x)
 
 
 @define("floor")
-def floor(e: Emitter, x: Value) -> Value:
+def floor(e: Emitter, x: Quantity) -> Quantity:
     return e.floor(x)
 
 
 @define("ceil")
-def ceil(e: Emitter, x: Value) -> Value:
+def ceil(e: Emitter, x: Quantity) -> Quantity:
     return e.ceil(x)
 
 
 @define("trunc")
-def trunc(e: Emitter, x: Value) -> Value:
+def trunc(e: Emitter, x: Quantity) -> Quantity:
     return e.trunc(x)
 
 
 @define("rint")
-def rint(e: Emitter, x: Value) -> Value:
+def rint(e: Emitter, x: Quantity) -> Quantity:
     """To nearest, halves to even: TensorFlow's Rint and Round."""
     return e.rint(x)
 
 
-def _fmod_steps(e: Emitter, x: Value, y: Value) -> Value:
+def _fmod_steps(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     """fmod of finite |x| >= |y| > 0 as integers: shifts the remainder as far as it can go, divides,
     and repeats, so that at most 190 divisions reach any exponent."""
     f = x.format
     wide = 64
 
-    def parts(v: Value) -> tuple[Value, Value]:
+    def parts(v: Quantity) -> tuple[Quantity, Quantity]:
         bits = e.resize(v.bits() & ((1 << (f.width - 1)) - 1), wide)
         exponent = bits.shift_right_logical(f.mantissa)
         subnormal = exponent.equals(0)
@@ -84,7 +84,7 @@ def _fmod_steps(e: Emitter, x: Value, y: Value) -> Value:
     my, ey = parts(y)
     room = wide - 1 - (f.mantissa + 1)
 
-    def step(state: tuple[Value, ...]) -> tuple[list[Value], Value]:
+    def step(state: tuple[Quantity, ...]) -> tuple[list[Quantity], Quantity]:
         remainder, left = state
         shift = e.select(left < room, left, room)
         remainder = (remainder << shift).remainder_unsigned(my)
@@ -102,20 +102,20 @@ def _fmod_steps(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("truncatemod", 2, loops=True)
-def fmod(e: Emitter, x: Value, y: Value) -> Value:
+def fmod(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     """C's fmod, exact. The sign is that of x."""
     ax, ay = e.abs(x), e.abs(y)
     regular = (ax < INF) & (ay > 0.0) & (ay < INF)
     short = (ax < ay * 2.0**24) & (ay < 2.0**100) & (ay > 2.0**-100)
 
-    def quick() -> Value:
+    def quick() -> Quantity:
         """By one division in f64, whose quotient may be off by one: all steps are exact."""
         wx, wy = e.convert(ax, dtypes.f64), e.convert(ay, dtypes.f64)
         rest = wx - e.trunc(wx / wy) * wy
         rest = e.select(rest < 0.0, rest + wy, rest)
         return e.convert(e.select(rest >= wy, rest - wy, rest), dtypes.f32)
 
-    def exact() -> Value:
+    def exact() -> Quantity:
         below = ax < ay
         usable = regular & ~below
         rest = _fmod_steps(e, e.select(usable, ax, 1.0), e.select(usable, ay, 1.0))
@@ -129,7 +129,7 @@ def fmod(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("floormod", 2, loops=True)
-def floormod(e: Emitter, x: Value, y: Value) -> Value:
+def floormod(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     """fmod moved to the divisor's sign, as TensorFlow's FloorMod."""
     rest = e.call(f"truncatemod_{e.dtype}", x, y)
     moved = rest.differs(0.0) & ((rest < 0.0) ^ (y < 0.0))
@@ -137,31 +137,31 @@ def floormod(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("floordiv", 2)
-def floordiv(e: Emitter, x: Value, y: Value) -> Value:
+def floordiv(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return e.floor(x / y)
 
 
 @define("truncatediv", 2)
-def truncatediv(e: Emitter, x: Value, y: Value) -> Value:
+def truncatediv(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return e.trunc(x / y)
 
 
 @define("xdivy", 2)
-def xdivy(e: Emitter, x: Value, y: Value) -> Value:
+def xdivy(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return e.select(x.equals(0.0), x, x / y)
 
 
 @define("xlogy", 2)
-def xlogy(e: Emitter, x: Value, y: Value) -> Value:
+def xlogy(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return e.select(x.equals(0.0), x, x * e.call(f"log_{e.dtype}", y))
 
 
 @define("xlog1py", 2)
-def xlog1py(e: Emitter, x: Value, y: Value) -> Value:
+def xlog1py(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     return e.select(x.equals(0.0), x, x * e.call(f"log1p_{e.dtype}", y))
 
 
-def _pow_fixups(e: Emitter, x: Value, y: Value, magnitude: Value) -> Value:
+def _pow_fixups(e: Emitter, x: Quantity, y: Quantity, magnitude: Quantity) -> Quantity:
     """C's rules for signs and special values, given |x|**y."""
     half = y * 0.5
     whole = e.floor(y).equals(y)
@@ -173,7 +173,7 @@ def _pow_fixups(e: Emitter, x: Value, y: Value, magnitude: Value) -> Value:
 
 
 @define("pow", 2, (dtypes.f32,))
-def pow_f32(e: Emitter, x: Value, y: Value) -> Value:
+def pow_f32(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     """2**(y log2|x|) in f64: the product needs 24 + 8 good bits."""
     a, wide_y = e.convert(e.abs(x), dtypes.f64), e.convert(y, dtypes.f64)
     m, k = split_exponent(e, a)
@@ -195,7 +195,7 @@ def pow_f32(e: Emitter, x: Value, y: Value) -> Value:
     return _pow_fixups(e, x, y, e.convert(series * scale, dtypes.f32))
 
 
-def _log_double(e: Emitter, a: Value) -> DoubleDouble:
+def _log_double(e: Emitter, a: Quantity) -> DoubleDouble:
     """log(a) for positive normal a to about 2**-66: its first two terms in two words each."""
     m, k = split_exponent(e, a)
     top = m - 1.0
@@ -212,7 +212,7 @@ def _log_double(e: Emitter, a: Value) -> DoubleDouble:
 
 
 @define("pow", 2, (dtypes.f64,))
-def pow_f64(e: Emitter, x: Value, y: Value) -> Value:
+def pow_f64(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     a = e.abs(x)
     subnormal = a < FORMAT64.smallest_normal
     log = _log_double(e, e.select(subnormal, a * 2.0**54, a))
@@ -232,7 +232,7 @@ def pow_f64(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("nextafter", 2)
-def nextafter(e: Emitter, x: Value, y: Value) -> Value:
+def nextafter(e: Emitter, x: Quantity, y: Quantity) -> Quantity:
     """The neighbour of x towards y; y where they are equal."""
     bits = x.bits()
     away = (x < y).equals(bits >= 0)
@@ -244,6 +244,6 @@ def nextafter(e: Emitter, x: Value, y: Value) -> Value:
 
 
 @define("fma", 3)
-def fma(e: Emitter, x: Value, y: Value, z: Value) -> Value:
+def fma(e: Emitter, x: Quantity, y: Quantity, z: Quantity) -> Quantity:
     """x * y + z, fused where the target fuses."""
     return e.fma(x, y, z)

@@ -13,7 +13,7 @@ from flowc import dtypes
 from flowc.codegen.math import special_coefficients as fit
 from flowc.codegen.math.double_double import exact_product
 from flowc.codegen.math.exponential import INF, NAN
-from flowc.codegen.math.expression import Emitter, Value
+from flowc.codegen.math.expression import Emitter, Quantity
 from flowc.codegen.math.gamma import sin_cos_pi
 from flowc.codegen.math.table import define, define_through_f64
 
@@ -21,11 +21,11 @@ _F64 = (dtypes.f64,)
 _EULER = 0.5772156649015329
 
 
-def _exp(e: Emitter, x: Value) -> Value:
+def _exp(e: Emitter, x: Quantity) -> Quantity:
     return e.call("exp_f64", x)
 
 
-def _i_scaled(e: Emitter, x: Value, order: int) -> Value:
+def _i_scaled(e: Emitter, x: Quantity, order: int) -> Quantity:
     """exp(-|x|) I(|x|) of order 0 or 1, with the sign of x for order 1."""
     a = e.abs(x)
     near = e.polynomial(a * 0.25 - 1.0, fit.I1E_NEAR if order else fit.I0E_NEAR)
@@ -35,13 +35,13 @@ def _i_scaled(e: Emitter, x: Value, order: int) -> Value:
     return e.copysign(value, x) if order else value
 
 
-def _i(e: Emitter, x: Value, order: int) -> Value:
+def _i(e: Emitter, x: Quantity, order: int) -> Quantity:
     # exp in two factors, for it overflows before the product does.
     half = _exp(e, e.abs(x) * 0.5)
     return e.select(e.abs(x) < INF, _i_scaled(e, x, order) * half * half, x if order else e.abs(x))
 
 
-def _k(e: Emitter, x: Value, order: int, *, scaled: bool) -> Value:
+def _k(e: Emitter, x: Quantity, order: int, *, scaled: bool) -> Quantity:
     """K(x) of order 0 or 1, times exp(x) if `scaled`; infinite for x <= 0."""
     t = x * x * 0.5 - 1.0
     log = e.call("log_f64", x * 0.5)
@@ -56,7 +56,7 @@ def _k(e: Emitter, x: Value, order: int, *, scaled: bool) -> Value:
     return e.select(x <= 0.0, e.like(x, INF), value)
 
 
-def _far_j_y(e: Emitter, x: Value, order: int, *, second: bool) -> Value:
+def _far_j_y(e: Emitter, x: Quantity, order: int, *, second: bool) -> Quantity:
     """J(x) or (`second`) Y(x) from modulus and phase, for x > 8."""
     inverse = 1.0 / x
     t = inverse * inverse * 128.0 - 1.0
@@ -70,14 +70,14 @@ def _far_j_y(e: Emitter, x: Value, order: int, *, second: bool) -> Value:
     return wave * e.sqrt(inverse) * (1 / math.sqrt(math.pi))
 
 
-def _near_j(e: Emitter, a: Value, order: int) -> Value:
+def _near_j(e: Emitter, a: Quantity, order: int) -> Quantity:
     t = a * a * (1 / 32) - 1.0
     if order:
         return a * e.polynomial(t, fit.J1_NEAR)
     return e.select(a < 2.0**-28, e.like(a, 1.0), e.polynomial(t, fit.J0_NEAR))
 
 
-def _j(e: Emitter, x: Value, order: int) -> Value:
+def _j(e: Emitter, x: Quantity, order: int) -> Quantity:
     a = e.abs(x)
     far = _far_j_y(e, e.at_least(a, 8.0), order, second=False)
     value = e.select(a <= 8.0, _near_j(e, a, order), far)
@@ -86,11 +86,11 @@ def _j(e: Emitter, x: Value, order: int) -> Value:
     return _flip(e, value, x)
 
 
-def _flip(e: Emitter, value: Value, x: Value) -> Value:
+def _flip(e: Emitter, value: Quantity, x: Quantity) -> Quantity:
     return (value.bits() ^ (x.bits() & -(2**63))).as_float()
 
 
-def _y(e: Emitter, x: Value, order: int) -> Value:
+def _y(e: Emitter, x: Quantity, order: int) -> Quantity:
     t = x * x * (1 / 32) - 1.0
     log = e.call("log_f64", x) * _near_j(e, x, order)
     if order:
@@ -102,7 +102,7 @@ def _y(e: Emitter, x: Value, order: int) -> Value:
 
 
 @define("dawsn", 1, _F64)
-def dawsn(e: Emitter, x: Value) -> Value:
+def dawsn(e: Emitter, x: Quantity) -> Quantity:
     """exp(-x**2) times the integral of exp(t**2) from 0 to x."""
     a = e.abs(x)
     z = a * a
@@ -114,7 +114,7 @@ def dawsn(e: Emitter, x: Value) -> Value:
 
 
 @define("expint", 1, _F64)
-def expint(e: Emitter, x: Value) -> Value:
+def expint(e: Emitter, x: Quantity) -> Quantity:
     """Ei(x) for x > 0; NaN below 0, as TensorFlow's Expint."""
     inverse = 1.0 / x
     near = x * e.polynomial(x * (1 / 3) - 1.0, fit.EI_NEAR) + (e.call("log_f64", x) + _EULER)
@@ -130,7 +130,7 @@ def expint(e: Emitter, x: Value) -> Value:
     return e.select(x.equals(INF), x, value)
 
 
-def _fresnel(e: Emitter, x: Value, *, cosine: bool) -> Value:
+def _fresnel(e: Emitter, x: Quantity, *, cosine: bool) -> Quantity:
     a = e.at_most(e.abs(x), 2.0**60)
     square = exact_product(a, a)
     z = square.high
@@ -156,19 +156,19 @@ def _fresnel(e: Emitter, x: Value, *, cosine: bool) -> Value:
 
 
 @define("fresnel_cos", 1, _F64)
-def fresnel_cos(e: Emitter, x: Value) -> Value:
+def fresnel_cos(e: Emitter, x: Quantity) -> Quantity:
     """The integral of cos(pi t**2 / 2) from 0 to x."""
     return _fresnel(e, x, cosine=True)
 
 
 @define("fresnel_sin", 1, _F64)
-def fresnel_sin(e: Emitter, x: Value) -> Value:
+def fresnel_sin(e: Emitter, x: Quantity) -> Quantity:
     """The integral of sin(pi t**2 / 2) from 0 to x."""
     return _fresnel(e, x, cosine=False)
 
 
 @define("spence", 1, _F64)
-def spence(e: Emitter, x: Value) -> Value:
+def spence(e: Emitter, x: Quantity) -> Quantity:
     """Li2(1 - x), by x -> 1/x and x -> 1 - x brought to [1/2, 1]; NaN below 0."""
     inverts = x > 1.0
     u = e.select(inverts, 1.0 / x, x)

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from flowc import dtypes
-from flowc.codegen.math.expression import Emitter, Value, ir_type
+from flowc.codegen.math.expression import Emitter, Quantity, ir_type
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, did_you_mean
 
 SYMBOL_PREFIX = "flowc_"
 FLOATS: tuple[DType, ...] = (dtypes.f32, dtypes.f64)
 
-Definition = Callable[..., Value]
+Definition = Callable[..., Quantity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def define(
 def define_through_f64(name: str, arity: int = 1, *, loops: bool = False) -> None:
     """Registers `name_f32` as `name_f64` computed wide and rounded once."""
 
-    def wide(e: Emitter, *args: Value) -> Value:
+    def wide(e: Emitter, *args: Quantity) -> Quantity:
         result = e.call(f"{name}_f64", *(e.convert(a, dtypes.f64) for a in args))
         return e.convert(result, dtypes.f32)
 
@@ -126,6 +126,6 @@ def _module_text(names: tuple[str, ...]) -> str:
         function = declare(entry.name)
         emitter = Emitter(function, entry.dtype, declare)
         emitter.builder.ret(
-            entry.definition(emitter, *(Value(emitter, a) for a in function.args)).ir
+            entry.definition(emitter, *(Quantity(emitter, a) for a in function.args)).ir
         )
     return str(module)

@@ -19,7 +19,7 @@ from llvmlite import ir
 from flowc import dtypes
 from flowc.codegen.math.double_double import exact_product, exact_sum, quick_sum
 from flowc.codegen.math.exponential import INF, NAN
-from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Value
+from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Quantity
 from flowc.codegen.math.table import define
 
 HALF_PI = math.pi / 2
@@ -82,7 +82,7 @@ def _reduction_table() -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(heads), tuple(tails)
 
 
-def _reduce_f32(e: Emitter, x: Value) -> tuple[Value, Value]:
+def _reduce_f32(e: Emitter, x: Quantity) -> tuple[Quantity, Quantity]:
     """|x| = (quadrant + r / (pi/2)) * pi/2: r in f64, |r| <= pi/4, and the quadrant's low bits."""
     bits = x.bits() & 0x7FFFFFFF
     exponent = bits.shift_right_logical(23)
@@ -97,17 +97,17 @@ def _reduce_f32(e: Emitter, x: Value) -> tuple[Value, Value]:
     return turns, e.resize(rounded.bits(), 32)
 
 
-def _finite_or_nan(e: Emitter, x: Value, result: Value) -> Value:
+def _finite_or_nan(e: Emitter, x: Quantity, result: Quantity) -> Quantity:
     return e.select(e.abs(x) < INF, result, e.like(x, NAN))
 
 
-def _flip_sign(e: Emitter, value: Value, sign: Value) -> Value:
+def _flip_sign(e: Emitter, value: Quantity, sign: Quantity) -> Quantity:
     """`value` with its sign bit xor the top bit of the integer `sign`."""
     top = -(1 << (value.format.width - 1))
     return (value.bits() ^ (sign & top)).as_float()
 
 
-def _sin_cos_f32(e: Emitter, x: Value, *, cosine: bool) -> Value:
+def _sin_cos_f32(e: Emitter, x: Quantity, *, cosine: bool) -> Quantity:
     wide, quadrant = _reduce_f32(e, x)
     r = e.convert(wide, dtypes.f32)
     z = r * r
@@ -122,17 +122,17 @@ def _sin_cos_f32(e: Emitter, x: Value, *, cosine: bool) -> Value:
 
 
 @define("sin", 1, (dtypes.f32,))
-def sin_f32(e: Emitter, x: Value) -> Value:
+def sin_f32(e: Emitter, x: Quantity) -> Quantity:
     return _sin_cos_f32(e, x, cosine=False)
 
 
 @define("cos", 1, (dtypes.f32,))
-def cos_f32(e: Emitter, x: Value) -> Value:
+def cos_f32(e: Emitter, x: Quantity) -> Quantity:
     return _sin_cos_f32(e, x, cosine=True)
 
 
 @define("tan", 1, (dtypes.f32,))
-def tan_f32(e: Emitter, x: Value) -> Value:
+def tan_f32(e: Emitter, x: Quantity) -> Quantity:
     r, quadrant = _reduce_f32(e, x)
     z = r * r
     sine = e.fma(r * z, e.polynomial(z, _SIN48), r)
@@ -155,13 +155,13 @@ def _two_over_pi_words() -> tuple[int, ...]:
     return tuple(w - 2**64 if w >= 2**63 else w for w in words)
 
 
-def _pack(e: Emitter, high: Value, low: Value, quadrant: Value) -> Value:
+def _pack(e: Emitter, high: Quantity, low: Quantity, quadrant: Quantity) -> Quantity:
     """Three results as one integer, for a branch yields one value."""
     wide = e.resize(high.bits(), 192) | (e.resize(low.bits(), 192) << 64)
     return wide | (e.resize(quadrant, 192) << 128)
 
 
-def _reduce_near(e: Emitter, x: Value) -> Value:
+def _reduce_near(e: Emitter, x: Quantity) -> Quantity:
     first, second, third = _HALF_PI_PARTS
     shift = FORMAT64.rounding_shift
     rounded = e.fma(x, 2 / math.pi, shift)
@@ -171,7 +171,7 @@ def _reduce_near(e: Emitter, x: Value) -> Value:
     return _pack(e, result.high, result.low, rounded.bits())
 
 
-def _reduce_far(e: Emitter, x: Value) -> Value:
+def _reduce_far(e: Emitter, x: Quantity) -> Quantity:
     bits = x.bits()
     exponent = bits.shift_right_logical(52) & 0x7FF
     mantissa = (bits & ((1 << 52) - 1)) | (1 << 52)
@@ -204,7 +204,7 @@ def _reduce_far(e: Emitter, x: Value) -> Value:
     return _pack(e, result.high * sign, result.low * sign, e.resize(quadrant, 64))
 
 
-def _reduce_f64(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
+def _reduce_f64(e: Emitter, x: Quantity) -> tuple[Quantity, Quantity, Quantity]:
     """|x| = quadrant * pi/2 + high + low."""
     a = e.abs(x)
     packed = e.either(a < 2.0**20, lambda: _reduce_near(e, a), lambda: _reduce_far(e, a))
@@ -213,19 +213,19 @@ def _reduce_f64(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     return high, low, e.resize(packed.shift_right_logical(128), 64)
 
 
-def _sine_of_sum(e: Emitter, high: Value, low: Value) -> Value:
+def _sine_of_sum(e: Emitter, high: Quantity, low: Quantity) -> Quantity:
     z = high * high
     return high + e.fma(z * high, e.polynomial(z, SIN64), low * e.fma(z, -0.5, 1.0))
 
 
-def _cosine_of_sum(e: Emitter, high: Value, low: Value) -> Value:
+def _cosine_of_sum(e: Emitter, high: Quantity, low: Quantity) -> Quantity:
     z = high * high
     half = z * 0.5
     lead = 1.0 - half
     return lead + (((1.0 - lead) - half) + (z * z * e.polynomial(z, COS64) - high * low))
 
 
-def _sin_cos_f64(e: Emitter, x: Value, *, cosine: bool) -> Value:
+def _sin_cos_f64(e: Emitter, x: Quantity, *, cosine: bool) -> Quantity:
     high, low, quadrant = _reduce_f64(e, x)
     if cosine:
         quadrant = quadrant + 1
@@ -236,17 +236,17 @@ def _sin_cos_f64(e: Emitter, x: Value, *, cosine: bool) -> Value:
 
 
 @define("sin", 1, (dtypes.f64,), loops=True)
-def sin_f64(e: Emitter, x: Value) -> Value:
+def sin_f64(e: Emitter, x: Quantity) -> Quantity:
     return _sin_cos_f64(e, x, cosine=False)
 
 
 @define("cos", 1, (dtypes.f64,), loops=True)
-def cos_f64(e: Emitter, x: Value) -> Value:
+def cos_f64(e: Emitter, x: Quantity) -> Quantity:
     return _sin_cos_f64(e, x, cosine=True)
 
 
 @define("tan", 1, (dtypes.f64,), loops=True)
-def tan_f64(e: Emitter, x: Value) -> Value:
+def tan_f64(e: Emitter, x: Quantity) -> Quantity:
     high, low, quadrant = _reduce_f64(e, x)
     sine, cosine = _sine_of_sum(e, high, low), _cosine_of_sum(e, high, low)
     even = (quadrant & 1).equals(0)

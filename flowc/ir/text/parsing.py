@@ -85,7 +85,7 @@ def _closing(text: str, at: int, start: str, end: str) -> int:
     raise ValueError(f"expected {end!r} after {text[at:]!r}")
 
 
-class _Scope:
+class _NameScope:
     """What names mean inside one pair of braces, and the nodes read there so far."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class TextParser:
         self.lines = text.rstrip().split("\n")
         self.at = 0  # the line that is read next
         self.weights = weights
-        self.scope = _Scope()
+        self.scope = _NameScope()
 
     def run(self) -> Computation:
         """The whole text as one Computation. Raises `ValueError` that names the line."""
@@ -128,7 +128,7 @@ class TextParser:
 
     def computation(self, given: Given, line: str | None = None) -> Computation:
         """One with the given parameters: what `line` says, else the lines up to the brace."""
-        outer, self.scope = self.scope, _Scope()
+        outer, self.scope = self.scope, _NameScope()
         for name, type_ in given:
             self.parameter(name, type_)
         constraints: list[tuple[Dim, Dim]] = []

@@ -24,8 +24,8 @@ from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.scalar_body import (
     LOCAL,
     PLACES,
+    BodyLiteral,
     Instruction,
-    Literal,
     Operand,
     Recorder,
     Result,
@@ -168,7 +168,7 @@ class _BodyParser:
             else:
                 self.values[match[1]] = self.expression(match[2])
         found = self.expression(result)
-        if not isinstance(found, (Literal, Result)):
+        if not isinstance(found, (BodyLiteral, Result)):
             raise ValueError(f"{result!r} is no scalar")
         return self.k.body(found)
 

@@ -27,7 +27,7 @@ from flowc_runtime.native.writer import (
     PTR,
     VOID,
     FunctionWriter,
-    Loop,
+    WriterLoop,
     as_pointer,
     i32,
     i64,
@@ -113,7 +113,7 @@ class PoolEmitter:
         number, wake_private = i64(self.machine.futex), i64(129)
         w.call("syscall", number, address, wake_private, count, i64(0), i64(0), i64(0))
 
-    def _spin_or(self, w: FunctionWriter, loop: Loop, spins: Any) -> None:
+    def _spin_or(self, w: FunctionWriter, loop: WriterLoop, spins: Any) -> None:
         """Goes back to the loop's top after a pause while the budget lasts; falls through after."""
         left = spins.get()
         with w.when(w.compare(">", left, i64(0))):

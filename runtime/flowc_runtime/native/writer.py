@@ -146,7 +146,7 @@ def _list_in_section(module: ir.Module, section: str, functions: Sequence[ir.Fun
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class WriterVariable:
     """A local of one integer or pointer type, kept in a stack slot."""
 
     builder: ir.IRBuilder
@@ -161,7 +161,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class WriterLoop:
     """An endless loop under construction."""
 
     writer: FunctionWriter
@@ -221,12 +221,12 @@ class FunctionWriter:
         slot.align, slot.type = align, PTR
         return slot
 
-    def variable(self, start: Any) -> Variable:
+    def variable(self, start: Any) -> WriterVariable:
         """A local that starts with the given value."""
         with self.b.goto_block(self._entry):
             slot = self.b.alloca(start.type)
         slot.type = PTR
-        made = Variable(self.b, slot, start.type)
+        made = WriterVariable(self.b, slot, start.type)
         made.set(start)
         return made
 
@@ -285,13 +285,13 @@ class FunctionWriter:
         return self.b.if_then(condition)
 
     @contextmanager
-    def loop(self) -> Iterator[Loop]:
+    def loop(self) -> Iterator[WriterLoop]:
         """`with w.loop() as loop:` runs the body until `loop.leave_if` or a return."""
         b = self.b
         top, end = b.append_basic_block("loop"), b.append_basic_block("done")
         b.branch(top)
         b.position_at_end(top)
-        yield Loop(self, top, end)
+        yield WriterLoop(self, top, end)
         if not b.block.is_terminated:
             b.branch(top)
         b.position_at_end(end)
