@@ -16,8 +16,8 @@ from flowc.ir.dims import Dim, symbol
 from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import NeedsContent, Op, all_ops
 from flowc.ir.scalar_body import (
+    BodyLiteral,
     Instruction,
-    Literal,
     Recorder,
     Result,
     ScalarBody,
@@ -48,7 +48,7 @@ def gathered(k: Any, index: tuple[Dim, ...]) -> Any:
 def test_a_map_is_recorded() -> None:
     body = record_map(lambda k, x: k.mul(x, 2), [I32])
     x = Result(0, I32)
-    found = Instruction("mul", (x, Literal(2, I32)), I32)
+    found = Instruction("mul", (x, BodyLiteral(2, I32)), I32)
     assert body == ScalarBody((I32,), None, (found,), Result(1, I32))
     assert body.dtype is I32 and body.read == (0,)
 
@@ -88,17 +88,17 @@ def test_texts() -> None:
 
 
 NUMBERS = [
-    Literal(-0.0, F32), Literal(float("nan"), F32), Literal(float("-inf"), dtypes.f64),
-    Literal(0.1, dtypes.f16), Literal(-(1 << 63), dtypes.i64), Literal((1 << 64) - 1, dtypes.u64),
-    Literal(True, BOOL), Literal(1.5 - 2j, dtypes.c64),
+    BodyLiteral(-0.0, F32), BodyLiteral(float("nan"), F32), BodyLiteral(float("-inf"), dtypes.f64),
+    BodyLiteral(0.1, dtypes.f16), BodyLiteral(-(1 << 63), dtypes.i64), BodyLiteral((1 << 64) - 1, dtypes.u64),
+    BodyLiteral(True, BOOL), BodyLiteral(1.5 - 2j, dtypes.c64),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=str)
-def test_numbers_keep_their_bits(number: Literal) -> None:
+def test_numbers_keep_their_bits(number: BodyLiteral) -> None:
     body = ScalarBody((), None, (), number)
     again = parse_body(body_text(body), (), None).result
-    assert isinstance(again, Literal) and again.dtype is number.dtype
+    assert isinstance(again, BodyLiteral) and again.dtype is number.dtype
     assert repr(again.value) == repr(number.value)
 
 
