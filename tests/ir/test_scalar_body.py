@@ -89,7 +89,8 @@ def test_texts() -> None:
 
 NUMBERS = [
     BodyLiteral(-0.0, F32), BodyLiteral(float("nan"), F32), BodyLiteral(float("-inf"), dtypes.f64),
-    BodyLiteral(0.1, dtypes.f16), BodyLiteral(-(1 << 63), dtypes.i64), BodyLiteral((1 << 64) - 1, dtypes.u64),
+    BodyLiteral(0.1, dtypes.f16), BodyLiteral(-(1 << 63), dtypes.i64),
+    BodyLiteral((1 << 64) - 1, dtypes.u64),
     BodyLiteral(True, BOOL), BodyLiteral(1.5 - 2j, dtypes.c64),
 ]  # fmt: skip
 
