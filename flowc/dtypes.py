@@ -187,6 +187,11 @@ if not TYPE_CHECKING:  # a checker is to find misspelt names
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def name_of(dtype: DType | None) -> str:
+    """What messages call the dtype of a tensor, which may be unknown."""
+    return "unknown" if dtype is None else dtype.name
+
+
 def from_enum(enum: int) -> DType:
     """The dtype of a TensorFlow `DataType` number; a reference dtype gives its base.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -119,24 +119,25 @@ def compile_command(
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
     from flowc.cli.emit import KINDS
-    from flowc.errors import UsageError, did_you_mean
 
     kinds = dict.fromkeys(k.strip() for text in emit for k in text.split(",") if k.strip())
-    for kind in kinds:
-        if kind not in KINDS:
-            hint = did_you_mean(kind, KINDS) or f"one of {', '.join(KINDS)}"
-            raise UsageError(f"--emit: no kind is named {kind!r}", hint=hint)
+    _check_known(kinds, KINDS, "--emit: no kind")
     return tuple(kinds)
 
 
 def _check_passes(names: tuple[str, ...]) -> None:
-    from flowc.errors import UsageError, did_you_mean
     from flowc.passes.pipeline import NAMES
 
+    _check_known(names, NAMES, "--print-after: no pass")
+
+
+def _check_known(names: Iterable[str], known: Collection[str], none: str) -> None:
+    from flowc.errors import UsageError, did_you_mean
+
     for name in names:
-        if name not in NAMES:
-            hint = did_you_mean(name, NAMES) or f"one of {', '.join(NAMES)}"
-            raise UsageError(f"--print-after: no pass is named {name!r}", hint=hint)
+        if name not in known:
+            hint = did_you_mean(name, known) or f"one of {', '.join(known)}"
+            raise UsageError(f"{none} is named {name!r}", hint=hint)
 
 
 def _check_out(wish: _Wish) -> None:

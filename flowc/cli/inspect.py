@@ -177,22 +177,20 @@ def _signature(graph: Graph, name: str) -> dict[str, Any]:
 
 
 def _info(info: TensorInfo) -> dict[str, str]:
-    sizes = None if info.shape.ndims is None else info.shape.as_list()
     return {
         "tensor": info.name or ", ".join(info.parts.values()),
-        "type": _typed(str(info.dtype or "?"), sizes),
+        "type": _of(info),
     }
 
 
-def _of(tensor: Tensor) -> str:
-    sizes = None if tensor.shape.ndims is None else tensor.shape.as_list()
-    return _typed(str(tensor.dtype or "?"), sizes)
+def _of(tensor: Tensor | TensorInfo) -> str:
+    return _typed(str(tensor.dtype or "?"), tensor.shape.sizes)
 
 
 def _typed(dtype: str, sizes: Iterable[Any] | None) -> str:
-    if sizes is None:
-        return f"{dtype}[...]"
-    return f"{dtype}[{','.join('?' if s is None else str(s) for s in sizes)}]"
+    from flowc.graph.shape import bracketed
+
+    return dtype + bracketed(sizes, "[...]")
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

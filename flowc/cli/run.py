@@ -97,22 +97,23 @@ def _run_library(
     model = flowc_runtime.load(path)
     if threads:
         model.threads = threads
+
+    def named(known: Mapping[str, Any], name: str, what: str) -> Any:
+        if _short(name) not in known:
+            hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
+            raise UnknownNameError(f"{path}: no {what} is named {name!r}", hint=hint)
+        return known[_short(name)]
+
     outputs = {_short(p.name): p.name for p in model.outputs}
     wanted: dict[str, str] = {}
     for name in fetches or [p.name for p in model.outputs]:
-        if _short(name) not in outputs:
-            hint = did_you_mean(name, outputs) or f"it has {', '.join(outputs)}"
-            raise UnknownNameError(f"{path}: no output is named {name!r}", hint=hint)
-        wanted[name] = outputs[_short(name)]
+        wanted[name] = named(outputs, name, "output")
     ports = {_short(p.name): p for p in model.inputs}
     values: dict[str, np.ndarray] = {}
     for name, value in given.items():
-        if _short(name) not in ports:
-            hint = did_you_mean(name, ports) or f"it has {', '.join(ports)}"
-            raise UnknownNameError(f"{path}: no input is named {name!r}", hint=hint)
+        port = named(ports, name, "input")
         if _short(name) in values:
             raise UsageError(f"--input {name!r} is given twice")
-        port = ports[_short(name)]
         values[_short(name)] = array_of(name, value, port.dtype)
         check_dims(name, values[_short(name)], port.dims)
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
@@ -171,7 +172,7 @@ def _run_model(
 
 
 def _dims_of(tensor: Tensor) -> list[int | str] | None:
-    sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
+    sizes = tensor.shape.sizes
     return None if sizes is None else ["?" if s is None else s for s in sizes]
 
 

@@ -203,14 +203,11 @@ class Graph:
                 raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a {wanted}.")
             return self._tensor_named(name)
         if not operations:
-            if name in self._ops:
-                raise ValueError(
-                    f"The name {name!r} refers to an Operation, not a {wanted}. Tensor names must "
-                    'be of the form "<op_name>:<output_index>".'
-                )
+            known = name in self._ops
+            what = "refers to an Operation" if known else "looks like an (invalid) Operation name"
             raise ValueError(
-                f"The name {name!r} looks like an (invalid) Operation name, not a {wanted}. Tensor "
-                'names must be of the form "<op_name>:<output_index>".'
+                f"The name {name!r} {what}, not a {wanted}. Tensor names must be of the form "
+                '"<op_name>:<output_index>".'
             )
         if name not in self._ops:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")

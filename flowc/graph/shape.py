@@ -11,6 +11,30 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, overload
 
 
+def _relation(relation: Callable[[Any, Any], bool]) -> Any:
+    def method(self, other: Any) -> bool | None:
+        other = _dimension_or_none(other)
+        if other is None:
+            return NotImplemented
+        if self.value is None or other.value is None:
+            return None
+        return relation(self.value, other.value)
+
+    return method
+
+
+def _arithmetic(f: Callable[[Any, Any], int], swapped: bool = False) -> Any:
+    def method(self, other: Any) -> Dimension:
+        other = _dimension_or_none(other)
+        if other is None:
+            return NotImplemented
+        if self.value is None or other.value is None:
+            return Dimension(None)
+        return Dimension(f(other.value, self.value) if swapped else f(self.value, other.value))
+
+    return method
+
+
 class Dimension:
     """One size of a shape: an int, or None where it is unknown. `value` holds it."""
 
@@ -65,70 +89,16 @@ class Dimension:
         self.assert_is_compatible_with(other)
         return other if self._value is None else self
 
-    def _compare(self, other: Any, relation: Callable[[Any, Any], bool]) -> bool | None:
-        other = _dimension_or_none(other)
-        if other is None:
-            return NotImplemented
-        if self._value is None or other.value is None:
-            return None
-        return relation(self._value, other.value)
-
-    def __eq__(self, other: Any) -> bool:  # None, as in TensorFlow, where a size is unknown
-        return self._compare(other, operator.eq)  # type: ignore[return-value]
-
-    def __ne__(self, other: Any) -> bool:
-        return self._compare(other, operator.ne)  # type: ignore[return-value]
-
-    def __lt__(self, other: Any) -> bool | None:
-        return self._compare(other, operator.lt)
-
-    def __le__(self, other: Any) -> bool | None:
-        return self._compare(other, operator.le)
-
-    def __gt__(self, other: Any) -> bool | None:
-        return self._compare(other, operator.gt)
-
-    def __ge__(self, other: Any) -> bool | None:
-        return self._compare(other, operator.ge)
-
-    def _combine(
-        self, other: Any, f: Callable[[Any, Any], int], swapped: bool = False
-    ) -> Dimension:
-        other = _dimension_or_none(other)
-        if other is None:
-            return NotImplemented
-        if self._value is None or other.value is None:
-            return Dimension(None)
-        a, b = (other.value, self._value) if swapped else (self._value, other.value)
-        return Dimension(f(a, b))
-
-    def __add__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.add)
-
-    __radd__ = __add__
-
-    def __mul__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.mul)
-
-    __rmul__ = __mul__
-
-    def __sub__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.sub, swapped=True)
-
-    def __floordiv__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.floordiv)
-
-    def __rfloordiv__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.floordiv, swapped=True)
-
-    def __mod__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.mod)
-
-    def __rmod__(self, other: Any) -> Dimension:
-        return self._combine(other, operator.mod, swapped=True)
+    # A relation is None, as in TensorFlow, where a size is unknown.
+    __eq__, __ne__ = _relation(operator.eq), _relation(operator.ne)
+    __lt__, __le__ = _relation(operator.lt), _relation(operator.le)
+    __gt__, __ge__ = _relation(operator.gt), _relation(operator.ge)
+    __add__ = __radd__ = _arithmetic(operator.add)
+    __mul__ = __rmul__ = _arithmetic(operator.mul)
+    __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, swapped=True)
+    __floordiv__ = _arithmetic(operator.floordiv)
+    __rfloordiv__ = _arithmetic(operator.floordiv, swapped=True)
+    __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, swapped=True)
 
 
 def _dimension_or_none(value: Any) -> Dimension | None:
@@ -309,6 +279,13 @@ class TensorShape:
 
 
 UNKNOWN_SHAPE = TensorShape(None)
+
+
+def bracketed(sizes: Iterable[Any] | None, unknown: str = "<unknown>") -> str:
+    """Sizes as TensorFlow's errors write them: `[2,?]`; `unknown` for an unknown rank."""
+    if sizes is None:
+        return unknown
+    return f"[{','.join('?' if s is None else str(s) for s in sizes)}]"
 
 
 def as_shape(value: Any) -> TensorShape:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.dtypes import DType
+from flowc.dtypes import DType, name_of
 from flowc.graph.building.operators import Operators
-from flowc.graph.shape import TensorShape, as_shape
+from flowc.graph.shape import TensorShape, as_shape, bracketed
 
 if TYPE_CHECKING:
     from flowc.graph.graph import Graph
@@ -119,9 +119,7 @@ class Tensor(Operators):
         return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self._tf_dtype()}>"
 
     def _tf_dtype(self) -> str:
-        if self.dtype is None:
-            return "unknown"
-        return self.dtype.name + ("_ref" if self.is_ref else "")
+        return name_of(self.dtype) + ("_ref" if self.is_ref and self.dtype is not None else "")
 
     def __hash__(self) -> int:
         return id(self)
@@ -160,8 +158,7 @@ def _contradiction(mine: TensorShape, given: TensorShape) -> str:
     if len(a) != len(b):
         return f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
     at = next(i for i, (x, y) in enumerate(zip(a, b)) if None not in (x, y) and x != y)
-    texts = [f"[{','.join('?' if s is None else str(s) for s in sizes)}]" for sizes in (a, b)]
     return (
         f"Dimension {at} in both shapes must be equal, but are {a[at]} and {b[at]}. "
-        f"Shapes are {texts[0]} and {texts[1]}."
+        f"Shapes are {bracketed(a)} and {bracketed(b)}."
     )

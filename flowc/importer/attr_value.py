@@ -12,8 +12,8 @@ from flowc.errors import InvalidModelError
 from flowc.graph.attrs import AttrPlaceholder, Attrs, Decode, FunctionRef
 from flowc.importer.tensor_proto import (
     MAX_RANK,
-    VALID_ENUMS,
     MappedTensor,
+    check_enum,
     check_tensor,
     decode_tensor,
     element_type,
@@ -98,15 +98,11 @@ def check_attr(name: str, value: AttrValue | MappedTensor, node: str) -> None:
     if not name:
         raise InvalidModelError(f"node {node!r}: an attribute has no name", node=node)
     if kind == "type":
-        if value.type not in VALID_ENUMS:
-            raise InvalidModelError(
-                f"{where}: {value.type} is not the number of a dtype", node=node
-            )
+        check_enum(value.type, where, node)
     elif kind == "tensor":
         check_tensor(value.tensor, where)
     elif kind == "list":
         for enum in value.list.type:
-            if enum not in VALID_ENUMS:
-                raise InvalidModelError(f"{where}: {enum} is not the number of a dtype", node=node)
+            check_enum(enum, where, node)
         for tensor in value.list.tensor:
             check_tensor(tensor, where)

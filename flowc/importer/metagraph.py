@@ -6,6 +6,7 @@ Invariant: what flowc does not use is kept byte for byte.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from flowc.errors import InvalidModelError
@@ -14,7 +15,7 @@ from flowc.graph.shape import TensorShape
 from flowc.graph.signature import Signature, TensorInfo
 from flowc.importer.attr_value import decode_shape
 from flowc.importer.graphdef import add_graph_def, set_versions
-from flowc.importer.nodes import mapped_nodes, parse, parsed_nodes, split_graph_def
+from flowc.importer.nodes import Node, mapped_nodes, parse, parsed_nodes, split_graph_def
 from flowc.importer.tensor_proto import decode_tensor, element_type
 from flowc.importer.wire import FileBytes, parts, without_field
 from flowc.proto.graph_pb2 import GraphDef
@@ -26,11 +27,8 @@ GRAPH_FIELD = 2
 
 def read_graph_def(region: FileBytes, where: str | None = None) -> Graph:
     """A Graph from the bytes of a GraphDef."""
-    graph = Graph()
     nodes, rest = split_graph_def(region)
-    set_versions(graph, rest)
-    add_graph_def(graph, mapped_nodes(region, nodes), rest, where=where or region.name)
-    return graph
+    return _graph_of(mapped_nodes(region, nodes), rest, where or region.name)
 
 
 def graph_of_message(message: GraphDef, where: str) -> Graph:
@@ -38,9 +36,13 @@ def graph_of_message(message: GraphDef, where: str) -> Graph:
     rest = GraphDef()
     rest.CopyFrom(message)
     del rest.node[:]
+    return _graph_of(parsed_nodes(message), rest, where)
+
+
+def _graph_of(nodes: Iterable[Node], rest: GraphDef, where: str) -> Graph:
     graph = Graph()
     set_versions(graph, rest)
-    add_graph_def(graph, parsed_nodes(message), rest, where=where)
+    add_graph_def(graph, nodes, rest, where=where)
     return graph
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ResourceExhaustedError, UnsupportedError
+from flowc.importer.wire import pieces, varints
 from flowc.proto.tensor_pb2 import DataType, TensorProto
 
 MAX_RANK = 254
@@ -85,11 +86,15 @@ _FIELDS: dict[DType, tuple[str, Callable[[Any], np.ndarray]]] = {
 }
 
 
+def check_enum(enum: int, where: str, node: str | None = None) -> None:
+    if enum not in VALID_ENUMS:
+        raise InvalidModelError(f"{where}: {enum} is not the number of a dtype", node=node)
+
+
 def element_type(enum: int, where: str) -> DType:
     """The dtype of a DataType number. Raises `InvalidModelError` for a number that is none, and
     `UnsupportedError` for one of TensorFlow's that flowc does not know."""
-    if enum not in VALID_ENUMS:
-        raise InvalidModelError(f"{where}: {enum} is not the number of a dtype")
+    check_enum(enum, where)
     try:
         return dtypes.from_enum(enum)
     except TypeError:
@@ -119,8 +124,7 @@ def shape_of(shape: Any, where: str) -> tuple[int, ...]:
 def check_tensor(tensor: TensorProto | MappedTensor, where: str) -> None:
     """Raises `InvalidModelError` where dtype, shape and content do not fit, without decoding."""
     proto, content = _parts(tensor)
-    if proto.dtype not in VALID_ENUMS:
-        raise InvalidModelError(f"{where}: {proto.dtype} is not the number of a dtype")
+    check_enum(proto.dtype, where)
     elements = math.prod(shape_of(proto.tensor_shape, where))
     try:
         dtype = dtypes.from_enum(proto.dtype)
@@ -181,29 +185,15 @@ def _from_content(content: bytes | memoryview, dtype: DType, n: int, where: str)
 
 def split_strings(content: memoryview, n: int, where: str) -> list[bytes]:
     """n strings: their lengths as varints, then their bytes."""
-    lengths: list[int] = []
-    at = 0
-    for _ in range(n):
-        value = shift = 0
-        while True:
-            if at >= len(content) or shift > 63:
-                raise InvalidModelError(f"{where}: the lengths of {n} strings are cut off")
-            byte = content[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        lengths.append(value)
+    try:
+        lengths, at = varints(content, n)
+    except (IndexError, ValueError):
+        raise InvalidModelError(f"{where}: the lengths of {n} strings are cut off") from None
     if at + sum(lengths) != len(content):
         raise InvalidModelError(
             f"{where}: {n} strings take {at + sum(lengths)} bytes, found {len(content)}"
         )
-    found: list[bytes] = []
-    for length in lengths:
-        found.append(bytes(content[at : at + length]))
-        at += length
-    return found
+    return list(pieces(content, at, lengths))
 
 
 def _from_fields(

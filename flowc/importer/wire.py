@@ -11,7 +11,7 @@ import mmap
 import os
 import stat
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def open_region(path: str | os.PathLike[str]) -> FileBytes:
         raise InvalidModelError(f"{name}: {error.strerror}") from None
 
 
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
+def varint(view: memoryview, at: int) -> tuple[int, int]:
     """(value, position behind it). Raises `IndexError` at the end, `ValueError` beyond 64 bits."""
     byte = view[at]
     if byte < 0x80:
@@ -77,6 +77,23 @@ def _varint(view: memoryview, at: int) -> tuple[int, int]:
             raise ValueError("a varint of more than 64 bits")
 
 
+def varints(view: memoryview, count: int) -> tuple[list[int], int]:
+    """(values, position behind them) of the varints that a view begins with. Raises as `varint`."""
+    found: list[int] = []
+    at = 0
+    for _ in range(count):
+        value, at = varint(view, at)
+        found.append(value)
+    return found, at
+
+
+def pieces(view: memoryview, at: int, lengths: Iterable[int]) -> Iterator[bytes]:
+    """The bytes from `at` on, cut into pieces of these lengths."""
+    for length in lengths:
+        yield bytes(view[at : at + length])
+        at += length
+
+
 def fields(region: FileBytes) -> Iterator[tuple[int, int, int, int, int]]:
     """(number, wire type, start of the field, start and end of its content) of each field.
 
@@ -88,14 +105,14 @@ def fields(region: FileBytes) -> Iterator[tuple[int, int, int, int, int]]:
     while at < size:
         start = at
         try:
-            tag, at = _varint(view, at)
+            tag, at = varint(view, at)
             kind = tag & 7
             if kind == BYTES:
-                length, at = _varint(view, at)
+                length, at = varint(view, at)
                 begin, at = at, at + length
             elif kind == VARINT:
                 begin = at
-                _, at = _varint(view, at)
+                _, at = varint(view, at)
             elif kind in (FIXED64, FIXED32):
                 begin, at = at, at + (8 if kind == FIXED64 else 4)
             else:

@@ -178,15 +178,8 @@ def renamed_copy(c: Computation, env: Sizes) -> Computation:
     nodes: dict[Node, Node] = {}
     for old in c.nodes:
         sized = replace_sizes(old, env)
-        nodes[old] = new = Node(
-            old.op,
-            tuple(values[v] for v in old.inputs),
-            sized.attrs,
-            sized.types,
-            tuple(nodes[n] for n in old.after),
-            old.origin,
-            sized.sizes,
-        )
+        after = tuple(nodes[n] for n in old.after)
+        nodes[old] = new = sized.over((values[v] for v in old.inputs), after)
         values.update(zip(old.outputs, new.outputs))
     return Computation(
         tuple(nodes[p] for p in c.parameters),

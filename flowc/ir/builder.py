@@ -15,7 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, InvalidArgumentError, InvalidModelError
-from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, Expr, symbol, symbols_of
 from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
@@ -202,9 +202,7 @@ class Builder:
 
     def parameter(self, name: str, type: TensorType) -> Value:
         """A new parameter; symbols in its dims are defined by it."""
-        op = op_named("parameter")
-        attrs = MappingProxyType({"name": name, "dtype": type.dtype, "dims": type.dims})
-        node = Node(op, (), attrs, (type,), (), (name.partition(":")[0],))
+        node = parameter_node(name, type, (name.partition(":")[0],))
         self.parameters.append(node)
         self.nodes.append(node)
         for dim in type.dims:

@@ -7,8 +7,9 @@ earlier node; types are what `op.infer` says; every size symbol is defined befor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Lowering
-from flowc.ir.op import Op
+from flowc.ir.op import Op, op_named
 from flowc.ir.types import TensorType
 
 
@@ -70,6 +71,10 @@ class Node:
         self.bodies: dict[str, Computation] | None = None
         self.types_checked = False
 
+    def over(self, inputs: Iterable[Value], after: tuple[Node, ...] = ()) -> Node:
+        """A copy that reads other values, and stands after other nodes."""
+        return Node(self.op, tuple(inputs), self.attrs, self.types, after, self.origin, self.sizes)
+
     @property
     def has_effects(self) -> bool:
         """Whether the node, or one in its bodies, does more than compute its outputs."""
@@ -110,6 +115,11 @@ class Node:
     def __repr__(self) -> str:
         types = ", ".join(str(t) for t in self.types)
         return f"<{self.op.name} : {types}>"
+
+
+def parameter_node(name: str, type_: TensorType, origin: tuple[str, ...] = ()) -> Node:
+    attrs = MappingProxyType({"name": name, "dtype": type_.dtype, "dims": type_.dims})
+    return Node(op_named("parameter"), (), attrs, (type_,), (), origin)
 
 
 class Value:

@@ -20,6 +20,7 @@ compute its outputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.op import Inference, Op, define, op_named
-from flowc.ir.scalar import accumulated_in
+from flowc.ir.scalar import held_dtype
 from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.types import Dims
 
@@ -114,7 +115,7 @@ def _infer_reduce(c: Inference) -> Dims:
         _fits(c, prepare, [t.dtype for t in c.inputs], None)
         dtype = prepare.dtype
     if finish is not None:
-        total = accumulated_in(c.attrs["accumulator"] or dtype)
+        total = held_dtype(c.attrs["accumulator"] or dtype)
         _fits(c, finish, (total,) * len(finish.inputs), None)
     return dims
 
@@ -178,32 +179,15 @@ def kernel_named(path: str) -> Callable[..., None]:
     return getattr(import_module(module), name)
 
 
-def _lower_reduce(node: Node) -> Reduction:
-    a = node.attrs
-    return Reduction(
-        a["axes"], a["combine"], a["prepare"], a["finish"], a["accumulator"], a["empty"]
-    )
-
-
-def _lower_convolution(node: Node) -> Convolution:
-    a = node.attrs
-    return Convolution(a["strides"], a["dilations"], a["pad"], a["groups"], a["transposed"])
+def _said(kind: type[Any]) -> Callable[[Node], Any]:
+    """The lowering of nodes whose attrs have the names of its fields."""
+    names = [f.name for f in fields(kind)]
+    return lambda node: kind(**{name: node.attrs[name] for name in names})
 
 
 def _lower_native(node: Node) -> Native:
-    a = node.attrs
-    return Native(
-        kernel_named(a["kernel"]),
-        arguments=a["arguments"],
-        parallel=a["parallel"],
-        scratch=a["scratch"],
-        errors=a["errors"],
-        fault=a["fault"],
-        constants=dict(a["constants"]),
-        functions=a["functions"],
-        updates=a["updates"],
-        moves=a["moves"],
-    )
+    kernel, constants = kernel_named(node.attrs["kernel"]), dict(node.attrs["constants"])
+    return replace(_said(Native)(node), kernel=kernel, constants=constants)
 
 
 def _lower_host(node: Node) -> Host:
@@ -233,7 +217,7 @@ reduce_ = define(
     " finish: scalars = None, accumulator: type = None, empty: scalar = None,"
     f" result: dims, dtype: type, {_SHOWN}, Tin: list(type)) -> output: dtype",
     infer=_infer_reduce,
-    lowering=_lower_reduce,
+    lowering=_said(Reduction),
 )
 
 dot = define(
@@ -242,9 +226,7 @@ dot = define(
     f" pieces: int = 1, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
     " -> output: dtype",
     infer=_infer_dot,
-    lowering=lambda node: MatMul(
-        node.attrs["transpose_a"], node.attrs["transpose_b"], node.attrs["pieces"]
-    ),
+    lowering=_said(MatMul),
 )
 
 convolution = define(
@@ -253,7 +235,7 @@ convolution = define(
     " pad: list(shape), groups: int = 1, transposed: bool = False, result: dims, dtype: type,"
     f" {_SHOWN}) -> output: dtype",
     infer=_infer_convolution,
-    lowering=_lower_convolution,
+    lowering=_said(Convolution),
 )
 
 native = define(

@@ -262,13 +262,21 @@ class Inference:
         # A size not known yet could be 1 and broadcast, but graphs mean it to be equal.
         return self.equal(x, y)
 
-    def equal(self, x: Dim, y: Dim) -> Dim:
-        """One of two sizes that must be the same; where that cannot be seen, the run checks it."""
+    def equal(self, x: Dim, y: Dim, fault: str = "") -> Dim:
+        """One of two sizes that must be the same, else fails with `fault`; where that cannot be
+        seen, the run checks it."""
         if isinstance(x, int) and isinstance(y, int) and x != y:
-            raise self.fail(f"sizes {x} and {y} must be equal")
+            raise self.fail(fault or f"sizes {x} and {y} must be equal")
         if x != y and self._require is not None:
             self._require(x, y)
         return x if isinstance(x, int) else y
+
+    def match_dims(self, wanted: Dims, given: Dims, fault: str) -> None:
+        """Two shapes must be the same, as `equal` has it of sizes."""
+        if len(wanted) != len(given):
+            raise self.fail(fault)
+        for x, y in zip(wanted, given):
+            self.equal(x, y, fault)
 
     def axis(self, value: int, rank: int) -> int:
         """A possibly negative axis as one in [0, rank)."""

@@ -78,7 +78,7 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
         node = old
         after = tuple(n for a in old.after for n in nodes[a])
         if inputs != old.inputs or after != old.after:
-            node = Node(old.op, inputs, old.attrs, old.types, after, old.origin, old.sizes)
+            node = old.over(inputs, after)
         node = replace_sizes(node, b.known_sizes)
         b.origin = old.origin
         b.replace_node(old)
@@ -225,7 +225,7 @@ def inline(
             continue
         order = (*(nodes[n] for n in old.after), *(after if old.has_effects else ()))
         taken = tuple(values[v] for v in old.inputs)
-        copy = Node(old.op, taken, old.attrs, old.types, order, old.origin, old.sizes)
+        copy = old.over(taken, order)
         nodes[old] = b.append(replace_sizes(copy, env))
         values.update(zip(old.outputs, nodes[old].outputs))
     b.constraints += [(substitute(x, env), substitute(y, env)) for x, y in body.constraints]

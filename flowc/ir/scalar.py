@@ -125,9 +125,11 @@ PRIMITIVES: dict[str, Primitive] = {
 }
 
 
-def accumulated_in(dtype: DType) -> DType:
-    """The dtype of a running total: f16 and bf16 add up in f32."""
-    return dtypes.f32 if dtype in (dtypes.f16, dtypes.bf16) else dtype
+def held_dtype(dtype: DType) -> DType:
+    """The dtype that a scalar is computed in, and adds up in; of strings there are the numbers."""
+    if dtype is dtypes.f16 or dtype is dtypes.bf16:
+        return dtypes.f32
+    return dtypes.i64 if dtype is dtypes.string else dtype
 
 
 class Scalar(Protocol):

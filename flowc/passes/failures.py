@@ -9,7 +9,7 @@ from __future__ import annotations
 from flowc.ir.computation import Node
 from flowc.ir.dims import is_nonnegative
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
-from flowc.ir.scalar import accumulated_in
+from flowc.ir.scalar import held_dtype
 from flowc.ir.scalar_body import BodyLiteral, Operand, ScalarBody, record_map, record_view
 
 
@@ -31,7 +31,7 @@ def may_fail(node: Node) -> bool:
                 if _checks(body):
                     return True
                 total = accumulator or body.dtype
-            return finish is not None and _checks(record_map(finish, [accumulated_in(total)] * 2))
+            return finish is not None and _checks(record_map(finish, [held_dtype(total)] * 2))
         case _:
             return True
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.lowering import (
     Convolution,
     Host,
@@ -100,13 +100,10 @@ class _Assembly:
         self.b.parameters = [self.nodes[p] for p in self.c.parameters]
         return self.b.build([self.values[v] for v in self.c.results])
 
-    def _members(self, item: Node | Cluster) -> list[Node]:
-        return item.nodes if isinstance(item, Cluster) else [item]
-
     def _needs(self, item: Node | Cluster) -> list[Node]:
         """Nodes that must be placed before: inputs (through floating ones), order, sizes."""
         found: dict[Node, None] = {}
-        stack = list(self._members(item))
+        stack = list(item.nodes) if isinstance(item, Cluster) else [item]
         seen: set[Node] = set()
         while stack:
             node = stack.pop()
@@ -125,10 +122,9 @@ class _Assembly:
         if isinstance(item, Cluster):
             self._place_cluster(item)
             return
-        inputs = tuple(self.values[v] for v in item.inputs)
+        inputs = [self.values[v] for v in item.inputs]
         after = tuple(self.nodes[n] for n in item.after)
-        node = Node(item.op, inputs, item.attrs, item.types, after, item.origin, item.sizes)
-        self.b.append(node)
+        node = self.b.append(item.over(inputs, after))
         self.values.update(zip(item.outputs, node.outputs))
         self.nodes[item] = node
 
@@ -145,27 +141,13 @@ class _Assembly:
                 constant = v.constant
                 written = v.type.dtype.size and cluster.kind != "native"  # in the code itself
                 if constant is not None and constant.size == 1 and written:
-                    inner[v] = body.append(
-                        Node(v.node.op, (), v.node.attrs, v.node.types, (), v.node.origin)
-                    ).output
+                    inner[v] = body.append(v.node.over(())).output
                     continue
-                name = f"p{len(inputs)}"
-                attrs = {"name": name, "dtype": v.type.dtype, "dims": v.type.dims}
-                parameter = Node(op_named("parameter"), (), MappingProxyType(attrs), (v.type,))
+                parameter = body.append(parameter_node(f"p{len(inputs)}", v.type))
                 body.parameters.append(parameter)
-                body.append(parameter)
                 inner[v] = parameter.output
                 inputs.append(self.values[v])
-            copy = Node(
-                node.op,
-                tuple(inner[v] for v in node.inputs),
-                node.attrs,
-                node.types,
-                (),
-                node.origin,
-                node.sizes,
-            )
-            body.append(copy)
+            copy = body.append(node.over(inner[v] for v in node.inputs))
             inner.update(zip(node.outputs, copy.outputs))
         outputs = [v for n in cluster.nodes for v in n.outputs if self._leaves(v, inside)]
         if cluster.kind == "native":

@@ -13,14 +13,12 @@ would have to hold it all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from flowc.ir.bodies import bodies_of, local_sizes, sizes_used, with_bodies
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, is_nonnegative
 from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
-from flowc.ir.op import op_named
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
 from flowc.passes.failures import may_fail
@@ -93,15 +91,8 @@ class _Invariants:
                 read.update(n.inputs)
         for n in self.body.nodes:
             if n in leaving:
-                copy = Node(
-                    n.op,
-                    tuple(values[v] for v in n.inputs),
-                    n.attrs,
-                    n.types,
-                    (),
-                    n.origin,
-                )
-                values.update(zip(n.outputs, b.append(copy).outputs))
+                copy = b.append(n.over(values[v] for v in n.inputs))
+                values.update(zip(n.outputs, copy.outputs))
         return values
 
 
@@ -150,8 +141,7 @@ def _grows_no_data(node: Node) -> bool:
 
 def _parameter(value: Value) -> Node:
     name = value.node.origin[0].rpartition("/")[2] if value.node.origin else value.node.op.name
-    attrs = {"name": name, "dtype": value.type.dtype, "dims": value.type.dims}
-    return Node(op_named("parameter"), (), MappingProxyType(attrs), (value.type,))
+    return parameter_node(name, value.type)
 
 
 def _without(body: Computation, new: Sequence[Value]) -> Computation:

@@ -9,6 +9,7 @@ lowering something (axes, permutations, known bounds) are in it now, and go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from flowc.dtypes import DType
@@ -27,7 +28,7 @@ from flowc.ir.lowering import (
 )
 from flowc.ir.op import op_named
 from flowc.ir.rewrite import prune_nodes, rewrite_nodes
-from flowc.ir.scalar import accumulated_in
+from flowc.ir.scalar import held_dtype
 from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.ir.text.printing import attrs_left_out
 from flowc.options import Options
@@ -78,12 +79,10 @@ def _parts(node: Node, bodies: _Bodies) -> Parts:
             return "view", _taken(node, kept), attrs
         case Reduction() as reduction:
             return _reduce(node, reduction, bodies)
-        case MatMul(transpose_a, transpose_b, pieces):
-            attrs = {"transpose_a": transpose_a, "transpose_b": transpose_b, "pieces": pieces}
-            return "dot", node.inputs, attrs
-        case Convolution(strides, dilations, pad, groups, transposed):
-            attrs = {"strides": strides, "dilations": dilations, "pad": pad, "groups": groups}
-            return "convolution", node.inputs, attrs | {"transposed": transposed}
+        case MatMul() as product:
+            return "dot", node.inputs, _fields(product)
+        case Convolution() as convolution:
+            return "convolution", node.inputs, _fields(convolution)
         case Native() as native:
             return "native", node.inputs, _native_attrs(native)
         case Host(_, _, settings):
@@ -95,6 +94,11 @@ def _parts(node: Node, bodies: _Bodies) -> Parts:
 
 def _dtypes(node: Node) -> list[Any]:
     return [v.type.dtype for v in node.inputs]
+
+
+def _fields(lowering: Reduction | MatMul | Convolution | Native) -> dict[str, Any]:
+    """What a lowering says: the attrs of its core op have the names of its fields."""
+    return {f.name: getattr(lowering, f.name) for f in fields(lowering)}
 
 
 def _taken(node: Node, kept: Sequence[int]) -> list[Value]:
@@ -110,29 +114,18 @@ def _reduce(node: Node, reduction: Reduction, bodies: _Bodies) -> Parts:
         prepare, dtype = prepare.with_inputs(kept), prepare.dtype
     finish: Callable[..., Any] | None = reduction.finish
     if finish is not None:
-        finish = bodies.map(finish, [accumulated_in(reduction.accumulator or dtype)] * 2)
-    attrs = {
-        "axes": tuple(sorted(reduction.axes)),
-        "combine": reduction.combine,
-        "prepare": prepare,
-        "finish": finish,
-        "accumulator": reduction.accumulator,
-        "empty": reduction.empty,
-    }
+        finish = bodies.map(finish, [held_dtype(reduction.accumulator or dtype)] * 2)
+    axes = tuple(sorted(reduction.axes))
+    attrs = _fields(reduction) | {"axes": axes, "prepare": prepare, "finish": finish}
     return "reduce", _taken(node, kept), attrs
 
 
 def _native_attrs(native: Native) -> dict[str, Any]:
     kernel: Any = native.kernel
-    return {
+    return _fields(native) | {
         "kernel": f"{kernel.__module__}:{kernel.__qualname__}",
         "arguments": tuple(native.arguments),
-        "parallel": native.parallel,
-        "scratch": native.scratch,
         "errors": tuple(native.errors),
-        "fault": native.fault,
         "constants": tuple(sorted(native.constants.items())),
         "functions": tuple(native.functions),
-        "updates": native.updates,
-        "moves": native.moves,
     }

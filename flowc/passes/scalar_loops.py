@@ -35,16 +35,7 @@ def _as_cluster(b: Builder, node: Node) -> list[Value] | None:
     for value in node.inputs:
         if value not in parameters:
             parameters[value] = inner.parameter(f"p{len(parameters)}", value.type)
-    copy = Node(
-        node.op,
-        tuple(parameters[v] for v in node.inputs),
-        node.attrs,
-        node.types,
-        (),
-        node.origin,
-        node.sizes,
-    )
-    inner.append(copy)
+    copy = inner.append(node.over(parameters[v] for v in node.inputs))
     attrs = {
         "kind": "scalar",
         "body": inner.build(list(copy.outputs)),

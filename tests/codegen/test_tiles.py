@@ -27,7 +27,6 @@ from flowc.codegen.cpu.packing import (
     pack_conv_weights,
     pack_depthwise,
     pack_gemm_b,
-    packed_elements,
 )
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.compile import optimized_module
@@ -103,7 +102,7 @@ def run_gemm(
         a_stride=stored.shape[-1],
         c_stride=n,
         a_batch=m * k,
-        b_batch=packed_elements(shape, k, n) if len(b) > 1 else 0,
+        b_batch=packed[0].size if len(b) > 1 else 0,
     )
     return c
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from flowc.api.framework.raw_ops import named
 from flowc.graph import Tensor
 from flowc.graph.building.creation import output
 
@@ -28,16 +30,17 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     return output("MatrixBandPart", input, num_lower, num_upper, name=name)
 
 
-def space_to_depth(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Tensor:
-    return output("SpaceToDepth", input, block_size=block_size, data_format=data_format, name=name)
+def _moved(op_type: str, function_name: str) -> Callable[..., Tensor]:
+    def function(
+        input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    ) -> Tensor:
+        return output(op_type, input, block_size=block_size, data_format=data_format, name=name)
+
+    return named(function, function_name)
 
 
-def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Tensor:
-    return output("DepthToSpace", input, block_size=block_size, data_format=data_format, name=name)
+space_to_depth = _moved("SpaceToDepth", "space_to_depth")
+depth_to_space = _moved("DepthToSpace", "depth_to_space")
 
 
 def space_to_batch_nd(
@@ -54,16 +57,13 @@ def space_to_batch(
     input: Any, paddings: Any, block_size: int | None = None, name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:  # fmt: skip
-    if block_shape is not None:
-        return space_to_batch_nd(input, block_shape, paddings, name)
-    found = space_to_batch_nd(input, [block_size, block_size], paddings, name)
-    return found
+    sizes = [block_size, block_size] if block_shape is None else block_shape
+    return space_to_batch_nd(input, sizes, paddings, name)
 
 
 def batch_to_space(
     input: Any, crops: Any, block_size: int | None = None, name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:  # fmt: skip
-    if block_shape is not None:
-        return batch_to_space_nd(input, block_shape, crops, name)
-    return batch_to_space_nd(input, [block_size, block_size], crops, name)
+    sizes = [block_size, block_size] if block_shape is None else block_shape
+    return batch_to_space_nd(input, sizes, crops, name)

@@ -49,21 +49,21 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """The indices of true elements; or elements of `x` where true and of `y` elsewhere.
 
     Raises `ValueError` where only one of `x` and `y` is given."""
+    return _chosen("Select", condition, x, y, name)
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`where` that broadcasts."""
+    return _chosen("SelectV2", condition, x, y, name)
+
+
+def _chosen(op_type: str, condition: Any, x: Any, y: Any, name: str | None) -> Tensor:
     if x is None and y is None:
         with name_scope(name, "Where", [condition]) as scope:
             return output("Where", as_tensor(condition, name="condition"), name=scope)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return output("Select", condition, x, y, name=name)
-
-
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """`where` that broadcasts."""
-    if x is None and y is None:
-        return where(condition, name=name)
-    if x is None or y is None:
-        raise ValueError("x and y must both be non-None or both be None.")
-    return output("SelectV2", condition, x, y, name=name)
+    return output(op_type, condition, x, y, name=name)
 
 
 def unique(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:

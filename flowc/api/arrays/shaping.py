@@ -182,9 +182,14 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         return as_tensor(list(values), name=name)
     tensors = [as_tensor(v) for v in values]
     known = tensors[0].shape.ndims if tensors else None
-    if known is not None and not -(known + 1) <= axis < known + 1:
-        raise ValueError(f"Argument `axis` = {axis} not in range [{-(known + 1)}, {known + 1})")
+    if known is not None:
+        _check_axis(axis, known + 1)
     return output("Pack", tensors, axis=axis, name=name)
+
+
+def _check_axis(axis: int, count: int) -> None:
+    if not -count <= axis < count:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-count}, {count})")
 
 
 def pack(values: Any, name: str = "pack", axis: int = 0) -> Tensor:
@@ -202,10 +207,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
         value = as_tensor(value)
         sizes = value.shape
         if sizes.ndims is not None:
-            if not -sizes.ndims <= axis < sizes.ndims:
-                raise ValueError(
-                    f"Argument `axis` = {axis} not in range [{-sizes.ndims}, {sizes.ndims})"
-                )
+            _check_axis(axis, sizes.ndims)
             num = sizes[axis].value
         if num is None:
             shown = "<unknown>" if sizes.ndims is None else tuple(sizes.as_list())

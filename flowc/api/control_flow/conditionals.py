@@ -53,10 +53,10 @@ def cond(
         _widen_rows_of_slices(taken, other, (given_true, given_false))
         for x, y in zip(given_true, given_false, strict=True):
             if x.dtype is not y.dtype:
-                names = ["unknown" if t.dtype is None else t.dtype.name for t in (x, y)]
                 raise ValueError(
                     "Outputs of 'true_fn' and 'false_fn' must have the same type(s). Received "
-                    f"{names[0]} from 'true_fn' and {names[1]} from 'false_fn'."
+                    f"{dtypes.name_of(x.dtype)} from 'true_fn' and {dtypes.name_of(y.dtype)} from "
+                    "'false_fn'."
                 )
         merged = [control_nodes.merge([y, x]) for x, y in zip(given_true, given_false)]
         result = with_flows(taken, merged)

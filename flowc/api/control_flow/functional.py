@@ -16,6 +16,7 @@ from flowc.api.control_flow.loops import while_loop
 from flowc.api.control_flow.tensor_array import TensorArray
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
+from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Dimension, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
@@ -141,78 +142,53 @@ def scan(
         return nest.pack_sequence_as(wanted, rows.stacked(arrays))
 
 
-def foldl(
-    fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
-    """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
-    first row. Raises as `map_fn`."""
-    _check_callable(fn)
-    with name_scope(name, "foldl", nest.flatten(elems)):
-        rows, sources = _sources(elems)
-        if initializer is None:
-            state = nest.map_structure(lambda a: a.read(0), sources)
-            start = constant(1)
-        else:
-            state, start = initializer, constant(0)
-
-        def compute(i: Tensor, a: Any) -> list[Any]:
-            row = nest.map_structure(lambda array: array.read(i), sources)
-            a = fn(a, row)
-            return [i + 1, a]
-
-        _, result = while_loop(
-            lambda i, _: i < rows.count,
-            compute,
-            [start, state],
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=rows.count,
-        )
-        return result
-
-
-def foldr(
-    fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
-    """`foldl` from the last row to the first. Raises as `map_fn`."""
-    _check_callable(fn)
-    with name_scope(name, "foldr", nest.flatten(elems)):
-        rows, sources = _sources(elems)
-        start: Any = rows.count
-        if initializer is None:
-            start = rows.count - 1
-            state = nest.map_structure(lambda a: a.read(start), sources)
-        else:
+def _fold(function_name: str, backwards: bool, doc: str) -> Callable[..., Any]:
+    def function(
+        fn: Callable[[Any, Any], Any],
+        elems: Any,
+        initializer: Any = None,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        _check_callable(fn)
+        with name_scope(name, function_name, nest.flatten(elems)):
+            rows, sources = _sources(elems)
+            done = 1 if initializer is None else 0
+            start = rows.count - 1 if backwards and done else rows.count
             state = initializer
+            if initializer is None:
+                state = nest.map_structure(lambda a: a.read(start if backwards else 0), sources)
 
-        def compute(i: Tensor, a: Any) -> list[Any]:
-            i = i - 1
-            row = nest.map_structure(lambda array: array.read(i), sources)
-            return [i, fn(a, row)]
+            def compute(i: Tensor, a: Any) -> list[Any]:
+                if backwards:
+                    i = i - 1
+                row = nest.map_structure(lambda array: array.read(i), sources)
+                a = fn(a, row)
+                return [i if backwards else i + 1, a]
 
-        _, result = while_loop(
-            lambda i, _: i > 0,
-            compute,
-            [start, state],
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-            maximum_iterations=rows.count,
-        )
-        return result
+            _, result = while_loop(
+                lambda i, _: i > 0 if backwards else i < rows.count,
+                compute,
+                [start if backwards else constant(done), state],
+                parallel_iterations=parallel_iterations,
+                back_prop=back_prop,
+                swap_memory=swap_memory,
+                maximum_iterations=rows.count,
+            )
+            return result
+
+    return named(function, function_name, doc)
+
+
+foldl = _fold(
+    "foldl",
+    False,
+    """The last `a` of `a = fn(a, row)` over the rows of `elems`, from `initializer`, or from the
+    first row. Raises as `map_fn`.""",
+)
+foldr = _fold("foldr", True, "`foldl` from the last row to the first. Raises as `map_fn`.")
 
 
 def _check_callable(fn: Any) -> None:
@@ -237,20 +213,15 @@ class _Rows:
         unknown = known is None if count_zero else not known
         self.count: Any = shape_of(self.tensors[0])[0] if unknown else known
 
+    def array(self, tensor: Tensor, element_shape: TensorShape | None = None) -> TensorArray:
+        kind = _known_dtype(tensor)
+        return TensorArray(kind, size=self.count, dynamic_size=False, element_shape=element_shape)
+
     def arrays(self, with_shape: bool = False) -> list[TensorArray]:
         for tensor in self.tensors[1:]:
             size = tensor.shape.with_rank_at_least(1)[0]
             self._static.assert_is_compatible_with(size)
-        made = [
-            TensorArray(
-                _known_dtype(t),
-                size=self.count,
-                dynamic_size=False,
-                infer_shape=True,
-                element_shape=t.shape[1:] if with_shape else None,
-            )
-            for t in self.tensors
-        ]
+        made = [self.array(t, t.shape[1:] if with_shape else None) for t in self.tensors]
         return [a.unstack(t) for a, t in zip(made, self.tensors)]
 
     def stacked(self, arrays: Sequence[TensorArray]) -> list[Tensor]:
@@ -264,11 +235,5 @@ def _sources(elems: Any) -> tuple[_Rows, Any]:
     """The rows of a structure, and its TensorArrays in the same structure. (Each is made and filled
     before the next, as `foldl` and `foldr` do.)"""
     rows = _Rows(nest.flatten(elems))
-
-    def filled(leaf: Tensor) -> TensorArray:
-        kind = _known_dtype(leaf)
-        return TensorArray(kind, size=rows.count, dynamic_size=False, infer_shape=True).unstack(
-            leaf
-        )
-
-    return rows, nest.pack_sequence_as(elems, [filled(t) for t in rows.tensors])
+    filled = [rows.array(t).unstack(t) for t in rows.tensors]
+    return rows, nest.pack_sequence_as(elems, filled)

@@ -17,6 +17,7 @@ from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import logical_and
+from flowc.dtypes import name_of
 from flowc.graph import Tensor, TensorShape, get_default_graph
 from flowc.graph.building import control_nodes
 from flowc.graph.building.contexts import WhileContext, at_least_as_specific
@@ -85,16 +86,10 @@ def _limited(
     if limit.shape.ndims != 0:
         raise ValueError(f"'maximum_iterations' must be a scalar. Received shape: {limit.shape}")
     counter = constant(0, limit.dtype, name="iteration_counter")
-    if bare:
-        return (
-            lambda i, value: logical_and(i < limit, cond(value)),
-            lambda i, value: (i + 1, body(value)),
-            (counter, loop_vars[0]),
-        )
     return (
-        lambda i, values: logical_and(i < limit, cond(*values)),
-        lambda i, values: (i + 1, body(*values)),
-        (counter, loop_vars),
+        lambda i, values: logical_and(i < limit, cond(values) if bare else cond(*values)),
+        lambda i, values: (i + 1, body(values) if bare else body(*values)),
+        (counter, loop_vars[0] if bare else loop_vars),
     )
 
 
@@ -168,7 +163,7 @@ def _close_loop(merged: Tensor, value: Tensor) -> None:
     """Makes `value` what a loop variable is in the next iteration."""
     entered = merged.op.inputs[0].op.inputs[0]
     if value.dtype is not merged.dtype:
-        before, after = ("unknown" if t.dtype is None else t.dtype.name for t in (merged, value))
+        before, after = (name_of(t.dtype) for t in (merged, value))
         raise TypeError(
             f"Input tensor '{entered.name}' enters the loop with dtype {before}, but has dtype "
             f"{after} after one iteration ('{value.name}')."

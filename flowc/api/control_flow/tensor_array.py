@@ -141,16 +141,21 @@ class TensorArray:
 
     def with_flow(self, flow: Tensor) -> TensorArray:
         """The same array as it is after `flow`."""
-        new = TensorArray(
-            self._dtype,
-            handle=self._handle,
-            flow=flow,
-            infer_shape=self._infer_shape,
-            colocate_with_first_write_call=self._beside is not None,
-        )
+        new = self._with_handle(self._handle, flow)
         new._dynamic_size = self._dynamic_size
         new._size = self._size
         new._beside = self._beside
+        return new
+
+    def _with_handle(self, handle: Tensor, flow: Tensor) -> TensorArray:
+        """An array of the same elements' dtype and shape."""
+        new = TensorArray(
+            self._dtype,
+            handle=handle,
+            flow=flow,
+            infer_shape=self._infer_shape,
+            colocate_with_first_write_call=False,
+        )
         new._element_shape = self._element_shape
         return new
 
@@ -174,15 +179,7 @@ class TensorArray:
             )
             with graph.control_dependencies([op.outputs[0]]):
                 flow = identity(flow, name="gradient_flow")
-            gradient = TensorArray(
-                self._dtype,
-                handle=op.outputs[0],
-                flow=flow,
-                infer_shape=self._infer_shape,
-                colocate_with_first_write_call=False,
-            )
-            gradient._element_shape = self._element_shape
-            return gradient
+            return self._with_handle(op.outputs[0], flow)
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """Element `index`."""
@@ -323,7 +320,7 @@ class TensorArray:
     def _converted(self, value: Any) -> Tensor:
         tensor = as_tensor(value, name="value", preferred=self._dtype)
         if tensor.dtype is not self._dtype:
-            found = "unknown" if tensor.dtype is None else tensor.dtype.name
+            found = dtypes.name_of(tensor.dtype)
             raise TypeError(
                 f"A TensorArray of {self._dtype.name} cannot hold {tensor.name}, which is {found}: "
                 "cast it, or give the array (or map_fn, whose results arrays hold) its dtype"

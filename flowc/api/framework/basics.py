@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.framework.raw_ops import call
+from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
@@ -99,37 +99,25 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         if tensor.dtype is wanted:
             return tensor
         if wanted.kind == "string" or tensor.dtype is dtypes.string:
-            found = "unknown" if tensor.dtype is None else tensor.dtype.name
+            found = dtypes.name_of(tensor.dtype)
             raise TypeError(f"Cast {found} to {wanted.name} is not supported")
         return output("Cast", tensor, name=scope, DstT=wanted)
 
 
-def to_float(x: Any, name: str = "ToFloat") -> Tensor:
-    return cast(x, dtypes.f32, name)
+def _cast_to(dtype: DType, function_name: str, default: str) -> Callable[..., Tensor]:
+    def function(x: Any, name: str = default) -> Tensor:
+        return cast(x, dtype, name)
+
+    return named(function, function_name)
 
 
-def to_double(x: Any, name: str = "ToDouble") -> Tensor:
-    return cast(x, dtypes.f64, name)
-
-
-def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
-    return cast(x, dtypes.i32, name)
-
-
-def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
-    return cast(x, dtypes.i64, name)
-
-
-def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
-    return cast(x, dtypes.bf16, name)
-
-
-def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
-    return cast(x, dtypes.c64, name)
-
-
-def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
-    return cast(x, dtypes.c128, name)
+to_float = _cast_to(dtypes.f32, "to_float", "ToFloat")
+to_double = _cast_to(dtypes.f64, "to_double", "ToDouble")
+to_int32 = _cast_to(dtypes.i32, "to_int32", "ToInt32")
+to_int64 = _cast_to(dtypes.i64, "to_int64", "ToInt64")
+to_bfloat16 = _cast_to(dtypes.bf16, "to_bfloat16", "ToBFloat16")
+to_complex64 = _cast_to(dtypes.c64, "to_complex64", "ToComplex64")
+to_complex128 = _cast_to(dtypes.c128, "to_complex128", "ToComplex128")
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:

@@ -67,9 +67,16 @@ def _function(op_type: str) -> Callable[..., typing.Any]:
         }
         return results_of(create(op_type, values, attrs, kwargs.get("name")))
 
-    raw_op.__name__ = raw_op.__qualname__ = op_type
-    raw_op.__doc__ = f"TensorFlow's op of this signature:\n\n    {_text(op_type)}"
-    return raw_op
+    return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {_text(op_type)}")
+
+
+def named(
+    function: Callable[..., typing.Any], name: str, doc: str | None = None
+) -> Callable[..., typing.Any]:
+    """A function that another one made, called as the public one that it is."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
 
 
 # The Python names of some arguments -> what the ops' signatures call them.

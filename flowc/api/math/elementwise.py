@@ -13,40 +13,34 @@ from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
-from flowc.graph.building.operators import absolute, exclusive_or, pair, true_quotient
+from flowc.graph.building.operators import absolute, exclusive_or, pair_of_one_dtype, true_quotient
 
 Unary = Callable[..., Tensor]
 
 
 def unary(op_type: str, argument: str = "x", name: str | None = None) -> Unary:
     """The function of an op with one input, called `argument`."""
-    default = name
-
-    def function(*args: Any, **kwargs: Any) -> Tensor:
-        given = dict(zip((argument, "name"), args))
-        repeated = [n for n in kwargs if n in given or n not in (argument, "name")]
-        if len(args) > 2 or repeated or argument not in given | kwargs:
-            raise TypeError(f"expected ({argument}, name=None), found {args} {kwargs}")
-        given |= kwargs
-        return output(op_type, given[argument], name=given.get("name") or default)
-
-    function.__doc__ = f"TensorFlow's `{op_type}` of one tensor: ({argument}, name=None)."
-    return function
+    return _function(op_type, (argument,), "one tensor", name)
 
 
 def binary(op_type: str, left: str = "x", right: str = "y", name: str | None = None) -> Unary:
     """The function of an op with two inputs, called `left` and `right`."""
-    default = name
+    return _function(op_type, (left, right), "two tensors", name)
+
+
+def _function(op_type: str, inputs: Sequence[str], of: str, default: str | None) -> Unary:
+    names = (*inputs, "name")
+    taken = f"({', '.join(inputs)}, name=None)"
 
     def function(*args: Any, **kwargs: Any) -> Tensor:
-        given = dict(zip((left, right, "name"), args))
-        unknown = [n for n in kwargs if n in given or n not in (left, right, "name")]
+        given = dict(zip(names, args))
+        unknown = [n for n in kwargs if n in given or n not in names]
         given |= kwargs
-        if len(args) > 3 or unknown or left not in given or right not in given:
-            raise TypeError(f"expected ({left}, {right}, name=None), found {args} {kwargs}")
-        return output(op_type, given[left], given[right], name=given.get("name") or default)
+        if len(args) > len(names) or unknown or any(n not in given for n in inputs):
+            raise TypeError(f"expected {taken}, found {args} {kwargs}")
+        return output(op_type, *(given[n] for n in inputs), name=given.get("name") or default)
 
-    function.__doc__ = f"TensorFlow's `{op_type}` of two tensors: ({left}, {right}, name=None)."
+    function.__doc__ = f"TensorFlow's `{op_type}` of {of}: {taken}."
     return function
 
 
@@ -143,11 +137,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Division in the style of Python 2: integers round towards minus infinity."""
     with name_scope(name, "div", [x, y]) as scope:
-        left, right = pair(x, y)
-        if left.dtype is not right.dtype:
-            raise TypeError(
-                f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
-            )
+        left, right = pair_of_one_dtype(x, y)
         real = left.dtype is not None and (left.dtype.is_floating or left.dtype.is_complex)
         return output("RealDiv" if real else "FloorDiv", left, right, name=scope)
 
@@ -212,17 +202,18 @@ def _part(op_type: str) -> Unary:
 real, imag = _part("Real"), _part("Imag")
 
 
+def _to_real(op_type: str, tensor: Tensor, name: str | None) -> Tensor:
+    dtype = tensor.dtype.real_dtype if tensor.dtype is not None else None
+    return output(op_type, tensor, name=name, Tout=dtype)
+
+
 def angle(input: Any, name: str | None = None) -> Tensor:
     """The argument of complex numbers."""
-    tensor = as_tensor(input, name="input")
-    dtype = tensor.dtype.real_dtype if tensor.dtype is not None else None
-    return output("Angle", tensor, name=name, Tout=dtype)
+    return _to_real("Angle", as_tensor(input, name="input"), name)
 
 
 def complex_abs(x: Any, name: str | None = None) -> Tensor:
-    tensor = as_tensor(x, name="x")
-    dtype = tensor.dtype.real_dtype if tensor.dtype is not None else None
-    return output("ComplexAbs", tensor, name=name, Tout=dtype)
+    return _to_real("ComplexAbs", as_tensor(x, name="x"), name)
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:

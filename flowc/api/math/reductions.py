@@ -10,6 +10,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.framework.basics import cast
+from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.graph import Tensor
@@ -125,48 +126,40 @@ def count_nonzero(
         return reduce_sum(cast(elementwise.not_equal(x, zero), dtypes.as_dtype(dtype)), axis, keep)
 
 
-def argmax(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.i64,
-) -> Tensor:
-    """The index of the largest element along `axis` (0, if None); the first of equal ones."""
-    axis = one_of(axis, "axis", dimension, "dimension")
-    axis = 0 if axis is None else axis
-    return output("ArgMax", input, axis, name=name, output_type=output_type)
+def _extreme(op_type: str, which: str) -> Callable[..., Tensor]:
+    def function(
+        input: Any,
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = dtypes.i64,
+    ) -> Tensor:
+        axis = one_of(axis, "axis", dimension, "dimension")
+        axis = 0 if axis is None else axis
+        return output(op_type, input, axis, name=name, output_type=output_type)
+
+    doc = f"The index of the {which} element along `axis` (0, if None); the first of equal ones."
+    return named(function, op_type.lower(), doc)
 
 
-def argmin(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.i64,
-) -> Tensor:
-    """The index of the smallest element along `axis` (0, if None); the first of equal ones."""
-    axis = one_of(axis, "axis", dimension, "dimension")
-    axis = 0 if axis is None else axis
-    return output("ArgMin", input, axis, name=name, output_type=output_type)
+argmax, argmin = _extreme("ArgMax", "largest"), _extreme("ArgMin", "smallest")
 
 
-def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    return output("Cumsum", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+def _cumulative(op_type: str, name: str) -> Callable[..., Tensor]:
+    def function(
+        x: Any,
+        axis: Any = 0,
+        exclusive: bool = False,
+        reverse: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        return output(op_type, x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+    return named(function, name)
 
 
-def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    return output("Cumprod", x, axis, exclusive=exclusive, reverse=reverse, name=name)
-
-
-def cumulative_logsumexp(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    return output("CumulativeLogsumexp", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+cumsum, cumprod = _cumulative("Cumsum", "cumsum"), _cumulative("Cumprod", "cumprod")
+cumulative_logsumexp = _cumulative("CumulativeLogsumexp", "cumulative_logsumexp")
 
 
 # -- products
@@ -197,28 +190,24 @@ def matmul(
         right = as_tensor(b, name="b", preferred=left.dtype)
         ranks = (left.shape.ndims, right.shape.ndims)
         if any(r is None or r > 2 for r in ranks):
-            return _batch_matmul(left, right, transpose_a, transpose_b, adjoint_a, adjoint_b, scope)
+            if transpose_a:
+                left, adjoint_a = _conjugate(left), True
+            if transpose_b:
+                right, adjoint_b = _conjugate(right), True
+            return output(
+                "BatchMatMulV2", left, right, name=scope, adj_x=adjoint_a, adj_y=adjoint_b
+            )
         if adjoint_a:
-            left, transpose_a = elementwise.conj(left) if _complex(left) else left, True
+            left, transpose_a = _conjugate(left), True
         if adjoint_b:
-            right, transpose_b = elementwise.conj(right) if _complex(right) else right, True
+            right, transpose_b = _conjugate(right), True
         return output(
             "MatMul", left, right, name=scope, transpose_a=transpose_a, transpose_b=transpose_b
         )
 
 
-def _complex(tensor: Tensor) -> bool:
-    return tensor.dtype is not None and tensor.dtype.is_complex
-
-
-def _batch_matmul(
-    a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, adj_a: bool, adj_b: bool, name: str
-) -> Tensor:
-    if transpose_a:
-        a, adj_a = elementwise.conj(a) if _complex(a) else a, True
-    if transpose_b:
-        b, adj_b = elementwise.conj(b) if _complex(b) else b, True
-    return output("BatchMatMulV2", a, b, name=name, adj_x=adj_a, adj_y=adj_b)
+def _conjugate(x: Tensor) -> Tensor:
+    return elementwise.conj(x) if x.dtype is not None and x.dtype.is_complex else x
 
 
 def matvec(

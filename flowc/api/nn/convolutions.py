@@ -3,14 +3,14 @@ dimension, or one for each dimension."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
-from flowc.api.framework.raw_ops import call
+from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
@@ -38,6 +38,25 @@ def _padding(padding: Any) -> tuple[str, list[int]]:
     return "EXPLICIT", [int(v) for pair in padding for v in pair]
 
 
+def _windowed(
+    op_type: str,
+    inputs: Sequence[Any],
+    per_dimension: Mapping[str, Any],
+    padding: Any,
+    layout: str,
+    name: str | None,
+    spatial: int = 2,
+    **attrs: Any,
+) -> Tensor:
+    """An op that moves a window along `spatial` dimensions; `per_dimension`: attrs with a number
+    for each."""
+    sizes = {n: _per_dimension(v, layout, spatial, n) for n, v in per_dimension.items()}
+    kind, explicit = _padding(padding)
+    if explicit:
+        attrs["explicit_paddings"] = explicit
+    return output(op_type, *inputs, padding=kind, data_format=layout, name=name, **sizes, **attrs)
+
+
 def conv2d(
     input: Any,
     filter: Any = None,
@@ -51,19 +70,10 @@ def conv2d(
 ) -> Tensor:
     """Convolution of images (`data_format`) with filters [height, width, in, out]. `padding`: SAME,
     VALID, or a list of pairs, one for each dimension."""
-    kind, explicit = _padding(padding)
-    return output(
-        "Conv2D",
-        input,
-        one_of(filter, "filter", filters, "filters"),
-        strides=_per_dimension(1 if strides is None else strides, data_format, 2, "strides"),
-        padding=kind,
-        explicit_paddings=explicit,
-        use_cudnn_on_gpu=use_cudnn_on_gpu,
-        data_format=data_format,
-        dilations=_per_dimension(dilations, data_format, 2, "dilations"),
-        name=name,
-    )
+    inputs = input, one_of(filter, "filter", filters, "filters")
+    sizes = {"strides": 1 if strides is None else strides, "dilations": dilations}
+    cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
+    return _windowed("Conv2D", inputs, sizes, padding, data_format, name, **cudnn)
 
 
 def depthwise_conv2d_native(
@@ -140,20 +150,10 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    kind, explicit = _padding(padding)
-    return output(
-        "Conv2DBackpropInput",
-        input_sizes,
-        one_of(filter, "filter", filters, "filters"),
-        out_backprop,
-        strides=_per_dimension(strides, data_format, 2, "strides"),
-        padding=kind,
-        explicit_paddings=explicit,
-        use_cudnn_on_gpu=use_cudnn_on_gpu,
-        data_format=data_format,
-        dilations=_per_dimension(dilations, data_format, 2, "dilations"),
-        name=name,
-    )
+    inputs = input_sizes, one_of(filter, "filter", filters, "filters"), out_backprop
+    sizes = {"strides": strides, "dilations": dilations}
+    cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
+    return _windowed("Conv2DBackpropInput", inputs, sizes, padding, data_format, name, **cudnn)
 
 
 def conv2d_transpose(
@@ -237,65 +237,38 @@ def conv1d(
 # -- pooling
 
 
-def _pool(
-    op_type: str, x: Any, ksize: Any, strides: Any, padding: Any, layout: str, name: str | None,
-    spatial: int = 2,
-) -> Tensor:  # fmt: skip
-    kind, explicit = _padding(padding)
-    extra = {"explicit_paddings": explicit} if explicit else {}
-    return output(
-        op_type,
-        x,
-        ksize=_per_dimension(ksize, layout, spatial, "ksize"),
-        strides=_per_dimension(strides, layout, spatial, "strides"),
-        padding=kind,
-        data_format=layout,
-        name=name,
-        **extra,
-    )
+def _pool(op_type: str, function_name: str) -> Callable[..., Tensor]:
+    def pool(
+        value: Any,
+        ksize: Any,
+        strides: Any,
+        padding: Any,
+        data_format: str = "NHWC",
+        name: str | None = None,
+        input: Any = None,
+    ) -> Tensor:
+        x = one_of(value, "value", input, "input")
+        sizes = {"ksize": ksize, "strides": strides}
+        return _windowed(op_type, [x], sizes, padding, data_format, name)
+
+    return named(pool, function_name)
 
 
-def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    x = one_of(value, "value", input, "input")
-    return _pool("MaxPool", x, ksize, strides, padding, data_format, name)
+def _pool3d(op_type: str, function_name: str) -> Callable[..., Tensor]:
+    def pool(
+        input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
+        name: str | None = None,
+    ) -> Tensor:  # fmt: skip
+        sizes = {"ksize": ksize, "strides": strides}
+        return _windowed(op_type, [input], sizes, padding, data_format, name, 3)
+
+    return named(pool, function_name)
 
 
-def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    x = one_of(value, "value", input, "input")
-    return _pool("AvgPool", x, ksize, strides, padding, data_format, name)
-
-
-max_pool2d, avg_pool2d = max_pool, avg_pool
-
-
-def max_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
-    return _pool("MaxPool3D", input, ksize, strides, padding, data_format, name, 3)
-
-
-def avg_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
-    return _pool("AvgPool3D", input, ksize, strides, padding, data_format, name, 3)
+max_pool = max_pool2d = _pool("MaxPool", "max_pool")
+avg_pool = avg_pool2d = _pool("AvgPool", "avg_pool")
+max_pool3d = _pool3d("MaxPool3D", "max_pool3d")
+avg_pool3d = _pool3d("AvgPool3D", "avg_pool3d")
 
 
 def max_pool_with_argmax(

@@ -130,8 +130,6 @@ def sparse_softmax_cross_entropy_with_logits(
             )
         if x.shape.ndims == 2:
             return call("SparseSoftmaxCrossEntropyWithLogits", x, z, name=scope)[0]
-        flat = arrays.reshape(x, arrays.stack([-1, arrays.shape(x)[-1]]))
-        found = call(
-            "SparseSoftmaxCrossEntropyWithLogits", flat, arrays.reshape(z, [-1]), name=scope
-        )
+        flat = _two_dimensional(x), arrays.reshape(z, [-1])
+        found = call("SparseSoftmaxCrossEntropyWithLogits", *flat, name=scope)
         return arrays.reshape(found[0], arrays.shape(z))

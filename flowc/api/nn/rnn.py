@@ -60,11 +60,7 @@ def dynamic_rnn(
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         state = initial_state
         if state is None:
-            if wanted is None:
-                raise ValueError(
-                    "If no initial_state is provided, argument `dtype` must be specified"
-                )
-            state = cell.zero_state(batch_size, wanted)
+            state = _zero_state(cell, batch_size, wanted)
         if lengths is not None:
             checks = [_check_batch(lengths, batch_size)]
             with get_default_graph().control_dependencies(checks):
@@ -188,6 +184,12 @@ def _check_cell(name: str, cell: Any) -> None:
         raise TypeError(f"The argument {name!r} ({cell}) is not an RNNCell: {', '.join(lacks)}.")
 
 
+def _zero_state(cell: Any, batch_size: Any, dtype: Any) -> Any:
+    if dtype is None:
+        raise ValueError("If no initial_state is provided, argument `dtype` must be specified")
+    return cell.zero_state(batch_size, dtypes.as_dtype(dtype))
+
+
 def _batch_and_time_swapped(x: Tensor) -> Tensor:
     if x.shape.ndims is not None and x.shape.ndims < 2:
         return x
@@ -297,13 +299,8 @@ def static_rnn(
         steps = [as_tensor(x) for x in inputs]
         state = initial_state
         if state is None:
-            if dtype is None:
-                raise ValueError(
-                    "If no initial_state is provided, argument `dtype` must be specified"
-                )
             known = steps[0].shape[0].value
-            size = shape_of(steps[0])[0] if known is None else known
-            state = cell.zero_state(size, dtypes.as_dtype(dtype))
+            state = _zero_state(cell, shape_of(steps[0])[0] if known is None else known, dtype)
         outputs = []
         for x in steps:
             output, state = cell(x, state)

@@ -6,11 +6,12 @@ seeds are those that TensorFlow makes, so programs with seeds get TensorFlow's n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from flowc import dtypes
-from flowc.api.framework.raw_ops import call
+from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import add
 from flowc.dtypes import DType
@@ -103,43 +104,42 @@ def random_uniform(
         return drawn if to_one else output("Mul", drawn, maxval)
 
 
-def _normal(
-    op_type: str, default: str, shape: Any, mean: Any, stddev: Any, given: tuple[Any, Any, Any]
-) -> Tensor:
-    dtype, seed, name = given
-    kind = dtypes.as_dtype(dtype)
-    with name_scope(name, default, [shape, mean, stddev]) as scope:
-        dims = _shape_tensor(shape)
-        middle = as_tensor(mean, kind, name="mean")
-        spread = as_tensor(stddev, kind, name="stddev")
-        drawn = output(op_type, dims, dtype=kind, **_seeds(seed))
-        return add(drawn * spread, middle, name=scope)
+def _scaled(drawn: Callable[[], Tensor], mean: Any, stddev: Any, kind: DType, name: str) -> Tensor:
+    """Numbers of the standard normal distribution as those of another one."""
+    middle = as_tensor(mean, kind, name="mean")
+    spread = as_tensor(stddev, kind, name="stddev")
+    return add(drawn() * spread, middle, name=name)
 
 
-def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.f32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Numbers of the normal distribution."""
-    given = (dtype, seed, name)
-    return _normal("RandomStandardNormal", "random_normal", shape, mean, stddev, given)
+def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]:
+    def function(
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.f32,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        kind = dtypes.as_dtype(dtype)
+        with name_scope(name, function_name, [shape, mean, stddev]) as scope:
+            dims = _shape_tensor(shape)
+
+            def drawn() -> Tensor:
+                return output(op_type, dims, dtype=kind, **_seeds(seed))
+
+            return _scaled(drawn, mean, stddev, kind, scope)
+
+    return named(function, function_name, doc)
 
 
-def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.f32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Numbers of the normal distribution, drawn again until they lie within two `stddev`."""
-    given = (dtype, seed, name)
-    return _normal("TruncatedNormal", "truncated_normal", shape, mean, stddev, given)
+random_normal = _normal(
+    "RandomStandardNormal", "random_normal", "Numbers of the normal distribution."
+)
+truncated_normal = _normal(
+    "TruncatedNormal",
+    "truncated_normal",
+    "Numbers of the normal distribution, drawn again until they lie within two `stddev`.",
+)
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -207,46 +207,35 @@ def stateless_random_uniform(
         return add(drawn * (high - low), low, name=scope)
 
 
-def _stateless_normal(
-    op_type: str, default: str, shape: Any, seed: Any, more: tuple[Any, Any, Any, Any, Any]
-) -> Tensor:
-    mean, stddev, dtype, name, alg = more
-    kind = dtypes.as_dtype(dtype)
-    with name_scope(name, default, [shape, seed, mean, stddev]) as scope:
-        dims = _shape_tensor(shape)
-        middle = as_tensor(mean, kind, name="mean")
-        spread = as_tensor(stddev, kind, name="stddev")
-        drawn = _stateless(op_type, dims, seed, alg, dtype=kind)
-        return add(drawn * spread, middle, name=scope)
+def _stateless_normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]:
+    def function(
+        shape: Any,
+        seed: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.f32,
+        name: str | None = None,
+        alg: Any = "auto_select",
+    ) -> Tensor:
+        kind = dtypes.as_dtype(dtype)
+        with name_scope(name, function_name, [shape, seed, mean, stddev]) as scope:
+            dims = _shape_tensor(shape)
+
+            def drawn() -> Tensor:
+                return _stateless(op_type, dims, seed, alg, dtype=kind)
+
+            return _scaled(drawn, mean, stddev, kind, scope)
+
+    return named(function, function_name, doc)
 
 
-def stateless_random_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.f32,
-    name: str | None = None,
-    alg: Any = "auto_select",
-) -> Tensor:
-    """Numbers of the normal distribution that the two integers of `seed` decide."""
-    more = (mean, stddev, dtype, name, alg)
-    return _stateless_normal(
-        "StatelessRandomNormalV2", "stateless_random_normal", shape, seed, more
-    )
-
-
-def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.f32,
-    name: str | None = None,
-    alg: Any = "auto_select",
-) -> Tensor:
-    """As `truncated_normal`, decided by the two integers of `seed`."""
-    more = (mean, stddev, dtype, name, alg)
-    return _stateless_normal(
-        "StatelessTruncatedNormalV2", "stateless_truncated_normal", shape, seed, more
-    )
+stateless_random_normal = _stateless_normal(
+    "StatelessRandomNormalV2",
+    "stateless_random_normal",
+    "Numbers of the normal distribution that the two integers of `seed` decide.",
+)
+stateless_truncated_normal = _stateless_normal(
+    "StatelessTruncatedNormalV2",
+    "stateless_truncated_normal",
+    "As `truncated_normal`, decided by the two integers of `seed`.",
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import group, no_op
 from flowc.api.variables.variable_nodes import assign_to, scatter_to
 from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, ResourceVariable, Variable
@@ -46,11 +47,8 @@ def _scatter(kind: str, locks: bool) -> Callable[..., Any]:
             return ref.scatter(kind, indices, updates, use_locking, name)
         return scatter_to(reference_of(ref), kind, indices, updates, use_locking, name)
 
-    function.__name__ = function.__qualname__ = f"scatter_{kind.lower()}"
-    function.__doc__ = (
-        f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` by `updates`."
-    )
-    return function
+    doc = f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` by `updates`."
+    return named(function, f"scatter_{kind.lower()}", doc)
 
 
 scatter_update = _scatter("Update", True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.control_flow.conditionals import cond
-from flowc.api.framework.raw_ops import call
+from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.variables.initial_values import guarded
 from flowc.api.variables.variable_nodes import (
@@ -33,6 +33,19 @@ from flowc.graph.building.operators import Operators
 GLOBAL = "variables"
 LOCAL = "local_variables"
 TRAINABLE = "trainable_variables"
+
+
+def _step_method(op_type: str) -> Callable[..., Any]:
+    def method(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        return self._step(op_type, delta, use_locking, name, read_value)
+
+    return named(method, op_type.replace("Assign", "assign_").lower())
 
 
 class Variable(Operators):
@@ -200,26 +213,13 @@ class Variable(Operators):
     ) -> Any:
         """Gives the variable another value; returns a reference to it, or without `read_value` the
         operation."""
+        return self._assigned(value, use_locking, name, read_value)
+
+    def _assigned(self, value: Any, use_locking: bool, name: str | None, read_value: bool) -> Any:
         changed = assign_to(self._ref_tensor, value, use_locking, name)
         return changed if read_value else changed.op
 
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        return self._step("AssignAdd", delta, use_locking, name, read_value)
-
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        return self._step("AssignSub", delta, use_locking, name, read_value)
+    assign_add, assign_sub = _step_method("AssignAdd"), _step_method("AssignSub")
 
     def _step(
         self, op_type: str, delta: Any, use_locking: bool, name: str | None, read_value: bool
@@ -241,11 +241,12 @@ class Variable(Operators):
         from flowc.graph.encode import variable_def
 
         return variable_def(
-            variable_name=self._ref_tensor.name,
+            variable_name=self._home.name,
             initial_value_name=self.initial_value.name,
             initializer_name=self.initializer.name,
             snapshot_name=self._snapshot.name,
             trainable=self.trainable,
+            is_resource=isinstance(self, ResourceVariable),
         )
 
     def __repr__(self) -> str:
@@ -292,7 +293,7 @@ class ResourceVariable(Variable):
             value = guarded(scope, initial)
             self.initializer = call("AssignVariableOp", self.handle, value, name=name)
         with graph.name_scope("Read"):
-            self._graph_element = self._read()
+            self._snapshot = self._read()
 
     def _read(self) -> Tensor:
         read = output("ReadVariableOp", self.handle, dtype=self.initial_value.dtype)
@@ -300,7 +301,7 @@ class ResourceVariable(Variable):
         return read
 
     def _as_graph_element(self) -> Tensor:
-        return self._graph_element
+        return self._snapshot
 
     def _ref(self) -> Tensor:
         raise NotImplementedError(
@@ -327,13 +328,7 @@ class ResourceVariable(Variable):
     def set_shape(self, shape: Any) -> None:
         self._shape = self._shape.merge_with(shape)
 
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
+    def _assigned(self, value: Any, use_locking: bool, name: str | None, read_value: bool) -> Any:
         tensor = as_tensor(value, self.dtype)
         if not self._shape.is_compatible_with(tensor.shape):
             raise ValueError(
@@ -377,18 +372,6 @@ class ResourceVariable(Variable):
     def _after_parent(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
-    def to_proto(self, export_scope: str | None = None) -> Any:
-        from flowc.graph.encode import variable_def
-
-        return variable_def(
-            variable_name=self.handle.name,
-            initial_value_name=self.initial_value.name,
-            initializer_name=self.initializer.name,
-            snapshot_name=self._graph_element.name,
-            trainable=self.trainable,
-            is_resource=True,
-        )
-
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
@@ -403,7 +386,7 @@ class _Assigned(ResourceVariable):
         self.__dict__.update(variable.__dict__)
         self._parent = parent
         with self._after_parent():
-            self._graph_element = self._read()
+            self._snapshot = self._read()
 
     @property
     def op(self) -> Operation:

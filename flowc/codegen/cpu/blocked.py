@@ -181,7 +181,7 @@ def block_bounds(shape: TileShape) -> str:
         """
 
 
-def block_of_task(shape: TileShape, outer: str) -> str:
+def block_of_task(outer: str) -> str:
     """Lines that set `outer` (batch entry, group...) and `row_begin .. column_end` of a task.
 
     Consecutive tasks go down the rows of a column block, whose panels stay in the caches.

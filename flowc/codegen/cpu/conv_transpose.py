@@ -77,7 +77,7 @@ def _phase_of_axis(axis: str) -> str:
         """
 
 
-def _spread_rows(axes: str, shape: TileShape, finish: Sequence[str]) -> str:
+def _spread_rows(axes: str, finish: Sequence[str]) -> str:
     """Lines that copy the finished block's rows to their pixels and run the epilogue on each."""
     split = [f"    place_{a} = rest % rows_{a}\n    rest = rest // rows_{a}" for a in axes[::-1]]
     pixel = "rest"
@@ -150,12 +150,12 @@ def conv_transpose_source(
         indented(before, 4),
         indented(block_bounds(shape), 4),
         "    for task in range(begin, end):",
-        indented(block_of_task(shape, "phase"), 8),
+        indented(block_of_task("phase"), 8),
         # The slowest axis is the leading digit of the phase.
         *(indented(_phase_of_axis(a), 8) for a in reversed(axes)),
         indented(phase, 8),
         indented(product_call, 8),
-        indented(_spread_rows(axes, shape, finish), 8),
+        indented(_spread_rows(axes, finish), 8),
     )
     phases = product([f"stride_{a}" for a in axes])
     tasks = f"{phases} * {block_count(shape, product(most_rows))}"

@@ -97,7 +97,7 @@ def conv_source(
         indented(before, 4),
         indented(block_bounds(shape), 4),
         "    for task in range(begin, end):",
-        indented(block_of_task(shape, "group"), 8),
+        indented(block_of_task("group"), 8),
         indented(product_call, 8),
         *finish,
     )

@@ -88,7 +88,7 @@ def gemm_source(
         indented(block_pointer(shape), 4),
         indented(block_bounds(shape), 4),
         "    for task in range(begin, end):",
-        indented(block_of_task(shape, "batch_index"), 8),
+        indented(block_of_task("batch_index"), 8),
         indented(operands, 8),
         *finish,
     )

@@ -8,22 +8,25 @@ generator never run, so that any target can be compiled from it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import compiler_lock, errors, types
-from numba.extending import intrinsic
 
+from flowc import dtypes
 from flowc.codegen import math as vector_math
 from flowc.codegen.cpu.numba_stages import contexts, lower
 from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.llvm.numba_functions import numba_function
+from flowc.codegen.llvm.vector_ir import advance
 from flowc.dtypes import DType
 from flowc.errors import InternalError
+from flowc_runtime.native.writer import I8, I32, I64, VOID, declare
 
-BYTE_POINTER = ir.IntType(8).as_pointer()
-I64 = ir.IntType(64)
+BYTE_POINTER = I8.as_pointer()
 
 _CARRIERS: dict[str, Any] = {
     "f16": types.int16,
@@ -33,18 +36,9 @@ _CARRIERS: dict[str, Any] = {
     "string": types.int64,
 }
 _SCALARS: dict[str, Any] = {
-    "f32": types.float32,
-    "f64": types.float64,
-    "i8": types.int8,
-    "i16": types.int16,
-    "i32": types.int32,
-    "i64": types.int64,
-    "u8": types.uint8,
-    "u16": types.uint16,
-    "u32": types.uint32,
-    "u64": types.uint64,
-    "c64": types.complex64,
-    "c128": types.complex128,
+    str(t): getattr(types, t.name)
+    for t in (*dtypes.FLOATS, *dtypes.INTS, *dtypes.UINTS, dtypes.c64, dtypes.c128)
+    if str(t) not in _CARRIERS
 }
 
 
@@ -54,206 +48,81 @@ def numba_type(dtype: DType | str) -> Any:
     return _CARRIERS.get(name) or _SCALARS[name]
 
 
-@intrinsic
-def idiv(typing_context: Any, a: Any, b: Any) -> Any:
-    """Truncating int64 division: what floor division is for indices, which are not negative."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.sdiv(*args)
-
-    return types.int64(types.int64, types.int64), emit
+_TEXT, _INT, _F64 = types.CPointer(types.uint8), types.int64, types.float64
 
 
-def _float_fold(name: str, emit_fold: Any) -> Any:
-    """An intrinsic `(accumulator, x) -> accumulator` for one float type."""
-
-    @intrinsic
-    def fold(typing_context: Any, a: Any, b: Any) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            return emit_fold(builder, *args)
-
-        return a(a, b), emit
-
-    return fold
+def _llvm_call(b: ir.IRBuilder, name: str, *values: Any) -> Any:
+    """Calls `llvm.<name>` for the type of its operands, which is f32 or f64."""
+    kind = values[0].type
+    suffix = "f32" if isinstance(kind, ir.FloatType) else "f64"
+    return _external_call(b, f"llvm.{name}.{suffix}", kind, *values)
 
 
-def _declared(builder: ir.IRBuilder, name: str, kind: ir.Type) -> ir.Function:
-    found = builder.module.globals.get(name)
-    return found or ir.Function(builder.module, ir.FunctionType(kind, [kind, kind]), name)
+def _external_call(b: ir.IRBuilder, name: str, result: ir.Type, *values: Any) -> Any:
+    kind = ir.FunctionType(result, [v.type for v in values])
+    return b.call(declare(b.module, name, kind), values)
 
 
-def _extremum(which: str) -> Any:
-    def emit(builder: ir.IRBuilder, a: Any, b: Any) -> ir.Value:
-        suffix = "f32" if isinstance(a.type, ir.FloatType) else "f64"
-        return builder.call(_declared(builder, f"llvm.{which}.{suffix}", a.type), [a, b])
-
-    return emit
+def _fold(emit: Callable[..., Any]) -> Any:
+    """A function `(accumulator, x) -> accumulator` for one float type."""
+    return numba_function("fold", lambda a, b: a(a, b), lambda b, values: emit(b, *values))
 
 
-# Sums may be reassociated, which is what lets them vectorise; nothing else is assumed of floats.
-fold_add = _float_fold("fold_add", lambda b, x, y: b.fadd(x, y, flags=("reassoc",)))
-fold_mul = _float_fold("fold_mul", lambda b, x, y: b.fmul(x, y, flags=("reassoc",)))
-fold_max = _float_fold("fold_max", _extremum("maximum"))
-fold_min = _float_fold("fold_min", _extremum("minimum"))
+def _of_floats(name: str, scalar: Any, arity: int) -> Any:
+    """`llvm.<name>` on `arity` floats."""
+    signature = scalar(*[scalar] * arity)
+    return numba_function("of_floats", signature, lambda b, values: _llvm_call(b, name, *values))
 
 
-def _llvm_call(name: str, arity: int, scalar: Any, suffix: str) -> Any:
-    """An intrinsic for `llvm.<name>.<suffix>` on `arity` floats."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        full = f"llvm.{name}.{suffix}"
-        kind = args[0].type
-        found = builder.module.globals.get(full)
-        function = found or ir.Function(builder.module, ir.FunctionType(kind, [kind] * arity), full)
-        return builder.call(function, args)
-
-    if arity == 1:
-
-        @intrinsic
-        def call_one(typing_context: Any, x: Any) -> Any:
-            return scalar(scalar), emit
-
-        return call_one
-
-    @intrinsic
-    def call_three(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-        return scalar(scalar, scalar, scalar), emit
-
-    return call_three
+def _emit_format_float(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
+    text, digits, value = values
+    kind = ir.FunctionType(I32, [BYTE_POINTER, I64, BYTE_POINTER], var_arg=True)
+    pattern = bytearray(b"%.*g\0")
+    constant = ir.Constant(ir.ArrayType(I8, len(pattern)), pattern)
+    place = b.alloca(constant.type)
+    b.store(constant, place)
+    digits = b.trunc(digits, I32)
+    given = [text, I64(32), b.bitcast(place, BYTE_POINTER), digits, value]
+    return b.sext(b.call(declare(b.module, "snprintf", kind), given), I64)
 
 
-@intrinsic
-def offset(typing_context: Any, pointer: Any, count: Any) -> Any:
-    """pointer + count elements."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.gep(args[0], [args[1]])
-
-    return pointer(pointer, types.int64), emit
+def _parse(name: str, scalar: Any, result: ir.Type) -> Any:
+    no_end = ir.Constant(BYTE_POINTER.as_pointer(), None)
+    return numba_function(
+        "parse", scalar(_TEXT), lambda b, values: _external_call(b, name, result, *values, no_end)
+    )
 
 
-def _external(builder: ir.IRBuilder, name: str, kind: ir.FunctionType) -> ir.Function:
-    return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+def _emit_write_text(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
+    stream, text, length = values
+    return _external_call(b, "write", I64, b.trunc(stream, I32), text, length)
 
 
-@intrinsic
-def format_float(typing_context: Any, text: Any, digits: Any, value: Any) -> Any:
-    """Writes a float with at most so many digits, and a zero behind it; how many bytes it has."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.IntType(32), [BYTE_POINTER, I64, BYTE_POINTER], var_arg=True)
-        pattern = bytearray(b"%.*g\0")
-        constant = ir.Constant(ir.ArrayType(ir.IntType(8), len(pattern)), pattern)
-        place = builder.alloca(constant.type)
-        builder.store(constant, place)
-        digits = builder.trunc(args[1], ir.IntType(32))
-        written = builder.call(
-            _external(builder, "snprintf", kind),
-            [args[0], I64(32), builder.bitcast(place, BYTE_POINTER), digits, args[2]],
-        )
-        return builder.sext(written, I64)
-
-    return types.int64(types.CPointer(types.uint8), types.int64, types.float64), emit
+def _emit_keep_text(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
+    return b.ptrtoint(_external_call(b, "strndup", BYTE_POINTER, *values), I64)
 
 
-def _parse(name: str, scalar: Any) -> Any:
-    @intrinsic
-    def parse(typing_context: Any, text: Any) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(
-                context.get_value_type(scalar), [BYTE_POINTER, BYTE_POINTER.as_pointer()]
-            )
-            no_end = ir.Constant(BYTE_POINTER.as_pointer(), None)
-            return builder.call(_external(builder, name, kind), [args[0], no_end])
-
-        return scalar(types.CPointer(types.uint8)), emit
-
-    return parse
-
-
-@intrinsic
-def write_text(typing_context: Any, stream: Any, text: Any, length: Any) -> Any:
-    """Writes bytes to a stream by its number; how many of them it took."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(I64, [ir.IntType(32), BYTE_POINTER, I64])
-        stream = builder.trunc(args[0], ir.IntType(32))
-        return builder.call(_external(builder, "write", kind), [stream, args[1], args[2]])
-
-    return types.int64(types.int64, types.CPointer(types.uint8), types.int64), emit
-
-
-@intrinsic
-def keep_text(typing_context: Any, text: Any, length: Any) -> Any:
-    """The address of a copy with a zero behind it, to be freed by whoever reads it; 0 for none."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(BYTE_POINTER, [BYTE_POINTER, I64])
-        copy = builder.call(_external(builder, "strndup", kind), args)
-        return builder.ptrtoint(copy, I64)
-
-    return types.int64(types.CPointer(types.uint8), types.int64), emit
-
-
-@intrinsic
-def poll(typing_context: Any, words: Any) -> Any:
-    """Whether a signal ends the run; see flowc_runtime/native/interpreter.py."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.IntType(32), [I64.as_pointer()])
-        return builder.call(_external(builder, "flowc_interpreter_poll", kind), args)
-
-    return types.int32(types.CPointer(types.int64)), emit
+def _emit_poll(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
+    return _external_call(b, "flowc_interpreter_poll", I32, *values)
 
 
 _EPILOGUE_TYPE = ir.FunctionType(
-    ir.VoidType(), [BYTE_POINTER.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
+    VOID, [BYTE_POINTER.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
 )
 
 
-@intrinsic
-def call_epilogue(
-    typing_context: Any,
-    function: Any,
-    buffers: Any,
-    ints: Any,
-    row_begin: Any,
-    row_end: Any,
-    column_begin: Any,
-    column_end: Any,
-) -> Any:
-    """Calls an epilogue by its address, with its tables, on a block of rows x columns."""
-
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        address = builder.bitcast(args[0], _EPILOGUE_TYPE.as_pointer())
-        table = builder.bitcast(args[1], BYTE_POINTER.as_pointer())
-        builder.call(address, [table, builder.bitcast(args[2], I64.as_pointer()), *args[3:]])
-        return context.get_dummy_value()
-
-    table = types.CPointer(types.uint8)
-    return types.void(table, table, table, *[types.int64] * 4), emit
-
-
-def _pointer_cast(element: Any) -> Any:
-    @intrinsic
-    def cast(typing_context: Any, pointer: Any) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], context.get_value_type(signature.return_type))
-
-        return types.CPointer(element)(pointer), emit
-
-    return cast
+def _emit_epilogue(b: ir.IRBuilder, values: Sequence[Any]) -> None:
+    function, buffers, ints, *block = values
+    address = b.bitcast(function, _EPILOGUE_TYPE.as_pointer())
+    table = b.bitcast(buffers, BYTE_POINTER.as_pointer())
+    b.call(address, [table, b.bitcast(ints, I64.as_pointer()), *block])
 
 
 def _bitcast_to(result: Any) -> Any:
-    @intrinsic
-    def cast(typing_context: Any, x: Any) -> Any:
-        def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], context.get_value_type(result))
+    def emit(b: ir.IRBuilder, values: Sequence[Any]) -> Any:
+        return b.bitcast(values[0], contexts()[1].get_value_type(result))
 
-        return result(x), emit
-
-    return cast
+    return numba_function("cast", lambda x: result(x), emit)
 
 
 @cache
@@ -261,26 +130,36 @@ def base_globals() -> dict[str, Any]:
     """What every kernel's source may name beside the math functions that it lists."""
     found: dict[str, Any] = dict(_SCALARS)
     found |= {
-        "idiv": idiv,
-        "offset": offset,
-        "call_epilogue": call_epilogue,
-        "format_float": format_float,
-        "parse_f32": _parse("strtof", types.float32),
-        "parse_f64": _parse("strtod", types.float64),
-        "write_text": write_text,
-        "keep_text": keep_text,
-        "poll": poll,
+        # Truncating division: what floor division is for indices, which are not negative.
+        "idiv": numba_function("idiv", _INT(_INT, _INT), lambda b, values: b.sdiv(*values)),
+        "offset": advance,
+        # Calls an epilogue by its address, with its tables, on a block of rows x columns.
+        "call_epilogue": numba_function(
+            "call_epilogue", types.void(*[_TEXT] * 3, *[_INT] * 4), _emit_epilogue
+        ),
+        # Writes a float with at most so many digits, and a zero behind it; how many bytes it has.
+        "format_float": numba_function("format_float", _INT(_TEXT, _INT, _F64), _emit_format_float),
+        "parse_f32": _parse("strtof", types.float32, ir.FloatType()),
+        "parse_f64": _parse("strtod", _F64, ir.DoubleType()),
+        # Writes bytes to a stream by its number; how many of them it took.
+        "write_text": numba_function("write_text", _INT(_INT, _TEXT, _INT), _emit_write_text),
+        # The address of a copy with a zero behind it, which its reader frees; 0 for none.
+        "keep_text": numba_function("keep_text", _INT(_TEXT, _INT), _emit_keep_text),
+        # Whether a signal ends the run; see flowc_runtime/native/interpreter.py.
+        "poll": numba_function("poll", types.int32(types.CPointer(_INT)), _emit_poll),
         "inf": float("inf"),
         "nan": float("nan"),
+        # Sums may be reassociated, which lets them vectorise; nothing else is assumed of floats.
+        "fold_add": _fold(lambda b, x, y: b.fadd(x, y, flags=("reassoc",))),
+        "fold_mul": _fold(lambda b, x, y: b.fmul(x, y, flags=("reassoc",))),
+        "fold_max": _fold(lambda b, x, y: _llvm_call(b, "maximum", x, y)),
+        "fold_min": _fold(lambda b, x, y: _llvm_call(b, "minimum", x, y)),
     }
-    found |= {
-        "fold_add": fold_add, "fold_mul": fold_mul, "fold_max": fold_max, "fold_min": fold_min
-    }  # fmt: skip
     for name in ("f32", "f64"):
-        found[f"abs_{name}"] = _llvm_call("fabs", 1, _SCALARS[name], name)
-        found[f"fma_{name}"] = _llvm_call("fmuladd", 3, _SCALARS[name], name)
+        found[f"abs_{name}"] = _of_floats("fabs", _SCALARS[name], 1)
+        found[f"fma_{name}"] = _of_floats("fmuladd", _SCALARS[name], 3)
     for name, scalar in _SCALARS.items():
-        found[f"as_{name}_pointer"] = _pointer_cast(scalar)
+        found[f"as_{name}_pointer"] = _bitcast_to(types.CPointer(scalar))
         if name[0] in "fiu":
             found[f"bits_{name}"] = _bitcast_to(scalar)
     return found
@@ -363,5 +242,4 @@ def _wrapper(kernel: Kernel) -> str:
 
 
 def _llvm_element(dtype: DType | str) -> ir.Type:
-    numba_kind = numba_type(dtype)
-    return contexts()[1].get_data_type(numba_kind)
+    return contexts()[1].get_data_type(numba_type(dtype))

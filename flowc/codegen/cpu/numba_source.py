@@ -30,14 +30,13 @@ from flowc.codegen.kernels.nest import (
     Statement,
     Store,
     While,
-    held_dtype,
     is_half,
     memory_dtype,
 )
 from flowc.codegen.kernels.text import sum_text
 from flowc.dtypes import DType
 from flowc.errors import InternalError
-from flowc.ir.scalar import PRIMITIVES
+from flowc.ir.scalar import PRIMITIVES, held_dtype
 
 _INFIX = {
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",

@@ -18,11 +18,6 @@ from flowc.codegen.cpu.tile_shape import TileShape
 Array = np.ndarray[Any, Any]
 
 
-def packed_elements(shape: TileShape, k: int, n: int) -> int:
-    """Elements of a packed [k, n] matrix."""
-    return -(-n // shape.columns) * shape.columns * k
-
-
 def pack_gemm_b(b: Array, shape: TileShape, columns: int = 0) -> Array:
     """[..., k, n] -> [..., panels, k, columns], by default as many columns as tiles have."""
     *batch, k, n = b.shape

@@ -7,34 +7,37 @@ load.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from flowc.codegen.cpu.loop_choices import TILE_SIDE
+from flowc.codegen.cpu.numba_stages import contexts
+from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import load_vector, store_vector
 from flowc_runtime.native.writer import I32
 
 
-@intrinsic
-def turn_tile(typing_context: Any, source: Any, distance: Any, target: Any) -> Any:
-    """`target[c*TILE_SIDE + r] = source[r*distance + c]` for all of a tile."""
+def _emit_turn(b: ir.IRBuilder, values: Sequence[Any]) -> None:
+    pointer, step, buffer = values
+    align = contexts()[1].get_abi_sizeof(pointer.type.pointee)
+    rows = []
+    for r in range(TILE_SIDE):
+        start = b.gep(pointer, [b.mul(step, ir.Constant(step.type, r))])
+        rows.append(load_vector(b, start, TILE_SIDE, align))
+    for c, column in enumerate(_turned(b, rows)):
+        place = b.gep(buffer, [ir.Constant(step.type, c * TILE_SIDE)])
+        store_vector(b, column, place, align)
 
-    def emit(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        pointer, step, buffer = args
-        align = context.get_abi_sizeof(pointer.type.pointee)
-        rows = []
-        for r in range(TILE_SIDE):
-            start = builder.gep(pointer, [builder.mul(step, ir.Constant(step.type, r))])
-            rows.append(load_vector(builder, start, TILE_SIDE, align))
-        for c, column in enumerate(_turned(builder, rows)):
-            place = builder.gep(buffer, [ir.Constant(step.type, c * TILE_SIDE)])
-            store_vector(builder, column, place, align)
-        return context.get_dummy_value()
 
-    return types.void(source, types.int64, target), emit
+# `target[c*TILE_SIDE + r] = source[r*distance + c]` for all of a tile.
+turn_tile = numba_function(
+    "turn_tile",
+    lambda source, distance, target: types.void(source, types.int64, target),
+    _emit_turn,
+)
 
 
 def _turned(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:

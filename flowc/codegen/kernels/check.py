@@ -29,12 +29,11 @@ from flowc.codegen.kernels.nest import (
     Store,
     blocks_of,
     expressions_of,
-    held_dtype,
     result_dtype,
 )
 from flowc.dtypes import DType
 from flowc.errors import InternalError
-from flowc.ir.scalar import PRIMITIVES
+from flowc.ir.scalar import PRIMITIVES, held_dtype
 
 
 def check_nest(nest: LoopNest) -> None:

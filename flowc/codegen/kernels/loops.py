@@ -27,13 +27,17 @@ from flowc.codegen.kernels.cluster import (
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Load, Name, Scalar, held_dtype
+from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Load, Name, Scalar
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, product, symbol
 from flowc.ir.lowering import Reduction
+from flowc.ir.scalar import held_dtype
+from flowc.ir.scalar_body import ScalarBody
+
+_NEUTRAL = {"add": 0, "mul": 1, "and": True, "or": False}
 
 
 def loop_launch(node: Node) -> Launch:
@@ -78,14 +82,9 @@ class _Reducing:
         return held(x)
 
     def accumulator_dtype(self, node: Node) -> DType:
-        lowering = self.lowerings[node]
-        if lowering.accumulator is not None:
-            return held_dtype(lowering.accumulator)
-        if lowering.prepare is None:
-            return held_dtype(node.inputs[0].type.dtype)
-        probe = ClusterLowering(self.body, ())
-        elements = [Name("probe", v.type.dtype) for v in node.inputs]
-        return held_dtype(lowering.prepare(probe.k, *elements).dtype)
+        body: ScalarBody | None = node.attrs["prepare"]
+        dtype = node.inputs[0].type.dtype if body is None else body.dtype
+        return held_dtype(self.lowerings[node].accumulator or dtype)
 
     def finished(self, node: Node, total: Scalar) -> Scalar:
         lowering = self.lowerings[node]
@@ -110,12 +109,15 @@ class _Reducing:
         some = k.gt(k.index_value(dims, dtypes.i64), 0)
         return k.select(some, total, k.const(empty, total.dtype))
 
-    def result_index(self, node: Node, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
-        """The index of a reduction's output for an index of the kept dims."""
-        if len(node.output.dims) == len(kept_index):
+    def row_index(self, value: Value, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The index of a value that has one element a row, for an index of the kept dims."""
+        if len(value.dims) == len(kept_index):
             return tuple(kept_index)
-        by_dim = dict(zip(self.kept, kept_index))
-        return tuple(by_dim.get(d, 0) for d in range(len(self.full)))
+        if len(value.dims) == len(self.full):
+            by_dim = dict(zip(self.kept, kept_index))
+            return tuple(by_dim.get(d, 0) for d in range(len(self.full)))
+        flat = row_major(tuple(self.full[d] for d in self.kept), kept_index)
+        return unravel(flat, value.dims)
 
     def combine(self, node: Node, total: Scalar, x: Scalar) -> Apply:
         """The running total with one more element."""
@@ -123,17 +125,7 @@ class _Reducing:
 
     def neutral(self, node: Node, dtype: DType) -> Scalar:
         how = self.lowerings[node].combine
-        match how:
-            case "add":
-                value: Any = 0
-            case "mul":
-                value = 1
-            case "and":
-                value = True
-            case "or":
-                value = False
-            case _:
-                value = _extreme(dtype, how)
+        value = _NEUTRAL[how] if how in _NEUTRAL else _extreme(dtype, how)
         return self.c.k.const(value, dtype)
 
 
@@ -171,7 +163,8 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
             start, dtype = nest.size(offsets[value]), held_dtype(value.type.dtype)
             nest.body.append(Carve(_row_name(cached, value), dtype, start))
         last = max(stages.values(), default=0)
-        full_results = [v for v in body.results if v.dims == r.full and _reads_row(v, r)]
+        # Where a row has size 1, what a fold gives spans it, but only in name.
+        full_results = [v for v in body.results if v.dims == r.full and v.node not in r.lowerings]
         for stage in range(last + 1):
             folding = [n for n in reductions if stages[n] == stage]
             storing = full_results if stage == last else []
@@ -180,10 +173,10 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
             for n in folding:
                 total = Name(f"a{reductions.index(n)}", r.accumulator_dtype(n))
                 x = r.finished(n, total)
-                c.rows[n.output] = (r.result_index(n, kept_index), x)
+                c.rows[n.output] = (r.row_index(n.output, kept_index), x)
         for value in body.results:
             if value not in full_results:
-                index = _row_index(value, r, kept_index)
+                index = r.row_index(value, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(kept)
     return c.launch(node.outputs, total, grain(cost.element, row), scratch, node)
@@ -191,22 +184,6 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
 
 def _row_name(cached: Sequence[Value], value: Value) -> str:
     return f"kept{cached.index(value)}"
-
-
-def _reads_row(value: Value, r: _Reducing) -> bool:
-    """Whether a value spans the folded axes (a row of size 1 does so only in name)."""
-    return value not in {n.output for n in r.reductions}
-
-
-def _row_index(value: Value, r: _Reducing, kept_index: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The index of a value that has one element a row."""
-    if len(value.dims) == len(kept_index):
-        return tuple(kept_index)
-    if len(value.dims) == len(r.full):
-        by_dim = dict(zip(r.kept, kept_index))
-        return tuple(by_dim.get(d, 0) for d in range(len(r.full)))
-    flat = row_major(tuple(r.full[d] for d in r.kept), kept_index)
-    return unravel(flat, value.dims)
 
 
 def _row_loop(
@@ -330,9 +307,9 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
         with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
                 total = nest.let(Load(f"a{i}", place, kinds[n]))
-                c.rows[n.output] = (r.result_index(n, kept_index), r.finished(n, total))
+                c.rows[n.output] = (r.row_index(n.output, kept_index), r.finished(n, total))
             for value in body.results:
-                index = _row_index(value, r, kept_index)
+                index = r.row_index(value, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(r.full[d] for d in outer) * blocks
     cost = body_cost(body).element * COLUMN_BLOCK

@@ -250,13 +250,6 @@ def memory_dtype(dtype: DType) -> DType:
     return dtypes.u8 if dtype is dtypes.bool_ else dtypes.i16 if is_half(dtype) else dtype
 
 
-def held_dtype(dtype: DType) -> DType:
-    """The dtype that a scalar is computed in; of strings there are the numbers."""
-    if is_half(dtype):
-        return dtypes.f32
-    return dtypes.i64 if dtype is dtypes.string else dtype
-
-
 def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
     """The blocks inside a statement."""
     match statement:

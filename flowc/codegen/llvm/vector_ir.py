@@ -15,7 +15,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from flowc import dtypes
 from flowc.codegen.llvm.numba_functions import numba_function
@@ -37,11 +36,6 @@ def element_type(dtype: DType) -> ir.Type:
         case _ if dtype.is_integer:
             return ir.IntType(8 * dtype.size)
     raise TypeError(f"no vector arithmetic for {dtype}")
-
-
-def numba_type(dtype: DType) -> types.Type:
-    """Numba's type of one element, as kernels' pointers are declared with."""
-    return getattr(types, dtype.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +229,7 @@ class Routine:
 
     def intrinsic(self) -> Any:
         """What Numba takes as a function."""
-        pointer = types.CPointer(numba_type(self.dtype))
+        pointer = types.CPointer(getattr(types, self.dtype.name))
         signature = types.void(*(pointer if kind == "p" else types.int64 for kind in self.kinds))
 
         return numba_function("routine", signature, lambda b, values: self.call(b, *values))
@@ -247,15 +241,10 @@ def _plain(value: Value | Index | int) -> Value:
     return i64(value) if isinstance(value, int) else value
 
 
-@intrinsic
-def advance(typing: Any, pointer: Any, count: Any) -> Any:
-    """pointer + count, in elements."""
-
-    def lower(context: Any, b: ir.IRBuilder, signature: Any, values: Values) -> Any:
-        return b.gep(values[0], [values[1]])
-
-    return pointer(pointer, types.int64), lower
-
+# pointer + count, in elements.
+advance = numba_function(
+    "advance", lambda pointer, count: pointer(pointer, types.int64), lambda b, v: b.gep(v[0], v[1:])
+)
 
 _INDICES = types.int64(types.int64, types.int64)
 

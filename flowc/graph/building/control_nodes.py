@@ -22,7 +22,7 @@ from flowc.graph.control_types import (
     reference_form,
 )
 from flowc.graph.operation import Operation
-from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape
+from flowc.graph.shape import UNKNOWN_SHAPE, TensorShape, bracketed
 from flowc.graph.tensor import Tensor
 
 
@@ -129,22 +129,16 @@ def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name
     """Raises for a last input that is not one bool, in TensorFlow's words."""
     pred = inputs[-1]
     if pred.dtype is not dtypes.bool_:
-        found = "unknown" if pred.dtype is None else pred.dtype.name
         raise TypeError(
-            f"Input '{argument}' of '{op_type}' Op has type {found} that does not match expected "
-            "type of bool."
+            f"Input '{argument}' of '{op_type}' Op has type {dtypes.name_of(pred.dtype)} that does "
+            "not match expected type of bool."
         )
     if pred.shape.ndims in (None, 0):
         return
     node = name[:-1] if name.endswith("/") else pred.graph.unique_name(name, mark_as_used=False)
     attrs = "T=DT_BOOL" if op_type in SWITCH and inputs[0].dtype is dtypes.bool_ else ""
     taken = ", ".join(t.name.removesuffix(":0") for t in inputs)
-    sizes = ", ".join(
-        "<unknown>"
-        if t.shape.sizes is None
-        else f"[{','.join('?' if s is None else str(s) for s in t.shape.sizes)}]"
-        for t in inputs
-    )
+    sizes = ", ".join(bracketed(t.shape.sizes) for t in inputs)
     raise ShapeError(
         f"Shape must be rank 0 but is rank {pred.shape.ndims} for '{{{{node {node}}}}} = "
         f"{op_type}[{attrs}]({taken})' with input shapes: {sizes}.",

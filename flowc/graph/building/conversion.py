@@ -52,7 +52,7 @@ def as_tensor(
         if dtype is not None and value.dtype is not dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
-                f"{'unknown' if value.dtype is None else value.dtype.name}: {value!r}"
+                f"{dtypes.name_of(value.dtype)}: {value!r}"
             )
         if value.graph is not get_default_graph():
             raise ValueError(f"{value} must be from the same graph as the operation that takes it")
@@ -151,9 +151,8 @@ def _plain(value: Any) -> Any:
             raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
         return np.array(value.as_list(), dtype=_fits_i32(value.as_list()))
     if isinstance(value, Dimension):
-        if value.value is None:
-            raise ValueError("Cannot convert an unknown Dimension to a Tensor.")
-        return np.array(value.value, dtype=_fits_i32([value.value]))
+        size = _plain_dimension(value)
+        return np.array(size, dtype=_fits_i32([size]))
     if isinstance(value, list | tuple) and any(isinstance(v, Dimension) for v in _leaves(value)):
         return type(value)(_plain_dimension(v) for v in value)
     if isinstance(value, Iterable) and not isinstance(value, list | tuple | str | bytes):

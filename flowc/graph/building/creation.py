@@ -15,7 +15,12 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
-from flowc.graph.building.new_operation import add_operation, different_types, record_of
+from flowc.graph.building.new_operation import (
+    add_operation,
+    check_allowed,
+    different_types,
+    record_of,
+)
 from flowc.graph.default import get_default_graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -82,6 +87,9 @@ class _Inputs:
             if arg.is_ref and hasattr(value, "_ref"):  # a variable
                 value = value._ref()
             at = len(self.tensors)
+            if (arg.is_list or arg.number_attr) and not isinstance(value, list | tuple):
+                raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
+                                f"not {value}.")  # fmt: skip
             if arg.is_list:
                 self._take_typed_list(arg, value)
             elif arg.number_attr is not None:
@@ -105,9 +113,6 @@ class _Inputs:
         return found
 
     def _take_typed_list(self, arg: Arg, value: Any) -> None:
-        if not isinstance(value, list | tuple):
-            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
-                            f"not {value}.")  # fmt: skip
         wanted = self.attrs.get(arg.type_attr or "")
         types = [None] * len(value) if wanted is None else [dtypes.as_dtype(t) for t in wanted]
         names = [f"{arg.name}_{i}" for i in range(len(value))]
@@ -116,9 +121,6 @@ class _Inputs:
         self.tensors += tensors
 
     def _take_list(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
-        if not isinstance(value, list | tuple):
-            raise TypeError(f"Expected list for '{arg.name}' argument to '{self.op_type}' Op, "
-                            f"not {value}.")  # fmt: skip
         number = self.attrs.setdefault(arg.number_attr or "", len(value))
         definition = self.record.signature.attrs[arg.number_attr or ""]
         if number != len(value):
@@ -176,7 +178,7 @@ class _Inputs:
             ) from None
 
     def _mismatch(self, arg: Arg, tensor: Tensor, dtype: DType) -> str:
-        found = "unknown" if tensor.dtype is None else tensor.dtype.name
+        found = dtypes.name_of(tensor.dtype)
         text = f"Input '{arg.name}' of '{self.op_type}' Op has type {found} that does not match "
         origin = self.origins.get(arg.type_attr or "")
         if origin is not None:
@@ -186,14 +188,7 @@ class _Inputs:
     def _fix(self, arg: Arg, tensor: Tensor) -> None:
         if arg.type_attr is None:
             return
-        definition = self.record.signature.attrs[arg.type_attr]
-        if definition.allowed and tensor.dtype not in definition.allowed:
-            allowed = ", ".join(d.name for d in definition.allowed)
-            found = "unknown" if tensor.dtype is None else tensor.dtype.name
-            raise TypeError(
-                f"Value passed to parameter '{arg.name}' has DataType {found} not in list of "
-                f"allowed values: {allowed}"
-            )
+        check_allowed(arg.name, tensor.dtype, self.record.signature.attrs[arg.type_attr])
         if arg.type_attr not in self.attrs:
             self.attrs[arg.type_attr] = tensor.dtype
             self.origins[arg.type_attr] = arg.name

@@ -17,7 +17,7 @@ from flowc.errors import InvalidModelError, NotFoundError, ShapeError, did_you_m
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.default import get_default_graph
 from flowc.graph.operation import Operation
-from flowc.graph.shape import TensorShape
+from flowc.graph.shape import TensorShape, bracketed
 from flowc.graph.shape_inference import check_types, infer_shapes
 from flowc.graph.tensor import Tensor
 from flowc.ir.op import Op
@@ -101,18 +101,24 @@ def _attr_value(value: Any, definition: AttrDef, op_type: str) -> Any:
             f"Attr '{name}' of '{op_type}' Op passed string '{found.decode()}' not in: "
             f'"{allowed}".'
         )
-    if definition.allowed and kind == "type" and found not in definition.allowed:
-        allowed = ", ".join(d.name for d in definition.allowed)
-        raise TypeError(
-            f"Value passed to parameter '{name}' has DataType {found.name} not in list of "
-            f"allowed values: {allowed}"
-        )
+    if kind == "type":
+        check_allowed(name, found, definition)
     if definition.minimum is not None and kind == "int" and found < definition.minimum:
         raise ValueError(
             f"Attr '{name}' of '{op_type}' Op passed {found} less than minimum "
             f"{definition.minimum}."
         )
     return found
+
+
+def check_allowed(argument: str, dtype: DType | None, definition: AttrDef) -> None:
+    """Raises `TypeError` for a dtype that a type attr does not take."""
+    if definition.allowed and dtype not in definition.allowed:
+        allowed = ", ".join(d.name for d in definition.allowed)
+        raise TypeError(
+            f"Value passed to parameter '{argument}' has DataType {dtypes.name_of(dtype)} not in "
+            f"list of allowed values: {allowed}"
+        )
 
 
 def _plain_attr(value: Any, kind: str, name: str) -> Any:
@@ -148,9 +154,10 @@ def _shapes(
     try:
         return infer_shapes(record, tensors, attrs)
     except ShapeError as error:
+        sizes = ", ".join(bracketed(t.shape.sizes) for t in tensors)
         raise ShapeError(
             f"{_bare(error.message, record)} for '{_node_text(op_type, name, tensors, attrs)}' "
-            f"with input shapes: {_shape_list(tensors)}.",
+            f"with input shapes: {sizes}.",
             node=name,
             hint=error.hint,
         ) from None
@@ -162,15 +169,6 @@ def _bare(message: str, record: Op) -> str:
     """A rule's message without the op and types that it is wrapped in."""
     message = message.removeprefix(f"{record.tf_name}: ")
     return re.sub(r" \(inputs: [^()]*\)$", "", message)
-
-
-def _shape_list(tensors: Sequence[Tensor]) -> str:
-    shown = []
-    for tensor in tensors:
-        sizes = tensor.shape.sizes
-        inner = None if sizes is None else ",".join("?" if s is None else str(s) for s in sizes)
-        shown.append("<unknown>" if inner is None else f"[{inner}]")
-    return ", ".join(shown)
 
 
 def _node_text(op_type: str, name: str, tensors: Sequence[Tensor], attrs: Mapping[str, Any]) -> str:

@@ -34,13 +34,18 @@ def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return left, as_tensor(y, name="y", preferred=left.dtype)
 
 
-def true_quotient(x: Any, y: Any, name: str) -> Tensor:
-    """`x / y`; integers are divided as floats. Raises `TypeError` where the dtypes differ."""
+def pair_of_one_dtype(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     left, right = pair(x, y)
     if left.dtype is not right.dtype:
         raise TypeError(
             f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
         )
+    return left, right
+
+
+def true_quotient(x: Any, y: Any, name: str) -> Tensor:
+    """`x / y`; integers are divided as floats. Raises `TypeError` where the dtypes differ."""
+    left, right = pair_of_one_dtype(x, y)
     if left.dtype is not None and left.dtype.is_integer:
         wide = dtypes.f32 if left.dtype in _SMALL_INTEGERS else dtypes.f64
         left, right = (_output("Cast", v, DstT=wide, name="Cast") for v in (left, right))

@@ -63,66 +63,53 @@ class Scopes:
         return device
 
     @contextmanager
+    def _holding(self, **blocks: Any) -> Iterator[None]:
+        before = {name: getattr(self, name) for name in blocks}
+        for name, held in blocks.items():
+            setattr(self, name, held)
+        try:
+            yield
+        finally:
+            for name, held in before.items():
+                setattr(self, name, held)
+
+    @contextmanager
     def controlled(self, inputs: list[Operation] | None) -> Iterator[ControlScope]:
         """None clears every outer block."""
-        outer = self.controls
         scope = ControlScope(inputs or [])
-        self.controls = [*(outer if inputs is not None else ()), scope]
-        try:
+        outer = self.controls if inputs is not None else ()
+        with self._holding(controls=[*outer, scope]):
             yield scope
-        finally:
-            self.controls = outer
 
     @contextmanager
     def placed(self, device: str | DeviceFunction | None) -> Iterator[None]:
         if isinstance(device, str):
             device = merge_devices("", device)
-        outer = self.devices
-        self.devices = [*outer, device]
-        try:
+        with self._holding(devices=[*self.devices, device]):
             yield
-        finally:
-            self.devices = outer
 
     @contextmanager
     def colocated(self, op: Operation | None, ignore_existing: bool) -> Iterator[None]:
         """New operations go with `op`; None clears outer blocks. Inside, device blocks around it do
         not count."""
-        outer, devices = self.colocations, self.devices
-        self.colocations = [] if op is None or ignore_existing else list(outer)
-        if op is not None:
-            self.colocations.append(op)
-            self.devices = []
-        try:
+        outer = [] if op is None or ignore_existing else self.colocations
+        devices = self.devices if op is None else []
+        with self._holding(colocations=outer if op is None else [*outer, op], devices=devices):
             yield
-        finally:
-            self.colocations, self.devices = outer, devices
 
     @contextmanager
     def with_attrs(self, attrs: Mapping[str, Any]) -> Iterator[None]:
         """Attrs that every new operation gets; None takes away what an outer block gives."""
-        outer = self.attrs
-        merged = {**outer, **attrs}
-        self.attrs = {name: value for name, value in merged.items() if value is not None}
-        try:
+        merged = {**self.attrs, **attrs}
+        with self._holding(attrs={n: value for n, value in merged.items() if value is not None}):
             yield
-        finally:
-            self.attrs = outer
 
     @contextmanager
     def overriding_gradients(self, overrides: Mapping[str, str]) -> Iterator[None]:
-        outer = self.gradient_overrides
-        self.gradient_overrides = {**outer, **overrides}
-        try:
+        with self._holding(gradient_overrides={**self.gradient_overrides, **overrides}):
             yield
-        finally:
-            self.gradient_overrides = outer
 
     @contextmanager
     def in_container(self, name: str) -> Iterator[str]:
-        outer = self.container
-        self.container = name
-        try:
+        with self._holding(container=name):
             yield name
-        finally:
-            self.container = outer

@@ -18,7 +18,7 @@ from flowc.errors import DataLossError, InvalidModelError, NotFoundError, Unsupp
 from flowc.importer.checkpoint.slices import cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import crc, damage, mask, read_table
 from flowc.importer.tensor_proto import element_type, shape_of
-from flowc.importer.wire import FileBytes, open_region
+from flowc.importer.wire import FileBytes, open_region, pieces, varints
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
 
 MAX_SHARDS = 100_000
@@ -189,20 +189,10 @@ class BundleReader:
         """n lengths (varints), their checksum, then the strings."""
         if n > len(content):
             raise damage(content, 0, f"{where}: {n} strings in {len(content)} bytes")
-        lengths: list[int] = []
-        at = 0
-        for _ in range(n):
-            value = shift = 0
-            while True:
-                if at >= len(content) or shift > 63:
-                    raise damage(content, 0, f"{where}: the lengths of its strings are cut off")
-                byte = content.view[at]
-                at += 1
-                value |= (byte & 0x7F) << shift
-                shift += 7
-                if byte < 0x80:
-                    break
-            lengths.append(value)
+        try:
+            lengths, at = varints(content.view, n)
+        except (IndexError, ValueError):
+            raise damage(content, 0, f"{where}: the lengths of its strings are cut off") from None
         if at + 4 + sum(lengths) != len(content):
             raise damage(content, 0, f"{where}: the lengths of its strings do not add up")
         total = 0
@@ -212,9 +202,6 @@ class BundleReader:
         if struct.unpack("<I", stored)[0] != mask(total):
             raise damage(content, 0, f"checksum of the string lengths of {where}")
         self._verify(crc(content.view[at:], total), entry, content, where)
-        at += 4
         found = np.empty(n, object)
-        for i, length in enumerate(lengths):
-            found[i] = bytes(content.view[at : at + length])
-            at += length
+        found[:] = list(pieces(content.view, at + 4, lengths))
         return found

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.errors import DataLossError
 from flowc.importer.checkpoint.snappy import decompress
-from flowc.importer.wire import FileBytes
+from flowc.importer.wire import FileBytes, varint
 
 FOOTER = 48
 MAGIC = 0xDB4775248B80FB57
@@ -72,16 +72,10 @@ def read_table(region: FileBytes) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def _varint(region: FileBytes, view: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(view) or shift > 63:
-            raise damage(region, 0, "a number in the table is cut off")
-        byte = view[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
+    try:
+        return varint(view, at)
+    except (IndexError, ValueError):
+        raise damage(region, 0, "a number in the table is cut off") from None
 
 
 def _handle(region: FileBytes, view: memoryview, at: int) -> tuple[tuple[int, int], int]:

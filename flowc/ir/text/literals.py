@@ -130,7 +130,7 @@ def read_constant(text: str) -> np.ndarray | None:
     """The constant that is written as an operand; None where it is a size."""
     if text[:1] in ("'", '"'):
         return np.frombuffer(ast.literal_eval(text).encode(), np.uint8)
-    values, dtype = _parted(text)
+    values, dtype = parted(text)
     try:
         found = eval_literal(values)
     except (ValueError, SyntaxError):
@@ -150,13 +150,14 @@ def sizes_operand(dims: Sequence[Dim], dtype: DType, is_vector: bool) -> str | N
 
 def read_sizes(text: str) -> tuple[tuple[Dim, ...], DType, bool]:
     """The sizes that are written as an operand, their dtype, and whether they are a vector."""
-    values, dtype = _parted(text)
+    values, dtype = parted(text)
     is_vector = values.startswith("[")
     items = split_outside(values[1:-1]) if is_vector else [values]
     return tuple(parse_dim(item) for item in items), dtype or dtypes.i32, is_vector
 
 
-def _parted(text: str) -> tuple[str, DType | None]:
+def parted(text: str) -> tuple[str, DType | None]:
+    """A literal, and the dtype that it says behind it."""
     match = _SUFFIX.fullmatch(text)
     return (text, None) if match is None else (match["values"], dtypes.as_dtype(match["dtype"]))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.op import Op, op_named
 from flowc.ir.scalar_body import ScalarBody
@@ -165,8 +165,7 @@ class TextParser:
         return results
 
     def parameter(self, name: str, type_: TensorType) -> None:
-        attrs = {"name": name[1:], "dtype": type_.dtype, "dims": type_.dims}
-        node = Node(op_named("parameter"), (), MappingProxyType(attrs), (type_,))
+        node = parameter_node(name[1:], type_)
         self.scope.parameters.append(node)
         self.scope.nodes.append(node)
         self.scope.values[name] = node.output

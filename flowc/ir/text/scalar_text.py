@@ -33,14 +33,13 @@ from flowc.ir.scalar_body import (
     index_name,
     place_name,
 )
-from flowc.ir.text.literals import eval_literal, split_outside
+from flowc.ir.text.literals import eval_literal, parted, split_outside
 from flowc.ir.types import Dims
 
 LINE = 60  # characters of an expression, beyond which its parts have names
 _CALL = re.compile(r"([a-z_][a-z_0-9]*)\((.*)\)")
 _LOAD = re.compile(r"x(\d+)\[(.*)\]")
 _ASSIGNMENT = re.compile(r"([vp]\d+) = (.*)")
-_LITERAL = re.compile(r"(?P<value>.*):(?P<dtype>[a-z]\w*)")
 
 
 def body_text(body: ScalarBody) -> str:
@@ -181,10 +180,10 @@ class _BodyParser:
         call = _CALL.fullmatch(text)
         if call is not None:
             return self.call(call[1], split_outside(call[2]))
-        match = _LITERAL.fullmatch(text)
-        value = eval_literal(text if match is None else match["value"])
-        if match is not None:
-            return self.k.const(value, dtypes.as_dtype(match["dtype"]))
+        literal, dtype = parted(text)
+        value = eval_literal(literal)
+        if dtype is not None:
+            return self.k.const(value, dtype)
         return self.k.const(value, dtypes.bool_) if isinstance(value, bool) else value
 
     def call(self, name: str, parts: Sequence[str]) -> Any:

@@ -9,6 +9,7 @@ m; rows shorter than the longest are aligned left or right.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import constant_ints
 
 _ALIGN = '{"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"} = "RIGHT_LEFT"'
+_MAIN = np.zeros(1, np.int32)  # the main diagonal
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +67,22 @@ def as_int(size: Dim) -> int:
     return size
 
 
-def _band(ints: tuple[int, ...], align: str, rows: Dim, columns: Dim) -> Band:
-    return Band(ints[0], ints[-1], align, rows, columns)
+def _band(k: np.ndarray, align: str, rows: Dim, columns: Dim) -> Band:
+    ints = k.reshape(-1)
+    return Band(int(ints[0]), int(ints[-1]), align, rows, columns)
 
 
-def _align(node_attrs: Any) -> str:
-    return node_attrs.get("align", "LEFT_LEFT")
+def _band_of(node: Node, operand: int, rows: Dim, columns: Dim) -> Band:
+    """The band that an operand tells: the main diagonal where there is none."""
+    ints = constant_ints(node, operand) if len(node.inputs) > operand else (0,)
+    return Band(ints[0], ints[-1], node.attrs.get("align", "LEFT_LEFT"), rows, columns)
 
 
-def _diagonals(c: Inference, i: int) -> tuple[int, int]:
-    found = c.need_ints(i)
+def _diagonals(c: Inference, operand: int) -> tuple[int, int]:
+    """The lowest and the highest: the main diagonal where no operand tells them."""
+    if len(c.inputs) <= operand:
+        return 0, 0
+    found = c.need_ints(operand)
     if len(found) not in (1, 2):
         raise c.fail(f"diag_index must have only one or two elements, received {len(found)}.")
     if found[0] > found[-1]:
@@ -98,12 +106,11 @@ def _check_band(c: Inference, band: Band) -> None:
 # -- diagonals out of a matrix
 
 
-def _infer_part(c: Inference) -> Dims:
+def _infer_part(c: Inference, operand: int = 1) -> Dims:
     dims = c.dims(0)
     if len(dims) < 2:
         raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
-    low, high = _diagonals(c, 1) if len(c.inputs) > 1 else (0, 0)
-    band = Band(low, high, "LEFT_LEFT", dims[-2], dims[-1])
+    band = Band(*_diagonals(c, operand), "LEFT_LEFT", dims[-2], dims[-1])
     _check_band(c, band)
     rows = () if band.count == 1 else (band.count,)
     return (*dims[:-2], *rows, band.length)
@@ -111,8 +118,7 @@ def _infer_part(c: Inference) -> Dims:
 
 def _lower_part(node: Node) -> Lowering:
     dims = node.inputs[0].dims
-    diagonals = constant_ints(node, 1) if len(node.inputs) > 1 else (0,)
-    band = _band(diagonals, _align(node.attrs), dims[-2], dims[-1])
+    band = _band_of(node, 1, dims[-2], dims[-1])
     batch = len(dims) - 2
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
@@ -127,8 +133,10 @@ def _lower_part(node: Node) -> Lowering:
     return View(read)
 
 
-def _part(x: np.ndarray, ints: tuple[int, ...], padding: Any, align: str) -> np.ndarray:
-    band = _band(ints, align, *x.shape[-2:])
+def _part(
+    x: np.ndarray, k: np.ndarray = _MAIN, padding: Any = 0, align: str = "LEFT_LEFT"
+) -> np.ndarray:
+    band = _band(k, align, *x.shape[-2:])
     result = np.full((*x.shape[:-2], band.count, as_int(band.length)), padding, x.dtype)
     for m in range(band.count):
         d = band.high - m
@@ -139,6 +147,17 @@ def _part(x: np.ndarray, ints: tuple[int, ...], padding: Any, align: str) -> np.
 
 
 # -- a matrix out of diagonals
+
+
+def _matrix_sizes(
+    length: Dim, low: int, high: int, rows: Dim, columns: Dim
+) -> tuple[tuple[Dim, Dim], tuple[Dim, Dim]]:
+    """The least rows and columns that hold the diagonals, and those of the matrix; -1 asks for
+    what fits."""
+    least = (length - min(high, 0), length + max(low, 0))
+    if rows == -1 and columns == -1:
+        rows = columns = maximum(*least)
+    return least, (least[0] if rows == -1 else rows, least[1] if columns == -1 else columns)
 
 
 def _infer_diag(c: Inference) -> Dims:
@@ -154,12 +173,8 @@ def _infer_diag(c: Inference) -> Dims:
             "The number of diagonals provided in the input does not match the "
             "lower_diag_index and upper_diag_index range."
         )
-    least = (dims[-1] - min(high, 0), dims[-1] + max(low, 0))
-    rows, columns = (as_dim(c.need(i).reshape(-1)[0]) for i in (2, 3))
-    if rows == -1 and columns == -1:
-        rows = columns = maximum(*least)
-    rows = least[0] if rows == -1 else rows
-    columns = least[1] if columns == -1 else columns
+    asked = (as_dim(c.need(i).reshape(-1)[0]) for i in (2, 3))
+    least, (rows, columns) = _matrix_sizes(dims[-1], low, high, *asked)
     for name, size, wanted in (("rows", rows, least[0]), ("columns", columns, least[1])):
         if isinstance(size, int) and isinstance(wanted, int) and size < wanted:
             raise c.fail(f"The number of {name} is too small.")
@@ -172,8 +187,7 @@ def _infer_diag(c: Inference) -> Dims:
 
 def _lower_diag(node: Node) -> Lowering:
     rows, columns = node.output.dims[-2:]
-    diagonals = constant_ints(node, 1) if len(node.inputs) > 1 else (0,)
-    band = _band(diagonals, _align(node.attrs), rows, columns)
+    band = _band_of(node, 1, rows, columns)
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
         padding = k.load(4, ()) if len(node.inputs) > 1 else k.const(0, node.output.type.dtype)
@@ -206,173 +220,142 @@ def _write_band(matrix: np.ndarray, diagonal: np.ndarray, band: Band) -> np.ndar
 
 def _diag(
     diagonal: np.ndarray,
-    k: np.ndarray,
-    num_rows: np.ndarray,
-    num_cols: np.ndarray,
-    padding_value: np.ndarray,
-    align: str,
+    k: np.ndarray = _MAIN,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "LEFT_LEFT",
 ) -> np.ndarray:
-    ints = tuple(int(d) for d in k.reshape(-1))
-    least = (diagonal.shape[-1] - min(ints[-1], 0), diagonal.shape[-1] + max(ints[0], 0))
-    rows, columns = int(num_rows), int(num_cols)
-    if rows == -1 and columns == -1:
-        rows = columns = max(least)
-    rows = least[0] if rows == -1 else rows
-    columns = least[1] if columns == -1 else columns
-    batch = diagonal.shape[: -1 if ints[0] == ints[-1] else -2]
-    matrix = np.empty((*batch, rows, columns), diagonal.dtype)
+    asked = (int(num_rows), int(num_cols))
+    low, high = int(k.reshape(-1)[0]), int(k.reshape(-1)[-1])
+    _, (rows, columns) = _matrix_sizes(diagonal.shape[-1], low, high, *asked)
+    batch = diagonal.shape[: -1 if low == high else -2]
+    matrix = np.empty((*batch, as_int(rows), as_int(columns)), diagonal.dtype)
     matrix[...] = padding_value
-    return _write_band(matrix, diagonal, _band(ints, align, rows, columns))
-
-
-def _plain_diag(diagonal: np.ndarray) -> np.ndarray:
-    zero, open_size = np.zeros((), diagonal.dtype), np.array(-1, np.int32)
-    return _diag(diagonal, np.zeros(1, np.int32), open_size, open_size, zero, "LEFT_LEFT")
+    return _write_band(matrix, diagonal, Band(low, high, align, rows, columns))
 
 
 # -- diagonals into a matrix
 
 
 def _infer_set(c: Inference) -> Dims:
-    dims = c.dims(0)
-    if len(dims) < 2:
-        raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
-    low, high = _diagonals(c, 2) if len(c.inputs) > 2 else (0, 0)
-    band = Band(low, high, "LEFT_LEFT", dims[-2], dims[-1])
-    _check_band(c, band)
-    rows = () if band.count == 1 else (band.count,)
-    wanted = (*dims[:-2], *rows, band.length)
-    if len(wanted) != c.rank(1):
-        raise c.fail(f"diagonal must have shape {list(wanted)}, received {list(c.dims(1))}")
-    for ours, theirs in zip(wanted, c.dims(1)):
-        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-            raise c.fail(f"diagonal must have shape {list(wanted)}, received {list(c.dims(1))}")
-        c.equal(ours, theirs)
+    dims, wanted = c.dims(0), _infer_part(c, 2)
+    fault = f"diagonal must have shape {list(wanted)}, received {list(c.dims(1))}"
+    c.match_dims(wanted, c.dims(1), fault)
     return dims
 
 
 def _lower_set(node: Node) -> Lowering:
-    diagonals = constant_ints(node, 2) if len(node.inputs) > 2 else (0,)
-    band = _band(diagonals, _align(node.attrs), *node.output.dims[-2:])
+    band = _band_of(node, 2, *node.output.dims[-2:])
     return View(lambda k, index: _read_band(k, 1, band, index, k.load(0, index)))
 
 
-def _set(x: np.ndarray, diagonal: np.ndarray, ints: tuple[int, ...], align: str) -> np.ndarray:
-    return _write_band(x.copy(), diagonal, _band(ints, align, *x.shape[-2:]))
-
-
-def _ints(k: np.ndarray) -> tuple[int, ...]:
-    return tuple(int(d) for d in k.reshape(-1))
+def _set(
+    x: np.ndarray, diagonal: np.ndarray, k: np.ndarray = _MAIN, align: str = "LEFT_LEFT"
+) -> np.ndarray:
+    return _write_band(x.copy(), diagonal, _band(k, align, *x.shape[-2:]))
 
 
 # -- records
 
 
-matrix_diag_v1 = define(
-    "matrix_diag_v1",
-    "MatrixDiag(diagonal: T; T: type) -> output: T",
-    infer=_infer_diag,
-    reference=_plain_diag,
-    lowering=_lower_diag,
-    gradient=lambda b, node, dy: b.matrix_diag_part_v1(dy),
-    examples=("T[3]", "f32[2,3]"),
-    aliases=("BatchMatrixDiag",),
-)
+def _versions(
+    name: str,
+    tf_name: str,
+    inputs: str,
+    options: str,
+    output: str,
+    *examples: tuple[str, ...],
+    reference: Callable[..., np.ndarray],
+    infer: Callable[[Inference], Dims],
+    lowering: Callable[[Node], Lowering],
+    gradient: Callable[..., Any] | None = None,
+) -> None:
+    """The first record of an op is of the main diagonal; V2 is told which; V3 aligns them, too."""
+    define(
+        f"{name}_v1",
+        f"{tf_name}({inputs}; T: type) -> {output}: T",
+        infer=infer,
+        reference=reference,
+        lowering=lowering,
+        gradient=gradient,
+        examples=examples[0],
+        aliases=(f"Batch{tf_name}",),
+    )
+    define(
+        f"{name}_v2",
+        f"{tf_name}V2({inputs}, {options}; T: type) -> {output}: T",
+        infer=infer,
+        reference=reference,
+        lowering=lowering,
+        examples=examples[1],
+    )
+    define(
+        name,
+        f"{tf_name}V3({inputs}, {options}; T: type, align: {_ALIGN}) -> {output}: T",
+        infer=infer,
+        reference=lambda *arrays, align: reference(*arrays, align),
+        lowering=lowering,
+        examples=examples[2],
+    )
 
-matrix_diag_part_v1 = define(
-    "matrix_diag_part_v1",
-    "MatrixDiagPart(input: T; T: type) -> diagonal: T",
-    infer=_infer_part,
-    reference=lambda x: _part(x, (0,), 0, "LEFT_LEFT"),
-    lowering=_lower_part,
-    examples=("T[3,2]", "f32[2,3,4]"),
-    aliases=("BatchMatrixDiagPart",),
-)
 
-matrix_set_diag_v1 = define(
-    "matrix_set_diag_v1",
-    "MatrixSetDiag(input: T, diagonal: T; T: type) -> output: T",
-    infer=_infer_set,
-    reference=lambda x, diagonal: _set(x, diagonal, (0,), "LEFT_LEFT"),
-    lowering=_lower_set,
-    examples=("T[3,2] T[2]", "f32[2,3,4] f32[2,3]"),
-    aliases=("BatchMatrixSetDiag",),
-)
-
-matrix_diag_v2 = define(
-    "matrix_diag_v2",
-    "MatrixDiagV2(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type)"
-    " -> output: T",
-    infer=_infer_diag,
-    reference=lambda diagonal, k, num_rows, num_cols, padding_value: _diag(
-        diagonal, k, num_rows, num_cols, padding_value, "LEFT_LEFT"
-    ),
-    lowering=_lower_diag,
-    examples=(
+_versions(
+    "matrix_diag",
+    "MatrixDiag",
+    "diagonal: T",
+    "k: i32, num_rows: i32, num_cols: i32, padding_value: T",
+    "output",
+    ("T[3]", "f32[2,3]"),
+    (
         "T[3] i32[]=0 i32[]=-1 i32[]=-1 T[]",
         "f32[2,3] i32[2]=[-1,0] i32[]=3 i32[]=4 f32[]",
     ),
-)
-
-matrix_diag = define(
-    "matrix_diag",
-    "MatrixDiagV3(diagonal: T, k: i32, num_rows: i32, num_cols: i32, padding_value: T; T: type,"
-    f" align: {_ALIGN}) -> output: T",
-    infer=_infer_diag,
-    reference=lambda diagonal, k, num_rows, num_cols, padding_value, *, align: _diag(
-        diagonal, k, num_rows, num_cols, padding_value, align
-    ),
-    lowering=_lower_diag,
-    examples=(
+    (
         "T[3] i32[]=-1 i32[]=-1 i32[]=-1 T[]",
         "f32[2,4,3] i32[2]=[-2,1] i32[]=4 i32[]=-1 f32[]",
         'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="LEFT_RIGHT"',
         'f32[3,3] i32[2]=[-1,1] i32[]=3 i32[]=3 f32[]; align="RIGHT_RIGHT"',
     ),
+    infer=_infer_diag,
+    reference=_diag,
+    lowering=_lower_diag,
+    gradient=lambda b, node, dy: b.matrix_diag_part_v1(dy),
 )
 
-matrix_diag_part_v2 = define(
-    "matrix_diag_part_v2",
-    "MatrixDiagPartV2(input: T, k: i32, padding_value: T; T: type) -> diagonal: T",
-    infer=_infer_part,
-    reference=lambda x, k, padding: _part(x, _ints(k), padding, "LEFT_LEFT"),
-    lowering=_lower_part,
-    examples=("T[3,4] i32[]=1 T[]", "f32[2,3,4] i32[2]=[-1,2] f32[]"),
-)
-
-matrix_diag_part = define(
+_versions(
     "matrix_diag_part",
-    f"MatrixDiagPartV3(input: T, k: i32, padding_value: T; T: type, align: {_ALIGN})"
-    " -> diagonal: T",
-    infer=_infer_part,
-    reference=lambda x, k, padding, *, align: _part(x, _ints(k), padding, align),
-    lowering=_lower_part,
-    examples=(
+    "MatrixDiagPart",
+    "input: T",
+    "k: i32, padding_value: T",
+    "diagonal",
+    ("T[3,2]", "f32[2,3,4]"),
+    ("T[3,4] i32[]=1 T[]", "f32[2,3,4] i32[2]=[-1,2] f32[]"),
+    (
         "T[3,4] i32[]=-1 T[]",
         "f32[2,3,4] i32[2]=[-1,2] f32[]",
         'f32[4,3] i32[2]=[-3,1] f32[]; align="LEFT_RIGHT"',
         'f32[4,3] i32[2]=[-3,1] f32[]; align="RIGHT_RIGHT"',
     ),
+    infer=_infer_part,
+    reference=_part,
+    lowering=_lower_part,
 )
 
-matrix_set_diag_v2 = define(
-    "matrix_set_diag_v2",
-    "MatrixSetDiagV2(input: T, diagonal: T, k: i32; T: type) -> output: T",
-    infer=_infer_set,
-    reference=lambda x, diagonal, k: _set(x, diagonal, _ints(k), "LEFT_LEFT"),
-    lowering=_lower_set,
-    examples=("T[3,4] T[3] i32[]=1", "f32[3,3] f32[2,3] i32[2]=[-1,0]"),
-)
-
-matrix_set_diag = define(
+_versions(
     "matrix_set_diag",
-    f"MatrixSetDiagV3(input: T, diagonal: T, k: i32; T: type, align: {_ALIGN}) -> output: T",
-    infer=_infer_set,
-    reference=lambda x, diagonal, k, *, align: _set(x, diagonal, _ints(k), align),
-    lowering=_lower_set,
-    examples=(
+    "MatrixSetDiag",
+    "input: T, diagonal: T",
+    "k: i32",
+    "output",
+    ("T[3,2] T[2]", "f32[2,3,4] f32[2,3]"),
+    ("T[3,4] T[3] i32[]=1", "f32[3,3] f32[2,3] i32[2]=[-1,0]"),
+    (
         "T[3,4] T[3] i32[]=0",
         "f32[2,3,4] f32[2,3,3] i32[2]=[-1,1]",
         'f32[3,3] f32[3,3] i32[2]=[-1,1]; align="LEFT_LEFT"',
     ),
+    infer=_infer_set,
+    reference=_set,
+    lowering=_lower_set,
 )

@@ -42,16 +42,13 @@ def _concat_dims(c: Inference, axis_input: int, parts: range) -> Dims:
     axis %= len(first)
     dims = list(first)
     for i in parts[1:]:
+        shown = f"{c.inputs[parts[0]]} vs. {c.inputs[i]}"
         for a, (ours, theirs) in enumerate(zip(dims, c.dims(i))):
             if a == axis:
                 dims[a] = ours + theirs
-            elif isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-                raise c.fail(
-                    "ConcatOp : Dimensions of inputs should match: "
-                    f"{c.inputs[parts[0]]} vs. {c.inputs[i]}"
-                )
             else:
-                dims[a] = c.equal(ours, theirs)
+                fault = f"ConcatOp : Dimensions of inputs should match: {shown}"
+                dims[a] = c.equal(ours, theirs, fault)
     return tuple(dims)
 
 

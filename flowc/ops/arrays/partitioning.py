@@ -50,12 +50,7 @@ def _lower_positions(node: Node) -> Lowering:
 def _infer_partition(c: Inference) -> list[Dims]:
     data, parts = c.dims(0), c.dims(1)
     fault = f"data.shape must start with partitions.shape, got {list(data)} and {list(parts)}"
-    if len(parts) > len(data):
-        raise c.fail(fault)
-    for ours, theirs in zip(data, parts):
-        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-            raise c.fail(fault)
-        c.equal(ours, theirs)
+    c.match_dims(data[: len(parts)], parts, fault)
     rows = product(parts)
     return [(c.fresh("part", rows), *data[len(parts) :]) for _ in range(c.attrs["num_partitions"])]
 

@@ -79,11 +79,8 @@ def _infer_reshape(c: Inference) -> Dims:
     rest = product(d for d in wanted if d != -1)
     if open_axes:
         return _fill_open_axis(c, wanted, open_axes[0], total, rest)
-    if isinstance(total, int) and isinstance(rest, int) and total != rest:
-        raise c.fail(
-            f"Input to reshape is a tensor with {total} values, but the requested shape has {rest}"
-        )
-    c.equal(total, rest)
+    fault = f"Input to reshape is a tensor with {total} values, but the requested shape has {rest}"
+    c.equal(total, rest, fault)
     return tuple(wanted)
 
 

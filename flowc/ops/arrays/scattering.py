@@ -32,12 +32,7 @@ def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> 
     wanted = (*indices[:-1], *target[depth:])
     shown = [shown_dims(dims) for dims in (indices, updates, target)]
     fault = f"updates of shape {shown[1]} do not fit indices {shown[0]} into shape {shown[2]}"
-    if len(wanted) != len(updates):
-        raise c.fail(fault)
-    for ours, theirs in zip(wanted, updates):
-        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-            raise c.fail(fault)
-        c.equal(ours, theirs)
+    c.match_dims(wanted, updates, fault)
 
 
 def _infer_scatter_nd(c: Inference) -> Dims:

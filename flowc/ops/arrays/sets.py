@@ -68,10 +68,15 @@ def insert(table, places, y, count, value):
     return found
 
 
+def clear(table, places):
+    """A part of the kernels."""
+    for i in range(places * 4):
+        table[i] = 0
+
+
 def unique_kernel(x, y, idx, sizes, scratch, n, begin, end):
     places = 2 * n + 1
-    for i in range(places * 4):
-        scratch[i] = 0
+    clear(scratch, places)
     count = 0
     for i in range(n):
         found = insert(scratch, places, y, count, x[i])
@@ -83,8 +88,7 @@ def unique_kernel(x, y, idx, sizes, scratch, n, begin, end):
 
 def unique_counts_kernel(x, y, idx, counts, sizes, scratch, n, begin, end):
     places = 2 * n + 1
-    for i in range(places * 4):
-        scratch[i] = 0
+    clear(scratch, places)
     count = 0
     for i in range(n):
         found = insert(scratch, places, y, count, x[i])
@@ -99,8 +103,7 @@ def unique_counts_kernel(x, y, idx, counts, sizes, scratch, n, begin, end):
 def unique_rows_kernel(x, first, idx, counts, sizes, scratch, n, m, begin, end):
     """`first`: where each distinct row stands for the first time."""
     places = 2 * n + 1
-    for i in range(places * 4):
-        scratch[i] = 0
+    clear(scratch, places)
     count = 0
     for i in range(n):
         at = 0
@@ -132,8 +135,7 @@ def unique_rows_kernel(x, first, idx, counts, sizes, scratch, n, m, begin, end):
 
 def list_diff_kernel(x, y, out, idx, sizes, scratch, n, m, begin, end):
     places = 2 * m + 1
-    for i in range(places * 4):
-        scratch[i] = 0
+    clear(scratch, places)
     count = 0
     # The elements of y enter the table; then each of x that is not in it is kept.
     for i in range(m + n):

@@ -200,12 +200,8 @@ def _lower_strided_slice(node: Node) -> Lowering:
 def _infer_strided_slice_grad(c: Inference) -> Dims:
     dims = tuple(as_dim(d) for d in c.need(0))
     given, expected = c.dims(4), sliced_dims(c, dims)
-    if len(given) != len(expected) or any(
-        isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(given, expected)
-    ):
-        raise c.fail(f"shape of dy was {list(given)} instead of {list(expected)}")
-    for actual, wanted in zip(given, expected):
-        c.equal(actual, wanted)
+    fault = f"shape of dy was {list(given)} instead of {list(expected)}"
+    c.match_dims(given, expected, fault)
     return dims
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Expr, as_dim, minimum
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define
@@ -120,7 +119,7 @@ def _as_v5(b: Builder, node: Node) -> list[Value]:
     if not cast:
         cast = [b.const(np.array(node.attrs["iou_threshold"], kind.numpy))]
     if len(cast) == 1:
-        cast.append(b.const(_lowest(kind)))
+        cast.append(b.const(_lowest(kind.numpy)))
     cast.append(b.const(np.array(0, kind.numpy)))
     padded = node.attrs.get("pad_to_max_output_size", False)
     kept, _, valid = b.non_max_suppression_v5(
@@ -133,15 +132,13 @@ def _infer_by_overlaps(c: Inference) -> Dims:
     if c.rank(0) != 2:
         raise c.fail("overlaps must be 2-D")
     count, columns = c.dims(0)
-    if isinstance(count, int) and isinstance(columns, int) and count != columns:
-        raise c.fail(f"overlaps must be square [{count},{columns}]")
-    c.equal(count, columns)
+    c.equal(count, columns, f"overlaps must be square [{count},{columns}]")
     _check_scores(c, count)
     return (c.fresh("selected", _most_kept(c)),)
 
 
-def _lowest(dtype: DType) -> np.ndarray:
-    return np.array(ml_dtypes.finfo(dtype.numpy).min, dtype.numpy)
+def _lowest(dtype: np.dtype[Any]) -> np.ndarray:
+    return np.array(ml_dtypes.finfo(dtype).min, dtype)
 
 
 # -- references
@@ -168,8 +165,16 @@ def _higher(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(x < y, y, x)
 
 
+Overlap = Callable[[int, int], np.float32]
+
+
+def _between(boxes: np.ndarray) -> Overlap:
+    corners = boxes.astype(f32)
+    return lambda i, j: box_overlap(corners[i], corners[j])
+
+
 def _suppress(
-    overlap_of: Callable[[int, int], np.float32],
+    overlap_of: Overlap,
     scores: np.ndarray,
     limit: int,
     iou: Any,
@@ -207,105 +212,45 @@ def _suppress(
     return kept, kept_scores
 
 
-def _v5_reference(
-    boxes: np.ndarray,
+def _kept(
+    overlap_of: Overlap,
     scores: np.ndarray,
     limit: np.ndarray,
-    iou: np.ndarray,
-    threshold: np.ndarray,
-    sigma: np.ndarray,
-    *,
-    pad_to_max_output_size: bool,
+    *thresholds: np.ndarray,
+    pad_to_max_output_size: bool = False,
 ) -> list[np.ndarray]:
-    corners = boxes.astype(f32)
-    kept, kept_scores = _suppress(
-        lambda i, j: box_overlap(corners[i], corners[j]), scores, int(limit), iou, threshold, sigma
-    )
-    valid = len(kept)
-    if pad_to_max_output_size:
-        kept = kept + [0] * (int(limit) - valid)
-        kept_scores = kept_scores + [f32(0)] * (int(limit) - valid)
-    return [
-        np.array(kept, np.int32),
-        np.array(kept_scores, scores.dtype),
-        np.array(valid, np.int32),
-    ]
-
-
-def _select_reference(
-    boxes: np.ndarray,
-    scores: np.ndarray,
-    limit: np.ndarray,
-    iou: np.ndarray,
-    threshold: np.ndarray,
-    sigma: np.ndarray,
-) -> list[np.ndarray]:
-    most = np.minimum(limit, len(boxes))
-    return _v5_reference(boxes, scores, most, iou, threshold, sigma, pad_to_max_output_size=True)
-
-
-def _select_by_overlaps_reference(
-    overlaps: np.ndarray,
-    scores: np.ndarray,
-    limit: np.ndarray,
-    most: np.ndarray,
-    threshold: np.ndarray,
-    sigma: np.ndarray,
-) -> list[np.ndarray]:
-    kept, kept_scores = _suppress(
-        lambda i, j: overlaps[i, j], scores, int(limit), most, threshold, sigma
-    )
-    unused = min(int(limit), len(scores)) - len(kept)
+    """Indices and scores of the boxes kept, and their number. `thresholds`: of overlaps and of
+    scores, and the sigma; those that a form lacks are neutral."""
+    neutral = (None, _lowest(scores.dtype), f32(0))
+    given = (*(t.astype(scores.dtype) for t in thresholds), *neutral[len(thresholds) :])
+    kept, kept_scores = _suppress(overlap_of, scores, int(limit), *given)
+    unused = int(limit) - len(kept) if pad_to_max_output_size else 0
     return [
         np.array(kept + [0] * unused, np.int32),
-        np.array(kept_scores + [f32(0)] * unused, f32),
+        np.array(kept_scores + [f32(0)] * unused, scores.dtype),
         np.array(len(kept), np.int32),
     ]
 
 
-def _with_overlaps_reference(
-    overlaps: np.ndarray,
-    scores: np.ndarray,
-    limit: np.ndarray,
-    most: np.ndarray,
-    threshold: np.ndarray,
-) -> np.ndarray:
-    kept, _ = _suppress(lambda i, j: overlaps[i, j], scores, int(limit), most, threshold, 0)
-    return np.array(kept, np.int32)
-
-
-def _v4_reference(
-    boxes: np.ndarray,
-    scores: np.ndarray,
-    limit: np.ndarray,
-    iou: np.ndarray,
-    threshold: np.ndarray,
-    *,
-    pad_to_max_output_size: bool,
+def _v5_reference(
+    boxes: np.ndarray, *rest: np.ndarray, pad_to_max_output_size: bool = False
 ) -> list[np.ndarray]:
-    found = _v5_reference(
-        boxes,
-        scores,
-        limit,
-        iou.astype(scores.dtype),
-        threshold.astype(scores.dtype),
-        np.array(0, scores.dtype),
-        pad_to_max_output_size=pad_to_max_output_size,
-    )
-    return [found[0], found[2]]
+    return _kept(_between(boxes), *rest, pad_to_max_output_size=pad_to_max_output_size)
 
 
-def _v3_reference(
-    boxes: np.ndarray, scores: np.ndarray, limit: np.ndarray, iou: np.ndarray, least: np.ndarray
-) -> np.ndarray:
-    return _v4_reference(boxes, scores, limit, iou, least, pad_to_max_output_size=False)[0]
+def _indices_reference(boxes: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+    return _v5_reference(boxes, *rest)[0]
 
 
-def _v2_reference(
-    boxes: np.ndarray, scores: np.ndarray, limit: np.ndarray, iou: np.ndarray
-) -> np.ndarray:
-    least = np.array(ml_dtypes.finfo(scores.dtype).min, scores.dtype)
-    return _v3_reference(boxes, scores, limit, iou, least)
+def _overlap_in(overlaps: np.ndarray) -> Overlap:
+    return lambda i, j: overlaps[i, j]
+
+
+def _select(
+    overlap_of: Overlap, scores: np.ndarray, limit: np.ndarray, *thresholds: np.ndarray
+) -> list[np.ndarray]:
+    most = np.minimum(limit, len(scores))
+    return _kept(overlap_of, scores, most, *thresholds, pad_to_max_output_size=True)
 
 
 # -- records
@@ -317,7 +262,7 @@ select_boxes = define(
     " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
     infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
     lowering=_suppression,
-    reference=_select_reference,
+    reference=lambda boxes, *rest: _select(_between(boxes), *rest),
     examples=("f32[12,4]~prob f32[12]~prob i32[]=20 f32[]=0.3 f32[]=0.1 f32[]=0",),
 )
 
@@ -328,7 +273,7 @@ select_by_overlaps = define(
     " -> (selected_indices: i32, selected_scores: f32, valid_outputs: i32)",
     infer=lambda c: [(_most_kept(c),), (_most_kept(c),), ()],
     lowering=lambda node: _suppression(node, given=True),
-    reference=_select_by_overlaps_reference,
+    reference=lambda overlaps, *rest: _select(_overlap_in(overlaps), *rest),
     examples=("f32[12,12]~prob f32[12]~prob i32[]=20 f32[]=0.6 f32[]=0.1 f32[]=0",),
 )
 
@@ -368,7 +313,9 @@ non_max_suppression_v4 = define(
     "pad_to_max_output_size: bool = False) -> (selected_indices: i32, valid_outputs: i32)",
     infer=_infer_v4,
     lowering=Decompose(_as_v5),
-    reference=_v4_reference,
+    reference=lambda *inputs, pad_to_max_output_size: _v5_reference(
+        *inputs, pad_to_max_output_size=pad_to_max_output_size
+    )[::2],
     examples=(
         "f32[15,4]~prob f32[15]~prob i32[]=20 f32[]=0.3 f32[]=0.1; pad_to_max_output_size=True",
         "f32[30,4]~small f32[30]~small i32[]=20 f32[]=0.3 f32[]=0.1",
@@ -382,7 +329,7 @@ non_max_suppression_v3 = define(
     f"score_threshold: T_threshold; {THRESHOLDS}) -> selected_indices: i32",
     infer=_infer_indices,
     lowering=Decompose(_as_v5),
-    reference=_v3_reference,
+    reference=_indices_reference,
     examples=(
         "f32[40,4]~prob f32[40]~prob i32[]=20 f32[]=0.5 f32[]=0.25",
         "f32[40,4]~small f32[40]~small i32[]=100 f32[]=0 f32[]=-1",
@@ -397,7 +344,7 @@ non_max_suppression_v2 = define(
     f"{THRESHOLDS}) -> selected_indices: i32",
     infer=_infer_indices,
     lowering=Decompose(_as_v5),
-    reference=_v2_reference,
+    reference=_indices_reference,
     examples=("f32[25,4]~prob f32[25] i32[]=20 f32[]=0.4",),
 )
 
@@ -407,8 +354,8 @@ non_max_suppression = define(
     "iou_threshold: float = 0.5) -> selected_indices: i32",
     infer=_infer_indices,
     lowering=Decompose(_as_v5),
-    reference=lambda boxes, scores, limit, *, iou_threshold: _v2_reference(
-        boxes, scores, limit, np.array(iou_threshold, f32)
+    reference=lambda *inputs, iou_threshold: _indices_reference(
+        *inputs, np.array(iou_threshold, f32)
     ),
     examples=("f32[25,4]~prob f32[25] i32[]=20; iou_threshold=0.25",),
 )
@@ -419,7 +366,7 @@ non_max_suppression_with_overlaps = define(
     " overlap_threshold: f32, score_threshold: f32) -> selected_indices: i32",
     infer=_infer_by_overlaps,
     lowering=Decompose(_by_overlaps),
-    reference=_with_overlaps_reference,
+    reference=lambda overlaps, *rest: _kept(_overlap_in(overlaps), *rest)[0],
     examples=(
         "f32[15,15]~prob f32[15]~prob i32[]=20 f32[]=0.8 f32[]=0.1",
         "f32[30,30]~small f32[30]~small i32[]=4 f32[]=5 f32[]=-1",

@@ -11,9 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    # Globals that the compiler gives to kernels: casts by dtype, and Native.constants.
+    # A global that the compiler gives to kernels: the cast to the elements' dtype.
     elem: Any = None
-    lowest: Any = None
+
+# Set through `Native.constants`.
+MEAN = False
+START: Any = 0  # of a maximum the lowest number
 
 
 def window(first: int, size: int, limit: int) -> Any:
@@ -33,13 +36,15 @@ def clear(dx: Any, batch: int, size: int) -> None:
         dx[batch * size + i] = elem(0)
 
 
-def max_pool(
+def pool(
     x: Any, y: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
     kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
-    """A NaN never wins, as `v > best` is false for it; a window of NaNs gives the lowest number."""
+    """The maximum, or the mean, of the elements inside the image: padding is neither added nor
+    counted. A NaN never wins, as `v > best` is false for it; a window of NaNs gives the lowest
+    number."""
     for row in range(begin, end):
         batch, od, oh = place_of(row, out_d, out_h)
         d0, d1 = window(od * sd - front, kd, depth)
@@ -48,7 +53,7 @@ def max_pool(
             w0, w1 = window(ow * sw - left, kw, width)
             out = (row * out_w + ow) * channels
             for c in range(channels):
-                y[out + c] = lowest
+                y[out + c] = START
             for d in range(d0, d1):
                 for h in range(h0, h1):
                     at = (((batch * depth + d) * height + h) * width + w0) * channels
@@ -58,56 +63,29 @@ def max_pool(
                         right = at + channels
                         far = right + channels
                         for c in range(channels):
-                            best = y[out + c]
-                            best = x[at + c] if x[at + c] > best else best
-                            best = x[right + c] if x[right + c] > best else best
-                            best = x[far + c] if x[far + c] > best else best
-                            y[out + c] = best
+                            held = y[out + c]
+                            if MEAN:
+                                held = ((held + x[at + c]) + x[right + c]) + x[far + c]
+                            else:
+                                held = x[at + c] if x[at + c] > held else held
+                                held = x[right + c] if x[right + c] > held else held
+                                held = x[far + c] if x[far + c] > held else held
+                            y[out + c] = held
                         at = far + channels
                         w += 3
                     while w < w1:
                         for c in range(channels):
-                            best = y[out + c]
-                            y[out + c] = x[at + c] if x[at + c] > best else best
+                            held = y[out + c]
+                            if MEAN:
+                                y[out + c] = held + x[at + c]
+                            else:
+                                y[out + c] = x[at + c] if x[at + c] > held else held
                         at += channels
                         w += 1
-
-
-def avg_pool(
-    x: Any, y: Any,
-    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
-    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
-    begin: int, end: int,
-) -> None:  # fmt: skip
-    """The mean of the elements inside the image: padding is neither added nor counted."""
-    for row in range(begin, end):
-        batch, od, oh = place_of(row, out_d, out_h)
-        d0, d1 = window(od * sd - front, kd, depth)
-        h0, h1 = window(oh * sh - top, kh, height)
-        for ow in range(out_w):
-            w0, w1 = window(ow * sw - left, kw, width)
-            out = (row * out_w + ow) * channels
-            for c in range(channels):
-                y[out + c] = elem(0)
-            for d in range(d0, d1):
-                for h in range(h0, h1):
-                    at = (((batch * depth + d) * height + h) * width + w0) * channels
-                    w = w0
-                    while w + 3 <= w1:
-                        right = at + channels
-                        far = right + channels
-                        for c in range(channels):
-                            y[out + c] = ((y[out + c] + x[at + c]) + x[right + c]) + x[far + c]
-                        at = far + channels
-                        w += 3
-                    while w < w1:
-                        for c in range(channels):
-                            y[out + c] += x[at + c]
-                        at += channels
-                        w += 1
-            count = elem((d1 - d0) * (h1 - h0) * (w1 - w0))
-            for c in range(channels):
-                y[out + c] = y[out + c] / count
+            if MEAN:
+                count = elem((d1 - d0) * (h1 - h0) * (w1 - w0))
+                for c in range(channels):
+                    y[out + c] = y[out + c] / count
 
 
 def max_pool_with_argmax(

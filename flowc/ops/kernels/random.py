@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 # Each worker takes this many elements at a time (`Native.constants`).
 UNIT = 1024
-# Counters from one group of truncated normal numbers to the next.
-STRIDE_F32 = 256
-STRIDE_F64 = 128
+# Whether numbers are of 64 bits, each made of two words (`Native.constants`).
+WIDE = False
+# Counters from one group of truncated normal numbers to the next (`Native.constants`).
+STRIDE = 256
 
 
 # -- parts of kernels
@@ -85,13 +86,6 @@ def keep_near(normals: Any, at: int, kept: int, size: int, x: Any) -> int:
     return count
 
 
-def check_range(low: Any, high: Any, count: int, status: Any) -> None:
-    if low[0] >= high[0] and count > 0:
-        status[0] = 1
-        status[1] = i64(low[0])
-        status[2] = i64(high[0])
-
-
 # -- kernels
 
 
@@ -108,88 +102,62 @@ def philox(
         bits[4 * i + 3] = x3
 
 
-def normals_f32(bits: Any, normals: Any, pairs: int, begin: int, end: int) -> None:
+def normals(bits: Any, normals: Any, pairs: int, begin: int, end: int) -> None:
     last = end * UNIT if end * UNIT < pairs else pairs
     for i in range(begin * UNIT, last):
-        x, y = normal_pair_f32(bits[2 * i], bits[2 * i + 1])
+        if WIDE:
+            x, y = normal_pair_f64(bits[4 * i], bits[4 * i + 1], bits[4 * i + 2], bits[4 * i + 3])
+        else:
+            x, y = normal_pair_f32(bits[2 * i], bits[2 * i + 1])
         normals[2 * i] = x
         normals[2 * i + 1] = y
 
 
-def normals_f64(bits: Any, normals: Any, pairs: int, begin: int, end: int) -> None:
-    last = end * UNIT if end * UNIT < pairs else pairs
-    for i in range(begin * UNIT, last):
-        x, y = normal_pair_f64(bits[4 * i], bits[4 * i + 1], bits[4 * i + 2], bits[4 * i + 3])
-        normals[2 * i] = x
-        normals[2 * i + 1] = y
-
-
-def truncate_f32(
+def truncate(
     key: Any, counter: Any, _first: Any, normals: Any, groups: int, begin: int, end: int
 ) -> None:
-    """In each group of four the numbers nearer to 0 than 2, then such ones of later counters."""
+    """In each group of what four words make, four numbers or two, those nearer to 0 than 2, then
+    such ones of later counters."""
+    size = 2 if WIDE else 4
     last = end * UNIT if end * UNIT < groups else groups
     for group in range(begin * UNIT, last):
-        at = 4 * group
+        at = size * group
         kept = 0
-        for j in range(4):
-            kept = keep_near(normals, at, kept, 4, normals[at + j])
+        for j in range(size):
+            kept = keep_near(normals, at, kept, size, normals[at + j])
         step = 1
-        while kept < 4:
-            x0, x1, x2, x3 = philox_words(key, counter, u64(group * STRIDE_F32 + step))
+        while kept < size:
+            x0, x1, x2, x3 = philox_words(key, counter, u64(group * STRIDE + step))
             step += 1
-            for pair in range(2):
-                x, y = normal_pair_f32(x2 if pair else x0, x3 if pair else x1)
-                kept = keep_near(normals, at, kept, 4, x)
-                kept = keep_near(normals, at, kept, 4, y)
+            for pair in range(size // 2):
+                if WIDE:
+                    x, y = normal_pair_f64(x0, x1, x2, x3)
+                else:
+                    x, y = normal_pair_f32(x2 if pair else x0, x3 if pair else x1)
+                kept = keep_near(normals, at, kept, size, x)
+                kept = keep_near(normals, at, kept, size, y)
 
 
-def truncate_f64(
-    key: Any, counter: Any, _first: Any, normals: Any, groups: int, begin: int, end: int
-) -> None:
-    """As `truncate_f32`, in groups of two."""
-    last = end * UNIT if end * UNIT < groups else groups
-    for group in range(begin * UNIT, last):
-        at = 2 * group
-        kept = 0
-        for j in range(2):
-            kept = keep_near(normals, at, kept, 2, normals[at + j])
-        step = 1
-        while kept < 2:
-            x0, x1, x2, x3 = philox_words(key, counter, u64(group * STRIDE_F64 + step))
-            step += 1
-            x, y = normal_pair_f64(x0, x1, x2, x3)
-            kept = keep_near(normals, at, kept, 2, x)
-            kept = keep_near(normals, at, kept, 2, y)
-
-
-def range_32(
+def integers_in_range(
     bits: Any, low: Any, high: Any, _count: Any, out: Any, status: Any,
     count: int, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """low + bits % (high - low) of one word each, all of them modulo 2**32."""
-    check_range(low, high, count, status)
+    """low + bits % (high - low), modulo 2**32 of one word each, or modulo 2**64 of two words each,
+    the lower one first."""
     if low[0] >= high[0]:
-        return
-    size = u32(u32(high[0]) - u32(low[0]))
-    last = end * UNIT if end * UNIT < count else count
-    for i in range(begin * UNIT, last):
-        out[i] = u32(u32(low[0]) + u32(bits[i] % size))
-
-
-def range_64(
-    bits: Any, low: Any, high: Any, _count: Any, out: Any, status: Any,
-    count: int, begin: int, end: int,
-) -> None:  # fmt: skip
-    """low + bits % (high - low) of two words each, the lower one first, modulo 2**64."""
-    check_range(low, high, count, status)
-    if low[0] >= high[0]:
+        if count > 0:
+            status[0] = 1
+            status[1] = i64(low[0])
+            status[2] = i64(high[0])
         return
     size = u64(u64(high[0]) - u64(low[0]))
     last = end * UNIT if end * UNIT < count else count
     for i in range(begin * UNIT, last):
-        word = u64(bits[2 * i]) | (u64(bits[2 * i + 1]) << u64(32))
-        out[i] = u64(u64(low[0]) + u64(word % size))
+        if WIDE:
+            word = u64(bits[2 * i]) | (u64(bits[2 * i + 1]) << u64(32))
+            out[i] = u64(u64(low[0]) + u64(word % size))
+        else:
+            out[i] = u32(u32(low[0]) + u32(bits[i] % u32(size)))
 
 
 def permutation(bits: Any, _count: Any, order: Any, count: int, begin: int, end: int) -> None:

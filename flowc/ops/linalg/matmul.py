@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 
 def _inner(c: Inference, x: Dim, y: Dim) -> None:
     """Checks the two sizes that the product sums over."""
-    if isinstance(x, int) and isinstance(y, int) and x != y:
-        raise c.fail(
-            f"Matrix size-incompatible: In[0]: {shown_dims(c.dims(0))}, "
-            f"In[1]: {shown_dims(c.dims(1))}"
-        )
-    c.equal(x, y)
+    shapes = f"In[0]: {shown_dims(c.dims(0))}, In[1]: {shown_dims(c.dims(1))}"
+    c.equal(x, y, f"Matrix size-incompatible: {shapes}")
 
 
 def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -111,9 +107,7 @@ def _infer_joined(c: Inference) -> Dims:
         c.equal(rows, c.dims(i)[0])
         width = width + c.dims(i)[1]
     inner, columns = c.dims(right)[::-1] if c.attrs["transpose_b"] else c.dims(right)
-    if isinstance(width, int) and isinstance(inner, int) and width != inner:
-        raise c.fail(f"pieces of {width} columns do not fit {inner} rows")
-    c.equal(width, inner)
+    c.equal(width, inner, f"pieces of {width} columns do not fit {inner} rows")
     return rows, columns
 
 

@@ -65,6 +65,11 @@ def real_or_complex(real: Callable[..., Any], imaginary: Callable[..., Any]) -> 
     return lambda k, *x: (imaginary if x[0].dtype.is_complex else real)(k, *x)
 
 
+def primitive(name: str) -> Callable[..., Any]:
+    """The expression that is one primitive of the builder."""
+    return lambda k, *x: getattr(k, name)(*x)
+
+
 def map_op(
     name: str,
     tf: str,

@@ -63,18 +63,6 @@ def _of_attrs(inputs: Array, *, min: float, max: float, num_bits: int, narrow_ra
     return _quantized(inputs, _F32(min), _F32(max), levels_of(num_bits, narrow_range), False)
 
 
-def _of_scalars(
-    inputs: Array, min: Array, max: Array, *, num_bits: int, narrow_range: bool
-) -> Array:
-    return _quantized(inputs, min, max, levels_of(num_bits, narrow_range), True)
-
-
-def _of_channels(
-    inputs: Array, min: Array, max: Array, *, num_bits: int, narrow_range: bool
-) -> Array:
-    return _quantized(inputs, min, max, levels_of(num_bits, narrow_range), False)
-
-
 # -- as ops
 
 
@@ -96,19 +84,27 @@ def _build_of_attrs(b: Builder, node: Node) -> Value:
     return _build_rounding(b, node.inputs[0], (low, high), step, inverse, zero, False)
 
 
-def _build_of_inputs(b: Builder, node: Node, divide: bool) -> Value:
-    x, least, most = node.inputs
-    first, last = levels_of(node.attrs["num_bits"], node.attrs["narrow_range"])
-    extent = b.sub(most, least)
-    step = b.real_div(extent, last - first)
+def build_nudged(
+    b: Builder, least: Value, most: Value, attrs: Any
+) -> tuple[Value, Value, Value, Value]:
+    """As `nudged`, of a range that the run knows; and whether there is nothing but 0 in it."""
+    first, last = levels_of(attrs["num_bits"], attrs["narrow_range"])
+    step = b.real_div(b.sub(most, least), last - first)
     zero = b.minimum(b.maximum(b.sub(first, b.real_div(least, step)), first), last)
     below = b.floor(zero)
     zero = b.add(below, b.floor(b.mul(b.sub(zero, below), _F32(2))))
     low, high = b.mul(b.sub(first, zero), step), b.mul(b.sub(last, zero), step)
-    inverse = b.real_div(last - first, extent)
+    empty = b.logical_and(b.equal(least, _F32(0)), b.equal(most, _F32(0)))
+    return low, high, step, empty
+
+
+def _build_of_inputs(b: Builder, node: Node, divide: bool) -> Value:
+    x, least, most = node.inputs
+    low, high, step, empty = build_nudged(b, least, most, node.attrs)
+    first, last = levels_of(node.attrs["num_bits"], node.attrs["narrow_range"])
+    inverse = b.real_div(last - first, b.sub(most, least))
     quantized_zero = b.floor(b.sub(_F32(0.5), b.mul(low, inverse)))
     y = _build_rounding(b, x, (low, high), step, inverse, quantized_zero, divide)
-    empty = b.logical_and(b.equal(least, _F32(0)), b.equal(most, _F32(0)))
     return b.select_v2(empty, b.const(_F32(0)), y)
 
 
@@ -140,15 +136,17 @@ def _infer_of_channels(c: Inference) -> Dims:
         if c.rank(i) != 1:
             raise c.fail(f"`{name}` must be rank 1 but is rank {c.rank(i)}")
         size = c.dims(i)[0]
-        if isinstance(size, int) and isinstance(channels, int) and size != channels:
-            raise c.fail(f"{name} has incorrect size, expected {channels} was {size}")
-        channels = c.equal(channels, size)
+        fault = f"{name} has incorrect size, expected {channels} was {size}"
+        channels = c.equal(channels, size, fault)
     return (*c.dims(0)[:-1], channels)
 
 
-def _range_op(
-    name: str, tf: str, infer: Any, reference: Any, divide: bool, examples: Sequence[str]
-) -> Op:
+def _range_op(name: str, tf: str, infer: Any, divide: bool, examples: Sequence[str]) -> Op:
+    def reference(
+        inputs: Array, min: Array, max: Array, *, num_bits: int, narrow_range: bool
+    ) -> Array:
+        return _quantized(inputs, min, max, levels_of(num_bits, narrow_range), divide)
+
     return define(
         name,
         f"{tf}(inputs: f32, min: f32, max: f32; {BITS}) -> outputs: f32",
@@ -179,7 +177,6 @@ fake_quant_with_min_max_vars = _range_op(
     "fake_quant_with_min_max_vars",
     "FakeQuantWithMinMaxVars",
     _infer_of_scalars,
-    _of_scalars,
     True,
     (
         "f32[3,17] f32[]=-6 f32[]=6",
@@ -195,7 +192,6 @@ fake_quant_with_min_max_vars_per_channel = _range_op(
     "fake_quant_with_min_max_vars_per_channel",
     "FakeQuantWithMinMaxVarsPerChannel",
     _infer_of_channels,
-    _of_channels,
     False,
     (
         "f32[2,5,3] f32[3]=[-6,-0.3,0] f32[3]=[6,0.7,0]",

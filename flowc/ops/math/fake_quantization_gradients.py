@@ -15,7 +15,7 @@ import numpy as np
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.math.fake_quantization import BITS, check_bits, levels_of, nudged
+from flowc.ops.math.fake_quantization import BITS, build_nudged, check_bits, levels_of, nudged
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -57,13 +57,7 @@ def _build_of_attrs(b: Builder, node: Node) -> Value:
 
 def _build_of_inputs(b: Builder, node: Node) -> Sequence[Value]:
     dy, x, least, most = node.inputs
-    first, last = levels_of(node.attrs["num_bits"], node.attrs["narrow_range"])
-    step = b.real_div(b.sub(most, least), last - first)
-    zero = b.minimum(b.maximum(b.sub(first, b.real_div(least, step)), first), last)
-    below = b.floor(zero)
-    zero = b.add(below, b.floor(b.mul(b.sub(zero, below), _F32(2))))
-    low, high = b.mul(b.sub(first, zero), step), b.mul(b.sub(last, zero), step)
-    empty = b.logical_and(b.equal(least, _F32(0)), b.equal(most, _F32(0)))
+    low, high, _, empty = build_nudged(b, least, most, node.attrs)
     none = b.const(_F32(0))
     inside = b.logical_and(b.greater_equal(x, low), b.less_equal(x, high))
     dx = b.select_v2(b.logical_or(empty, inside), dy, none)

@@ -10,31 +10,30 @@ from flowc import dtypes
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, define
 from flowc.ops.gradients import no_gradient
-from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, same_dims
+from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, primitive, same_dims
 
 _PAIRS = ("T[2,3] T[3]", "T[4,1] T[1,5]", "T[] T[7]", "T[0,2] T[1,2]")
 _BOOL_PAIRS = tuple(e.replace("T", "bool") for e in _PAIRS)
 
 
-def _logical(name: str, tf_name: str, reference: Any) -> Op:
-    return map_op(
-        name,
-        f"{tf_name}(x: bool, y: bool) -> z: bool",
-        lambda k, x, y: getattr(k, name)(x, y),
-        reference,
+for _name, _tf_name, _of_two in (
+    ("logical_and", "LogicalAnd", np.logical_and),
+    ("logical_or", "LogicalOr", np.logical_or),
+):
+    map_op(
+        _name,
+        f"{_tf_name}(x: bool, y: bool) -> z: bool",
+        primitive(_name),
+        _of_two,
         infer=broadcast_dims,
         gradient=no_gradient,
         traits=("commutative", "associative"),
         examples=_BOOL_PAIRS,
     )
-
-
-logical_and = _logical("logical_and", "LogicalAnd", np.logical_and)
-logical_or = _logical("logical_or", "LogicalOr", np.logical_or)
 logical_not = map_op(
     "logical_not",
     "LogicalNot(x: bool) -> y: bool",
-    lambda k, x: k.logical_not(x),
+    primitive("logical_not"),
     np.logical_not,
     gradient=no_gradient,
     traits=("involution",),
@@ -55,30 +54,12 @@ def _bitwise(name: str, tf_name: str, expr: Any, reference: Any, *traits: str) -
     )
 
 
-bitwise_and = _bitwise(
-    "bitwise_and",
-    "BitwiseAnd",
-    lambda k, x, y: k.bitwise_and(x, y),
-    np.bitwise_and,
-    "commutative",
-    "associative",
-)
-bitwise_or = _bitwise(
-    "bitwise_or",
-    "BitwiseOr",
-    lambda k, x, y: k.bitwise_or(x, y),
-    np.bitwise_or,
-    "commutative",
-    "associative",
-)
-bitwise_xor = _bitwise(
-    "bitwise_xor",
-    "BitwiseXor",
-    lambda k, x, y: k.bitwise_xor(x, y),
-    np.bitwise_xor,
-    "commutative",
-    "associative",
-)
+for _name, _tf_name, _of_two in (
+    ("bitwise_and", "BitwiseAnd", np.bitwise_and),
+    ("bitwise_or", "BitwiseOr", np.bitwise_or),
+    ("bitwise_xor", "BitwiseXor", np.bitwise_xor),
+):
+    _bitwise(_name, _tf_name, primitive(_name), _of_two, "commutative", "associative")
 
 
 def _shift_expr(primitive: str) -> Any:
@@ -111,7 +92,7 @@ right_shift = _bitwise(
 invert = map_op(
     "invert",
     "Invert(x: T; T: INT) -> y: T",
-    lambda k, x: k.bitwise_not(x),
+    primitive("bitwise_not"),
     np.invert,
     gradient=no_gradient,
     traits=("involution",),

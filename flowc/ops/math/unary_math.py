@@ -16,26 +16,21 @@ from flowc.ops.gradients import (
     unary_gradient,
 )
 from flowc.ops.math import complex_functions as cf
-from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, real_or_complex
+from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, primitive, real_or_complex
 
 _SINGLES = ("T[17]", "T[2,3]", "T[]", "T[0]")
 
 
 def _function(
-    tf_name: str,
-    expr: Any,
-    reference: Callable[..., Any],
-    gradient: Gradient,
-    domain: str = "",
+    tf_name: str, reference: Callable[..., Any], gradient: Gradient, domain: str = ""
 ) -> Op:
-    """A function of one number; `expr` is the name of a primitive or an expression."""
-    real = expr if callable(expr) else lambda k, x: getattr(k, expr)(x)
-    imaginary = getattr(cf, f"complex_{tf_name.lower()}")
+    """A function of one number, which is the primitive of its name."""
+    name = tf_name.lower()
     shown = tuple(f"{e}~{domain}" for e in _SINGLES) if domain else _SINGLES
     return map_op(
-        tf_name.lower(),
+        name,
         f"{tf_name}(x: T; T: FLOAT_COMPLEX) -> y: T",
-        real_or_complex(real, imaginary),
+        real_or_complex(primitive(name), getattr(cf, f"complex_{name}")),
         reference,
         gradient=gradient,
         examples=shown,
@@ -46,73 +41,35 @@ def _asin_slope(b: GradientBuilder, x: Any, y: Any) -> Any:
     return b.reciprocal(b.sqrt(b.sub(1, b.square(x))))
 
 
-sqrt = _function(
-    "Sqrt", "sqrt", np.sqrt, lambda b, node, dy: b.sqrt_grad(node.output, dy), "positive"
-)
+# Each with its derivative at x, where y = f(x), and the domain of its examples.
+for _row in (
+    ("Exp", np.exp, lambda b, x, y: y),
+    ("Expm1", np.expm1, lambda b, x, y: b.exp(x)),
+    ("Log", np.log, lambda b, x, y: b.reciprocal(x), "positive"),
+    ("Log1p", np.log1p, lambda b, x, y: b.reciprocal(b.add(1, x)), "positive"),
+    ("Sin", np.sin, lambda b, x, y: b.cos(x)),
+    ("Cos", np.cos, lambda b, x, y: b.neg(b.sin(x))),
+    ("Tan", np.tan, lambda b, x, y: b.square(b.reciprocal(b.cos(x)))),
+    ("Asin", np.arcsin, _asin_slope, "unit"),
+    ("Acos", np.arccos, lambda b, x, y: b.neg(_asin_slope(b, x, y)), "unit"),
+    ("Atan", np.arctan, lambda b, x, y: b.reciprocal(b.add(1, b.square(x)))),
+    ("Sinh", np.sinh, lambda b, x, y: b.cosh(x)),
+    ("Cosh", np.cosh, lambda b, x, y: b.sinh(x)),
+    ("Asinh", np.arcsinh, lambda b, x, y: b.reciprocal(b.cosh(y))),
+    ("Acosh", np.arccosh, lambda b, x, y: b.reciprocal(b.sinh(y)), "positive"),
+    ("Atanh", np.arctanh, lambda b, x, y: b.reciprocal(b.sub(1, b.square(x))), "unit"),
+):
+    _tf_name, _of_array, _slope, *_domain = _row
+    _function(_tf_name, _of_array, unary_gradient(_slope), *_domain)
+
+sqrt = _function("Sqrt", np.sqrt, lambda b, node, dy: b.sqrt_grad(node.output, dy), "positive")
 rsqrt = _function(
     "Rsqrt",
-    "rsqrt",
     lambda x: 1 / np.sqrt(x),
     lambda b, node, dy: b.rsqrt_grad(node.output, dy),
     "positive",
 )
-exp = _function("Exp", "exp", np.exp, unary_gradient(lambda b, x, y: y))
-expm1 = _function("Expm1", "expm1", np.expm1, unary_gradient(lambda b, x, y: b.exp(x)))
-log = _function("Log", "log", np.log, unary_gradient(lambda b, x, y: b.reciprocal(x)), "positive")
-log1p = _function(
-    "Log1p",
-    "log1p",
-    np.log1p,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.add(1, x))),
-    "positive",
-)
-sin = _function("Sin", "sin", np.sin, unary_gradient(lambda b, x, y: b.cos(x)))
-cos = _function("Cos", "cos", np.cos, unary_gradient(lambda b, x, y: b.neg(b.sin(x))))
-tan = _function(
-    "Tan", "tan", np.tan, unary_gradient(lambda b, x, y: b.square(b.reciprocal(b.cos(x))))
-)
-asin = _function(
-    "Asin",
-    "asin",
-    np.arcsin,
-    unary_gradient(_asin_slope),
-    "unit",
-)
-acos = _function(
-    "Acos",
-    "acos",
-    np.arccos,
-    unary_gradient(lambda b, x, y: b.neg(_asin_slope(b, x, y))),
-    "unit",
-)
-atan = _function(
-    "Atan",
-    "atan",
-    np.arctan,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.add(1, b.square(x)))),
-)
-sinh = _function("Sinh", "sinh", np.sinh, unary_gradient(lambda b, x, y: b.cosh(x)))
-cosh = _function("Cosh", "cosh", np.cosh, unary_gradient(lambda b, x, y: b.sinh(x)))
-tanh = _function(
-    "Tanh", "tanh", np.tanh, lambda b, node, dy: b.tanh_grad(conjugate(b, node.output), dy)
-)
-asinh = _function(
-    "Asinh", "asinh", np.arcsinh, unary_gradient(lambda b, x, y: b.reciprocal(b.cosh(y)))
-)
-acosh = _function(
-    "Acosh",
-    "acosh",
-    np.arccosh,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.sinh(y))),
-    "positive",
-)
-atanh = _function(
-    "Atanh",
-    "atanh",
-    np.arctanh,
-    unary_gradient(lambda b, x, y: b.reciprocal(b.sub(1, b.square(x)))),
-    "unit",
-)
+tanh = _function("Tanh", np.tanh, lambda b, node, dy: b.tanh_grad(conjugate(b, node.output), dy))
 
 
 def _sigmoid(x: Array) -> Array:
@@ -124,7 +81,6 @@ def _sigmoid(x: Array) -> Array:
 
 sigmoid = _function(
     "Sigmoid",
-    "sigmoid",
     _sigmoid,
     lambda b, node, dy: b.sigmoid_grad(conjugate(b, node.output), dy),
 )
@@ -192,7 +148,7 @@ def _atan2_gradient(b: GradientBuilder, y: Any, x: Any, z: Any, dz: Any) -> Sequ
 atan2 = map_op(
     "atan2",
     "Atan2(y: T, x: T; T: FLOAT) -> z: T",
-    lambda k, y, x: k.atan2(y, x),
+    primitive("atan2"),
     np.arctan2,
     infer=broadcast_dims,
     gradient=binary_gradient(_atan2_gradient),
@@ -219,13 +175,8 @@ def _where_nonzero(b: GradientBuilder, x: Any, y: Any) -> Any:
     return b.select_v2(b.not_equal(x, zero), y, zero)
 
 
-def _log(k: Any, x: Any) -> Any:
-    return cf.complex_log(k, x) if x.dtype.is_complex else k.log(x)
-
-
-def _log1p(k: Any, x: Any) -> Any:
-    return cf.complex_log1p(k, x) if x.dtype.is_complex else k.log1p(x)
-
+_log = real_or_complex(primitive("log"), cf.complex_log)
+_log1p = real_or_complex(primitive("log1p"), cf.complex_log1p)
 
 xdivy = _zero_times(
     "xdivy",

@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.dtypes import as_dtype
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.linalg.matmul import infer_matmul, matmul_array
-from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
+from flowc.ops.nn.bias import channel_position, per_channel_array
 from flowc.ops.nn.convolution import (
     convolution_array,
     depthwise_array,
     infer_convolution,
     infer_depthwise,
 )
-from flowc.ops.nn.normalization import infer_batch_norm, normalize, normalize_arrays, reserve_dims
+from flowc.ops.nn.normalization import (
+    arrays_with_reserve,
+    build_batch_norm,
+    infer_batch_norm,
+    normalize_by,
+)
 from flowc.ops.reductions.folds import HALVES
 
 if TYPE_CHECKING:
@@ -92,10 +96,7 @@ def _bias(b: Builder, y: Value, operands: Sequence[Value], attrs: Mapping[str, A
 def _norm(b: Builder, y: Value, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
     data_format = attrs.get("data_format", "NHWC")
     scale, offset, mean, variance = operands
-    factor = b.mul(b.rsqrt(b.add(variance, attrs["epsilon"])), scale)
-    shift = b.sub(offset, b.mul(mean, factor))
-    scaled = b.mul(y, per_channel(b, factor, data_format, y.type.rank))
-    return b.add(scaled, per_channel(b, shift, data_format, y.type.rank))
+    return normalize_by(b, y, scale, offset, mean, variance, attrs["epsilon"], data_format)
 
 
 def _prelu(b: Builder, y: Value, operands: Sequence[Value], _: Mapping[str, Any]) -> Value:
@@ -179,34 +180,31 @@ def _apply_array(
             return y * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (y + 0.044715 * y**3)))
 
 
-# -- _FusedConv2D and _FusedDepthwiseConv2dNative
+# -- contractions and what follows them
 
-_CONV_ATTRS = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
+_CONTRACTION_ATTRS = (
+    *("strides", "padding", "explicit_paddings", "data_format", "dilations"),
+    *("transpose_a", "transpose_b"),
+)
 _FUSED_ATTRS = "fused_ops: list(string) = [], epsilon: float = 0.0001, leakyrelu_alpha: float = 0.2"
 
 
-def _build_conv(b: Builder, node: Node) -> Value:
-    x, w, *extra = node.inputs
-    attrs = {name: node.attrs[name] for name in _CONV_ATTRS}
-    return _follow(b, b.conv2d(x, w, **attrs), extra, node.attrs)
+def _contracted(name: str) -> Decompose:
+    """The contraction of that name, and what follows it."""
+
+    def build(b: Builder, node: Node) -> Value:
+        x, w, *extra = node.inputs
+        attrs = {n: node.attrs[n] for n in _CONTRACTION_ATTRS if n in node.attrs}
+        return _follow(b, getattr(b, name)(x, w, **attrs), extra, node.attrs)
+
+    return Decompose(build)
 
 
-def _build_depthwise(b: Builder, node: Node) -> Value:
-    x, w, *extra = node.inputs
-    attrs = {name: node.attrs[name] for name in _CONV_ATTRS if name in node.attrs}
-    return _follow(b, b.depthwise_conv2d(x, w, **attrs), extra, node.attrs)
+def _contracted_array(contract: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def reference(x: np.ndarray, w: np.ndarray, args: list[np.ndarray], **attrs: Any) -> np.ndarray:
+        return _follow_array(contract(x, w, **attrs), args, attrs)
 
-
-def _fused_conv2d(
-    input: np.ndarray, filter: np.ndarray, args: list[np.ndarray], **attrs: Any
-) -> np.ndarray:
-    return _follow_array(convolution_array(input, filter, **attrs), args, attrs)
-
-
-def _fused_depthwise(
-    input: np.ndarray, filter: np.ndarray, args: list[np.ndarray], **attrs: Any
-) -> np.ndarray:
-    return _follow_array(depthwise_array(input, filter, **attrs), args, attrs)
+    return reference
 
 
 # Newer graphs also name the operands' types (TArgs) and say how many operands stand in host memory,
@@ -220,8 +218,8 @@ fused_conv2d = define(
     " dilations: list(int) = [1, 1, 1, 1], use_cudnn_on_gpu: bool = True,"
     f" {_FUSED_ATTRS}) -> output: T",
     infer=lambda c: _check(c, infer_convolution(c, 4)),
-    lowering=Decompose(_build_conv),
-    reference=_fused_conv2d,
+    lowering=_contracted("conv2d"),
+    reference=_contracted_array(convolution_array),
     examples=(
         'f32[1,5,6,3] f32[3,3,3,4] f32[4]; num_args=1, strides=[1,1,1,1], padding="SAME",'
         ' fused_ops=["BiasAdd"], TArgs=[f32]',
@@ -239,8 +237,8 @@ fused_depthwise_conv2d = define(
     ' data_format: {"NHWC", "NCHW"} = "NHWC", dilations: list(int) = [1, 1, 1, 1],'
     f" {_FUSED_ATTRS}) -> output: T",
     infer=lambda c: _check(c, infer_depthwise(c)),
-    lowering=Decompose(_build_depthwise),
-    reference=_fused_depthwise,
+    lowering=_contracted("depthwise_conv2d"),
+    reference=_contracted_array(depthwise_array),
     examples=(
         'f32[1,5,6,3] f32[3,3,3,2] f32[6]; num_args=1, strides=[1,1,1,1], padding="SAME",'
         ' fused_ops=["BiasAdd","Relu"]',
@@ -250,30 +248,10 @@ fused_depthwise_conv2d = define(
 )
 
 
-# -- _FusedMatMul
-
-
-def _build_matmul(b: Builder, node: Node) -> Value:
-    x, y, *extra = node.inputs
-    across, down = node.attrs["transpose_a"], node.attrs["transpose_b"]
-    product = b.mat_mul(x, y, transpose_a=across, transpose_b=down)
-    return _follow(b, product, extra, node.attrs)
-
-
-def _fused_matmul(
-    a: np.ndarray,
-    b: np.ndarray,
-    args: list[np.ndarray],
-    *,
-    transpose_a: bool,
-    transpose_b: bool,
-    fused_ops: tuple[str, ...],
-    epsilon: float,
-    leakyrelu_alpha: float,
+def _matmul(
+    a: np.ndarray, b: np.ndarray, *, transpose_a: bool, transpose_b: bool, **_: Any
 ) -> np.ndarray:
-    attrs = {"fused_ops": fused_ops, "epsilon": epsilon, "leakyrelu_alpha": leakyrelu_alpha}
-    product = matmul_array(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
-    return _follow_array(product, args, attrs)
+    return matmul_array(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 fused_mat_mul = define(
@@ -282,8 +260,8 @@ fused_mat_mul = define(
     " transpose_b: bool = False, T: {bf16, f16, f32}, num_args: int >= 0,"
     f" {_FUSED_ATTRS}) -> product: T",
     infer=lambda c: _check(c, infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"])),
-    lowering=Decompose(_build_matmul),
-    reference=_fused_matmul,
+    lowering=_contracted("mat_mul"),
+    reference=_contracted_array(_matmul),
     examples=(
         'f32[2,3] f32[3,4] f32[4]; num_args=1, fused_ops=["BiasAdd"]',
         'f32[3,2] f32[5,3] f32[5]; num_args=1, fused_ops=["BiasAdd","Relu"],'
@@ -308,31 +286,22 @@ def _infer_batch_norm_ex(c: Inference) -> list[Dims]:
 
 
 def _build_batch_norm_ex(b: Builder, node: Node) -> Sequence[Value]:
-    y, *statistics = normalize(b, node.inputs[:5], node.attrs)
+    y, *rest = build_batch_norm(b, node)
     for side in node.inputs[5:]:
         y = b.add(y, side)
     if node.attrs["activation_mode"] == "Relu":
         y = b.relu(y)
-    reserve = node.outputs[5].type
-    return y, *statistics, b.const(np.zeros(reserve.static_dims, reserve.dtype.numpy))
+    return y, *rest
 
 
-def _batch_norm_ex(
-    x: np.ndarray,
-    scale: np.ndarray,
-    offset: np.ndarray,
-    mean: np.ndarray,
-    variance: np.ndarray,
-    side_input: list[np.ndarray],
-    **attrs: Any,
-) -> list[np.ndarray]:
-    y, *statistics = normalize_arrays(x, scale, offset, mean, variance, **attrs)
+def _batch_norm_ex(*inputs: Any, **attrs: Any) -> list[np.ndarray]:
+    *arrays, side_input = inputs
+    y, *rest = arrays_with_reserve(*arrays, **attrs)
     for side in side_input:
         y = y + side
     if attrs["activation_mode"] == "Relu":
         y = np.maximum(y, np.zeros((), y.dtype))
-    dims = reserve_dims(as_dtype(x.dtype), x.ndim)
-    return [y, *statistics, np.zeros(dims, scale.dtype)]
+    return [y, *rest]
 
 
 fused_batch_norm_ex = define(

@@ -104,13 +104,11 @@ def _infer_sparse(c: Inference) -> list[Dims]:
         raise c.fail(f"logits must be 2-D, but got shape {shown_dims(logits)}")
     if len(labels) != 1:
         raise c.fail(f"labels must be 1-D, but got shape {shown_dims(labels)}")
-    rows, count = logits[0], labels[0]
-    if isinstance(rows, int) and isinstance(count, int) and rows != count:
-        raise c.fail(
-            "logits and labels must have the same first dimension, got logits shape "
-            f"{shown_dims(logits)} and labels shape {shown_dims(labels)}"
-        )
-    return [(c.equal(rows, count),), logits]
+    fault = (
+        "logits and labels must have the same first dimension, got logits shape "
+        f"{shown_dims(logits)} and labels shape {shown_dims(labels)}"
+    )
+    return [(c.equal(logits[0], labels[0], fault),), logits]
 
 
 def _check_labels(labels: np.ndarray, classes: int) -> None:

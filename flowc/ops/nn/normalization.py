@@ -45,12 +45,11 @@ def infer_batch_norm(c: Inference) -> list[Dims]:
             raise c.fail(f"{name} must be 1-dimensional{shown_dims(given)}")
         if own and i > 2 and given == (0,):
             continue
-        if isinstance(given[0], int) and isinstance(channels, int) and given[0] != channels:
-            raise c.fail(
-                f"{name} must have the same number of elements as the channels of x, "
-                f"got {given[0]} and {channels}"
-            )
-        channels = c.equal(channels, given[0])
+        fault = (
+            f"{name} must have the same number of elements as the channels of x, "
+            f"got {given[0]} and {channels}"
+        )
+        channels = c.equal(channels, given[0], fault)
     outputs: list[Dims] = [dims, *[(channels,)] * 4]
     if len(c.op.signature.outputs) == 6:
         outputs.append(reserve_dims(c.inputs[0].dtype, len(dims)))
@@ -63,7 +62,7 @@ def reserve_dims(dtype: DType, rank: int) -> tuple[int, ...]:
     return (0,) if rank == 4 and dtype is not dtypes.f16 else ()
 
 
-def normalize(b: Builder, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
+def _normalize(b: Builder, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
     """y, batch_mean, batch_variance and the two reserve spaces of a FusedBatchNorm."""
     x, scale, offset, mean, variance = inputs
     dtype = x.type.dtype
@@ -78,12 +77,25 @@ def normalize(b: Builder, inputs: Sequence[Value], attrs: Any) -> tuple[Value, .
 def _build_inference(
     b: Builder, x: Value, scale: Value, offset: Value, mean: Value, variance: Value, attrs: Any
 ) -> tuple[Value, ...]:
-    data_format, rank = attrs["data_format"], x.type.rank
-    factor = b.mul(b.rsqrt(b.add(variance, attrs["epsilon"])), scale)
-    shift = b.sub(offset, b.mul(mean, factor))
-    scaled = b.mul(x, per_channel(b, factor, data_format, rank))
-    y = b.add(scaled, per_channel(b, shift, data_format, rank))
+    y = normalize_by(b, x, scale, offset, mean, variance, attrs["epsilon"], attrs["data_format"])
     return y, mean, variance, mean, variance
+
+
+def normalize_by(
+    b: Builder,
+    x: Value,
+    scale: Value,
+    offset: Value,
+    mean: Value,
+    variance: Value,
+    epsilon: float,
+    data_format: str,
+) -> Value:
+    """One multiplication and one addition an element, of statistics that are known."""
+    factor = b.mul(b.rsqrt(b.add(variance, epsilon)), scale)
+    shift = b.sub(offset, b.mul(mean, factor))
+    scaled = b.mul(x, per_channel(b, factor, data_format, x.type.rank))
+    return b.add(scaled, per_channel(b, shift, data_format, x.type.rank))
 
 
 def _build_training(
@@ -115,8 +127,9 @@ def _number(b: Builder, size: Dim) -> Value:
     return b.reshape(b.cast(b.sizes((size,)), DstT=dtypes.f32), ())
 
 
-def _build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
-    outputs: Sequence[Value] = normalize(b, node.inputs, node.attrs)
+def build_batch_norm(b: Builder, node: Node) -> Sequence[Value]:
+    """The outputs of a FusedBatchNorm; the third reserve space, where there is one, is of zeros."""
+    outputs = _normalize(b, node.inputs[:5], node.attrs)
     if len(node.outputs) == 5:
         return outputs
     reserve = node.outputs[5].type
@@ -170,15 +183,11 @@ def normalize_arrays(
         return [y.astype(x.dtype), new_mean, new_variance, own_mean, own_variance]
 
 
-def _with_reserve(
-    x: np.ndarray,
-    scale: np.ndarray,
-    offset: np.ndarray,
-    mean: np.ndarray,
-    variance: np.ndarray,
-    **attrs: Any,
+def arrays_with_reserve(
+    x: np.ndarray, scale: np.ndarray, *statistics: np.ndarray, **attrs: Any
 ) -> list[np.ndarray]:
-    found = normalize_arrays(x, scale, offset, mean, variance, **attrs)
+    """The same with the third reserve space."""
+    found = normalize_arrays(x, scale, *statistics, **attrs)
     dims = reserve_dims(dtypes.as_dtype(x.dtype), x.ndim)
     return [*found, np.zeros(dims, scale.dtype)]
 
@@ -217,38 +226,22 @@ _TRAINING = (
     'T[2,3,4,2] f32[3] f32[3] f32[0] f32[0]; data_format="NCHW"',
     "T[2,3,2,3] f32[3] f32[3] f32[3] f32[3]~positive; exponential_avg_factor=0.3",
 )
+_VOLUMES = ('f32[1,2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive; data_format="NDHWC"',)
 
-fused_batch_norm_v1 = define(
-    "fused_batch_norm_v1",
-    _signature("FusedBatchNorm", "T: {f32}", "T", 2),
-    infer=infer_batch_norm,
-    lowering=Decompose(_build_batch_norm),
-    reference=normalize_arrays,
-    gradient=_batch_norm_gradient,
-    examples=(*_INFERENCE, *_TRAINING),
-)
-fused_batch_norm_v2 = define(
-    "fused_batch_norm_v2",
-    _signature("FusedBatchNormV2", "T: {f16, bf16, f32}, U: {f32}", "U", 2),
-    infer=infer_batch_norm,
-    lowering=Decompose(_build_batch_norm),
-    reference=normalize_arrays,
-    gradient=_batch_norm_gradient,
-    examples=(*_INFERENCE, *_TRAINING),
-)
-fused_batch_norm = define(
-    "fused_batch_norm",
-    _signature("FusedBatchNormV3", "T: {f16, bf16, f32}, U: {bf16, f32}", "U", 3),
-    infer=infer_batch_norm,
-    lowering=Decompose(_build_batch_norm),
-    reference=_with_reserve,
-    gradient=_batch_norm_gradient,
-    examples=(
-        *_INFERENCE,
-        *_TRAINING,
-        'f32[1,2,3,4,5] f32[5] f32[5] f32[5] f32[5]~positive; data_format="NDHWC"',
-    ),
-)
+for _name, _tf_name, _types, _statistic, _reserves in (
+    ("fused_batch_norm_v1", "FusedBatchNorm", "T: {f32}", "T", 2),
+    ("fused_batch_norm_v2", "FusedBatchNormV2", "T: {f16, bf16, f32}, U: {f32}", "U", 2),
+    ("fused_batch_norm", "FusedBatchNormV3", "T: {f16, bf16, f32}, U: {bf16, f32}", "U", 3),
+):
+    define(
+        _name,
+        _signature(_tf_name, _types, _statistic, _reserves),
+        infer=infer_batch_norm,
+        lowering=Decompose(build_batch_norm),
+        reference=arrays_with_reserve if _reserves == 3 else normalize_arrays,
+        gradient=_batch_norm_gradient,
+        examples=(*_INFERENCE, *_TRAINING, *(_VOLUMES if _reserves == 3 else ())),
+    )
 
 
 # -- BatchNormWithGlobalNormalization

@@ -82,7 +82,7 @@ def _lowest(dtype: DType) -> np.generic:
     return dtype.numpy.type(np.iinfo(dtype.numpy).min)
 
 
-def _lower_pool(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
+def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         x = node.inputs[0]
         if channels_first(node.attrs["data_format"]):
@@ -90,12 +90,12 @@ def _lower_pool(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
         if node.attrs["ksize"][-1] != 1:
             return Decompose(_pool_channels)
         window = window_of_node(x.dims, node.attrs)
-        constants = {"lowest": _lowest(x.type.dtype)} if kernel is kernels.max_pool else {}
+        start = 0 if mean else _lowest(x.type.dtype)
         return Native(
-            kernel,
+            kernels.pool,
             arguments=pool_arguments(x.dims, window),
             parallel=x.dims[0] * product(window.output[:-1]),
-            constants=constants,
+            constants={"MEAN": mean, "START": start},
         )
 
     return lower
@@ -200,7 +200,7 @@ max_pool = define(
     'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
     'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
     infer=infer_pool,
-    lowering=_lower_pool(kernels.max_pool),
+    lowering=_lower_pool(mean=False),
     gradient=_max_gradient,
     reference=_max_of_windows,
     examples=(
@@ -231,7 +231,7 @@ avg_pool = define(
     'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,
-    lowering=_lower_pool(kernels.avg_pool),
+    lowering=_lower_pool(mean=True),
     gradient=_mean_gradient,
     reference=_avg_reference,
     examples=(
@@ -249,7 +249,7 @@ max_pool_3d = define(
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     "T: {f16, bf16, f32}) -> output: T",
     infer=infer_pool,
-    lowering=_lower_pool(kernels.max_pool),
+    lowering=_lower_pool(mean=False),
     gradient=_max_gradient,
     reference=_max_of_windows,
     examples=(
@@ -266,7 +266,7 @@ avg_pool_3d = define(
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,
-    lowering=_lower_pool(kernels.avg_pool),
+    lowering=_lower_pool(mean=True),
     gradient=_mean_gradient,
     reference=_avg_reference,
     examples=(

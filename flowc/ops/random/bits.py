@@ -173,10 +173,10 @@ def _lower_normals(node: Node) -> Native:
     dtype: DType = node.attrs["dtype"]
     pairs = node.output.dims[0] // 2
     return Native(
-        kernels.normals_f64 if dtype is dtypes.f64 else kernels.normals_f32,
+        kernels.normals,
         arguments=(pairs,),
         parallel=_units(pairs),
-        constants={"UNIT": UNIT},
+        constants={"UNIT": UNIT, "WIDE": dtype is dtypes.f64},
         functions=_normal_functions(dtype),
     )
 
@@ -212,19 +212,17 @@ def group_of(dtype: DType) -> int:
 
 def stride_of(dtype: DType) -> int:
     """Counters that TensorFlow reserves for such a group."""
-    return kernels.STRIDE_F64 if dtype is dtypes.f64 else kernels.STRIDE_F32
+    return 128 if dtype is dtypes.f64 else 256
 
 
 def _lower_truncate(node: Node) -> Native:
     dtype = node.output.type.dtype
     groups = node.output.dims[0] // group_of(dtype)
-    wide = dtype is dtypes.f64
-    name = "STRIDE_F64" if wide else "STRIDE_F32"
     return Native(
-        kernels.truncate_f64 if wide else kernels.truncate_f32,
+        kernels.truncate,
         arguments=(groups,),
         parallel=_units(groups),
-        constants={"UNIT": UNIT, name: stride_of(dtype)},
+        constants={"UNIT": UNIT, "WIDE": dtype is dtypes.f64, "STRIDE": stride_of(dtype)},
         functions=_normal_functions(dtype),
         updates=2,
     )
@@ -267,10 +265,10 @@ def _lower_range(node: Node) -> Native:
     dtype = node.output.type.dtype
     count = node.output.dims[0]
     return Native(
-        kernels.range_64 if dtype.size == 8 else kernels.range_32,
+        kernels.integers_in_range,
         arguments=(count,),
         parallel=_units(count),
-        constants={"UNIT": UNIT},
+        constants={"UNIT": UNIT, "WIDE": dtype.size == 8},
         errors=("Need minval < maxval, got {a} >= {b}",),
     )
 

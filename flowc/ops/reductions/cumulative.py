@@ -47,11 +47,13 @@ def _infer(c: Inference) -> Dims:
 # Set through `Native.constants`.
 EXCLUSIVE = False
 REVERSE = False
-NOTHING: Any = -np.inf  # the log of a sum of nothing, in the kernel's dtype
+PRODUCT = False
+NOTHING: Any = 0  # the fold of nothing
+WIDE = False  # whether the elements are f64
 
 
-def cumsum_kernel(x, axis, out, count, inner, begin, end):
-    """Running sums of the columns [begin, end), each `count` long with stride `inner`."""
+def fold_kernel(x, axis, out, count, inner, begin, end):
+    """Running folds of the columns [begin, end), each `count` long with stride `inner`."""
     column = begin
     while column < end:
         start = column // inner * count * inner + column % inner
@@ -63,48 +65,27 @@ def cumsum_kernel(x, axis, out, count, inner, begin, end):
             before = at + inner if REVERSE else at - inner
             for j in range(width):
                 if step == 0 and EXCLUSIVE:
-                    out[at + j] = 0
+                    out[at + j] = NOTHING
                 elif step == 0:
                     out[at + j] = x[at + j]
-                elif EXCLUSIVE:
-                    out[at + j] = out[before + j] + x[before + j]
                 else:
-                    out[at + j] = out[before + j] + x[at + j]
+                    element = x[before + j] if EXCLUSIVE else x[at + j]
+                    if PRODUCT:
+                        out[at + j] = out[before + j] * element
+                    else:
+                        out[at + j] = out[before + j] + element
         column += width
 
 
-def cumprod_kernel(x, axis, out, count, inner, begin, end):
-    """Running products of the columns [begin, end), each `count` long with stride `inner`."""
-    column = begin
-    while column < end:
-        start = column // inner * count * inner + column % inner
-        width = inner - column % inner
-        if width > end - column:
-            width = end - column
-        for step in range(count):
-            at = start + (count - 1 - step if REVERSE else step) * inner
-            before = at + inner if REVERSE else at - inner
-            for j in range(width):
-                if step == 0 and EXCLUSIVE:
-                    out[at + j] = 1
-                elif step == 0:
-                    out[at + j] = x[at + j]
-                elif EXCLUSIVE:
-                    out[at + j] = out[before + j] * x[before + j]
-                else:
-                    out[at + j] = out[before + j] * x[at + j]
-        column += width
-
-
-def _lower(kernel: Callable[..., None]) -> Callable[[Node], Native]:
-    return lambda node: _scan(node, kernel)
+def _lower(product: bool) -> Callable[[Node], Native]:
+    return lambda node: _scan(node, fold_kernel, {"PRODUCT": product, "NOTHING": int(product)})
 
 
 def _scan(
     node: Node,
     kernel: Callable[..., None],
+    constants: Mapping[str, Any],
     functions: tuple[str, ...] = (),
-    constants: Mapping[str, Any] | None = None,
 ) -> Native:
     axis = node.inputs[1].constant
     if axis is None:
@@ -123,8 +104,8 @@ def _scan(
         constants={
             "EXCLUSIVE": bool(node.attrs["exclusive"]),
             "REVERSE": bool(node.attrs["reverse"]),
-        }
-        | dict(constants or {}),
+            **constants,
+        },
         functions=functions,
     )
 
@@ -182,7 +163,7 @@ cumsum = define(
     "cumsum",
     _signature("Cumsum", "NUMBER"),
     infer=_infer,
-    lowering=_lower(cumsum_kernel),
+    lowering=_lower(product=False),
     reference=_running(np.add, 0),
     gradient=_cumsum_gradient,
     examples=_EXAMPLES,
@@ -191,7 +172,7 @@ cumprod = define(
     "cumprod",
     _signature("Cumprod", "NUMBER"),
     infer=_infer,
-    lowering=_lower(cumprod_kernel),
+    lowering=_lower(product=True),
     reference=_running(np.multiply, 1),
     examples=_EXAMPLES,
 )
@@ -202,7 +183,7 @@ cumprod = define(
 # TensorFlow's comparisons drop a NaN element: the running value then counts twice.
 
 
-def logsumexp_f32_kernel(x, axis, out, count, inner, begin, end):
+def logsumexp_kernel(x, axis, out, count, inner, begin, end):
     """log of the running sum of exp over the columns [begin, end), without overflow."""
     for column in range(begin, end):
         start = column // inner * count * inner + column % inner
@@ -216,38 +197,18 @@ def logsumexp_f32_kernel(x, axis, out, count, inner, begin, end):
             small = element if element < total else total
             if large == NOTHING:
                 total = large
+            elif WIDE:
+                total = log1p_f64(exp_f64(small - large)) + large
             else:
                 total = log1p_f32(exp_f32(small - large)) + large
             if not EXCLUSIVE:
                 out[at] = total
 
 
-def logsumexp_f64_kernel(x, axis, out, count, inner, begin, end):
-    """As logsumexp_f32_kernel, for f64."""
-    for column in range(begin, end):
-        start = column // inner * count * inner + column % inner
-        total = NOTHING
-        for step in range(count):
-            at = start + (count - 1 - step if REVERSE else step) * inner
-            element = x[at]
-            if EXCLUSIVE:
-                out[at] = total
-            large = element if total < element else total
-            small = element if element < total else total
-            if large == NOTHING:
-                total = large
-            else:
-                total = log1p_f64(exp_f64(small - large)) + large
-            if not EXCLUSIVE:
-                out[at] = total
-
-
 def _lower_logsumexp(node: Node) -> Native:
-    if node.inputs[0].type.dtype is dtypes.f64:
-        constants = {"NOTHING": np.float64(-np.inf)}
-        return _scan(node, logsumexp_f64_kernel, ("exp_f64", "log1p_f64"), constants)
-    constants = {"NOTHING": np.float32(-np.inf)}
-    return _scan(node, logsumexp_f32_kernel, ("exp_f32", "log1p_f32"), constants)
+    dtype = dtypes.f64 if node.inputs[0].type.dtype is dtypes.f64 else dtypes.f32
+    constants = {"NOTHING": dtype.numpy.type(-np.inf), "WIDE": dtype is dtypes.f64}
+    return _scan(node, logsumexp_kernel, constants, (f"exp_{dtype}", f"log1p_{dtype}"))
 
 
 def _log_add_exp(total: np.ndarray, element: np.ndarray) -> np.ndarray:

@@ -179,12 +179,7 @@ def _fold_rows(fold: str, rows: np.ndarray, start: Any = None) -> np.ndarray:
 def _infer_unsorted(c: Inference) -> Dims:
     data, ids = c.dims(0), c.dims(1)
     fault = f"data.shape = {list(data)} does not start with segment_ids.shape = {list(ids)}"
-    if len(ids) > len(data):
-        raise c.fail(fault)
-    for ours, theirs in zip(data, ids):
-        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-            raise c.fail(fault)
-        c.equal(ours, theirs)
+    c.match_dims(data[: len(ids)], ids, fault)
     segments: Dim = as_dim(c.need(2).reshape(-1)[0])
     if isinstance(segments, int) and segments < 0:
         raise c.fail(f"num_segments must be >= 0, not {segments}")

@@ -18,17 +18,15 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, define, op_named
-from flowc.ir.types import Dims, TensorType
+from flowc.ir.op import Attrs, op_named
+from flowc.ir.types import TensorType
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term
 from flowc.ops.state.variables import (
-    STATE,
+    define_change,
     require_same,
     value_of,
     variable_of,
-    without_output,
     wrong_shapes,
 )
 
@@ -228,14 +226,6 @@ def _with_row(b: Builder, held: Value, place: Value, new: Value) -> Value:
 # -- records
 
 
-def _infer_ref(c: Inference) -> Dims:
-    return c.dims(0)
-
-
-def _infer_handle(c: Inference) -> list[Dims]:
-    return []
-
-
 def _argument(word: str, form: str) -> str:
     if word.isupper():
         return f"{word.lower()}: {'ref(T)' if not form else 'resource'}"
@@ -251,13 +241,11 @@ def _define(step: Step, form: str, sparse: bool) -> None:
     attrs += "use_locking: bool = False"
     attrs += "".join(f", {name}: bool = {default}" for name, default in step.flags)
     tf_name = f"{form}{'Sparse' if sparse else ''}Apply{step.kind}"
-    emit = _emit(step, text)
-    define(
+    define_change(
         f"{form.lower()}{'_' if form else ''}{'sparse_' if sparse else ''}apply_{step.name}",
         f"{tf_name}({arguments}; {attrs})" + ("" if form else " -> out: ref(T)"),
-        infer=_infer_handle if form else _infer_ref,
-        lowering=Extracted(without_output(emit) if form else emit),
-        traits=STATE,
+        _emit(step, text),
+        on_handle=bool(form),
     )
 
 

@@ -16,16 +16,14 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.lowering import Extracted
-from flowc.ir.op import Attrs, Inference, define
-from flowc.ir.types import Dims, shown_dims
+from flowc.ir.op import Attrs
+from flowc.ir.types import shown_dims
 from flowc.ops.state.variables import (
-    STATE,
     Emit,
+    define_change,
     require_same,
     value_of,
     variable_of,
-    without_output,
     wrong_shapes,
 )
 
@@ -90,28 +88,19 @@ def _whole(x: Extractor, held: Value, updates: Value, combine: str) -> Value:
     return x.b.reshape(changed, held.dims)
 
 
-def _infer_ref(c: Inference) -> Dims:
-    return c.dims(0)
-
-
-def _infer_handle(c: Inference) -> list[Dims]:
-    return []
-
-
 def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: str) -> None:
     """The op on a reference and the one on a handle."""
     emit = _emit_slices(combine) if nd else _emit_rows(combine)
     locking = combine == "update"
     policy = ', bad_indices_policy: string = ""' if nd else ""
     name = f"scatter{'_nd' if nd else ''}_{combine}"
-    define(
+    define_change(
         f"{name}_variable",
         f"Scatter{nd}{kind}(ref: ref(T), indices: Tindices, updates: T; T: {ref_types},"
         f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
         " -> output_ref: ref(T)",
-        infer=_infer_ref,
-        lowering=Extracted(emit),
-        traits=STATE,
+        emit,
+        on_handle=False,
     )
     attrs = (
         f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
@@ -119,13 +108,12 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         else f"dtype: {resource_types}, Tindices: {{i32, i64}}"
     )
     handle, dtype = ("ref", "T") if nd else ("resource", "dtype")
-    define(
+    define_change(
         f"resource_{name}",
         f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
         f" {attrs})",
-        infer=_infer_handle,
-        lowering=Extracted(without_output(emit)),
-        traits=STATE,
+        emit,
+        on_handle=True,
     )
 
 
@@ -176,17 +164,15 @@ _BOX = (
     " shrink_axis_mask: int = 0)"
 )
 
-strided_slice_assign = define(
+strided_slice_assign = define_change(
     "strided_slice_assign",
     f"StridedSliceAssign(ref: ref(T), {_BOX} -> output_ref: ref(T)",
-    infer=_infer_ref,
-    lowering=Extracted(_emit_box),
-    traits=STATE,
+    _emit_box,
+    on_handle=False,
 )
-resource_strided_slice_assign = define(
+resource_strided_slice_assign = define_change(
     "resource_strided_slice_assign",
     f"ResourceStridedSliceAssign(ref: resource, {_BOX}",
-    infer=_infer_handle,
-    lowering=Extracted(without_output(_emit_box)),
-    traits=STATE,
+    _emit_box,
+    on_handle=True,
 )

@@ -75,14 +75,32 @@ def wrong_shapes(x: Extractor, text: str) -> Callable[[str, str], FlowcError]:
     )
 
 
-def without_output(emit: Emit) -> Emit:
-    """The form on a handle of what, on a reference, gives it back."""
+def define_change(
+    name: str,
+    tf: str,
+    emit: Emit,
+    on_handle: bool,
+    infer: Callable[[Inference], Dims] = lambda c: c.dims(0),
+    traits: frozenset[str] = STATE,
+) -> Op:
+    """An op that changes the variable of input 0: the form on a reference gives it back, the form
+    on a handle gives nothing."""
+
+    def infer_handle(c: Inference) -> list[Dims]:
+        infer(c)
+        return []
 
     def emit_handle(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
         emit(x, inputs, attrs)
         return []
 
-    return emit_handle
+    return define(
+        name,
+        tf,
+        infer=infer_handle if on_handle else infer,
+        lowering=Extracted(emit_handle if on_handle else emit),
+        traits=traits,
+    )
 
 
 # -- inference
@@ -92,28 +110,12 @@ def same_as_held(c: Inference) -> Dims:
     """The dims of the variable (input 0), which the value (input 1) must have too."""
     held, given = c.dims(0), c.dims(1)
     fault = f"a variable of shape {shown_dims(held)} cannot take a value of {shown_dims(given)}"
-    if len(held) != len(given):
-        raise c.fail(fault)
-    for ours, theirs in zip(held, given):
-        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-            raise c.fail(fault)
-        c.equal(ours, theirs)
+    c.match_dims(held, given, fault)
     return held
 
 
 def _infer_assign(c: Inference) -> Dims:
     return same_as_held(c) if c.attrs["validate_shape"] else c.dims(1)
-
-
-def _infer_handle_update(c: Inference) -> list[Dims]:
-    same_as_held(c)
-    return []
-
-
-def _infer_assign_handle(c: Inference) -> list[Dims]:
-    if c.attrs["validate_shape"]:
-        same_as_held(c)
-    return []
 
 
 def _infer_resource_gather(c: Inference) -> Dims:
@@ -183,34 +185,19 @@ def _emit_assign_handle(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> 
         )
         require_same(x, held, value.dims, wrong_shapes(x, text))
     x.replace(variable, value)
-    return []
+    return [variable]
 
 
-def _emit_change(op: str) -> Emit:
-    """The value added to or subtracted from what a reference holds, which the output refers to."""
+def _emit_change(op: str, text: str) -> Emit:
+    """The value added to or subtracted from what a reference holds, which the output refers to.
+    `text`: what is said of shapes that differ."""
 
     def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
         variable, value = variable_of(x, inputs[0]), value_of(x, inputs[1])
         held = value_of(x, variable)
-        text = "Parameters and update must be the same size, found {held} and {given}"
         require_same(x, held.dims, value.dims, wrong_shapes(x, text))
         x.replace(variable, getattr(x.b, op)(held, value))
         return [variable]
-
-    return emit
-
-
-def _emit_change_handle(op: str) -> Emit:
-    def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-        variable, value = variable_of(x, inputs[0]), value_of(x, inputs[1])
-        held = value_of(x, variable)
-        text = (
-            "Cannot update variable with shape {held} using a Tensor with shape {given}, shapes"
-            " must be equal."
-        )
-        require_same(x, held.dims, value.dims, wrong_shapes(x, text))
-        x.replace(variable, getattr(x.b, op)(held, value))
-        return []
 
     return emit
 
@@ -346,45 +333,43 @@ resource_gather_nd = _define(
     _emit_resource_gather_nd,
     _infer_resource_gather_nd,
 )
-assign = _define(
+assign = define_change(
     "assign",
     "Assign(ref: ref(T), value: T; T: type, validate_shape: bool = True,"
     " use_locking: bool = True) -> output_ref: ref(T)",
     _emit_assign,
+    False,
     _infer_assign,
     STATE | {"assign"},
 )
-assign_add = _define(
-    "assign_add",
-    "AssignAdd(ref: ref(T), value: T; T: NUMBER, use_locking: bool = False) -> output_ref: ref(T)",
-    _emit_change("add"),
-    same_as_held,
-)
-assign_sub = _define(
-    "assign_sub",
-    "AssignSub(ref: ref(T), value: T; T: NUMBER, use_locking: bool = False) -> output_ref: ref(T)",
-    _emit_change("sub"),
-    same_as_held,
-)
-assign_variable = _define(
+assign_variable = define_change(
     "assign_variable",
     "AssignVariableOp(resource: resource, value: dtype; dtype: type, validate_shape: bool = False)",
     _emit_assign_handle,
-    _infer_assign_handle,
+    True,
+    _infer_assign,
     STATE | {"assign"},
 )
-assign_add_variable = _define(
-    "assign_add_variable",
-    "AssignAddVariableOp(resource: resource, value: dtype; dtype: type)",
-    _emit_change_handle("add"),
-    _infer_handle_update,
-)
-assign_sub_variable = _define(
-    "assign_sub_variable",
-    "AssignSubVariableOp(resource: resource, value: dtype; dtype: type)",
-    _emit_change_handle("sub"),
-    _infer_handle_update,
-)
+for _op, _kind in (("add", "Add"), ("sub", "Sub")):
+    define_change(
+        f"assign_{_op}",
+        f"Assign{_kind}(ref: ref(T), value: T; T: NUMBER, use_locking: bool = False)"
+        " -> output_ref: ref(T)",
+        _emit_change(_op, "Parameters and update must be the same size, found {held} and {given}"),
+        False,
+        same_as_held,
+    )
+    define_change(
+        f"assign_{_op}_variable",
+        f"Assign{_kind}VariableOp(resource: resource, value: dtype; dtype: type)",
+        _emit_change(
+            _op,
+            "Cannot update variable with shape {held} using a Tensor with shape {given}, shapes"
+            " must be equal.",
+        ),
+        True,
+        same_as_held,
+    )
 var_is_initialized = _define(
     "var_is_initialized",
     "VarIsInitializedOp(resource: resource) -> is_initialized: bool",
