@@ -89,7 +89,7 @@ def test_every_pass_and_rule_has_a_file() -> None:
 
 
 # Rules that never fire in the pipeline, and why they are still there.
-DEAD = {"drop_identity": "functionalize_control_flow has dropped every identity that it would meet"}
+DEAD = {"drop_identity": "prune has dropped every identity that it would meet"}
 
 
 def test_every_rule_fires_alone_and_in_the_pipeline() -> None:
