@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS.parent / "runtime")]
+sys.path[:0] = [str(TESTS / "support"), str(TESTS.parent), str(TESTS.parent / "runtime")]
 
 from api_program import (
     Outcome,

@@ -1,8 +1,8 @@
 """Records what TensorFlow computes for the examples of every op, and how it defines the ops.
 
 Run in an environment with TensorFlow, NumPy and ml_dtypes, from the repository's root:
-`PYTHONPATH=.:tests/support python tests/oracle/record_ops.py`. It writes tests/recorded/ops.npz (ops
-run one by one, on one thread, without oneDNN, so that a second run writes the same bytes) and
+`PYTHONPATH=.:tests/support python tests/oracle/record_ops.py`. It writes tests/recorded/ops.npz
+(ops run one by one, on one thread, without oneDNN, so that a second run writes the same bytes) and
 tests/recorded/opdefs.json. With names of ops, only their answers are recorded anew.
 """
 

@@ -13,7 +13,7 @@ from typing import Any
 
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
 TESTS = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "support"))
 
 import tensorflow.compat.v1 as tf
 from api_program import outcome

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "support"))
 
 from random_programs import PROGRAMS, RUNS
 
