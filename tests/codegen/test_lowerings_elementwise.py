@@ -17,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import symbol
+from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, all_ops, call_reference, op_named
 from flowc.ir.types import tensor_type
 from flowc.ops.gradients import ValueGradients, input_gradients
@@ -139,10 +140,19 @@ def _special_cases(op: Op) -> Iterator[Case]:
                 yield Case(op, {"type": target}, (x,))
 
 
+def _is_primitive(op: Op) -> bool:
+    """Whether a table of functions defines it, each of which is the primitive of its name."""
+    return (
+        isinstance(op.lowering, Elementwise) and op.lowering.expr.__module__ == elementwise.__name__
+    )
+
+
 CASES = [
     case
     for op in all_ops()
-    if any(op in vars(family).values() for family in _FAMILIES) or op.name.startswith("bessel")
+    if any(op in vars(family).values() for family in _FAMILIES)
+    or op.name.startswith("bessel")
+    or _is_primitive(op)
     for case in cases_of(op)
 ]
 
