@@ -37,13 +37,13 @@ from flowc.codegen.llvm.vector_ir import (
     I64,
     Routine,
     Values,
-    const,
     element_type,
     load_vector,
     multiply_add,
     store_vector,
 )
 from flowc.codegen.target import target_named
+from flowc_runtime.native.writer import i64
 
 ROUNDS = 11
 READINGS = 15
@@ -62,8 +62,8 @@ def _emit_multiply_adds(b: ir.IRBuilder, values: Values, shape: TileShape) -> No
     index = b.phi(I64)
     sums = [b.phi(vector) for _ in range(CHAINS)]
     totals = [multiply_add(b, factor, factor, total) for total in sums]
-    following = b.add(index, const(1))
-    index.add_incoming(const(0), entry)
+    following = b.add(index, i64(1))
+    index.add_incoming(i64(0), entry)
     index.add_incoming(following, loop)
     for total, next_total in zip(sums, totals):
         total.add_incoming(factor, entry)
@@ -71,7 +71,7 @@ def _emit_multiply_adds(b: ir.IRBuilder, values: Values, shape: TileShape) -> No
     b.cbranch(b.icmp_signed("<", following, count), loop, done)
     b.position_at_end(done)
     for i, total in enumerate(totals):
-        store_vector(b, total, b.gep(pointer, [const(i * lanes)]), size)
+        store_vector(b, total, b.gep(pointer, [i64(i * lanes)]), size)
 
 
 def peak_meter(shape: TileShape) -> Callable[[], float]:
@@ -240,7 +240,7 @@ def measure(names: Sequence[str], shape: TileShape) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], default=[])
     parser.add_argument("--vector-bits", type=int, help="default: the machine's own")
     options = parser.parse_args()

@@ -7,8 +7,9 @@ aot.py links into a library. Invariant: equal Computations, options and versions
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -121,20 +122,20 @@ def compile_program(
     launches = launches_of(c, target)
     # A caller's strings are not where the run has their numbers.
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
-    plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
-    weights = _Weights()
-    sizes, input_sizes = size_symbols(plan)
-    driver = emit_driver(plan, launches, DriverTables(sizes, input_sizes, weights.offset))
     kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
-    stages.plan, stages.kernels, stages.driver = plan, kernels, driver
-    stages.seconds["plan"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    objects = _kernel_objects(kernels.values(), compile_kernel)
-    stages.seconds["kernels"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
-    objects.append(driver_object(driver.text, target, speed=1 if loops else 0))
-    stages.seconds["driver"] = time.perf_counter() - clock
+    with _two_threads() as threads:
+        runtime = threads.submit(native_object, target)
+        objects = threads.map(compile_kernel, kernels.values())
+        plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
+        weights = _Weights()
+        sizes, input_sizes = size_symbols(plan)
+        driver = emit_driver(plan, launches, DriverTables(sizes, input_sizes, weights.offset))
+        stages.plan, stages.kernels, stages.driver = plan, kernels, driver
+        stages.seconds["plan"] = time.perf_counter() - clock
+        loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
+        driven = threads.submit(driver_object, driver.text, target, speed=1 if loops else 0)
+        made = (*objects, driven.result())
+    stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]
     variables = spec.variables
     if keeps_values:
         places = [None if v.first is None else weights.offset(v.first) for v in variables]
@@ -150,14 +151,18 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
     )
-    return CompiledProgram(tuple(objects), weights.pieces, metadata, native_object(target))
+    return CompiledProgram(made, weights.pieces, metadata, runtime.result())
 
 
-def _kernel_objects(kernels: Iterable[Kernel], compile_kernel: KernelCompiler) -> list[bytes]:
-    """The objects of kernels, in their order. Numba holds the interpreter and LLVM does not: while
-    LLVM compiles one kernel, Numba reads the next. More threads would only wait for these two."""
-    with ThreadPoolExecutor(max_workers=2) as threads:
-        return list(threads.map(compile_kernel, kernels))
+@contextmanager
+def _two_threads() -> Iterator[ThreadPoolExecutor]:
+    """Threads that compile. Numba holds the interpreter and LLVM does not: while LLVM compiles one
+    kernel, Numba reads the next. More threads would only wait for these two."""
+    threads = ThreadPoolExecutor(max_workers=2)
+    try:
+        yield threads
+    finally:
+        threads.shutdown(cancel_futures=True)
 
 
 def _needs(launches: Sequence[Launch]) -> Needs:

@@ -406,10 +406,14 @@ DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
     ((1, 14, 14, 70), (5, 5), ((2, 2), (1, 1), (2, 2))),
     ((1, 12, 12, 33), (3, 3), ((1, 1), (2, 2), (2, 2))),
     ((1, 2, 2, 16), (5, 5), ((1, 1), (1, 1), (2, 2))),
+    ((1, 3, 90, 19), (2, 40), ((1, 1), (1, 1), (0, 3))),
+    ((1, 2, 80, 16), (1, 67), ((1, 1), (1, 1), (0, 0))),
 ]
 
 
-@pytest.mark.parametrize(("bits", "taps"), [(512, (3, 3)), (128, None)])
+@pytest.mark.parametrize(
+    ("bits", "taps"), [(512, (3, 3)), (128, None), (512, (2, 40)), (256, (1, 67))]
+)
 def test_depthwise(bits: int, taps: tuple[int, int] | None) -> None:
     shape = shape_for(dtypes.f32, bits)
     for x_shape, kernel, window in DEPTHWISE:

@@ -35,7 +35,7 @@ class Compiled:
         )
         self.scratch = np.full(source.scratch_bytes // 4 + 64, 0x7FC00000, np.uint32)
 
-    def bind(self, *operands: np.ndarray, **sizes: int) -> Callable[[int], None]:
+    def bind(self, *operands: np.ndarray, **sizes: int) -> Callable[..., None]:
         """A call with these operands; `scratch` is filled in, and sizes go by name. Its argument
 
         says in how many pieces all tasks are run.

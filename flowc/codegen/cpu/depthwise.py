@@ -34,13 +34,17 @@ from flowc_runtime.native.writer import i64
 
 PIXELS = 4  # pixels side by side that share each load of the taps
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
-
+# Taps whose code stands one after another: of a whole window, else of a part of each of its rows.
+MOST_UNROLLED, MOST_UNROLLED_IN_ROW = 64, 16
 
 Taps = tuple[int, int]
 
 
 def _emit_depthwise(b: ir.IRBuilder, args: Values, shape: TileShape, taps: Taps | None) -> None:
-    """Whole windows of a known size are unrolled; every other window is a loop over its taps."""
+    """Whole windows of a known size are unrolled (large ones in part); every other window is a loop
+
+    over its taps.
+    """
     pixels, taps_h, taps_w, *_ = indices(b, args[3:])
     many = pixels.compare("==", PIXELS)
     if taps is not None:
@@ -120,9 +124,14 @@ def _sums(
                 value = load_vector(b, _part(b, pixel, part * width), width, size)
                 b.store(multiply_add(b, value, factors[part], b.load(total)), total)
 
-    if unrolled:
+    if unrolled and np.prod(unrolled) <= MOST_UNROLLED:
         for i, j in np.ndindex(unrolled):
             add_tap(Index(b, i64(i)), Index(b, i64(j)))
+    elif unrolled:
+        step = max(n for n in range(1, MOST_UNROLLED_IN_ROW + 1) if unrolled[1] % n == 0)
+        with counted_loop(b, taps_h) as i, counted_loop(b, taps_w, step) as first:
+            for part in range(step):
+                add_tap(i, first + part)
     else:
         with counted_loop(b, taps_h) as i, counted_loop(b, taps_w) as j:
             add_tap(i, j)
