@@ -13,8 +13,9 @@ would have to hold it all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from flowc.ir.bodies import bodies_of, local_sizes, sizes_used, with_bodies
+from flowc.ir.bodies import bodies_of, local_sizes, sizes_used
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, is_nonnegative
@@ -47,7 +48,7 @@ def _hoist(b: Rewriter, node: Node) -> Sequence[Value] | None:
     if not new:
         return None
     bodies = {name: _without(found.body, new) for name, found in moved.items()}
-    return b.emit(node.op, inputs, with_bodies(node, bodies), after=node.after).outputs
+    return b.replace_bodies(node, bodies, inputs)
 
 
 class _Invariants:
@@ -150,13 +151,11 @@ def _without(body: Computation, new: Sequence[Value]) -> Computation:
     left = {v.node for v in new}
     nodes = (*body.parameters, *own.values())
     nodes += tuple(n for n in body.nodes if n.op.name != "parameter")
-    wider = Computation((*body.parameters, *own.values()), nodes, body.results, body.constraints)
-    order = iter(nodes)
+    wider = replace(body, parameters=(*body.parameters, *own.values()), nodes=nodes)
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
-        old = next(order)
-        if old not in left:
+        if b.old not in left:
             return None
-        return [own[v].output if v in own else v for v in old.outputs]
+        return [own[v].output if v in own else v for v in b.old.outputs]
 
     return prune_nodes(rewrite_nodes(wider, rule))

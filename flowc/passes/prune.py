@@ -64,10 +64,9 @@ def _prune_nodes_with_bodies(c: Computation, prune_body: PruneBody) -> Computati
     if not any(n.op.name in ("while", "if") for n in c.nodes):
         return c
     users, results, sizes = c.users(), set(c.results), _sizes_read(c)
-    order = iter(c.nodes)
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
-        old = next(order)
+        old = b.old
         if old.op.name not in ("while", "if"):
             return None
         used = {v.index for v in old.outputs if users[v] or v in results}
