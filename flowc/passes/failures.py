@@ -6,42 +6,22 @@ or what is checked can be proved.
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from flowc.ir.computation import Node
 from flowc.ir.core_ops import recorded
 from flowc.ir.dims import is_nonnegative
-from flowc.ir.lowering import (
-    Convolution,
-    Decompose,
-    Elementwise,
-    Extracted,
-    Host,
-    MatMul,
-    Native,
-    Reduction,
-    Scalars,
-    Structural,
-    View,
-)
+from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, Scalars, View
 from flowc.ir.scalar_body import BodyLiteral, Operand, ScalarBody
 
 
 def may_fail(node: Node) -> bool:
     lowering, _ = recorded(node)
-    match lowering:
-        case MatMul() | Convolution():
-            return False
-        case Native(errors=errors):
-            return bool(errors)
-        case Elementwise(body) | View(body):
-            return _checks(body)
-        case Reduction(prepare=prepare, finish=finish):
-            return _checks(prepare) or _checks(finish)
-        case Decompose() | Host() | Extracted() | Structural():
-            return True
-        case _:
-            assert_never(lowering)
+    if isinstance(lowering, (Elementwise, View)):
+        return _checks(lowering.body)
+    if isinstance(lowering, Reduction):
+        return _checks(lowering.prepare) or _checks(lowering.finish)
+    if isinstance(lowering, Native):
+        return bool(lowering.errors)
+    return not isinstance(lowering, (MatMul, Convolution))
 
 
 def _checks(body: Scalars | None) -> bool:

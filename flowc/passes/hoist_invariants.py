@@ -19,7 +19,7 @@ from flowc.ir.bodies import bodies_of, local_sizes, sizes_used
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, is_nonnegative
-from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
+from flowc.ir.lowering import Elementwise, View
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
 from flowc.passes.failures import may_fail
@@ -124,13 +124,9 @@ def _may_size(values: Sequence[Value], users: Mapping[Value, list[Node]]) -> boo
 def _may_move(node: Node) -> bool:
     if node.sizes or node.after or not node.outputs or node.op.traits & NEVER:
         return False
-    match node.lowering:
-        case MatMul() | Convolution() | Native() | Reduction():
-            return not may_fail(node)
-        case Elementwise() | View():
-            return _grows_no_data(node) and not may_fail(node)
-        case _:
-            return False
+    if isinstance(node.lowering, (Elementwise, View)) and not _grows_no_data(node):
+        return False
+    return not may_fail(node)
 
 
 def _grows_no_data(node: Node) -> bool:
