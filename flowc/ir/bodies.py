@@ -41,11 +41,6 @@ def nodes_within(node: Node) -> Iterator[Node]:
                 stack += reversed(value.nodes)
 
 
-def with_bodies(node: Node, bodies: Mapping[str, Computation]) -> dict[str, Any]:
-    """The node's attrs with other bodies."""
-    return {**node.attrs, **bodies}
-
-
 # -- which sizes are used and defined
 
 

@@ -14,38 +14,39 @@ compute its outputs.
     native(kernel, arguments, parallel...)         a loop kernel that is a Python function
     host(op)           Python on the host
 
-`flowc.ir.lowering` says what each means: a node's lowering is made of its attrs.
+Each is a lowering (`flowc.ir.lowering` says what it means) whose fields are the attrs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, fields, replace
+from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc.dtypes import DType
 from flowc.ir.dims import substitute
 from flowc.ir.lowering import (
     Convolution,
+    Decompose,
     Elementwise,
+    Extracted,
     Host,
+    Lowering,
     MatMul,
     Native,
     Reduction,
+    Structural,
     View,
 )
 from flowc.ir.op import Inference, Op, define, op_named
 from flowc.ir.scalar import held_dtype
-from flowc.ir.scalar_body import ScalarBody
+from flowc.ir.scalar_body import ScalarBody, record_map, record_view
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 STRUCTURE = frozenset({"parameter", "const", "sizes", "read_sizes", "cluster", "while", "if"})
-_SHOWN = 'label: string = "", effects: bool = False'
 
 
 def is_core(op: Op) -> bool:
@@ -169,25 +170,54 @@ def _infer_called(c: Inference) -> list[Dims]:
     return [tuple(substitute(d, new) for d in dims) for dims in c.attrs["results"]]
 
 
-# -- what the attrs mean
+# -- what a node's lowering says, as attrs
+
+# By what the fields of lowerings are annotated with.
+_KINDS = {
+    "int": "int",
+    "bool": "bool",
+    "str": "string",
+    "Dim": "size",
+    "Any": "scalar",
+    "Scalars": "scalars",
+    "KernelFunction": "string",
+    "DType | None": "type",
+    "Scalars | None": "scalars",
+    "int | None": "int",
+    "tuple[int, ...]": "list(int)",
+    "tuple[str, ...]": "list(string)",
+    "tuple[Dim, ...]": "shape",
+    "tuple[tuple[Dim, Dim], ...]": "list(shape)",
+    "Mapping[str, Any]": "list(pair)",
+}
+_SHOWN = 'label: string = "", effects: bool = False'
+_ONE = f"result: dims, dtype: type, {_SHOWN}, Tin: list(type)) -> output: dtype"
+_SEVERAL = (
+    f"sizes: sizes = [], results: list(dims), Tout: list(type), {_SHOWN}, Tin: list(type))"
+    " -> outputs: Tout"
+)
 
 
-@cache
-def kernel_named(path: str) -> Callable[..., None]:
-    """The function that `module:name` names."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+def _attrs_of(kind: type[Any]) -> str:
+    """The attrs of a core op, which have the names, types and defaults of a lowering's fields."""
+    texts: list[str] = []
+    for f in fields(kind):
+        default = () if f.default_factory is not MISSING else f.default
+        shown = f'"{default}"' if isinstance(default, str) else str(default).replace("()", "[]")
+        texts.append(
+            f"{f.name}: {_KINDS[str(f.type)]}" + ("" if default is MISSING else f" = {shown}")
+        )
+    return ", ".join(texts)
 
 
-def _said(kind: type[Any]) -> Callable[[Node], Any]:
-    """The lowering of nodes whose attrs have the names of its fields."""
+def _core_op(name: str, kind: type[Any], infer: Callable[[Inference], Any], results: str) -> Op:
     names = [f.name for f in fields(kind)]
-    return lambda node: kind(**{name: node.attrs[name] for name in names})
-
-
-def _lower_native(node: Node) -> Native:
-    kernel, constants = kernel_named(node.attrs["kernel"]), dict(node.attrs["constants"])
-    return replace(_said(Native)(node), kernel=kernel, constants=constants)
+    return define(
+        name,
+        f"_{name.title()}(inputs: Tin; {_attrs_of(kind)}, {results}",
+        infer=infer,
+        lowering=lambda node: kind(**{n: node.attrs[n] for n in names}),
+    )
 
 
 def _lower_host(node: Node) -> Host:
@@ -195,66 +225,53 @@ def _lower_host(node: Node) -> Host:
     return found
 
 
-map_ = define(
-    "map",
-    f"_Map(inputs: Tin; body: scalars, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
-    " -> output: dtype",
-    infer=_infer_map,
-    lowering=lambda node: Elementwise(node.attrs["body"]),
-)
+CORE_OPS: dict[type[Any], Op] = {
+    Elementwise: _core_op("map", Elementwise, _infer_map, _ONE),
+    View: _core_op("view", View, _infer_view, _ONE),
+    Reduction: _core_op("reduce", Reduction, _infer_reduce, _ONE),
+    MatMul: _core_op("dot", MatMul, _infer_dot, _ONE),
+    Convolution: _core_op("convolution", Convolution, _infer_convolution, _ONE),
+    Native: _core_op("native", Native, _infer_called, _SEVERAL),
+    Host: define(
+        "host",
+        f"_Host(inputs: Tin; op: string, settings: list(pair) = [], {_SEVERAL}",
+        infer=_infer_called,
+        lowering=_lower_host,
+    ),
+}
+_CORE = frozenset(CORE_OPS.values())
 
-view = define(
-    "view",
-    f"_View(inputs: Tin; body: scalars, reshape: bool = False, result: dims, dtype: type,"
-    f" {_SHOWN}, Tin: list(type)) -> output: dtype",
-    infer=_infer_view,
-    lowering=lambda node: View(node.attrs["body"], node.attrs["reshape"]),
-)
+Record = Callable[[Callable[..., Any], tuple[DType, ...]], ScalarBody]
 
-reduce_ = define(
-    "reduce",
-    "_Reduce(inputs: Tin; axes: list(int), combine: string, prepare: scalars = None,"
-    " finish: scalars = None, accumulator: type = None, empty: scalar = None,"
-    f" result: dims, dtype: type, {_SHOWN}, Tin: list(type)) -> output: dtype",
-    infer=_infer_reduce,
-    lowering=_said(Reduction),
-)
 
-dot = define(
-    "dot",
-    "_Dot(inputs: Tin; transpose_a: bool = False, transpose_b: bool = False,"
-    f" pieces: int = 1, result: dims, dtype: type, {_SHOWN}, Tin: list(type))"
-    " -> output: dtype",
-    infer=_infer_dot,
-    lowering=_said(MatMul),
-)
-
-convolution = define(
-    "convolution",
-    "_Convolution(image: T, weights: T; T: type, strides: list(int), dilations: list(int),"
-    " pad: list(shape), groups: int = 1, transposed: bool = False, result: dims, dtype: type,"
-    f" {_SHOWN}) -> output: dtype",
-    infer=_infer_convolution,
-    lowering=_said(Convolution),
-)
-
-native = define(
-    "native",
-    "_Native(inputs: Tin; kernel: string, arguments: shape = [], parallel: size = 1,"
-    ' scratch: size = 0, errors: list(string) = [], fault: string = "InvalidArgumentError",'
-    " constants: list(pair) = [], functions: list(string) = [], updates: int = None,"
-    " moves: bool = False, sizes: sizes = [], results: list(dims), Tout: list(type),"
-    f" {_SHOWN}, Tin: list(type)) -> outputs: Tout",
-    infer=_infer_called,
-    lowering=_lower_native,
-)
-
-host = define(
-    "host",
-    "_Host(inputs: Tin; op: string, settings: list(pair) = [], sizes: sizes = [],"
-    f" results: list(dims), Tout: list(type), {_SHOWN}, Tin: list(type)) -> outputs: Tout",
-    infer=_infer_called,
-    lowering=_lower_host,
-)
-
-_CORE = frozenset({map_, view, reduce_, dot, convolution, native, host})
+def recorded(node: Node, record: Record = record_map) -> tuple[Lowering, Sequence[int]]:
+    """A node's lowering with functions recorded, so that attrs can say it; the inputs that it then
+    is about, as what only told a function something (axes, known bounds) is in the bodies."""
+    lowering, every = node.lowering, range(len(node.inputs))
+    inputs = tuple(v.type.dtype for v in node.inputs)
+    match lowering:
+        case Elementwise(function):
+            body = record(function, inputs)
+            return Elementwise(body.with_inputs(body.read)), body.read
+        case View(function, reshape):
+            body = record_view(function, inputs, node.output.dims)
+            kept = (0,) if reshape else body.read  # the bytes of a reshape are those of its input
+            return View(body.with_inputs(kept), reshape), kept
+        case Reduction(axes, _, prepare, finish, accumulator):
+            dtype, kept = inputs[0], (0,)
+            if prepare is not None:
+                body = record(prepare, inputs)
+                kept = tuple(sorted({0, *body.read}))
+                prepare, dtype = body.with_inputs(kept), body.dtype
+            if finish is not None:
+                finish = record(finish, (held_dtype(accumulator or dtype),) * 2)
+            axes = tuple(sorted(axes))
+            return replace(lowering, axes=axes, prepare=prepare, finish=finish), kept
+        case Native():
+            name = f"{lowering.function.__module__}:{lowering.function.__qualname__}"
+            constants: Any = tuple(sorted(lowering.constants.items()))
+            return replace(lowering, kernel=name, constants=constants), every
+        case MatMul() | Convolution() | Host() | Decompose() | Extracted() | Structural():
+            return lowering, every
+        case _:
+            assert_never(lowering)

@@ -59,6 +59,9 @@ class Columns:
     lists: tuple[ListValue, ...] = ()
 
 
+Held = Dense | Ragged | Columns
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ListValue:
     """The contents of a TensorList, TensorArray or stack: `rows` elements, of which `held` says how
@@ -79,7 +82,7 @@ class ListValue:
 
     dtype: DType
     rows: Dim
-    held: Dense | Ragged | Columns | None = None
+    held: Held | None = None
     marks: Value | None = None
     partial: tuple[Dim | None, ...] | None = None
     known: Known = None
@@ -171,89 +174,64 @@ Bound = Value | Resource | ListValue | OptionalValue | RunTimeTensor
 
 def values_of(bound: Bound) -> tuple[Value, ...]:
     """The Values that a Bound is made of."""
-    match bound:
-        case Value():
-            return (bound,)
-        case Resource():
-            return ()
-        case ListValue():
-            return (*_held_values(bound), *(() if bound.marks is None else (bound.marks,)))
-        case OptionalValue():
-            parts = [(c.holds, *values_of(c.held)) for c in bound.cases]
-            return tuple(v for part in parts for v in part if v is not None)
-        case RunTimeTensor():
-            return bound.values
-        case _:
-            assert_never(bound)
+    found: list[Value] = []
+
+    def note(value: Value) -> Value:
+        found.append(value)
+        return value
+
+    _mapped(bound, note)
+    return tuple(found)
 
 
-def _held_values(contents: ListValue) -> tuple[Value, ...]:
-    match contents.held:
-        case None:
-            return ()
-        case Dense(buffer):
-            return (buffer,)
-        case Ragged(flat, table):
-            return (flat, table)
-        case Columns(_, lists):
-            return tuple(v for column in lists for v in values_of(column))
-        case _:
-            assert_never(contents.held)
-
-
-B = TypeVar("B", bound=Bound)
+B = TypeVar("B")
 
 
 def with_values(bound: B, values: Sequence[Value]) -> B:
     """The same kind of Bound made of other Values; sizes follow from their types."""
     left = list(values)
-    found = _taken(bound, left)
+    found = _mapped(bound, lambda _: left.pop(0))
     assert not left
     return found
 
 
-def _taken(bound: B, left: list[Value]) -> B:
-    """A Bound of the same kind, made of the first of the values that are left."""
-    found: Bound
-    match bound:
+def _mapped(bound: B, change: Callable[[Value], Value]) -> B:
+    """A Bound, or a part of one, with its Values changed, one after the other."""
+    part = cast(Bound | Held | OptionalCase | tuple[Any, ...] | bool | None, bound)
+    found: Any = part
+    match part:
         case Value():
-            found = left.pop(0)
-        case Resource():
-            found = bound
+            found = change(part)
+        case tuple():
+            found = tuple(_mapped(inner, change) for inner in part)
         case ListValue():
-            held = None if bound.held is None else _taken_held(bound.held, left)
-            marks = None if bound.marks is None else left.pop(0)
+            held, marks = _mapped(part.held, change), _mapped(part.marks, change)
             rows = _rows_of(held)
             if rows is None:
-                rows = bound.rows if marks is None else marks.dims[0]
-            found = replace(bound, rows=rows, held=held, marks=marks)
-        case OptionalValue():
-            cases: list[OptionalCase] = []
-            for case in bound.cases:
-                holds = None if case.holds is None else left.pop(0)
-                cases.append(OptionalCase(_taken(case.held, left), holds))
-            found = OptionalValue(tuple(cases))
-        case RunTimeTensor():
-            parts = tuple(left.pop(0) if isinstance(v, Value) else v for v in bound.parts)
-            found = type(bound)(parts)
+                rows = part.rows if marks is None else marks.dims[0]
+            found = replace(part, rows=rows, held=held, marks=marks)
+        case OptionalCase():
+            holds = _mapped(part.holds, change)
+            found = OptionalCase(_mapped(part.held, change), holds)
+        case OptionalValue(cases):
+            found = OptionalValue(_mapped(cases, change))
+        case RunTimeTensor(parts):
+            found = type(part)(_mapped(parts, change))
+        case Dense(buffer):
+            found = Dense(_mapped(buffer, change))
+        case Ragged(flat, table):
+            flat = _mapped(flat, change)
+            found = replace(part, flat=flat, table=_mapped(table, change))
+        case Columns(_, lists):
+            found = replace(part, lists=_mapped(lists, change))
+        case Resource() | bool() | None:
+            pass
         case _:
-            assert_never(bound)
-    return cast(B, found)
+            assert_never(part)
+    return found
 
 
-def _taken_held(held: Dense | Ragged | Columns, left: list[Value]) -> Dense | Ragged | Columns:
-    match held:
-        case Dense():
-            return Dense(left.pop(0))
-        case Ragged():
-            return replace(held, flat=left.pop(0), table=left.pop(0))
-        case Columns():
-            return replace(held, lists=tuple(_taken(column, left) for column in held.lists))
-        case _:
-            assert_never(held)
-
-
-def _rows_of(held: Dense | Ragged | Columns | None) -> Dim | None:
+def _rows_of(held: Held | None) -> Dim | None:
     """How many elements there are, as far as what holds them tells."""
     match held:
         case None:
@@ -268,9 +246,7 @@ def _rows_of(held: Dense | Ragged | Columns | None) -> Dim | None:
             assert_never(held)
 
 
-def with_held(
-    contents: ListValue, held: Dense | Ragged | Columns, marks: Value | None = None
-) -> ListValue:
+def with_held(contents: ListValue, held: Held, marks: Value | None = None) -> ListValue:
     """A list with other elements, and other marks where it has any."""
     rows = _rows_of(held)
     return replace(

@@ -1,9 +1,14 @@
-"""How an op becomes code: the closed union of lowerings. `match` on it; never ask an op's name."""
+"""How an op becomes code: the closed union of lowerings. `match` on it; never ask an op's name.
+
+A record gives functions; behind `lower` they are ScalarBodies and names of kernels, and the fields
+of a lowering are the attrs of its core op (`flowc.ir.core_ops`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
@@ -13,28 +18,31 @@ if TYPE_CHECKING:
     from flowc.ir.builder import Builder
     from flowc.ir.computation import Node, Value
     from flowc.ir.extraction import Bound, Extractor
-    from flowc.ir.scalar import ScalarBuilder
+
+
+Scalars = Callable[..., Any]  # what a ScalarBuilder is told to do; a ScalarBody, once recorded
+KernelFunction = Callable[..., None] | str  # or its `module:name`
 
 
 @dataclass(frozen=True, slots=True)
 class Elementwise:
     """One output element from the elements of all inputs at its index, inputs broadcast.
 
-    `expr(k, *elements)` builds it from the scalar primitives.
+    `body(k, *elements)` builds it from the scalar primitives.
     """
 
-    expr: Callable[..., Any]
+    body: Scalars
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One output element from input elements at other indices: `read(k, index)`.
+    """One output element from input elements at other indices: `body(k, index)`.
 
     Reads with `k.load(operand, index)`, `k.load_if`, `k.checked_index`. `reshape` says that input 0
     holds the same elements in the same row-major order, so that no data need move.
     """
 
-    read: Callable[[ScalarBuilder, tuple[Dim, ...]], Any]
+    body: Scalars
     reshape: bool = False
 
 
@@ -51,8 +59,8 @@ class Reduction:
 
     axes: tuple[int, ...]
     combine: str
-    prepare: Callable[..., Any] | None = None
-    finish: Callable[..., Any] | None = None
+    prepare: Scalars | None = None
+    finish: Scalars | None = None
     accumulator: DType | None = None
     empty: Any = None
 
@@ -114,7 +122,7 @@ class Native:
     moves elements, so that f16 and bf16 ones stay as they are.
     """
 
-    kernel: Callable[..., None]
+    kernel: KernelFunction
     arguments: tuple[Dim, ...] = ()
     parallel: Dim = 1
     scratch: Dim = 0
@@ -124,6 +132,13 @@ class Native:
     functions: tuple[str, ...] = ()
     updates: int | None = None
     moves: bool = False
+
+    @property
+    def function(self) -> Callable[..., None]:
+        if not isinstance(self.kernel, str):
+            return self.kernel
+        module, _, name = self.kernel.partition(":")
+        return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True, slots=True)

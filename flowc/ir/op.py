@@ -45,7 +45,7 @@ class Op:
     at the end left out if nothing flows to them; it is written against a `GradientBuilder`
     (`ops/gradients.py`), or is None where the op has no gradient yet. `traits`: see TRAITS.
     `examples`: each a text of input types and attrs such as `"f32[2,3] i32[]=1; axis=0"`, from
-    which tests are generated (ir/examples.py). `content`: True if `reference` also works on object
+    which tests are made (`op_examples.py`). `content`: True if `reference` also works on object
     arrays of sizes, so that shape arithmetic passes through; or a function to use in its place.
     `aliases`: other TF op names with the same signature and meaning. `on_lists`: emits the op, as
     `Extracted` does, where inputs are TensorLists, or what takes no part in arithmetic else

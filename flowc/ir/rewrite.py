@@ -1,9 +1,9 @@
 """Copying a Computation with changes: what passes are written with.
 
 `rewrite_nodes(c, rule)` calls `rule(b, node)` for every node in order, with inputs already mapped
-to the new Computation; the rule returns None (keep), a value, or a list of values that take the
-place of the node's outputs. The same Computation comes back when no rule fired. Sizes that a
-replaced node defined become what stands in the types of what replaces it.
+to the new Computation (`b.old` is the node as it was); the rule returns None (keep), a value, or a
+list of values that take the place of the node's outputs. The same Computation comes back when no
+rule fired. Sizes that a replaced node defined become what stands in the types of what replaces it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from flowc.ir.bodies import (
     replace_sizes,
     replace_sizes_in,
     sizes_used,
-    with_bodies,
 )
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
@@ -31,9 +30,12 @@ Rule = Callable[["Rewriter", Node], Value | Sequence[Value] | None]
 class Rewriter(Builder):
     """The Builder of a Computation that is copied with changes.
 
-    `known_sizes`: what sizes of the original are in the copy, for all nodes after; a rule that
-    replaces the node that defines one adds it where no type of an output says it.
+    `old`: the node of the original that a rule is asked about. `known_sizes`: what sizes of the
+    original are in the copy, for all nodes after; a rule that replaces the node that defines one
+    adds it where no type of an output says it.
     """
+
+    old: Node
 
     def __init__(self, original: Computation) -> None:
         super().__init__()
@@ -46,6 +48,24 @@ class Rewriter(Builder):
     def replace_node(self, node: Node) -> None:
         """Names of sizes that a node defines may be given again while it is replaced."""
         self._own = {name for name, _ in node.sizes}
+
+    def replace_bodies(
+        self,
+        node: Node,
+        bodies: Mapping[str, Computation],
+        inputs: Sequence[Value] | None = None,
+        **attrs: Any,
+    ) -> Sequence[Value] | None:
+        """The outputs of a loop or conditional emitted with other bodies, and with the inputs and
+        attrs that these want; None where the bodies are its own."""
+        own = bodies_of(node)
+        if all(bodies[name] is own[name] for name in bodies):
+            return None
+        *_, last = (own | dict(bodies)).values()
+        tout = tuple(v.type.dtype for v in last.results)
+        given = node.inputs if inputs is None else inputs
+        full = {**node.attrs, **bodies, "Tout": tout, **attrs}
+        return self.emit(node.op, given, full, after=node.after).outputs
 
     def fresh_size(self, hint: str) -> str:
         """A name that no size of the original or the copy has."""
@@ -80,11 +100,10 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
         if inputs != old.inputs or after != old.after:
             node = old.over(inputs, after)
         node = replace_sizes(node, b.known_sizes)
-        b.origin = old.origin
+        b.old, b.origin = old, old.origin
         b.replace_node(old)
         start = len(b.nodes)
         mark = b.nodes[-1] if b.nodes else None
-        # Every node, once: there are rules that go through the old ones beside.
         replacement = rule(b, node)
         if replacement is None:
             _drop_tried(b, mark)
@@ -178,7 +197,7 @@ def fitted_attrs(node: Node) -> Mapping[str, Any]:
                 env.setdefault(name, dim)
     if not env:
         return node.attrs
-    return with_bodies(node, {n: replace_sizes_in(body, env) for n, body in bodies.items()})
+    return {**node.attrs, **{n: replace_sizes_in(body, env) for n, body in bodies.items()}}
 
 
 def _note_sizes(known: dict[str, Dim], node: Node, new: Sequence[Value]) -> None:
@@ -205,10 +224,7 @@ def rewrite_bodies(c: Computation, rewrite: Callable[[Computation], Computation]
         if node.op.name == "cluster":
             return None
         bodies = bodies_of(node)
-        changed = {name: rewrite(body) for name, body in bodies.items()}
-        if all(changed[name] is body for name, body in bodies.items()):
-            return None
-        return b.emit(node.op, node.inputs, with_bodies(node, changed), after=node.after).outputs
+        return b.replace_bodies(node, {name: rewrite(body) for name, body in bodies.items()})
 
     return rewrite_nodes(c, rule)
 

@@ -186,33 +186,27 @@ class _Parser:
     def attr(self) -> AttrDef:
         name = self.next()
         self.next(":")
-        allowed: tuple[Any, ...] | None = None
-        kind = "type"
-        word = self.peek()
-        if word == "{":
-            allowed = self.values("{", "}")
-            kind = "string" if isinstance(allowed[0], str) else "type"
-        elif word in GROUPS:
-            allowed = GROUPS[self.next()]
-        else:
-            kind = self.next()
-            if kind == "list":
-                self.next("(")
-                inner = self.peek()
-                if inner == "{":
-                    allowed = self.values("{", "}")
-                    kind = "list(string)" if isinstance(allowed[0], str) else "list(type)"
-                elif inner in GROUPS:
-                    allowed = GROUPS[self.next()]
-                    kind = "list(type)"
-                else:
-                    kind = f"list({self.next()})"
-                self.next(")")
+        kind, allowed = self.kind()
         minimum = int(self.next()) if self.accept(">=") else None
         default = self.value() if self.accept("=") else REQUIRED
         if kind == "float" and isinstance(default, int):
             default = float(default)
         return AttrDef(name, kind, default, allowed, minimum)
+
+    def kind(self) -> tuple[str, tuple[Any, ...] | None]:
+        """The kind of an attr, and the values that it may have."""
+        if self.peek() == "{":
+            allowed = self.values("{", "}")
+            return "string" if isinstance(allowed[0], str) else "type", allowed
+        word = self.next()
+        if word in GROUPS:
+            return "type", GROUPS[word]
+        if word != "list":
+            return word, None
+        self.next("(")
+        inner, allowed = self.kind()
+        self.next(")")
+        return f"list({inner})", allowed
 
     def values(self, opening: str, closing: str) -> tuple[Any, ...]:
         self.next(opening)

@@ -1,12 +1,15 @@
-"""The parameters of one body: which ones it needs, and the body with fewer of them.
+"""The parameters of bodies: which ones they need, and the bodies with fewer of them.
 
-In: a body, and some of its results. Out: positions of parameters, and Computations. Invariant: a
-body means what it meant; callers drop the inputs of its node that stand for dropped parameters.
+In: a loop or conditional, or one body and some of its results. Out: the node with fewer inputs;
+positions of parameters, and Computations. Invariant: a body means what it meant; with a parameter
+goes the input of its node that stands for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from flowc.ir.bodies import bodies_of, free_sizes
 from flowc.ir.computation import Computation, Node, Value
@@ -16,11 +19,67 @@ from flowc.ir.rewrite import Rewriter, needed_nodes, rewrite_nodes
 PruneBody = Callable[[Computation], Computation]
 
 
+class BodyPruning:
+    """A loop or conditional that is changed step by step: `inputs` are what its bodies are given,
+    `outputs` the place of each original output among those of now, or the value that it is."""
+
+    def __init__(self, node: Node, prune_body: PruneBody) -> None:
+        self.node = node
+        self.prune_body = prune_body
+        self.bodies: dict[str, Computation] = dict(bodies_of(node))
+        self.carried: int = node.attrs.get("carried", 0)
+        self.varying: tuple[str, ...] = node.attrs.get("varying", ())
+        self.outputs: list[int | Value] = list(range(len(node.outputs)))
+        first = node.op.name == "if"  # behind the condition
+        self.before, self.inputs = node.inputs[:first], list(node.inputs[first:])
+
+    def run(self, b: Rewriter, used: set[int], sizes: Sequence[int]) -> Sequence[Value] | None:
+        """What takes the place of the outputs. `used`: those that are read; `sizes`: which of the
+        node's sizes are."""
+        names = self.varying or [name for name, _ in self.node.sizes]
+        read = {names[i] for i in sizes}
+        changed = False
+        while self.step(used, read):
+            changed = True
+        if not changed:
+            return None
+        inputs = (*self.before, *self.inputs)
+        made = b.replace_bodies(self.node, self.bodies, inputs, **self.changed_attrs())
+        assert made is not None
+        return [made[o] if isinstance(o, int) else o for o in self.outputs]
+
+    def step(self, used: set[int], sizes: set[str]) -> bool:
+        """Drops what it finds of the outputs and sizes that are not read, and of the inputs;
+        whether there was anything. `sizes` have the names that the bodies give them."""
+        raise NotImplementedError
+
+    def changed_attrs(self) -> dict[str, Any]:
+        return {}
+
+    def join_inputs(self) -> bool:
+        """Inputs that are the same value, and not carried, become one."""
+        first: dict[Value, int] = {}
+        places = {i: first.setdefault(v, i) for i, v in enumerate(self.inputs) if i >= self.carried}
+        same = {i: j for i, j in places.items() if i != j}
+        if same:
+            self.bodies = {n: joined_parameters(body, same) for n, body in self.bodies.items()}
+            self.inputs = [v for i, v in enumerate(self.inputs) if i not in same]
+        return bool(same)
+
+    def choose(self, order: Sequence[int], results: Mapping[str, Sequence[Value]]) -> None:
+        """Gives the bodies some of their inputs, in this order, and takes these results."""
+        for name, body in self.bodies.items():
+            self.bodies[name] = with_parameters(
+                body, order, results.get(name, body.results), self.prune_body
+            )
+        self.inputs = [self.inputs[k] for k in order]
+
+
 def needed_by(
     body: Computation, roots: Sequence[Value], prune_body: PruneBody
 ) -> tuple[set[int], set[str]]:
     """Which parameters, and which sizes from outside, some of the results and the effects need."""
-    c = Computation(body.parameters, body.nodes, tuple(roots), body.constraints)
+    c = replace(body, results=tuple(roots))
     if any(bodies_of(n) for n in body.nodes):
         c = prune_body(c)  # a loop inside needs less when less of it is read
     needed = needed_nodes(c, {v.node for v in c.results})
@@ -37,33 +96,15 @@ def with_parameters(
     body: Computation, order: Sequence[int], results: Sequence[Value], prune_body: PruneBody
 ) -> Computation:
     """The body with some of its parameters, in another order, and some of its results."""
-    c = prune_body(Computation(body.parameters, body.nodes, tuple(results), body.constraints))
+    c = prune_body(replace(body, results=tuple(results)))
     chosen = tuple(c.parameters[i] for i in order)
     gone = set(c.parameters).difference(chosen)
     nodes = tuple(n for n in c.nodes if n not in gone)
     return Computation(chosen, nodes, c.results, c.constraints)
 
 
-def repeated(inputs: Sequence[Value], start: int) -> dict[int, int]:
-    """Of the inputs from `start` on, those that are the same value as an earlier one."""
-    first: dict[Value, int] = {}
-    places = {i: first.setdefault(v, i) for i, v in enumerate(inputs[start:], start)}
-    return {i: j for i, j in places.items() if i != j}
-
-
 def joined_parameters(body: Computation, same: dict[int, int]) -> Computation:
     """The body with the parameters of `same` read as those that they repeat."""
-    places = {p: i for i, p in enumerate(body.parameters)}
-    nodes = body.parameters + tuple(n for n in body.nodes if n not in places)
-    order = iter(nodes)
-    found: dict[int, Value] = {}
-
-    def rule(b: Rewriter, node: Node) -> Value | None:
-        i = places.get(next(order))
-        if i in same:
-            return found[same[i]]
-        if i is not None:
-            found[i] = node.output
-        return None
-
-    return rewrite_nodes(Computation(body.parameters, nodes, body.results, body.constraints), rule)
+    first = {body.parameters[i]: body.parameters[j].output for i, j in same.items()}
+    nodes = body.parameters + tuple(n for n in body.nodes if n.op.name != "parameter")
+    return rewrite_nodes(replace(body, nodes=nodes), lambda b, _: first.get(b.old))

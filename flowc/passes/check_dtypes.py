@@ -47,16 +47,13 @@ def _has_strings(node: Node) -> bool:
 
 def _computes(node: Node) -> bool:
     """Whether a kernel would take the numbers of strings for more than numbers that it moves."""
-    match node.lowering:
-        case View() | Host() | Structural():
-            return False
-        case Native(moves=moves):
-            return not moves
-        case Elementwise(expr):
-            body = record_map(expr, [v.type.dtype for v in node.inputs])
-            return any(map(_looks_into_strings, body.instructions))
-        case _:
-            return True
+    lowering = node.lowering
+    if isinstance(lowering, Elementwise):
+        body = record_map(lowering.body, [v.type.dtype for v in node.inputs])
+        return any(map(_looks_into_strings, body.instructions))
+    if isinstance(lowering, Native):
+        return not lowering.moves
+    return not isinstance(lowering, (View, Host, Structural))
 
 
 def _looks_into_strings(i: Instruction) -> bool:

@@ -11,63 +11,37 @@ it came is loop-invariant: both bodies only read it. Carried values that are alw
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from flowc.ir.bodies import bind_varying, local_sizes, name_alone, replace_sizes_in
-from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import symbol, symbols_of
-from flowc.ir.rewrite import Rewriter
 from flowc.ir.text.value_names import is_added_counter
 from flowc.passes.analysis.equal_carries import equal_carries
-from flowc.passes.body_parameters import (
-    PruneBody,
-    joined_parameters,
-    needed_by,
-    repeated,
-    sizes_of,
-    with_parameters,
-)
+from flowc.passes.body_parameters import BodyPruning, joined_parameters, needed_by, sizes_of
 
 
-class LoopPruning:
-    """A `while` that is changed step by step; `outputs`: the place of each original output among
-    the carried values, or the value that it is."""
+class LoopPruning(BodyPruning):
+    """A `while` that is changed step by step."""
 
-    def __init__(self, node: Node, prune_body: PruneBody) -> None:
-        self.node = node
-        self.prune_body = prune_body
-        self.inputs = list(node.inputs)
-        self.carried: int = node.attrs["carried"]
-        self.varying: tuple[str, ...] = node.attrs["varying"]
-        self.condition: Computation = node.attrs["condition"]
-        self.body: Computation = node.attrs["body"]
-        self.outputs: list[int | Value] = list(range(self.carried))
+    @property
+    def body(self) -> Computation:
+        return self.bodies["body"]
 
-    def run(self, b: Rewriter, used: set[int], sizes: Sequence[int]) -> Sequence[Value] | None:
-        """`used`: the outputs that are read; `sizes`: which of the node's sizes are."""
-        read = {self.varying[i] for i in sizes}
-        changed = False
-        while any(
+    def step(self, used: set[int], sizes: set[str]) -> bool:
+        return any(
             [
                 self._fix_sizes(),
                 self._stop_carrying(),
-                self._join_inputs(),
+                self.join_inputs(),
                 self._join_carried(),
-                self._drop(used, read),
+                self._drop(used, sizes),
             ]
-        ):
-            changed = True
-        if not changed:
-            return None
-        attrs: dict[str, Any] = {
-            "condition": self.condition,
-            "body": self.body,
-            "carried": self.carried,
-            "varying": self.varying,
-            "Tout": tuple(v.type.dtype for v in self.body.results),
-        }
-        new = b.emit(self.node.op, self.inputs, attrs, after=self.node.after)
-        return [new.outputs[o] if isinstance(o, int) else o for o in self.outputs]
+        )
+
+    def changed_attrs(self) -> dict[str, Any]:
+        return {"carried": self.carried, "varying": self.varying}
 
     def _fix_sizes(self) -> bool:
         """Varying sizes that iterations leave as they are become the sizes of the start."""
@@ -84,8 +58,7 @@ class LoopPruning:
         }
         if not fixed:
             return False
-        self.condition = replace_sizes_in(self.condition, fixed)
-        self.body = replace_sizes_in(self.body, fixed)
+        self.bodies = {name: replace_sizes_in(body, fixed) for name, body in self.bodies.items()}
         self.varying = tuple(n for n in self.varying if n not in fixed)
         return True
 
@@ -98,7 +71,7 @@ class LoopPruning:
             if isinstance(place, int) and place in still:
                 self.outputs[i] = self.inputs[place]
         kept = [k for k in range(self.carried) if k not in still]
-        self._choose(kept, [*still, *range(self.carried, len(self.inputs))])
+        self._carry(kept, [*still, *range(self.carried, len(self.inputs))])
         return True
 
     def _stays(self, k: int) -> bool:
@@ -107,15 +80,6 @@ class LoopPruning:
             return False
         j = self.body.parameters.index(node)
         return j == k or (j >= self.carried and self.inputs[j] is self.inputs[k])
-
-    def _join_inputs(self) -> bool:
-        same = repeated(self.inputs, self.carried)
-        if not same:
-            return False
-        self.condition = joined_parameters(self.condition, same)
-        self.body = joined_parameters(self.body, same)
-        self.inputs = [v for i, v in enumerate(self.inputs) if i not in same]
-        return True
 
     def _join_carried(self) -> bool:
         """Carried values that start equal and stay so, such as several counters, become one."""
@@ -129,16 +93,13 @@ class LoopPruning:
                 group, key=lambda k: is_added_counter(self.body.parameters[k].attrs["name"])
             )
             order[first], order[named] = named, first
-        self._choose(order, range(self.carried, len(self.inputs)))
+        self._carry(order, range(self.carried, len(self.inputs)))
         kept = [k for k in range(self.carried) if k not in same]
         places = {k: i for i, k in enumerate(kept)}
         self.outputs = [places[same.get(o, o)] if isinstance(o, int) else o for o in self.outputs]
-        self.condition = joined_parameters(self.condition, same)
-        body = joined_parameters(self.body, same)
-        results = tuple(body.results[k] for k in kept)
-        self.body = self.prune_body(
-            Computation(body.parameters, body.nodes, results, body.constraints)
-        )
+        self.bodies = {name: joined_parameters(body, same) for name, body in self.bodies.items()}
+        results = tuple(self.body.results[k] for k in kept)
+        self.bodies["body"] = self.prune_body(replace(self.body, results=results))
         self.inputs = [v for k, v in enumerate(self.inputs) if k not in same]
         self.carried = len(kept)
         return True
@@ -153,12 +114,13 @@ class LoopPruning:
         for i, place in enumerate(self.outputs):
             if isinstance(place, int) and place not in live:
                 self.outputs[i] = self.node.outputs[i]
-        self._choose(kept, read)
+        self._carry(kept, read)
         return True
 
     def _live(self, wanted: set[int | Value], sizes: set[str]) -> set[int]:
         """The inputs that the wanted outputs and sizes need, over any number of iterations."""
-        read, used = needed_by(self.condition, self.condition.results, self.prune_body)
+        condition = self.bodies["condition"]
+        read, used = needed_by(condition, condition.results, self.prune_body)
         live = {k for k in wanted if isinstance(k, int)} | read
         sizes = sizes | used
         while True:
@@ -181,17 +143,11 @@ class LoopPruning:
                     having.setdefault(name_alone(d), []).append(k)
         return {having[n][0] for n in sizes if live.isdisjoint(having[n])}
 
-    def _choose(self, kept: Sequence[int], read: Sequence[int]) -> None:
+    def _carry(self, kept: Sequence[int], read: Sequence[int]) -> None:
         """Carries the values of `kept` and reads those of `read`, in this order."""
-        order = [*kept, *read]
         places = {k: i for i, k in enumerate(kept)}
         self.outputs = [places[o] if isinstance(o, int) else o for o in self.outputs]
-        results = [self.body.results[k] for k in kept]
-        self.condition = with_parameters(
-            self.condition, order, self.condition.results, self.prune_body
-        )
-        self.body = with_parameters(self.body, order, results, self.prune_body)
-        self.inputs = [self.inputs[k] for k in order]
+        self.choose([*kept, *read], {"body": [self.body.results[k] for k in kept]})
         self.carried = len(kept)
         names = {name for p in self.body.parameters[: self.carried] for name in sizes_of(p.output)}
         self.varying = tuple(n for n in self.varying if n in names)

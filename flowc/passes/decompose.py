@@ -12,55 +12,36 @@ from collections.abc import Sequence
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import InternalError
-from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
 from flowc.ir.op import op_named
-from flowc.ir.rewrite import rewrite_nodes
+from flowc.ir.pattern import Match, Pattern, Rewrite, apply_rewrites
 from flowc.options import Options
 
 _NARROW = (dtypes.f16, dtypes.bf16)
-ROUND_LIMIT = 32
 
 
 def decompose(c: Computation, options: Options) -> Computation:
-    """Sweeps until no rule fires: what an op expands to may expand again."""
-    for _ in range(ROUND_LIMIT):
-        changed = rewrite_nodes(c, _expand)
-        if changed is c:
-            return c
-        c = changed
-    raise InternalError(f"ops still expand after {ROUND_LIMIT} rounds")
+    """What an op expands to may expand again."""
+    return apply_rewrites(c, RULES, ordered=True)
 
 
-def _expand(b: Builder, node: Node) -> Value | Sequence[Value] | None:
-    match node.lowering:
-        case Decompose(build):
-            return build(b, node)
-        case Native(moves=True):
-            return None
-        case Native() | MatMul() | Convolution() if _is_narrow(node):
-            return _widened(b, node)
-        case Convolution(transposed=True, groups=groups) if (
-            groups != 1 or node.inputs[1].constant is None
-        ):
-            return _plain_convolution(b, node)
-        case MatMul() if node.output.type.dtype.is_complex:
-            return _complex_product(b, node)
-        case MatMul():
-            return _whole_batches(b, node)
-        case _:
-            return None
+def _expanded(m: Match) -> Value | Sequence[Value]:
+    assert isinstance(m.node.lowering, Decompose)
+    return m.node.lowering.build(m.b, m.node)
 
 
-def _is_narrow(node: Node) -> bool:
-    return any(v.type.dtype in _NARROW for v in (*node.inputs, *node.outputs))
+def _is_narrow(m: Match) -> bool:
+    lowering = m.node.lowering
+    held = (*m.node.inputs, *m.node.outputs)
+    moves = isinstance(lowering, Native) and lowering.moves
+    return not moves and any(v.type.dtype in _NARROW for v in held)
 
 
-def _widened(b: Builder, node: Node) -> list[Value]:
+def _widened(m: Match) -> list[Value]:
     """The op on f32, its results rounded once."""
+    b, node = m.b, m.node
     inputs = [b.cast(v, DstT=dtypes.f32) if v.type.dtype in _NARROW else v for v in node.inputs]
     attrs = {n: dtypes.f32 if v in _NARROW else v for n, v in node.attrs.items()}
     wide = b.emit(node.op, inputs, attrs)
@@ -70,11 +51,17 @@ def _widened(b: Builder, node: Node) -> list[Value]:
     ]
 
 
-def _plain_convolution(b: Builder, node: Node) -> Value:
-    """A transposed convolution as a plain one of the input with zeros put between its pixels.
+def _is_general(m: Match) -> bool:
+    """Whether the kernel for transposed convolutions does not take one: groups, and weights of the
+    run."""
+    lowering = m.node.lowering
+    assert isinstance(lowering, Convolution)
+    return lowering.transposed and (lowering.groups != 1 or m.node.inputs[1].constant is None)
 
-    What the kernel for transposed convolutions does not take: groups, and weights of the run.
-    """
+
+def _plain_convolution(m: Match) -> Value:
+    """A transposed convolution as a plain one of the input with zeros put between its pixels."""
+    b, node = m.b, m.node
     lowering = node.lowering
     assert isinstance(lowering, Convolution)
     x, weights = node.inputs
@@ -103,8 +90,13 @@ def _plain_convolution(b: Builder, node: Node) -> Value:
     return b.emit(op_named("convolution"), (spread, turned), attrs).output
 
 
-def _complex_product(b: Builder, node: Node) -> Value:
+def _is_complex(m: Match) -> bool:
+    return m.node.output.type.dtype.is_complex
+
+
+def _real_products(m: Match) -> Value:
     """(a + bi)(c + di) as four real products."""
+    b, node = m.b, m.node
     x, y = node.inputs
     xr, xi = b.real(x, Tout=x.type.dtype.real_dtype), b.imag(x, Tout=x.type.dtype.real_dtype)
     yr, yi = b.real(y, Tout=y.type.dtype.real_dtype), b.imag(y, Tout=y.type.dtype.real_dtype)
@@ -117,14 +109,27 @@ def _complex_product(b: Builder, node: Node) -> Value:
     return b.complex(real, imag, Tout=node.output.type.dtype)
 
 
-def _whole_batches(b: Builder, node: Node) -> Value | None:
+def _whole_batches(m: Match) -> Value | None:
     """Operands whose leading dims broadcast in part are repeated in full."""
-    leading = node.output.dims[:-2]
+    leading = m.node.output.dims[:-2]
     inputs: list[Value] = []
-    for v in node.inputs:
+    for v in m.node.inputs:
         own = v.dims[:-2]
         partial = own != leading and any(d != 1 for d in own)
-        inputs.append(b.broadcast_to(v, (*leading, *v.dims[-2:])) if partial else v)
-    if tuple(inputs) == node.inputs:
+        inputs.append(m.b.broadcast_to(v, (*leading, *v.dims[-2:])) if partial else v)
+    if tuple(inputs) == m.node.inputs:
         return None
-    return b.emit(node.op, inputs, node.attrs).output
+    return m.b.emit(m.node.op, inputs, m.node.attrs).output
+
+
+KERNEL = Pattern(lowerings=(Native, MatMul, Convolution))
+CONVOLUTION = Pattern(lowerings=(Convolution,))
+PRODUCT = Pattern(lowerings=(MatMul,))
+
+RULES = (
+    Rewrite("expand_composed", Pattern(lowerings=(Decompose,)), _expanded),
+    Rewrite("widen_halves", KERNEL, _widened, _is_narrow),
+    Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_general),
+    Rewrite("split_complex_product", PRODUCT, _real_products, _is_complex),
+    Rewrite("repeat_batches", PRODUCT, _whole_batches),
+)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flowc.ir.bodies import bodies_of, nodes_within, with_bodies
+from flowc.ir.bodies import bodies_of, nodes_within
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.mark_access import ANY_MARKS, WRITTEN, MarkAccess, Marks
@@ -40,18 +40,12 @@ def eliminate_list_checks(c: Computation, options: Options) -> Computation:
 
 
 def _rewritten(c: Computation, found: _MarksAnalysis) -> Computation:
-    order = iter(c.nodes)
-
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
-        old = next(order)
+        old = b.old
         bodies = bodies_of(old)
         if bodies:
             changed = {name: _rewritten(body, found) for name, body in bodies.items()}
-            if all(changed[name] is body for name, body in bodies.items()):
-                return None
-            return b.emit(
-                node.op, node.inputs, with_bodies(node, changed), after=node.after
-            ).outputs
+            return b.replace_bodies(old.over(node.inputs, node.after), changed)
         if old in found.overwritten:
             return b.emit(node.op, node.inputs, {**node.attrs, "filled": False}).outputs
         access = old.op.marks

@@ -7,37 +7,28 @@ or what is checked can be proved.
 from __future__ import annotations
 
 from flowc.ir.computation import Node
+from flowc.ir.core_ops import recorded
 from flowc.ir.dims import is_nonnegative
-from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
-from flowc.ir.scalar import held_dtype
-from flowc.ir.scalar_body import BodyLiteral, Operand, ScalarBody, record_map, record_view
+from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, Scalars, View
+from flowc.ir.scalar_body import BodyLiteral, Operand, ScalarBody
 
 
 def may_fail(node: Node) -> bool:
-    inputs = [v.type.dtype for v in node.inputs]
-    match node.lowering:
-        case MatMul() | Convolution():
-            return False
-        case Native(errors=errors):
-            return bool(errors)
-        case Elementwise(expr):
-            return _checks(record_map(expr, inputs))
-        case View(read):
-            return _checks(record_view(read, inputs, node.output.dims))
-        case Reduction(prepare=prepare, finish=finish, accumulator=accumulator):
-            total = accumulator or inputs[0]
-            if prepare is not None:
-                body = record_map(prepare, inputs)
-                if _checks(body):
-                    return True
-                total = accumulator or body.dtype
-            return finish is not None and _checks(record_map(finish, [held_dtype(total)] * 2))
-        case _:
-            return True
+    lowering, _ = recorded(node)
+    if isinstance(lowering, (Elementwise, View)):
+        return _checks(lowering.body)
+    if isinstance(lowering, Reduction):
+        return _checks(lowering.prepare) or _checks(lowering.finish)
+    if isinstance(lowering, Native):
+        return bool(lowering.errors)
+    return not isinstance(lowering, (MatMul, Convolution))
 
 
-def _checks(body: ScalarBody) -> bool:
+def _checks(body: Scalars | None) -> bool:
     """Whether a body finds elements at fault."""
+    if body is None:
+        return False
+    assert isinstance(body, ScalarBody)
     proved: set[Operand] = set()
     for result, i in body.numbered():
         if i.name == "in_range":

@@ -34,10 +34,9 @@ def fold_from(c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]])
     What follows from elements that became known (sizes above all) is inferred again.
     """
     known: set[Value] = set()
-    order = iter(c.nodes)
 
     def rule(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
-        make = given.get(next(order))
+        make = given.get(b.old)
         if make is not None:
             new = make(b)
             known.add(new)

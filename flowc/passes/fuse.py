@@ -12,62 +12,27 @@ from types import MappingProxyType
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
-from flowc.ir.lowering import (
-    Convolution,
-    Host,
-    MatMul,
-    Native,
-    Reduction,
-    Structural,
-    View,
-)
 from flowc.ir.op import op_named
-from flowc.ir.rewrite import size_sources
 from flowc.options import Options
-from flowc.passes.grouping import Cluster, Grouping
+from flowc.passes.grouping import Cluster, Grouping, cluster_of
 
 
 def fuse(c: Computation, options: Options) -> Computation:
     """Every lowered node in a cluster."""
     grouping = Grouping(c)
-    clusters = grouping.run() if options.fuse else _one_by_one(c)
-    floating: set[Node] = grouping.floating if options.fuse else set()
-    return _Assembly(c, clusters, floating).run()
-
-
-def _one_by_one(c: Computation) -> list[Cluster]:
-    """A cluster for each node: what fusion is compared with in tests."""
-    found: list[Cluster] = []
-    for node in c.nodes:
-        match node.lowering:
-            case MatMul():
-                cluster = Cluster("matmul", node.output.dims, None)
-            case Convolution():
-                cluster = Cluster("convolution", node.output.dims, None)
-            case Native():
-                cluster = Cluster("native", (), None)
-            case Reduction(axes=axes):
-                cluster = Cluster("loop", node.inputs[0].dims, axes)
-            case View(reshape=True) | Structural() | Host():
-                continue
-            case _:
-                cluster = Cluster("loop", node.output.dims, None)
-        cluster.nodes.append(node)
-        found.append(cluster)
-    return found
+    # A cluster for each node: what fusion is compared with in tests.
+    clusters = grouping.run() if options.fuse else [k for n in c.nodes if (k := cluster_of(n))]
+    return _Assembly(grouping, clusters).run()
 
 
 class _Assembly:
     """Builds the new Computation: cluster nodes in an order that respects what they read."""
 
-    def __init__(self, c: Computation, clusters: list[Cluster], floating: set[Node]) -> None:
-        self.c = c
-        self.floating = floating
-        self.users = c.users()
-        self.results = set(c.results)
+    def __init__(self, grouping: Grouping, clusters: list[Cluster]) -> None:
+        self.c = c = grouping.c
+        self.grouping = grouping
+        self.floating = grouping.floating
         self.owner = {n: k for k in clusters for n in k.nodes}
-        self.position = {n: i for i, n in enumerate(c.nodes)}
-        self.definitions = {name: n for n in c.nodes for name, _ in n.sizes}
         self.values: dict[Value, Value] = {}
         self.nodes: dict[Node, Node] = {}
         self.b = Builder()
@@ -110,8 +75,7 @@ class _Assembly:
             if node in seen:
                 continue
             seen.add(node)
-            sizes = size_sources(node, self.definitions) if self.definitions else ()
-            for source in (*(v.node for v in node.inputs), *node.after, *sizes):
+            for source in (*self.grouping.sources(node), *node.after):
                 if source in self.floating:
                     stack.append(source)
                 else:
@@ -180,19 +144,20 @@ class _Assembly:
                 if v.node in self.floating and v.node not in found:
                     found.add(v.node)
                     stack.append(v.node)
-        return sorted(found, key=lambda n: self.position[n])
+        return sorted(found, key=lambda n: self.grouping.position[n])
 
     def _leaves(self, value: Value, inside: set[Node]) -> bool:
         """Whether a value of a cluster is read outside it (by more than floating copies)."""
-        if value in self.results:
+        if value in self.grouping.results:
             return True
-        stack = list(self.users[value])
+        users = self.grouping.users
+        stack = list(users[value])
         while stack:
             user = stack.pop()
             if user in inside:
                 continue
             if user in self.floating:
-                stack += self.users[user.output]
+                stack += users[user.output]
                 continue
             return True
         return False

@@ -17,10 +17,14 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, is_nonnegative, maximum
 from flowc.ir.lowering import (
     Convolution,
+    Decompose,
     Elementwise,
+    Extracted,
+    Host,
     MatMul,
     Native,
     Reduction,
+    Structural,
     View,
 )
 from flowc.ir.rewrite import size_sources
@@ -49,6 +53,25 @@ class Cluster:
         return self.axes is not None and len(self.full) - 1 in self.axes
 
 
+def cluster_of(node: Node) -> Cluster | None:
+    """The cluster that a node is when it is alone; None for what is no kernel."""
+    match node.lowering:
+        case MatMul():
+            cluster = Cluster("matmul", node.output.dims, None)
+        case Convolution():
+            cluster = Cluster("convolution", node.output.dims, None)
+        case Native():
+            cluster = Cluster("native", (), None)
+        case Reduction(axes=axes):
+            cluster = Cluster("loop", node.inputs[0].dims, axes)
+        case View(reshape=True) | Structural() | Host() | Decompose() | Extracted():
+            return None
+        case Elementwise() | View():
+            cluster = Cluster("loop", node.output.dims, None)
+    cluster.nodes.append(node)
+    return cluster
+
+
 class Grouping:
     """Assigns nodes to clusters, in topological order."""
 
@@ -70,20 +93,10 @@ class Grouping:
     def run(self) -> list[Cluster]:
         self._find_floating()
         for node in self.c.nodes:
-            if isinstance(node.lowering, (MatMul, Convolution)):
-                kind = "matmul" if isinstance(node.lowering, MatMul) else "convolution"
-                self._add(Cluster(kind, node.output.dims, None), node)
-            elif isinstance(node.lowering, Native):
-                self._add(Cluster("native", (), None), node)
-            elif isinstance(node.lowering, Reduction):
-                self._add_reduction(node, node.lowering)
-            elif isinstance(node.lowering, (Elementwise, View)) and node not in self.floating:
-                self._add_elementwise(node)
-        found: dict[Cluster, None] = {}
-        for node in self.c.nodes:
-            if node in self.cluster_of:
-                found[self.cluster_of[node]] = None
-        return list(found)
+            if node not in self.floating:
+                self._add(node)
+        found = (self.cluster_of.get(n) for n in self.c.nodes)
+        return [k for k in dict.fromkeys(found) if k]
 
     # -- what is computed where it is read
 
@@ -145,10 +158,23 @@ class Grouping:
 
     # -- clusters
 
-    def _add(self, cluster: Cluster, node: Node) -> None:
-        if not cluster.nodes:
+    def _add(self, node: Node) -> None:
+        """Puts a node into a cluster that there is, or into one of its own."""
+        if isinstance(node.lowering, Elementwise) and self._join_elementwise(node):
+            return
+        if isinstance(node.lowering, Reduction) and self._join_reduction(node, node.lowering):
+            return
+        cluster = cluster_of(node)
+        if cluster is not None:
             cluster.start = self.position[node]
+            self._note(cluster, node)
+
+    def _join(self, cluster: Cluster, node: Node) -> None:
         cluster.nodes.append(node)
+        self._note(cluster, node)
+
+    def _note(self, cluster: Cluster, node: Node) -> None:
+        """Notes the last node of a cluster."""
         cluster.end = self.position[node]
         self.cluster_of[node] = cluster
         self.latest.pop(cluster, None)
@@ -177,10 +203,10 @@ class Grouping:
             return False
         if self._buffer_count([*cluster.nodes, node]) > BUFFER_LIMIT:
             return False
-        outside = [n for n in self._sources(node) if self.cluster_of.get(n) is not cluster]
+        outside = [n for n in self.sources(node) if self.cluster_of.get(n) is not cluster]
         return not self._depends(outside, cluster)
 
-    def _sources(self, node: Node) -> list[Node]:
+    def sources(self, node: Node) -> list[Node]:
         """The nodes whose values and sizes a node needs."""
         sizes = size_sources(node, self.definitions) if self.definitions else []
         return [*(v.node for v in node.inputs), *sizes]
@@ -217,7 +243,7 @@ class Grouping:
             members = owner.nodes if owner is not None else [node]
             for member in members:
                 seen.add(member)
-                for n in (*self._sources(member), *member.after):
+                for n in (*self.sources(member), *member.after):
                     if self.position[n] >= first and n not in seen:
                         stack.append(n)
         return False
@@ -233,16 +259,13 @@ class Grouping:
         }
         return len(inputs) + len(outputs)
 
-    def _add_elementwise(self, node: Node) -> None:
-        if isinstance(node.lowering, Elementwise):
-            for cluster in (*self._producers(node), *self._siblings(node)):
-                if self._fits_after(node, cluster) and self._may_join(node, cluster):
-                    self._add(cluster, node)
-                    self._merge_other_producers(node, cluster)
-                    return
-        if isinstance(node.lowering, View) and node.lowering.reshape:
-            return
-        self._add(Cluster("loop", node.output.dims, None), node)
+    def _join_elementwise(self, node: Node) -> bool:
+        for cluster in (*self._producers(node), *self._siblings(node)):
+            if self._fits_after(node, cluster) and self._may_join(node, cluster):
+                self._join(cluster, node)
+                self._merge_other_producers(node, cluster)
+                return True
+        return False
 
     def _merge_other_producers(self, node: Node, cluster: Cluster) -> None:
         """Takes in the pointwise clusters that the node reads beside its own: where branches meet,
@@ -267,7 +290,7 @@ class Grouping:
         for node in nodes:
             if node.after or any(self._reads_elsewhere(node, k) for k in both):
                 return False
-        outside = [s for n in nodes for s in self._sources(n) if self.cluster_of.get(s) not in both]
+        outside = [s for n in nodes for s in self.sources(n) if self.cluster_of.get(s) not in both]
         return not any(self._depends(outside, k) for k in both)
 
     def _fits_after(self, node: Node, cluster: Cluster) -> bool:
@@ -319,15 +342,13 @@ class Grouping:
         axes = cluster.axes or ()
         return tuple(size for d, size in enumerate(cluster.full) if d not in axes)
 
-    def _add_reduction(self, node: Node, lowering: Reduction) -> None:
-        full = node.inputs[0].dims
-        axes = tuple(sorted(lowering.axes))
+    def _join_reduction(self, node: Node, lowering: Reduction) -> bool:
         for cluster in self._producers(node):
-            if self._may_fold_in(node, cluster, full, axes):
-                cluster.axes = axes
-                self._add(cluster, node)
-                return
-        self._add(Cluster("loop", full, axes), node)
+            if self._may_fold_in(node, cluster, node.inputs[0].dims, lowering.axes):
+                cluster.axes = lowering.axes
+                self._join(cluster, node)
+                return True
+        return False
 
     def _may_fold_in(self, node: Node, cluster: Cluster, full: Dims, axes: tuple[int, ...]) -> bool:
         """Whether a fold can join the cluster that computes what it folds."""

@@ -13,12 +13,13 @@ would have to hold it all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from flowc.ir.bodies import bodies_of, local_sizes, sizes_used, with_bodies
+from flowc.ir.bodies import bodies_of, local_sizes, sizes_used
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, is_nonnegative
-from flowc.ir.lowering import Convolution, Elementwise, MatMul, Native, Reduction, View
+from flowc.ir.lowering import Elementwise, View
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
 from flowc.passes.failures import may_fail
@@ -47,7 +48,7 @@ def _hoist(b: Rewriter, node: Node) -> Sequence[Value] | None:
     if not new:
         return None
     bodies = {name: _without(found.body, new) for name, found in moved.items()}
-    return b.emit(node.op, inputs, with_bodies(node, bodies), after=node.after).outputs
+    return b.replace_bodies(node, bodies, inputs)
 
 
 class _Invariants:
@@ -123,13 +124,9 @@ def _may_size(values: Sequence[Value], users: Mapping[Value, list[Node]]) -> boo
 def _may_move(node: Node) -> bool:
     if node.sizes or node.after or not node.outputs or node.op.traits & NEVER:
         return False
-    match node.lowering:
-        case MatMul() | Convolution() | Native() | Reduction():
-            return not may_fail(node)
-        case Elementwise() | View():
-            return _grows_no_data(node) and not may_fail(node)
-        case _:
-            return False
+    if isinstance(node.lowering, (Elementwise, View)) and not _grows_no_data(node):
+        return False
+    return not may_fail(node)
 
 
 def _grows_no_data(node: Node) -> bool:
@@ -150,13 +147,11 @@ def _without(body: Computation, new: Sequence[Value]) -> Computation:
     left = {v.node for v in new}
     nodes = (*body.parameters, *own.values())
     nodes += tuple(n for n in body.nodes if n.op.name != "parameter")
-    wider = Computation((*body.parameters, *own.values()), nodes, body.results, body.constraints)
-    order = iter(nodes)
+    wider = replace(body, parameters=(*body.parameters, *own.values()), nodes=nodes)
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
-        old = next(order)
-        if old not in left:
+        if b.old not in left:
             return None
-        return [own[v].output if v in own else v for v in old.outputs]
+        return [own[v].output if v in own else v for v in b.old.outputs]
 
     return prune_nodes(rewrite_nodes(wider, rule))

@@ -13,11 +13,10 @@ kernel less.
 from __future__ import annotations
 
 from flowc import dtypes
-from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.op import op_named
-from flowc.ir.rewrite import rewrite_nodes
+from flowc.ir.rewrite import Rewriter, rewrite_nodes
 from flowc.options import Options
 
 PIECES = 4  # at most: each takes arguments of the kernel
@@ -35,11 +34,9 @@ def multiply_pieces(c: Computation, options: Options) -> Computation:
         and n.output not in kept
         and all(_reads_left(reader, n.output) for reader in users[n.output])
     }
-    old = iter(c.nodes)
 
-    def rule(b: Builder, node: Node) -> Value | None:
-        original = next(old)
-        if not original.inputs or original.inputs[0] not in joined:
+    def rule(b: Rewriter, node: Node) -> Value | None:
+        if not b.old.inputs or b.old.inputs[0] not in joined:
             return None
         *pieces, _ = node.inputs[0].node.inputs
         attrs = {"transpose_b": node.attrs["transpose_b"]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from dataclasses import replace
 
 from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.bodies import sizes_used
@@ -38,7 +39,7 @@ def order_updates(c: Computation, options: Options) -> Computation:
                     moved = True
     if not moved:
         return c
-    return Computation(c.parameters, tuple(_sorted(c, before, position)), c.results, c.constraints)
+    return replace(c, nodes=tuple(_sorted(c, before, position)))
 
 
 def _changed_values(node: Node) -> tuple[Value, ...]:

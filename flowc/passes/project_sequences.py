@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flowc.ir.bodies import bodies_of, with_bodies
+from flowc.ir.bodies import bodies_of
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import MatMul
@@ -41,10 +41,7 @@ def _project_loop(b: Rewriter, node: Node) -> Sequence[Value] | None:
     body: Computation = bodies_of(node)["body"]
     changed = _split_products(body, node.attrs["carried"])
     changed = _project(changed, node.attrs["carried"])
-    if changed is body:
-        return None
-    attrs = with_bodies(node, {"body": changed})
-    return b.emit(node.op, node.inputs, attrs, after=node.after).outputs
+    return b.replace_bodies(node, {"body": changed})
 
 
 def _is_element(value: Value, carried: int, body: Computation) -> bool:
@@ -80,13 +77,11 @@ def _is_plain_product(node: Node) -> bool:
 
 def _split_products(body: Computation, carried: int) -> Computation:
     """`concat(x, h) @ w` as `x @ w_x + h @ w_h`, where x is an element of a sequence."""
-    old = iter(body.nodes)
 
     def rule(b: Rewriter, node: Node) -> Value | None:
-        original = next(old)
-        if not _is_plain_product(original):
+        if not _is_plain_product(node):
             return None
-        joined, weights = original.inputs
+        joined, weights = b.old.inputs
         if joined.node.op.name != "concat" or weights.constant is None:
             return None
         *parts, axis = joined.node.inputs
@@ -118,13 +113,10 @@ def _sum_of_products(b: Rewriter, node: Node, weights: np.ndarray) -> Value:
 
 
 def _project(body: Computation, carried: int) -> Computation:
-    old = iter(body.nodes)
-
     def rule(b: Rewriter, node: Node) -> Value | None:
-        original = next(old)
-        if not _is_plain_product(original):
+        if not _is_plain_product(node):
             return None
-        element, weights = original.inputs
+        element, weights = b.old.inputs
         if not _is_element(element, carried, body) or not _is_fixed(weights, carried, body):
             return None
         sequence = element.node.inputs[0]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from flowc.ir.bodies import sizes_used
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import symbols_of
+from flowc.ir.pattern import Rewrite, apply_rewrites, keeps_type, op
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
 from flowc.passes.body_parameters import PruneBody
@@ -21,15 +22,11 @@ from flowc.passes.dead_carries import LoopPruning
 
 def prune(c: Computation, options: Options) -> Computation:
     if any("identity" in n.op.traits for n in c.nodes):
-        c = rewrite_nodes(c, _pass_on)
+        c = apply_rewrites(c, RULES)
     return _pruned(c, {})
 
 
-def _pass_on(b: Rewriter, node: Node) -> Value | None:
-    """An identity that nothing but its value is wanted of is its input."""
-    if "identity" not in node.op.traits or node.after or node.inputs[0].type != node.output.type:
-        return None
-    return node.inputs[0]
+RULES = (Rewrite("drop_identity", op("", "x", trait="identity"), "x", keeps_type),)
 
 
 Known = dict[tuple[object, ...], Computation]
@@ -64,10 +61,9 @@ def _prune_nodes_with_bodies(c: Computation, prune_body: PruneBody) -> Computati
     if not any(n.op.name in ("while", "if") for n in c.nodes):
         return c
     users, results, sizes = c.users(), set(c.results), _sizes_read(c)
-    order = iter(c.nodes)
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:
-        old = next(order)
+        old = b.old
         if old.op.name not in ("while", "if"):
             return None
         used = {v.index for v in old.outputs if users[v] or v in results}

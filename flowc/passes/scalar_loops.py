@@ -83,13 +83,10 @@ def _fits(node: Node, fixed: set[Value]) -> bool:
         return all(v in fixed for v in tensors) and _is_scalar(node)
     if node.after or len(node.outputs) != 1 or node.output.type.rank:
         return False
-    match node.lowering:
-        case Elementwise():
-            return all(v.type.rank == 0 or v.type.size == 1 for v in node.inputs)
-        case View():
-            return all(v.type.rank == 0 or v in fixed or _is_one(v) for v in node.inputs)
-        case _:
-            return False
+    if isinstance(node.lowering, Elementwise):
+        return all(v.type.rank == 0 or v.type.size == 1 for v in node.inputs)
+    is_view = isinstance(node.lowering, View)
+    return is_view and all(v.type.rank == 0 or v in fixed or _is_one(v) for v in node.inputs)
 
 
 def _is_one(value: Value) -> bool:

@@ -8,12 +8,13 @@ not carry constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.ir.bodies import bodies_of, sizes_apart, with_bodies
+from flowc.ir.bodies import bodies_of, sizes_apart
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Expr, symbols_of
 from flowc.ir.rewrite import Rewriter, fitted_attrs, inline, rewrite_nodes
@@ -52,7 +53,7 @@ def _simplify_if(b: Rewriter, node: Node, options: Options) -> Sequence[Value] |
         truth = _constant(np.bool_(name == "then"), condition.type.dtype)
         bodies[name] = _entered(b, body, inputs, makes | dict.fromkeys(conditions, truth), options)
     left = [v for i, v in enumerate(inputs) if i not in makes and i not in conditions]
-    return _emitted(b, node, bodies, [condition, *left])
+    return b.replace_bodies(node, bodies, [condition, *left])
 
 
 def _simplify_while(b: Rewriter, node: Node, options: Options) -> Sequence[Value] | None:
@@ -70,17 +71,7 @@ def _simplify_while(b: Rewriter, node: Node, options: Options) -> Sequence[Value
         "body": _constants_stay(_entered(b, body, node.inputs, makes, options), node.inputs),
     }
     left = [v for i, v in enumerate(node.inputs) if i not in makes]
-    return _emitted(b, node, bodies, left)
-
-
-def _emitted(
-    b: Rewriter, node: Node, bodies: dict[str, Computation], inputs: Sequence[Value]
-) -> Sequence[Value] | None:
-    if all(bodies[name] is body for name, body in bodies_of(node).items()):
-        return None
-    attrs = with_bodies(node, bodies)
-    attrs["Tout"] = tuple(t.dtype for t in node.types)
-    return b.emit(node.op, inputs, attrs, after=node.after).outputs
+    return b.replace_bodies(node, bodies, left)
 
 
 def _known(b: Rewriter, value: Value) -> Make | None:
@@ -143,7 +134,7 @@ def _constants_stay(body: Computation, inputs: Sequence[Value]) -> Computation:
             results[k] = own
     if all(a is b for a, b in zip(results, body.results)):
         return body
-    return Computation(body.parameters, body.nodes, tuple(results), body.constraints)
+    return replace(body, results=tuple(results))
 
 
 def _same(x: np.ndarray, y: np.ndarray) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from op_examples import Case, cases_of
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_source import NumbaSource
@@ -36,7 +37,6 @@ from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import NeedsContent, Op, all_ops
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.types import TensorType, tensor_type

@@ -143,7 +143,7 @@ def _special_cases(op: Op) -> Iterator[Case]:
 def _is_primitive(op: Op) -> bool:
     """Whether a table of functions defines it, each of which is the primitive of its name."""
     return (
-        isinstance(op.lowering, Elementwise) and op.lowering.expr.__module__ == elementwise.__name__
+        isinstance(op.lowering, Elementwise) and op.lowering.body.__module__ == elementwise.__name__
     )
 
 

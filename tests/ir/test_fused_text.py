@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fused_text import assert_text_compiles_back
+from op_examples import Case, cases_of
 
 import flowc
 from flowc import dtypes
@@ -18,7 +19,6 @@ from flowc.graph import Graph
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import NeedsContent, Op, all_ops
 from flowc.ir.types import tensor_type
 from flowc.options import Options

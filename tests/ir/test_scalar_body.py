@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from node_evaluation import evaluate_node
+from op_examples import Case, cases_of
 
 from flowc import dtypes
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, symbol
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import NeedsContent, Op, all_ops
 from flowc.ir.scalar_body import (
     BodyLiteral,

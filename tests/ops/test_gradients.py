@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_evaluation import evaluate_node
+from op_examples import Case, cases_of
 
 import flowc as tf
 from flowc import dtypes
@@ -23,7 +24,6 @@ from flowc.graph.building.creation import create
 from flowc.graph.gradients import op_gradient
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op, all_ops, call_reference, input_spans, op_named
 from flowc.ops import tf_op

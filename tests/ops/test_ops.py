@@ -28,6 +28,7 @@ from op_cases import (
     signature_types,
     types_of,
 )
+from op_examples import Case, cases_of
 from op_tolerances import (
     ANSWERS_APART,
     COMPILED,
@@ -44,7 +45,6 @@ from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.core_ops import is_core
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.lowering import Extracted, Host, Structural
 from flowc.ir.op import Op, all_ops
 from flowc.ir.signature import REQUIRED, Arg

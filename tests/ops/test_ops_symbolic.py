@@ -23,6 +23,7 @@ from op_cases import (
     plain_cases,
     reference,
 )
+from op_examples import Case
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from partitions import PartitionedProgram
 
@@ -32,7 +33,6 @@ from flowc.errors import FlowcError, InternalError, InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
-from flowc.ir.examples import Case
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op
 from flowc.ir.program_spec import spec_of

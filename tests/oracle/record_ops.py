@@ -21,12 +21,12 @@ import numpy as np
 import tensorflow as tf
 from closeness import Closeness, difference
 from google.protobuf import json_format
+from op_examples import Case, cases_of
 from op_tolerances import specified_outputs
 from recordings import FOLDER, Answer, answers, checksum, write
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import op_def_registry
 
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import Op, bind_types, input_spans
 from flowc.ops import all_ops
 

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
 from ir_reference import random_inputs, reference_results
+from rewrite_counts import FAMILIES, RULES, counted, counting_rewrites
 
 from flowc.ir.computation import Computation
+from flowc.ir.op import TRAITS, op_named
+from flowc.ir.pattern import Pattern, apply_rewrites
 from flowc.ir.text.form import parse_computation
 from flowc.ir.verifier import verify
 from flowc.options import Options
-from flowc.passes import simplify as simplification
 from flowc.passes.pipeline import PIPELINE, run_pass, run_passes
-from flowc.passes.simplify import RULES, apply_rules
 
 FOLDER = Path(__file__).parents[1] / "golden"
 PASSES = {p.__name__: p for p, _ in PIPELINE}
@@ -43,8 +42,8 @@ def cases() -> list[tuple[Path, int]]:
 
 def transform(path: Path) -> Callable[[Computation], Computation]:
     if path.parent.name == "rules":
-        rule = next(r for r in RULES if r.__name__ == path.stem)
-        return lambda c: apply_rules(c, [rule])
+        rule = RULES[path.stem]
+        return lambda c: apply_rewrites(c, [rule], ordered=True)
     return lambda c: run_pass(PASSES[path.parent.name], c, Options())
 
 
@@ -84,25 +83,33 @@ def rewrite(path: Path, number: int, given: Computation, found: str) -> None:
 
 
 def test_every_pass_and_rule_has_a_file() -> None:
-    assert {p.stem for p in (FOLDER / "rules").glob("*.ir")} == {r.__name__ for r in RULES}
+    assert {p.stem for p in (FOLDER / "rules").glob("*.ir")} == set(RULES)
+    assert sum(len(family.RULES) for family in FAMILIES) == len(RULES), "a name is given twice"
     assert {p.name for p in FOLDER.iterdir()} == {*PASSES, "rules"}
-
-
-# Rules that never fire in the pipeline, and why they are still there.
-DEAD = {"drop_identity": "prune has dropped every identity that it would meet"}
 
 
 def test_every_rule_fires_alone_and_in_the_pipeline() -> None:
     """A rule that an earlier pass leaves nothing to would be dead, however well it works alone."""
     alone: Counter[str] = Counter()
-    within: Counter[str] = Counter()
-    counted = partial(apply_rules, fired=within)
-    for rule in RULES:
-        for case in CASE.finditer((FOLDER / "rules" / f"{rule.__name__}.ir").read_text()):
-            given = parse_computation(case["input"])
-            apply_rules(given, [rule], alone)
-            with mock.patch.object(simplification, "apply_rules", counted):
+    with counting_rewrites() as within:
+        for name, rule in RULES.items():
+            for case in CASE.finditer((FOLDER / "rules" / f"{name}.ir").read_text()):
+                given = parse_computation(case["input"])
+                apply_rewrites(given, [counted(rule, alone)], ordered=True)
                 run_passes(given, Options())
-    every = {r.__name__ for r in RULES}
-    assert every - set(alone) == set()
-    assert every - set(within) == set(DEAD)
+    assert set(RULES) - set(alone) == set()
+    assert set(RULES) - set(within) == set()
+
+
+def patterns_in(pattern: Pattern) -> Iterator[Pattern]:
+    yield pattern
+    for inner in pattern.inputs:
+        yield from patterns_in(inner)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_pattern_can_match(name: str) -> None:
+    """A misspelled op or trait would match nothing."""
+    for pattern in patterns_in(RULES[name].pattern):
+        assert all(op_named(op) for op in pattern.ops)
+        assert pattern.trait in ("", *TRAITS)

@@ -83,11 +83,11 @@ def evaluate_node(
         lowering = lowering(node)
     env = _sizes_of(node, arrays) | dict(sizes or {})
     match lowering:
-        case Elementwise(expr=expr):
+        case Elementwise(body=expr):
             k = NumpyScalars(arrays)
             elements = [ArrayScalar(dtypes.as_dtype(a.dtype), a) for a in arrays]
             return [_finished(expr(k, *elements), node, env)]
-        case View(read=read):
+        case View(body=read):
             k = NumpyScalars(arrays, env)
             return [_finished(read(k, _output_index(k, node, env)), node, env)]
         case Reduction():
@@ -234,11 +234,11 @@ def run_nodes(
 
 def plain_kernel(lowering: Native) -> Callable[..., None]:
     """A native kernel as plain Python."""
-    space = lowering.kernel.__globals__ | dict(lowering.constants)
+    space = lowering.function.__globals__ | dict(lowering.constants)
     for name in lowering.functions:
         space[name] = getattr(np, name.rpartition("_")[0])
-    exec(kernel_source(lowering.kernel), space)
-    return space[lowering.kernel.__name__]
+    exec(kernel_source(lowering.function), space)
+    return space[lowering.function.__name__]
 
 
 def _evaluate_native(

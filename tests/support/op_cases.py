@@ -13,13 +13,13 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 from closeness import Closeness, difference
+from op_examples import Case, allowed_dtypes, cases_of
 from op_tolerances import EXAMPLES_BESIDE, NO_KERNEL
 
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.examples import Case, allowed_dtypes, cases_of
 from flowc.ir.op import NeedsContent, Op, all_ops, bind_types, call_reference, input_spans
 from flowc.ir.types import tensor_type
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from op_examples import Case, cases_of
+
 import flowc
 import flowc.ops  # defines the records
 from flowc.graph import Graph
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.op import all_ops, input_spans
 
 # What only makes sense inside flowc, or stands for what a call cannot say by itself.

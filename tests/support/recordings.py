@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from op_examples import Case
 
 from flowc import dtypes
-from flowc.ir.examples import Case
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 

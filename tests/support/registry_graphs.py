@@ -18,6 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from op_cases import TESTED, is_constant
+from op_examples import Case, cases_of
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 
 from flowc import dtypes
@@ -25,7 +26,6 @@ from flowc.dtypes import DType
 from flowc.errors import FlowcError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.examples import Case, cases_of
 from flowc.ir.lowering import Elementwise, Reduction, View
 from flowc.ir.op import Op, call_reference
 from flowc.ir.types import tensor_type

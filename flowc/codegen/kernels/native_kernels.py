@@ -31,7 +31,7 @@ def native_launch(node: Node) -> Launch:
     if lowering.errors:
         operands.append(STATUS)
         buffers.append("i64")
-    function = lowering.kernel
+    function = lowering.function
     if function.__closure__:
         raise InternalError(f"{function.__qualname__}: a native kernel must not be a closure")
     kernel = Kernel(
