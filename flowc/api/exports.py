@@ -160,7 +160,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "math": _MATH,
     "image": {"flowc.api.image.image": _IMAGE},
     "bitwise": {
-        "flowc.api.math.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
+        "flowc.api.math.elementwise": """bitwise_and bitwise_or bitwise_xor invert left_shift
+            right_shift""",
     },
     "linalg": {
         "flowc.api.math.reductions": "einsum matmul matvec tensordot",

@@ -22,12 +22,10 @@ from flowc.errors import (
 from flowc.extract.unsupported_ops import check_supported
 from flowc.graph import Graph
 from flowc.graph.export import graph_to_meta_graph_def
-from flowc.importer import (
-    detect_format,
-    import_graph_def,
-    load_graph,
-    variables_without_value,
-)
+from flowc.importer import load_graph
+from flowc.importer.formats import detect_format
+from flowc.importer.importing import import_graph_def
+from flowc.importer.read_model import variables_without_value
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
