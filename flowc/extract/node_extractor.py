@@ -132,10 +132,11 @@ class NodeExtractor:
         return is_steady(self.scope, dim, home)
 
     def output_shapes(self, like: int) -> Sequence[tuple[int | None, ...] | None]:
-        ranks, found = self.extraction.ranks, list(self.shapes())
+        rank_of, found = self.extraction.ranks, list(self.shapes())
         for k, shape in enumerate(found):
-            if shape is None and ranks is not None:
-                found[k] = (None,) * ranks.of((self.name, k), like)
+            if shape is None and rank_of is not None:
+                self.extraction.assumes_ranks = True
+                found[k] = (None,) * rank_of((self.name, k), like)
         return found
 
     def effect(self, node: Node) -> None:

@@ -27,7 +27,7 @@ from flowc.errors import (
 )
 from flowc.ir.dims import evaluate
 from flowc.ir.program_spec import TensorSpec, lone_symbol
-from flowc.run.host_steps import HostCalls, run_texts
+from flowc.run.host_steps import HostCalls, current
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
 
@@ -237,7 +237,7 @@ class _TextExecutable(Executable):
             texts.numbers(array) if slot.dtype is dtypes.string else array
             for slot, array in zip(self.inputs, arrays)
         ]
-        with run_texts(texts):
+        with current(texts=texts):
             found = super().run_laid_out(layout, given, outputs, timeout)
         return [
             texts.strings(array) if slot.dtype is dtypes.string else array
@@ -256,9 +256,7 @@ def _taken_text(address: int) -> str:
     if not address:
         return ""
     found = ctypes.string_at(address).decode("utf-8", "replace")
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    free(address)
+    _free(address)
     return found
 
 
