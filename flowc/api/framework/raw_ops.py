@@ -48,6 +48,7 @@ def _function(op_type: str) -> Callable[..., typing.Any]:
     signature = record_of(op_type).signature
     inputs = [arg.name for arg in signature.inputs]
     taken = {*inputs, *signature.attrs, "name"}
+    optional = {n for n, attr in signature.attrs.items() if attr.kind != "shape"}
 
     def raw_op(**kwargs: typing.Any) -> typing.Any:
         kwargs = {_declared_name(n, taken): v for n, v in kwargs.items()}
@@ -60,12 +61,9 @@ def _function(op_type: str) -> Callable[..., typing.Any]:
                 f"{op_type}() got an unexpected keyword argument {unknown[0]!r}: it takes "
                 f"{', '.join(sorted(taken))}"
             )
-        values = [kwargs[n] for n in inputs]
-        attrs = {n: v for n, v in kwargs.items() if n not in inputs and n != "name"}
-        attrs = {
-            n: v for n, v in attrs.items() if v is not None or signature.attrs[n].kind == "shape"
-        }
-        return results_of(create(op_type, values, attrs, kwargs.get("name")))
+        name = kwargs.pop("name", None)
+        given = {n: v for n, v in kwargs.items() if v is not None or n not in optional}
+        return results_of(create(op_type, (), given, name))
 
     return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {_text(op_type)}")
 
