@@ -45,7 +45,7 @@ class WeightDigests:
     def __init__(self, folder: Path | None) -> None:
         self.notes = Notes(folder / "digests") if folder is not None else None
         self.known: dict[str, dict[str, str]] = {}
-        self.fresh: list[tuple[str, str, Future[str]]] = []
+        self.fresh: dict[str, dict[str, Future[str]]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def of(self, arrays: Sequence[Array]) -> list[Callable[[], str]]:
@@ -56,11 +56,9 @@ class WeightDigests:
         """Ends the threads and writes what is new."""
         if self._pool is not None:
             self._pool.shutdown()
-        for file, piece, future in self.fresh:
-            self.known[file][piece] = future.result()
-        for file in dict.fromkeys(f for f, _, _ in self.fresh):
+        for file, found in self.fresh.items():
             assert self.notes is not None
-            self.notes.write(file, self.known[file])
+            self.notes.add(file, {piece: future.result() for piece, future in found.items()})
 
     def _digest(self, array: Array) -> Callable[[], str]:
         place = _place(array) if self.notes is not None else None
@@ -72,8 +70,7 @@ class WeightDigests:
         found = self.known[file].get(piece)
         if found is not None:
             return lambda: found
-        future = self._compute(array)
-        self.fresh.append((file, piece, future))
+        future = self.fresh.setdefault(file, {})[piece] = self._compute(array)
         return future.result
 
     def _compute(self, array: Array) -> Future[str]:

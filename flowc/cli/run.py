@@ -181,16 +181,10 @@ def needed_placeholders(
 ) -> set[Tensor]:
     """The placeholders that the fetches and targets depend on where what is fed cuts the graph."""
     from flowc.extract.interface import is_placeholder
+    from flowc.ir.traversal import reachable
 
-    found: set[Tensor] = set()
-    stack = [*(t.op for t in fetches if t not in fed), *targets]
-    seen = set(stack)
-    while stack:
-        op = stack.pop()
-        if is_placeholder(op):
-            found.update(t for t in op.outputs if t not in fed)
-        for other in [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    return found
+    found = reachable(
+        [*(t.op for t in fetches if t not in fed), *targets],
+        lambda op: [*(t.op for t in op.inputs if t not in fed), *op.control_inputs],
+    )
+    return {t for op in found if is_placeholder(op) for t in op.outputs if t not in fed}

@@ -15,11 +15,12 @@ import numpy as np
 
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import PASSING
-from flowc.graph.function import BodyNode, Function, InputRef
+from flowc.graph.function import BodyNode, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+from flowc.ir.traversal import reachable
 
 # What reads tensors of a checkpoint. No record speaks of these: no program computes them.
 RESTORE_OPS = frozenset({"RestoreV2", "RestoreSlice", "Restore"})
@@ -38,9 +39,8 @@ def restored_tensors(graph: Graph, restore_op: str = "") -> dict[Operation, list
     """Variable operation -> the tensors that are restored into it, those of `restore_op` first."""
     found: dict[Operation, list[Restored]] = {}
     op_name = restore_op.removeprefix("^").partition(":")[0]
-    preferred = (
-        ancestors(graph.get_operation_by_name(op_name)) if op_name and op_name in graph else []
-    )
+    ends = [graph.get_operation_by_name(op_name)] if op_name and op_name in graph else []
+    preferred = reachable(ends, lambda op: [*(t.op for t in op.inputs), *op.control_inputs])
     for op in dict.fromkeys((*preferred, *graph.get_operations())):
         if has_trait(op.type, "assign") and len(op.inputs) >= 2:
             restored = _restored_by(op.inputs[1])
@@ -50,18 +50,6 @@ def restored_tensors(graph: Graph, restore_op: str = "") -> dict[Operation, list
             for variable, restored in _restored_by_call(graph, op):
                 found.setdefault(variable, []).append(restored)
     return found
-
-
-def ancestors(op: Operation) -> list[Operation]:
-    """`op` and everything that it waits for."""
-    seen = {op}
-    order = [op]
-    for current in order:
-        for source in (*(t.op for t in current.inputs), *current.control_inputs):
-            if source not in seen:
-                seen.add(source)
-                order.append(source)
-    return order
 
 
 def _variable_of(tensor: Tensor) -> Operation:
@@ -108,7 +96,7 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
     if not isinstance(reference, FunctionRef) or reference.name not in graph.functions:
         return
     function = graph.functions[reference.name]
-    if not _mentions_restore(function):
+    if not any(node.op_type in RESTORE_OPS for node in function.body.nodes):
         return
     nodes = {node.name: node for node in function.body.nodes}
     for node in function.body.nodes:
@@ -118,10 +106,6 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
         restored = _restored_in_body(source, nodes)
         if restored is not None and target[0] == "arg" and target[1] < len(call.inputs):
             yield _variable_of(call.inputs[target[1]]), restored
-
-
-def _mentions_restore(function: Function) -> bool:
-    return any(node.op_type in RESTORE_OPS for node in function.body.nodes)
 
 
 def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restored | None:

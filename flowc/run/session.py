@@ -167,7 +167,7 @@ class Session:
             self._remember(key, version, call)
             lasts = program.is_exact and not program.ranks.assumed and not program.spec.variables
             if request is not None and lasts and program.executable is not None:
-                request.remember(asked.tensors, program.feeds, program.executable)
+                request.remember((*asked.tensors, *program.feeds), program.executable)
 
         return self._run_program(asked, fed, timeout, wanted.rebuild, keep)
 
