@@ -7,6 +7,7 @@ In: the Extraction, and the scope in which the node stands. Out: the operations 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowc import dtypes
@@ -36,22 +37,15 @@ if TYPE_CHECKING:
     from flowc.extract.program import Extraction
 
 
+@dataclass(eq=False)
 class NodeExtractor:
     """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
 
-    def __init__(
-        self,
-        extraction: Extraction,
-        scope: BodyBuilder,
-        name: str,
-        callers: tuple[str, ...],
-        shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple,
-    ) -> None:
-        self.extraction = extraction
-        self.scope = scope
-        self.name = name
-        self.callers = callers
-        self.shapes = shapes
+    extraction: Extraction
+    scope: BodyBuilder
+    name: str
+    callers: tuple[str, ...]
+    shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple
 
     @property
     def b(self) -> Builder:

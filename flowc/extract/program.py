@@ -102,7 +102,7 @@ class Extraction:
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = self._control_flow(source, roots, fed, refs)
-        region = RegionExtractor(self, self.top, source, flow)
+        region = RegionExtractor(self, self.top, source, flow, flow.top)
         region.values.update(fed)
         alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
         region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
@@ -221,7 +221,7 @@ class Extraction:
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]
         flow = ControlFlow(source, roots, (), results)
-        region = RegionExtractor(self, scope, source, flow, (*callers, reference.name))
+        region = RegionExtractor(self, scope, source, flow, flow.top, (*callers, reference.name))
         for i, bound in enumerate(inputs):
             region.values[(ARGUMENT, i)] = bound
         region.run(roots)
