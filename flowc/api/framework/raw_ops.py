@@ -45,7 +45,8 @@ def call(
 
 
 def _function(op_type: str) -> Callable[..., typing.Any]:
-    signature = record_of(op_type).signature
+    record = record_of(op_type)
+    signature = record.signature
     inputs = [arg.name for arg in signature.inputs]
     taken = {*inputs, *signature.attrs, "name"}
     optional = {n for n, attr in signature.attrs.items() if attr.kind != "shape"}
@@ -65,7 +66,7 @@ def _function(op_type: str) -> Callable[..., typing.Any]:
         given = {n: v for n, v in kwargs.items() if v is not None or n not in optional}
         return results_of(create(op_type, (), given, name))
 
-    return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {_text(op_type)}")
+    return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {record.tf}")
 
 
 def named(
@@ -90,10 +91,6 @@ def _declared_name(name: str, taken: set[str]) -> str:
     if name in taken:
         return name
     return next((n for n in _RENAMED.get(name, ()) if n in taken), name)
-
-
-def _text(op_type: str) -> str:
-    return record_of(op_type).tf
 
 
 def _public_names() -> list[str]:

@@ -19,7 +19,7 @@ _KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
 def guarded(scope: str, value: Tensor) -> Tensor:
     """`value` as the variable made in the name scope `scope` may be given it. A value that comes
     out of a loop is left as it is."""
-    circles: list[Operation] = []
+    circles: list[list[Operation]] = []
     order = inputs_first([value.op], _inputs, circles.append)
     replaced: dict[Operation, Operation] = {}
     for op in order if not circles else ():

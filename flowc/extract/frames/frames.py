@@ -212,8 +212,9 @@ class ControlFlow:
                 return before + self.loop_of(key).enters
             return before
 
-        def refuse(key: Any) -> None:
-            raise self._invalid(key, "depends on itself, and no NextIteration closes the loop")
+        def refuse(circle: list[Any]) -> None:
+            fault = "depends on itself, and no NextIteration closes the loop"
+            raise self._invalid(circle[0], fault)
 
         return inputs_first(sorted(self.needed, key=self.source.order), inputs, refuse)
 
