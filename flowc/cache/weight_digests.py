@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,15 +95,5 @@ def _place(array: Array) -> tuple[str, str] | None:
     file = identity(MAPPED_FILES[base])
     if file is None:
         return None
-    offset = array.ctypes.data - _start_of(base)
+    offset = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
     return file, f"{offset} {array.nbytes} {array.dtype}{array.shape}"
-
-
-_starts: weakref.WeakKeyDictionary[mmap.mmap, int] = weakref.WeakKeyDictionary()
-
-
-def _start_of(mapped: mmap.mmap) -> int:
-    """The address of a mapped file's first byte."""
-    if mapped not in _starts:
-        _starts[mapped] = np.frombuffer(mapped, np.uint8).ctypes.data
-    return _starts[mapped]
