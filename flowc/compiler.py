@@ -31,7 +31,7 @@ from flowc.options import Options
 
 if TYPE_CHECKING:
     from flowc.codegen.program import Stages
-    from flowc.extract.assumed_ranks import AssumedRanks
+    from flowc.extract.program import RankOf
     from flowc.extract.size_unification import Fetched
     from flowc.graph import Graph
     from flowc.graph.fetch_set import FetchSet
@@ -75,7 +75,7 @@ def compile_fetches(
     options: Options,
     *,
     held: Mapping[str, TensorType] | None = None,
-    ranks: AssumedRanks | None = None,
+    ranks: RankOf | None = None,
     threads: int | None = None,
 ) -> CompiledFetches:
     """The program of a fetch set, ready to run. `held`: types of the variables whose values the
@@ -89,7 +89,7 @@ def compile_fetches(
     c, spec = found.computation, found.spec
     if not spec.outputs and all(n.op.name == "parameter" for n in c.nodes):
         return CompiledFetches(spec, found.depends_on, None)
-    if ranks is not None and ranks.asked:
+    if found.assumes_ranks:
         # A run that may end in the middle and be repeated changes nothing in place.
         spec = replace(spec, aliases=())
     executable = load_executable(c, options, spec, threads)

@@ -89,7 +89,7 @@ _NN = {
         softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits
         weighted_cross_entropy_with_logits
     """,
-    "flowc.api.arrays.lookups": """
+    "flowc.api.arrays.selection": """
         embedding_lookup in_top_k top_k
     """,
     "flowc.api.arrays.blocks": """
@@ -151,7 +151,7 @@ _MATH = {
     "multiply_no_nan xdivy xlog1py xlogy floormod",
     "flowc.api.math.reductions": _REDUCTIONS + "cumulative_logsumexp",
     "flowc.api.nn.activations": "log_softmax softmax softplus softsign",
-    "flowc.api.arrays.lookups": "in_top_k top_k",
+    "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
     "flowc.api.arrays.filling": "linspace",
 }
@@ -160,7 +160,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "math": _MATH,
     "image": {"flowc.api.image.image": _IMAGE},
     "bitwise": {
-        "flowc.api.math.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
+        "flowc.api.math.elementwise": """bitwise_and bitwise_or bitwise_xor invert left_shift
+            right_shift""",
     },
     "linalg": {
         "flowc.api.math.reductions": "einsum matmul matvec tensordot",

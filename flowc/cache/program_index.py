@@ -7,8 +7,7 @@ graph that nobody had looked at is remembered, and only from files that have not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,43 +23,38 @@ from flowc.options import Options
 from flowc.run.executable import Executable, open_program
 
 
-@dataclass(frozen=True, slots=True)
 class Request:
-    """Names of tensors to compute, from arrays by name, for a loaded model in this state."""
+    """Tensors to compute, by name, from arrays by name, for a loaded model as it is."""
 
-    state: str
-    state_now: Callable[[], str | None]
-    fetches: tuple[str, ...]
-    feeds: tuple[tuple[str, np.dtype[Any], tuple[int, ...]], ...]
-    options: Options
-
-    @property
-    def _key(self) -> str:
-        feeds = [(name, dtype.name, dtype.str, shape) for name, dtype, shape in self.feeds]
-        target = target_named(self.options.target).key
-        return digest(repr((self.fetches, feeds, self.options.key, target)).encode())
+    def __init__(
+        self,
+        graph: UntouchedGraph,
+        fetches: Sequence[str],
+        feeds: Mapping[str, np.ndarray],
+        options: Options,
+    ) -> None:
+        self._state, self._state_now = graph.state, graph.state_now
+        self._names = [*fetches, *feeds]
+        given = [(name, a.dtype.name, a.dtype.str, a.shape) for name, a in feeds.items()]
+        asked = tuple(fetches), given, options.key, target_named(options.target).key
+        self._key = digest(repr(asked).encode())
 
     def executable(self, threads: int | None) -> Executable | None:
         """The program that answered the same request before, if the cache still has it."""
         folder = cache_folder()
         if folder is None:
             return None
-        key = Notes(folder / NOTES).read(self.state).get(self._key)
-        program = DiskCache(folder).load(key) if key is not None else None
-        return None if key is None or program is None else open_program(program, threads, key)
+        key = Notes(folder / NOTES).read(self._state).get(self._key, "")
+        program = DiskCache(folder).load(key) if key else None
+        return None if program is None else open_program(program, threads, key)
 
-    def remember(
-        self, fetches: Sequence[Tensor], feeds: Sequence[Tensor], executable: Executable
-    ) -> None:
+    def remember(self, tensors: Iterable[Tensor], executable: Executable) -> None:
         """Notes which program answered. It does not if the model has changed meanwhile, or if the
         names that were given are not those of the tensors."""
         folder = cache_folder()
-        exact = [t.name for t in fetches] == list(self.fetches)
-        exact = exact and [t.name for t in feeds] == [name for name, _, _ in self.feeds]
-        if folder is None or not executable.key or not exact or self.state_now() != self.state:
-            return
-        notes = Notes(folder / NOTES)
-        notes.write(self.state, {**notes.read(self.state), self._key: executable.key})
+        exact = [t.name for t in tensors] == self._names
+        if folder is not None and executable.key and exact and self._state_now() == self._state:
+            Notes(folder / NOTES).add(self._state, {self._key: executable.key})
 
 
 def request_of(graph: UntouchedGraph, fetches: Any, feeds: Any, options: Options) -> Request | None:
@@ -72,5 +66,4 @@ def request_of(graph: UntouchedGraph, fetches: Any, feeds: Any, options: Options
         return None
     if len(set(names)) < len(names) or not all(type(a) is np.ndarray for a in feeds.values()):
         return None
-    given = tuple((name, a.dtype, a.shape) for name, a in feeds.items())
-    return Request(graph.state, graph.state_now, tuple(names), given, options)
+    return Request(graph, names, feeds, options)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,7 +44,7 @@ class WeightDigests:
     def __init__(self, folder: Path | None) -> None:
         self.notes = Notes(folder / "digests") if folder is not None else None
         self.known: dict[str, dict[str, str]] = {}
-        self.fresh: list[tuple[str, str, Future[str]]] = []
+        self.fresh: dict[str, dict[str, Future[str]]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def of(self, arrays: Sequence[Array]) -> list[Callable[[], str]]:
@@ -56,11 +55,9 @@ class WeightDigests:
         """Ends the threads and writes what is new."""
         if self._pool is not None:
             self._pool.shutdown()
-        for file, piece, future in self.fresh:
-            self.known[file][piece] = future.result()
-        for file in dict.fromkeys(f for f, _, _ in self.fresh):
+        for file, found in self.fresh.items():
             assert self.notes is not None
-            self.notes.write(file, self.known[file])
+            self.notes.add(file, {piece: future.result() for piece, future in found.items()})
 
     def _digest(self, array: Array) -> Callable[[], str]:
         place = _place(array) if self.notes is not None else None
@@ -72,8 +69,7 @@ class WeightDigests:
         found = self.known[file].get(piece)
         if found is not None:
             return lambda: found
-        future = self._compute(array)
-        self.fresh.append((file, piece, future))
+        future = self.fresh.setdefault(file, {})[piece] = self._compute(array)
         return future.result
 
     def _compute(self, array: Array) -> Future[str]:
@@ -99,15 +95,5 @@ def _place(array: Array) -> tuple[str, str] | None:
     file = identity(MAPPED_FILES[base])
     if file is None:
         return None
-    offset = array.ctypes.data - _start_of(base)
+    offset = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
     return file, f"{offset} {array.nbytes} {array.dtype}{array.shape}"
-
-
-_starts: weakref.WeakKeyDictionary[mmap.mmap, int] = weakref.WeakKeyDictionary()
-
-
-def _start_of(mapped: mmap.mmap) -> int:
-    """The address of a mapped file's first byte."""
-    if mapped not in _starts:
-        _starts[mapped] = np.frombuffer(mapped, np.uint8).ctypes.data
-    return _starts[mapped]

@@ -102,8 +102,12 @@ def check_dims(name: str, value: np.ndarray, dims: Sequence[Any]) -> None:
         raise misfit(name, dims, value.shape)
 
 
-def check_all_given(missing: Wishes[Key], seed: int | None) -> None:
-    """Raises `UsageError` that names every input without a value, where none may be made up."""
+def complete(
+    missing: Wishes[Key], given: Iterable[tuple[Sequence[Any], np.ndarray]], seed: int | None
+) -> dict[Key, np.ndarray]:
+    """Random values for the missing inputs: floats in [0, 1), small integers. A named size is what
+    the given arrays (with their dims) have for it, else 1. Raises `UsageError` that names every
+    missing input where there is no seed."""
     if missing and seed is None:
         listed = ", ".join(
             f"{n}: {dtype}[{','.join(map(str, dims))}]" for n, dtype, dims in missing.values()
@@ -111,13 +115,6 @@ def check_all_given(missing: Wishes[Key], seed: int | None) -> None:
         raise UsageError(
             f"no value is given for {listed}", hint="--input NAME=FILE.npy, or --random-seed N"
         )
-
-
-def complete(
-    missing: Wishes[Key], given: Iterable[tuple[Sequence[Any], np.ndarray]], seed: int | None
-) -> dict[Key, np.ndarray]:
-    """Random values for the missing inputs: floats in [0, 1), small integers. A named size is what
-    the given arrays (with their dims) have for it, else 1."""
     sizes: dict[str, int] = {}
     for dims, array in given:
         sizes |= {str(d): s for d, s in zip(dims, array.shape) if not isinstance(d, int)}

@@ -76,8 +76,7 @@ def _library(path: str) -> dict[str, Any]:
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
     from flowc.extract.unsupported_ops import is_supported, needed_nodes
-    from flowc.importer import variables_without_value
-    from flowc.importer.read_model import INTERNAL_SIGNATURES
+    from flowc.importer.read_model import INTERNAL_SIGNATURES, variables_without_value
     from flowc.importer.variables import variable_operations
 
     source = graph.source

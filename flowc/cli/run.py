@@ -91,7 +91,7 @@ def _run_library(
     path: str, given: Mapping[str, Any], fetches: Sequence[str], seed: int | None, threads: int
 ) -> dict[str, np.ndarray]:
     import flowc_runtime
-    from flowc.cli.arrays import array_of, check_all_given, check_dims, complete
+    from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.errors import UnknownNameError, UsageError, did_you_mean
 
     model = flowc_runtime.load(path)
@@ -117,7 +117,6 @@ def _run_library(
         values[_short(name)] = array_of(name, value, port.dtype)
         check_dims(name, values[_short(name)], port.dims)
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
-    check_all_given(wishes, seed)
     values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
     results = (model.new_instance() if model.variables else model).run(values)
     return {name: results[inner] for name, inner in wanted.items()}
@@ -135,7 +134,7 @@ def _run_model(
     seed: int | None,
     threads: int,
 ) -> dict[str, np.ndarray]:
-    from flowc.cli.arrays import array_of, check_all_given, check_dims, complete
+    from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.cli.models import load_model, what_was_chosen
     from flowc.errors import UsageError
     from flowc.extract.interface import choose_interface, element_named
@@ -161,7 +160,6 @@ def _run_model(
             check_dims(name, values[tensor], dims)
     needed = needed_placeholders([f.tensor for f in chosen.fetches], values, chosen.targets)
     wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
-    check_all_given(wishes, seed)
     known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
     with Session(graph=graph, threads=threads or None, random_seed=seed) as session:
@@ -181,16 +179,10 @@ def needed_placeholders(
 ) -> set[Tensor]:
     """The placeholders that the fetches and targets depend on where what is fed cuts the graph."""
     from flowc.extract.interface import is_placeholder
+    from flowc.ir.traversal import reachable
 
-    found: set[Tensor] = set()
-    stack = [*(t.op for t in fetches if t not in fed), *targets]
-    seen = set(stack)
-    while stack:
-        op = stack.pop()
-        if is_placeholder(op):
-            found.update(t for t in op.outputs if t not in fed)
-        for other in [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    return found
+    found = reachable(
+        [*(t.op for t in fetches if t not in fed), *targets],
+        lambda op: [*(t.op for t in op.inputs if t not in fed), *op.control_inputs],
+    )
+    return {t for op in found if is_placeholder(op) for t in op.outputs if t not in fed}

@@ -23,6 +23,7 @@ from flowc.graph.control_types import ENTER, EXIT, PASSING, SWITCH
 from flowc.graph.fetch_set import Feed, Fetch, FetchSet
 from flowc.graph.op_info import has_trait
 from flowc.ir.dims import Dim, symbol, symbols_of
+from flowc.ir.traversal import reachable
 from flowc.ir.types import TensorType
 
 # Nodes that save and restore, or hold state: never what a model is asked for.
@@ -241,15 +242,7 @@ def _needed_feeds(graph: Graph, ends: Sequence[Operation]) -> tuple[list[Feed], 
 
 
 def _ancestors(ops: Iterable[Operation]) -> set[Operation]:
-    seen = set(ops)
-    stack = list(seen)
-    while stack:
-        op = stack.pop()
-        for other in [*(t.op for t in op.inputs), *op.control_inputs]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    return seen
+    return set(reachable(ops, lambda op: [*(t.op for t in op.inputs), *op.control_inputs]))
 
 
 # -- defaults
@@ -323,15 +316,7 @@ def _stands_aside(op: Operation) -> bool:
 
 
 def _descendants(starts: Iterable[Operation]) -> set[Operation]:
-    seen = set(starts)
-    stack = list(seen)
-    while stack:
-        op = stack.pop()
-        for user in dict.fromkeys(u for t in op.outputs for u in t.consumers()):
-            if user not in seen:
-                seen.add(user)
-                stack.append(user)
-    return seen
+    return set(reachable(starts, lambda op: (u for t in op.outputs for u in t.consumers())))
 
 
 # -- signatures

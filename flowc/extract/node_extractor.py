@@ -7,6 +7,7 @@ In: the Extraction, and the scope in which the node stands. Out: the operations 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowc import dtypes
@@ -36,22 +37,15 @@ if TYPE_CHECKING:
     from flowc.extract.program import Extraction
 
 
+@dataclass(eq=False)
 class NodeExtractor:
     """What the lowering of one node works with (`flowc.ir.extraction.Extractor`)."""
 
-    def __init__(
-        self,
-        extraction: Extraction,
-        scope: BodyBuilder,
-        name: str,
-        callers: tuple[str, ...],
-        shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple,
-    ) -> None:
-        self.extraction = extraction
-        self.scope = scope
-        self.name = name
-        self.callers = callers
-        self.shapes = shapes
+    extraction: Extraction
+    scope: BodyBuilder
+    name: str
+    callers: tuple[str, ...]
+    shapes: Callable[[], Sequence[tuple[int | None, ...] | None]] = tuple
 
     @property
     def b(self) -> Builder:
@@ -132,10 +126,11 @@ class NodeExtractor:
         return is_steady(self.scope, dim, home)
 
     def output_shapes(self, like: int) -> Sequence[tuple[int | None, ...] | None]:
-        ranks, found = self.extraction.ranks, list(self.shapes())
+        rank_of, found = self.extraction.ranks, list(self.shapes())
         for k, shape in enumerate(found):
-            if shape is None and ranks is not None:
-                found[k] = (None,) * ranks.of((self.name, k), like)
+            if shape is None and rank_of is not None:
+                self.extraction.assumes_ranks = True
+                found[k] = (None,) * rank_of((self.name, k), like)
         return found
 
     def effect(self, node: Node) -> None:

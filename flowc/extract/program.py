@@ -10,7 +10,7 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from flowc.errors import (
     InvalidModelError,
     UnsupportedError,
 )
-from flowc.extract.assumed_ranks import AssumedRanks
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.calls import called_function
 from flowc.extract.frames.conditionals import emit_where_alive
@@ -40,15 +39,21 @@ from flowc.ir.extraction import Bound, Resource, TwoRanks
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
 
+OutputName = tuple[str, int]  # the node, as errors name it, and which of its outputs
+# Assumes the rank of an output of which the graph tells none; given that of the first input.
+RankOf = Callable[[OutputName, int], int]
+
 
 @dataclass(frozen=True, slots=True)
 class ExtractedProgram:
     """A Computation, and what its parameters and results are. `depends_on`: all variables that it
-    would be another one without, constants and those that it only asks about too."""
+    would be another one without, constants and those that it only asks about too.
+    `assumes_ranks`: some of its types are assumed."""
 
     computation: Computation
     spec: ProgramSpec
     depends_on: tuple[str, ...] = ()
+    assumes_ranks: bool = False
 
 
 Taken = tuple[Resource, BodyBuilder, set[Resource]]
@@ -65,13 +70,14 @@ class Extraction:
         graph: Graph,
         held: Mapping[str, TensorType],
         assigned: set[str],
-        ranks: AssumedRanks | None = None,
+        ranks: RankOf | None = None,
         met: list[tuple[Dim, Dim]] | None = None,
         done: Collection[Operation] = (),
     ) -> None:
         self.graph = graph
         self.done = done
         self.ranks = ranks
+        self.assumes_ranks = False
         self.starts = VariableStarts(graph, held, assigned)
         self.top = BodyBuilder(first=self.starts.find)
         self.top.b.met = met
@@ -96,7 +102,7 @@ class Extraction:
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = self._control_flow(source, roots, fed, refs)
-        region = RegionExtractor(self, self.top, source, flow)
+        region = RegionExtractor(self, self.top, source, flow, flow.top)
         region.values.update(fed)
         alive = [key for key, i in refs if (key, i) not in fed and not flow.guard((key, i))]
         region.run([*alive, *(t for t in targets if not flow.node_guard(t))])
@@ -158,7 +164,7 @@ class Extraction:
         names = [t.name for t in feeds], [t.name for t in fetches]
         variables = list(self.starts.read), [r.name for r in writes]
         spec = spec_of(c, *names, *variables, self.starts.made)
-        return ExtractedProgram(c, spec, tuple(self.variables))
+        return ExtractedProgram(c, spec, tuple(self.variables), self.assumes_ranks)
 
     # -- state
 
@@ -215,7 +221,7 @@ class Extraction:
         roots = [key for key, _ in results if key != ARGUMENT]
         roots += [k for k in function.body.control_results if k not in roots]
         flow = ControlFlow(source, roots, (), results)
-        region = RegionExtractor(self, scope, source, flow, (*callers, reference.name))
+        region = RegionExtractor(self, scope, source, flow, flow.top, (*callers, reference.name))
         for i, bound in enumerate(inputs):
             region.values[(ARGUMENT, i)] = bound
         region.run(roots)
@@ -257,7 +263,7 @@ def extract_program(
     feeds: Mapping[Tensor, TensorType],
     targets: Sequence[Operation] = (),
     held: Mapping[str, TensorType] | None = None,
-    ranks: AssumedRanks | None = None,
+    ranks: RankOf | None = None,
     met: list[tuple[Dim, Dim]] | None = None,
     done: Collection[Operation] = (),
 ) -> ExtractedProgram:

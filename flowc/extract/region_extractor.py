@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,29 +36,21 @@ LEVELS = 80  # Python allows a thousand calls in each other; a level takes up to
 Unit = Any  # the key of a node (of a Merge: that of its conditional), or a LoopFrame: a whole loop
 
 
+@dataclass(eq=False)
 class RegionExtractor:
     """`context`: the guard under which the region's nodes run. `outer`: the region around a branch
     (same frame, smaller context), or the one in which a loop stands."""
 
-    def __init__(
-        self,
-        extraction: Extraction,
-        scope: BodyBuilder,
-        source: NodeSource,
-        flow: ControlFlow,
-        callers: tuple[str, ...] = (),
-        frame: LoopFrame | None = None,
-        context: Guard = ALWAYS,
-        outer: RegionExtractor | None = None,
-    ) -> None:
-        self.extraction = extraction
-        self.scope = scope
-        self.source = source
-        self.flow = flow
-        self.callers = callers
-        self.frame = frame if frame is not None else flow.top
-        self.context = context
-        self.outer = outer
+    extraction: Extraction
+    scope: BodyBuilder
+    source: NodeSource
+    flow: ControlFlow
+    frame: LoopFrame
+    callers: tuple[str, ...] = ()
+    context: Guard = ALWAYS
+    outer: RegionExtractor | None = None
+
+    def __post_init__(self) -> None:
         self.values: dict[Ref, Bound] = {}
         self.known: dict[Ref, bool] = {}  # predicates that are decided here
         self.done: set[Unit] = set()
@@ -388,6 +381,4 @@ class RegionExtractor:
         return self._inner(scope, self.frame, self.context)
 
     def _inner(self, scope: BodyBuilder, frame: LoopFrame, context: Guard) -> RegionExtractor:
-        return RegionExtractor(
-            self.extraction, scope, self.source, self.flow, self.callers, frame, context, self
-        )
+        return replace(self, scope=scope, frame=frame, context=context, outer=self)

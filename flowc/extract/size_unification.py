@@ -16,8 +16,7 @@ from itertools import product
 from typing import TypeVar
 
 from flowc.errors import FlowcError
-from flowc.extract.assumed_ranks import AssumedRanks
-from flowc.extract.program import ExtractedProgram, extract_program
+from flowc.extract.program import ExtractedProgram, RankOf, extract_program
 from flowc.graph.fetch_set import Feed, FetchSet
 from flowc.graph.graph import Graph
 from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol, symbols_of
@@ -31,7 +30,7 @@ def extract_fetches(
     graph: Graph,
     wanted: Fetched,
     held: Mapping[str, TensorType] | None = None,
-    ranks: AssumedRanks | None = None,
+    ranks: RankOf | None = None,
 ) -> tuple[Fetched, ExtractedProgram]:
     """The program of a fetch set, and the fetch set with the names that its sizes have in it.
 

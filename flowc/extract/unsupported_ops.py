@@ -17,6 +17,7 @@ from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.lowering import Structural
+from flowc.ir.traversal import reachable
 from flowc.ir.types import TensorType
 from flowc.ops import op_named, tf_names, tf_op
 
@@ -59,19 +60,15 @@ def needed_nodes(
     found: list[tuple[str, str]] = []
     fed = {(t.op, t.value_index) for t in feeds}
     fetched = [t.op for t in fetches if (t.op, t.value_index) not in fed]
-    stack = list(dict.fromkeys([*fetched, *targets]))
-    seen = set(stack)
     functions: dict[str, str] = {}
-    while stack:
-        op = stack.pop()
+
+    def before(op: Operation) -> list[Operation]:
+        read = [t.op for t in op.inputs if (t.op, t.value_index) not in fed]
+        return [*read, *(other for other in op.control_inputs if other not in done)]
+
+    for op in reachable([*fetched, *targets], before):
         found.append((op.name, op.type))
         _note_functions(graph, op.attrs, op.type, op.name, functions)
-        before = [t.op for t in op.inputs if (t.op, t.value_index) not in fed]
-        waits = [other for other in op.control_inputs if other not in done]
-        for other in [*before, *waits]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
     read: set[str] = set()
     while len(read) < len(functions):
         name = next(n for n in functions if n not in read)

@@ -32,11 +32,11 @@ class Notes:
         good = isinstance(found, dict) and found.get("subject") == subject
         return dict(found["facts"]) if good else {}
 
-    def write(self, subject: str, facts: dict[str, str]) -> None:
-        """Replaces what is known of a subject."""
+    def add(self, subject: str, found: dict[str, str]) -> None:
+        """Notes more of a subject."""
         from flowc.files.safe_write import replacing  # late: most processes only read
 
-        path = self._path(subject)
+        path, facts = self._path(subject), self.read(subject) | found
         try:
             self.folder.mkdir(exist_ok=True, mode=0o700)
             with replacing(path) as file:

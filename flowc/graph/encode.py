@@ -22,7 +22,7 @@ from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import DataType, TensorProto, TensorShapeProto
 from flowc.proto.variable_pb2 import VariableDef
 
-_FIELDS: dict[DType, str] = {
+FIELDS: dict[DType, str] = {
     dtypes.f32: "float_val",
     dtypes.f64: "double_val",
     dtypes.i64: "int64_val",
@@ -33,6 +33,9 @@ _FIELDS: dict[DType, str] = {
     dtypes.bf16: "half_val",
     dtypes.c64: "scomplex_val",
     dtypes.c128: "dcomplex_val",
+    dtypes.string: "string_val",
+    dtypes.resource: "resource_handle_val",
+    dtypes.variant: "variant_val",
 }  # every other number goes into int_val
 # The dtypes of which TensorFlow writes several elements as raw content.
 _RAW = frozenset({
@@ -78,12 +81,12 @@ def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
             flat = flat.view(np.uint16)
         elif dtype.is_complex:
             flat = flat.view(np.float32 if dtype is dtypes.c64 else np.float64)
-        getattr(proto, _FIELDS.get(dtype, "int_val")).extend(flat.tolist())
+        getattr(proto, FIELDS.get(dtype, "int_val")).extend(flat.tolist())
     return proto
 
 
 def _fill_handles(proto: TensorProto, array: np.ndarray, dtype: DType) -> None:
-    field = proto.resource_handle_val if dtype is dtypes.resource else proto.variant_val
+    field = getattr(proto, FIELDS[dtype])
     for handle in array.reshape(-1):
         if handle is None:
             raise UsageError(f"a {dtype} without a handle cannot be written")

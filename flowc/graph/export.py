@@ -15,7 +15,7 @@ from flowc.graph.graph import Graph
 from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.shape import TensorShape
-from flowc.graph.signature import Signature, TensorInfo
+from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
 from flowc.graph.tensor import Tensor
 from flowc.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
@@ -207,8 +207,7 @@ def _fill_tensor_info(proto: TensorInfoDef, info: TensorInfo) -> None:
     if not info.parts:
         proto.name = info.name
         return
-    if set(info.parts) != {"values", "indices", "dense_shape"}:
+    if set(info.parts) != {*SPARSE_ROLES}:
         raise UsageError(f"a composite tensor of {sorted(info.parts)} cannot be written")
-    proto.coo_sparse.values_tensor_name = info.parts["values"]
-    proto.coo_sparse.indices_tensor_name = info.parts["indices"]
-    proto.coo_sparse.dense_shape_tensor_name = info.parts["dense_shape"]
+    for role in SPARSE_ROLES:
+        setattr(proto.coo_sparse, f"{role}_tensor_name", info.parts[role])

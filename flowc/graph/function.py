@@ -8,7 +8,7 @@ resolved with that op's signature by whoever inlines the body.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -67,6 +67,7 @@ class FunctionBody:
     control_results: tuple[str, ...]
 
 
+@dataclass(eq=False)
 class Function:
     """A function: signature, attrs, and a body that is parsed when first asked for.
 
@@ -74,29 +75,19 @@ class Function:
     written back byte for byte. `gradient`: the name of the function that is its gradient, or None.
     """
 
-    def __init__(
-        self,
-        name: str,
-        args: tuple[FunctionArg, ...],
-        results: tuple[FunctionArg, ...],
-        body: Callable[[], FunctionBody],
-        attrs: Attrs | None = None,
-        *,
-        is_stateful: bool = False,
-        encoded: Any = None,
-    ) -> None:
-        self.name = name
-        self.args = args
-        self.results = results
-        self.attrs = attrs if attrs is not None else Attrs()
-        self.is_stateful = is_stateful
-        self.encoded = encoded
-        self.gradient: str | None = None
-        self._body = body
+    name: str
+    args: tuple[FunctionArg, ...]
+    results: tuple[FunctionArg, ...]
+    read_body: Callable[[], FunctionBody]
+    attrs: Attrs = field(default_factory=Attrs)
+    _: KW_ONLY
+    is_stateful: bool = False
+    encoded: Any = None
+    gradient: str | None = None
 
     @cached_property
     def body(self) -> FunctionBody:
-        return self._body()
+        return self.read_body()
 
     def output_types(self, attrs: Mapping[str, Any]) -> list[tuple[DType | None, bool]]:
         """(dtype, is a reference) of each output of a node that calls the function by its type."""

@@ -29,6 +29,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, symbol
 from flowc.ir.op import NeedsContent, Op, output_dtypes
 from flowc.ir.signature import REQUIRED
+from flowc.ir.traversal import inputs_first
 from flowc.ir.types import TensorType
 from flowc.ops import tf_op
 
@@ -223,7 +224,11 @@ def settle_shapes(op: Operation) -> None:
     """Gives every output of an operation that was given no shape its own, and before it those of
     the operations that it follows from, without recursion over the graph's depth. Around a loop, a
     shape that is asked for before it is settled is unknown."""
-    for other in _unsettled_behind(op):
+
+    def unsettled(other: Operation) -> list[Operation]:
+        return [t.op for t in other.inputs if t.settled_shape is None]
+
+    for other in inputs_first([op], unsettled):
         shapes = _shapes_of(other) or ()
         for k, tensor in enumerate(other.outputs):
             tensor.settle_shape(as_shape(shapes[k]) if k < len(shapes) else UNKNOWN_SHAPE)
@@ -237,22 +242,6 @@ def _shapes_of(op: Operation) -> Sequence[Any] | None:
         with suppress(FlowcError, KeyError):
             found = infer_shapes(record, op.inputs, op.attrs)
     return op.attrs.get("_output_shapes") if found is None else found
-
-
-def _unsettled_behind(op: Operation) -> list[Operation]:
-    """`op`, and the operations without shapes that it follows from: inputs before users."""
-    order: list[Operation] = []
-    seen: set[Operation] = set()
-    stack = [(op, False)]
-    while stack:
-        other, ready = stack.pop()
-        if ready:
-            order.append(other)
-        elif other not in seen:
-            seen.add(other)
-            stack.append((other, True))
-            stack += [(t.op, False) for t in other.inputs if t.settled_shape is None]
-    return order
 
 
 def constant_elements(tensor: Tensor) -> np.ndarray | None:

@@ -8,6 +8,8 @@ from typing import Any
 from flowc.dtypes import DType
 from flowc.graph.shape import TensorShape
 
+SPARSE_ROLES = ("values", "indices", "dense_shape")  # of the parts of a sparse tensor
+
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:

@@ -7,15 +7,12 @@ Invariant: nothing depends on a file's name or ending.
 from __future__ import annotations
 
 import codecs
-import os
 import re
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from flowc.errors import InvalidModelError
-from flowc.importer.model import saved_model_file
-from flowc.importer.wire import BYTES, VARINT, FileBytes, fields, open_region
+from flowc.importer.wire import BYTES, VARINT, FileBytes, fields
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
@@ -52,17 +49,6 @@ _TABLE_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that texts do not have
 _FIELD_OF_TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*([A-Za-z_]\w*)\s*[:{<]")
 _TEXT_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}<>\[\]]', re.DOTALL)
-
-
-def detect_format(source: str | os.PathLike[str] | bytes) -> tuple[Kind, Encoding]:
-    """What a path or bytes hold: the kind of message, and how it is written.
-
-    A folder is a SavedModel if it holds one. Raises `InvalidModelError` for what is no model.
-    """
-    if isinstance(source, bytes | bytearray | memoryview):
-        return detect(FileBytes(memoryview(source), "the given bytes"))
-    path = Path(source)
-    return detect(open_region(saved_model_file(path) if path.is_dir() else path))
 
 
 def detect(region: FileBytes) -> tuple[Kind, Encoding]:

@@ -22,6 +22,7 @@ from flowc.graph.tensor import Tensor
 from flowc.importer.attr_value import check_attr, decoder
 from flowc.importer.functions import read_function
 from flowc.importer.nodes import Node
+from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
 
 MAX_NODES = 10_000_000
@@ -260,29 +261,19 @@ def _add_functions(graph: Graph, rest: GraphDef, where: str) -> None:
 def check_acyclic(made: Mapping[str, Operation], where: str) -> None:
     """Raises `InvalidModelError` where nodes wait for each other other than through a loop's
     NextIteration."""
-    waits = dict.fromkeys(made.values(), 0)
-    followers: dict[Operation, list[Operation]] = {op: [] for op in waits}
-    for op in waits:
-        for source in _sources(op):
-            if source in waits:
-                followers[source].append(op)
-                waits[op] += 1
-    ready = [op for op, count in waits.items() if not count]
-    done = 0
-    while ready:
-        op = ready.pop()
-        done += 1
-        for follower in followers[op]:
-            waits[follower] -= 1
-            if not waits[follower]:
-                ready.append(follower)
-    if done != len(waits):
-        cycle = _one_cycle({op for op, count in waits.items() if count})
+    new = set(made.values())
+
+    def refuse(circle: list[Operation]) -> None:
+        circle = circle[::-1]  # in the order of its edges
+        first = min(range(len(circle)), key=lambda i: circle[i].name)
+        cycle = circle[first:] + circle[:first]
         names = " -> ".join(repr(op.name) for op in (*cycle[:12], cycle[0]))
         more = f" (shortened: {len(cycle)} nodes)" if len(cycle) > 12 else ""
         raise InvalidModelError(
             f"{where}: nodes wait for each other in a circle: {names}{more}", node=cycle[0].name
         )
+
+    inputs_first(made.values(), lambda op: (s for s in _sources(op) if s in new), refuse)
 
 
 def _sources(op: Operation) -> list[Operation]:
@@ -290,15 +281,3 @@ def _sources(op: Operation) -> list[Operation]:
     found = [tensor.op for tensor in op.inputs]
     found.extend(op.control_inputs)
     return [source for source in found if source.type not in NEXT]
-
-
-def _one_cycle(stuck: set[Operation]) -> list[Operation]:
-    """A cycle among operations that each wait for another of them, in the order of its edges."""
-    op = min(stuck, key=lambda o: o.name)
-    path: dict[Operation, int] = {}
-    while op not in path:
-        path[op] = len(path)
-        op = next(source for source in _sources(op) if source in stuck)
-    cycle = list(path)[path[op] :][::-1]
-    first = min(range(len(cycle)), key=lambda i: cycle[i].name)
-    return cycle[first:] + cycle[:first]

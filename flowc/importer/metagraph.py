@@ -12,7 +12,7 @@ from typing import Any
 from flowc.errors import InvalidModelError
 from flowc.graph.graph import Graph
 from flowc.graph.shape import TensorShape
-from flowc.graph.signature import Signature, TensorInfo
+from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
 from flowc.importer.attr_value import decode_shape
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import Node, mapped_nodes, parse, parsed_nodes, split_graph_def
@@ -112,12 +112,7 @@ def _tensor_info(info: TensorInfoDef, where: str) -> TensorInfo:
     shape = TensorShape(decode_shape(info.tensor_shape, where))
     kind = info.WhichOneof("encoding")
     if kind == "coo_sparse":
-        sparse = info.coo_sparse
-        roles = {
-            "values": sparse.values_tensor_name,
-            "indices": sparse.indices_tensor_name,
-            "dense_shape": sparse.dense_shape_tensor_name,
-        }
+        roles = {role: getattr(info.coo_sparse, f"{role}_tensor_name") for role in SPARSE_ROLES}
         return TensorInfo("", dtype, shape, roles)
     if kind == "composite_tensor":
         components = info.composite_tensor.components

@@ -8,18 +8,26 @@ operation is looked at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from flowc.extract.node_source import (
+    ARGUMENT,
+    CallSource,
+    GraphSource,
+    NodeSource,
+    Ref,
+    SourceNode,
+)
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import PASSING
-from flowc.graph.function import BodyNode, Function, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+from flowc.ir.traversal import reachable
 
 # What reads tensors of a checkpoint. No record speaks of these: no program computes them.
 RESTORE_OPS = frozenset({"RestoreV2", "RestoreSlice", "Restore"})
@@ -37,31 +45,19 @@ class Restored:
 def restored_tensors(graph: Graph, restore_op: str = "") -> dict[Operation, list[Restored]]:
     """Variable operation -> the tensors that are restored into it, those of `restore_op` first."""
     found: dict[Operation, list[Restored]] = {}
+    source = GraphSource(graph)
     op_name = restore_op.removeprefix("^").partition(":")[0]
-    preferred = (
-        ancestors(graph.get_operation_by_name(op_name)) if op_name and op_name in graph else []
-    )
+    ends = [graph.get_operation_by_name(op_name)] if op_name and op_name in graph else []
+    preferred = reachable(ends, lambda op: [*(t.op for t in op.inputs), *op.control_inputs])
     for op in dict.fromkeys((*preferred, *graph.get_operations())):
         if has_trait(op.type, "assign") and len(op.inputs) >= 2:
-            restored = _restored_by(op.inputs[1])
+            restored = _restored_by(source, source.ref(op.inputs[1]))
             if restored is not None:
                 found.setdefault(_variable_of(op.inputs[0]), []).append(restored)
         elif has_trait(op.type, "call"):
             for variable, restored in _restored_by_call(graph, op):
                 found.setdefault(variable, []).append(restored)
     return found
-
-
-def ancestors(op: Operation) -> list[Operation]:
-    """`op` and everything that it waits for."""
-    seen = {op}
-    order = [op]
-    for current in order:
-        for source in (*(t.op for t in current.inputs), *current.control_inputs):
-            if source not in seen:
-                seen.add(source)
-                order.append(source)
-    return order
 
 
 def _variable_of(tensor: Tensor) -> Operation:
@@ -71,24 +67,25 @@ def _variable_of(tensor: Tensor) -> Operation:
     return op
 
 
-def _restored_by(tensor: Tensor) -> Restored | None:
-    """The tensor of the file that `tensor` is, seen through Identity, Reshape and the like."""
+def _restored_by(source: NodeSource, ref: Ref) -> Restored | None:
+    """The tensor of the file that is read, seen through Identity, Reshape and the like."""
     for _ in range(8):
-        op = tensor.op
-        if op.type in RESTORE_OPS:
-            names, parts = (_input_value(op, at) for at in (NAMES_AT, PARTS_AT))
-            return _restored(names, parts, tensor.value_index)
-        if not op.inputs:
+        if ref[0] == ARGUMENT:
             return None
-        tensor = op.inputs[0]
+        node = source.node(ref[0])
+        if node.type in RESTORE_OPS:
+            names, parts = (_constant(source, node, at) for at in (NAMES_AT, PARTS_AT))
+            return _restored(names, parts, ref[1])
+        if not node.inputs:
+            return None
+        ref = node.inputs[0]
     return None
 
 
-def _input_value(op: Operation, at: int) -> np.ndarray | None:
-    """The constant that is input `at` of an operation, or None where it is none."""
-    if at >= len(op.inputs):
-        return None
-    return op.inputs[at].op.attrs.get("value")
+def _constant(source: NodeSource, node: SourceNode, at: int) -> np.ndarray | None:
+    """The constant that is input `at` of a node, or None where it is none."""
+    key = node.inputs[at][0] if at < len(node.inputs) else ARGUMENT
+    return None if key == ARGUMENT else source.node(key).attrs.get("value")
 
 
 def _restored(names: np.ndarray | None, parts: np.ndarray | None, index: int) -> Restored | None:
@@ -108,39 +105,13 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
     if not isinstance(reference, FunctionRef) or reference.name not in graph.functions:
         return
     function = graph.functions[reference.name]
-    if not _mentions_restore(function):
+    if not any(node.op_type in RESTORE_OPS for node in function.body.nodes):
         return
-    nodes = {node.name: node for node in function.body.nodes}
+    source = CallSource(function, "", reference.attrs, graph.functions)
     for node in function.body.nodes:
         if not has_trait(node.op_type, "assign") or len(node.inputs) < 2:
             continue
-        target, source = node.inputs[0], node.inputs[1]
-        restored = _restored_in_body(source, nodes)
+        target, value = node.inputs[0], node.inputs[1]
+        restored = _restored_by(source, source.resolve(value))
         if restored is not None and target[0] == "arg" and target[1] < len(call.inputs):
             yield _variable_of(call.inputs[target[1]]), restored
-
-
-def _mentions_restore(function: Function) -> bool:
-    return any(node.op_type in RESTORE_OPS for node in function.body.nodes)
-
-
-def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restored | None:
-    for _ in range(8):
-        if source[0] == "arg":
-            return None
-        node = nodes[source[1]]
-        if node.op_type in RESTORE_OPS:
-            names, parts = (_body_value(node, at, nodes) for at in (NAMES_AT, PARTS_AT))
-            return _restored(names, parts, source[3])
-        if not node.inputs:
-            return None
-        source = node.inputs[0]
-    return None
-
-
-def _body_value(node: BodyNode, at: int, nodes: Mapping[str, BodyNode]) -> np.ndarray | None:
-    """The constant that is input `at` of a node of a function, or None where it is none."""
-    if at >= len(node.inputs):
-        return None
-    origin = node.inputs[at]
-    return nodes[origin[1]].attrs.get("value") if origin[0] == "node" else None

@@ -8,7 +8,7 @@ tensor of equal elements takes the memory of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ResourceExhaustedError, UnsupportedError
+from flowc.graph.encode import FIELDS
 from flowc.importer.wire import pieces, varints
 from flowc.proto.tensor_pb2 import DataType, TensorProto
 
@@ -42,48 +43,21 @@ def _halves(values: Sequence[int]) -> np.ndarray:
     return found.astype(np.uint16)
 
 
-def _typed(dtype: Any) -> Callable[[Any], np.ndarray]:
-    def read(values: Any) -> np.ndarray:
-        return np.fromiter(values, dtype, len(values))
-
-    return read
-
-
-def _narrowed(dtype: Any) -> Callable[[Any], np.ndarray]:
-    def read(values: Any) -> np.ndarray:
-        return np.fromiter(values, np.int64, len(values)).astype(dtype)
-
-    return read
-
-
 def _objects(values: Any) -> np.ndarray:
     found = np.empty(len(values), object)
     found[:] = list(values)
     return found
 
 
-_SMALL = (
-    dtypes.i8, dtypes.u8, dtypes.i16, dtypes.u16,
-    dtypes.qi8, dtypes.qu8, dtypes.qi16, dtypes.qu16, dtypes.qi32,
-)  # fmt: skip
-# dtype -> (field of TensorProto, how its values become an array before the dtype's own view)
-_FIELDS: dict[DType, tuple[str, Callable[[Any], np.ndarray]]] = {
-    dtypes.f32: ("float_val", _typed(np.float32)),
-    dtypes.f64: ("double_val", _typed(np.float64)),
-    dtypes.i32: ("int_val", _typed(np.int32)),
-    dtypes.i64: ("int64_val", _typed(np.int64)),
-    dtypes.u32: ("uint32_val", _typed(np.uint32)),
-    dtypes.u64: ("uint64_val", _typed(np.uint64)),
-    dtypes.bool_: ("bool_val", _typed(np.bool_)),
-    dtypes.f16: ("half_val", _halves),
-    dtypes.bf16: ("half_val", _halves),
-    dtypes.c64: ("scomplex_val", _typed(np.float32)),
-    dtypes.c128: ("dcomplex_val", _typed(np.float64)),
-    dtypes.string: ("string_val", _objects),
-    dtypes.resource: ("resource_handle_val", _objects),
-    dtypes.variant: ("variant_val", _objects),
-    **{d: ("int_val", _narrowed(d.numpy)) for d in _SMALL},
-}
+def _array(values: Any, dtype: DType) -> np.ndarray:
+    """The values of a field, before the dtype's own view."""
+    if not dtype.size:
+        return _objects(values)
+    if dtype in (dtypes.f16, dtypes.bf16):
+        return _halves(values)
+    if dtype not in FIELDS and dtype is not dtypes.i32:  # narrower than the field
+        return np.fromiter(values, np.int64, len(values)).astype(dtype.numpy)
+    return np.fromiter(values, dtype.real_dtype.numpy, len(values))
 
 
 def check_enum(enum: int, where: str, node: str | None = None) -> None:
@@ -137,8 +111,7 @@ def check_tensor(tensor: TensorProto | MappedTensor, where: str) -> None:
                 f"found {len(content)}"
             )
         return
-    field, _ = _FIELDS[dtype]
-    given = len(getattr(proto, field)) // (2 if dtype.is_complex else 1)
+    given = len(getattr(proto, FIELDS.get(dtype, "int_val"))) // (2 if dtype.is_complex else 1)
     if given > elements:
         raise InvalidModelError(
             f"{where}: the shape {[d.size for d in proto.tensor_shape.dim]} has {elements} "
@@ -199,13 +172,12 @@ def split_strings(content: memoryview, n: int, where: str) -> list[bytes]:
 def _from_fields(
     proto: TensorProto, dtype: DType, n: int, sizes: tuple[int, ...], where: str
 ) -> np.ndarray:
-    field, read = _FIELDS[dtype]
-    values = getattr(proto, field)
+    values = getattr(proto, FIELDS.get(dtype, "int_val"))
     if not len(values):
         empty: Any = b"" if dtype is dtypes.string else None if not dtype.size else 0
         return np.broadcast_to(np.array(empty, dtype.numpy), sizes)
     try:
-        found = read(values)
+        found = _array(values, dtype)
     except (ValueError, OverflowError) as error:
         raise InvalidModelError(f"{where}: {error}") from None
     if dtype.is_complex and len(found) % 2:

@@ -6,6 +6,7 @@ In: arrays in the order of a program's feeds. Out: results in the structure that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -52,21 +53,17 @@ class PlainCall:
         return self.rebuild(results)
 
 
+@dataclass(slots=True, eq=False)
 class StatefulCall:
     """A call of a program that reads or writes variables, whose types have a version."""
 
-    __slots__ = ("_access", "_call", "_variables", "_version")
-
-    def __init__(
-        self, program: SessionProgram, call: PlainCall, variables: HeldVariables, version: int
-    ) -> None:
-        self._access = Access.of(program.spec)
-        self._call = call
-        self._variables = variables
-        self._version = version
+    call: PlainCall
+    access: Access
+    variables: HeldVariables
+    version: int
 
     def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
-        call = self._call
+        call = self.call
         given = list(arrays) if call.contiguous else [np.ascontiguousarray(a) for a in arrays]
 
         def run(values: Sequence[Array], buffers: Sequence[Any]) -> list[Array]:
@@ -74,57 +71,45 @@ class StatefulCall:
             every = [*given, *values]
             return call.executable.run_laid_out(call.layout, every, outputs, timeout)
 
-        results = self._variables.run(self._version, self._access, run)
+        results = self.variables.run(self.version, self.access, run)
         if results is None:
             raise Outdated
         return call.rebuild([r if r.ndim else r[()] for r in results])
 
 
+@dataclass(slots=True, eq=False)
 class HostedCall:
     """A call of a program with host steps that may block, which are told of their run."""
 
-    __slots__ = ("_call", "_state")
-
-    def __init__(self, call: Call, state: RunState) -> None:
-        self._call = call
-        self._state = state
+    call: Call
+    state: RunState
 
     def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
-        with host_run(self._state.host_run(timeout)):
-            return self._call(arrays, timeout)
+        with host_run(self.state.host_run(timeout)):
+            return self.call(arrays, timeout)
 
 
+@dataclass(slots=True, eq=False)
 class SegmentedCall:
     """Runs what may block apart from what touches variables: a step that waits holds no lock."""
 
-    __slots__ = ("_feeds", "_rebuild", "_run", "_segments", "_state", "_tensors")
-
-    def __init__(
-        self,
-        segments: Sequence[Segment],
-        tensors: Sequence[Tensor],
-        feeds: Sequence[Tensor],
-        run: Callable[[Segment, Mapping[Tensor, Array], float], Sequence[Any]],
-        state: RunState,
-        rebuild: Rebuild,
-    ) -> None:
-        self._segments = segments
-        self._tensors = tensors
-        self._feeds = feeds
-        self._run = run
-        self._state = state
-        self._rebuild = rebuild
+    segments: Sequence[Segment]
+    tensors: Sequence[Tensor]
+    feeds: Sequence[Tensor]
+    run: Callable[[Segment, Mapping[Tensor, Array], float], Sequence[Any]]
+    state: RunState
+    rebuild: Rebuild
 
     def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
-        whole = self._state.host_run(timeout)
-        found = dict(zip(self._feeds, arrays))
-        for segment in self._segments:
+        whole = self.state.host_run(timeout)
+        found = dict(zip(self.feeds, arrays))
+        for segment in self.segments:
             whole.check()
             given = {t: found[t] for t in segment.feeds}
-            results = self._run(segment, given, whole.left)
+            results = self.run(segment, given, whole.left)
             found |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
-        results = [found[t] for t in self._tensors]
-        return self._rebuild([r if r.ndim else r[()] for r in results])
+        results = [found[t] for t in self.tensors]
+        return self.rebuild([r if r.ndim else r[()] for r in results])
 
 
 def call_of(
@@ -142,7 +127,7 @@ def call_of(
     if not program.spec.variables:
         return hosted(call, program.executable, state)
     call.contiguous = all(a.flags.c_contiguous for a in given)
-    stateful = StatefulCall(program, call, state.variables, version)
+    stateful = StatefulCall(call, Access.of(program.spec), state.variables, version)
     return hosted(stateful, program.executable, state)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ from flowc.errors import (
     misfit,
 )
 from flowc.ir.dims import evaluate
-from flowc.ir.program_spec import TensorSpec, lone_symbol
-from flowc.run.host_steps import HostCalls, run_texts
+from flowc.ir.program_spec import lone_symbol
+from flowc.run.host_steps import HostCalls, current
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
 
@@ -112,7 +112,6 @@ class Executable:
         self.interpreter = interpreter_table(self.calls)
         self.inputs = self.spec.inputs
         self.outputs = self.spec.outputs
-        self._binders = _binders(self.inputs, self.metadata.sizes)
         self._late = len(self.metadata.sizes) > self.metadata.input_sizes
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native = self.code.run
@@ -171,9 +170,8 @@ class Executable:
 
     def _layout_for(self, arrays: Sequence[np.ndarray]) -> Layout:
         """Checks the shapes and finds what they decide."""
-        sizes = (ctypes.c_int64 * max(1, len(self.metadata.sizes)))()
-        for bind in self._binders:
-            bind(arrays, sizes)
+        bound = self._sizes_in(arrays)
+        sizes = (ctypes.c_int64 * max(1, len(bound)))(*bound.values())
         dims = self._dims()
         self.code.output_bounds(sizes, dims)
         outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
@@ -184,6 +182,25 @@ class Executable:
             self._layouts.clear()
         self._layouts[tuple([a.shape for a in arrays])] = layout
         return layout
+
+    def _sizes_in(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
+        """The program's sizes, as far as the inputs' shapes tell them; checks the shapes."""
+        found = dict.fromkeys(self.metadata.sizes, 0)
+        bound: set[str] = set()
+        for slot, array in zip(self.inputs, arrays):
+            static = slot.static_dims
+            if array.ndim != len(slot.dims) or static not in (None, array.shape):
+                raise misfit(slot.name, slot.dims, array.shape)
+            for dim, size in zip(slot.dims, array.shape):
+                name = lone_symbol(dim)
+                if name is not None and name not in bound:
+                    bound.add(name)
+                    found[name] = size
+        for slot, array in zip(self.inputs, arrays):
+            wanted = tuple(evaluate(d, found) for d in slot.dims)
+            if array.shape != wanted:
+                raise misfit(slot.name, slot.dims, array.shape, wanted)
+        return found
 
     def _shapes(self, dims: Any) -> list[Shape]:
         """The outputs' shapes from the table of all their dims."""
@@ -237,7 +254,7 @@ class _TextExecutable(Executable):
             texts.numbers(array) if slot.dtype is dtypes.string else array
             for slot, array in zip(self.inputs, arrays)
         ]
-        with run_texts(texts):
+        with current(texts=texts):
             found = super().run_laid_out(layout, given, outputs, timeout)
         return [
             texts.strings(array) if slot.dtype is dtypes.string else array
@@ -256,9 +273,7 @@ def _taken_text(address: int) -> str:
     if not address:
         return ""
     found = ctypes.string_at(address).decode("utf-8", "replace")
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    free(address)
+    _free(address)
     return found
 
 
@@ -269,63 +284,3 @@ def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.nda
     array = np.frombuffer(memoryview(raw), dtype, count).reshape(shape).copy()
     _free(pointer)
     return array
-
-
-def _binders(
-    inputs: Sequence[TensorSpec], sizes: Sequence[str]
-) -> list[Callable[[Sequence[np.ndarray], Any], None]]:
-    """Steps that check the inputs' shapes and find the sizes in them."""
-    index = {name: i for i, name in enumerate(sizes)}
-    bound: set[str] = set()
-    steps: list[Callable[[Sequence[np.ndarray], Any], None]] = []
-    for number, slot in enumerate(inputs):
-        if slot.is_static:
-            steps.append(_static_check(number, slot))
-            continue
-        steps.append(_rank_check(number, slot))
-        for axis, dim in enumerate(slot.dims):
-            name = lone_symbol(dim)
-            if name is not None and name not in bound:
-                bound.add(name)
-                steps.append(_take(number, axis, index[name]))
-    for number, slot in enumerate(inputs):
-        if not slot.is_static:
-            steps.append(_dims_check(number, slot, index))
-    return steps
-
-
-def _static_check(number: int, slot: TensorSpec) -> Callable[[Sequence[np.ndarray], Any], None]:
-    wanted = slot.static_dims
-
-    def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
-        if arrays[number].shape != wanted:
-            raise misfit(slot.name, slot.dims, arrays[number].shape)
-
-    return check
-
-
-def _rank_check(number: int, slot: TensorSpec) -> Callable[[Sequence[np.ndarray], Any], None]:
-    def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
-        if arrays[number].ndim != len(slot.dims):
-            raise misfit(slot.name, slot.dims, arrays[number].shape)
-
-    return check
-
-
-def _take(number: int, axis: int, place: int) -> Callable[[Sequence[np.ndarray], Any], None]:
-    def take(arrays: Sequence[np.ndarray], sizes: Any) -> None:
-        sizes[place] = arrays[number].shape[axis]
-
-    return take
-
-
-def _dims_check(
-    number: int, slot: TensorSpec, index: dict[str, int]
-) -> Callable[[Sequence[np.ndarray], Any], None]:
-    def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
-        env = {name: sizes[i] for name, i in index.items()}
-        wanted = tuple(evaluate(d, env) for d in slot.dims)
-        if arrays[number].shape != wanted:
-            raise misfit(slot.name, slot.dims, arrays[number].shape, wanted)
-
-    return check

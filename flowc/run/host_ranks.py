@@ -1,21 +1,26 @@
-"""What a Session finds out about the ranks of what functions of Python return.
+"""Ranks that no graph tells: of what functions of Python return.
 
 In: a fetch set whose graph does not tell them. Out: a program for ranks that fit, and its results.
 Ranks are assumed; a run in which a function returns another one ends there, and the fetch set is
 compiled anew. Invariant: the functions that such a run had called are not called again: the next
 attempt is given what they returned. (Messages that it had printed are printed again.)
+
+Extraction asks for the rank of an output whose record gives no shape (`Extractor.output_shapes`);
+where nobody assumes any, such a graph is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flowc.errors import FlowcError
-from flowc.extract.assumed_ranks import AssumedRanks, OutputName
-from flowc.run.host_steps import RankError, RunLog, logged
+from flowc.run.host_steps import RankError, RunLog, current
 
-TRIALS = (None, 0, 1, 2, 3, 4)
+if TYPE_CHECKING:
+    from flowc.extract.program import OutputName, RankOf
+
+TRIALS = (None, 0, 1, 2, 3, 4)  # ranks of outputs that no run has found; None: as the first input
 T = TypeVar("T")
 
 
@@ -25,33 +30,39 @@ class Outdated(Exception):
 
 
 class HostRanks:
-    """The ranks of one fetch set: `found` by its runs, `assumed` by its program, and those outputs
-    of the program that no call has confirmed (`open`). `seen`: the last ones that any fetch set of
-    the session found, which are tried first."""
+    """The ranks of one fetch set: `found` by its runs, and `assumed` by its program. `seen`: the
+    last ones that any fetch set of the session found, which are tried first."""
 
     def __init__(self, seen: dict[OutputName, int]) -> None:
         self.seen = seen
         self.found: dict[OutputName, int] = {}
         self.assumed: dict[OutputName, int] = {}
-        self.open: set[OutputName] = set()
-        self.is_news = False  # whether a run has found what the program does not know
 
-    def extracted(self, extract: Callable[[AssumedRanks], T]) -> T:
+    @property
+    def open(self) -> set[OutputName]:
+        """Those outputs of the program that no call has confirmed."""
+        return self.assumed.keys() - self.found.keys()
+
+    @property
+    def is_news(self) -> bool:
+        """Whether a run has found what the program does not know."""
+        return any(self.found.get(o, rank) != rank for o, rank in self.assumed.items())
+
+    def extracted(self, extract: Callable[[RankOf], T]) -> T:
         """Extracts with the first ranks that types allow. Raises what the first attempt raises."""
         first: FlowcError | None = None
         for trial in TRIALS:
             known = self.seen | self.found if trial is None else self.found
-            ranks = AssumedRanks(known, trial)
+            asked, rank_of = _assuming(known, trial)
             try:
-                result = extract(ranks)
+                result = extract(rank_of)
             except FlowcError as error:
-                if all(output in self.found for output in ranks.asked):
+                if asked.keys() <= self.found.keys():
                     raise
                 first = first or error
-                continue
-            self.assumed, self.is_news = ranks.asked, False
-            self.open = {o for o in ranks.asked if o not in self.found}
-            return result
+            else:
+                self.assumed = asked
+                return result
         assert first is not None
         raise first
 
@@ -61,13 +72,12 @@ class HostRanks:
             return call(given)
         log.again()
         try:
-            with logged(log):
+            with current(log=log):
                 result = call(given)
         except RankError as error:
             self._learn(error, log)
             raise Outdated from error
-        self.open -= {o for o in self.open if o[0] in log.nodes}
-        self.found |= {o: rank for o, rank in self.assumed.items() if o not in self.open}
+        self.found |= {o: rank for o, rank in self.assumed.items() if o[0] in log.nodes}
         self.seen |= self.found
         return result
 
@@ -79,4 +89,16 @@ class HostRanks:
         if error.output not in self.open or not log.is_whole:
             raise error
         self.found[error.output] = error.rank
-        self.is_news = True
+
+
+def _assuming(
+    known: Mapping[OutputName, int], trial: int | None
+) -> tuple[dict[OutputName, int], RankOf]:
+    """The ranks that were asked for, and what gives them."""
+    asked: dict[OutputName, int] = {}
+
+    def rank_of(output: OutputName, like: int) -> int:
+        asked[output] = known.get(output, like if trial is None else trial)
+        return asked[output]
+
+    return asked, rank_of

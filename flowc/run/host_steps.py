@@ -82,23 +82,14 @@ _current = _Current()
 
 
 @contextmanager
-def logged(log: RunLog | None) -> Iterator[None]:
-    """The runs of this thread write to a log, or to none."""
-    before, _current.log = _current.log, log
+def current(**held: RunLog | Texts | None) -> Iterator[None]:
+    """`log`: what the runs of this thread write to. `texts`: the table of strings of its run."""
+    before = {name: getattr(_current, name) for name in held}
+    _current.__dict__.update(held)
     try:
         yield
     finally:
-        _current.log = before
-
-
-@contextmanager
-def run_texts(texts: Texts | None) -> Iterator[None]:
-    """The table of strings of the run of this thread."""
-    before, _current.texts = _current.texts, texts
-    try:
-        yield
-    finally:
-        _current.texts = before
+        _current.__dict__.update(before)
 
 
 class host_run:
@@ -178,7 +169,7 @@ class _HostStep:
         log = _current.log
         found = log.repeated(self.node) if log is not None else None
         if found is None:
-            with logged(None), run_texts(None):  # the function may run programs, too
+            with current(log=None, texts=None):  # the function may run programs, too
                 more = {"run": _current.run or HostRun()} if self.may_block else {}
                 found = self.function(given, self.dtypes, **more, **self.settings)
             if log is not None:

@@ -125,8 +125,8 @@ class ProgramCache:
 
         asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done)
         found = ranks.extracted(
-            lambda assumed: compile_fetches(
-                self._graph, asked, self._options, held=held, ranks=assumed, threads=self._threads
+            lambda rank_of: compile_fetches(
+                self._graph, asked, self._options, held=held, ranks=rank_of, threads=self._threads
             )
         )
         self._state.begin(found.spec.reads)

@@ -19,6 +19,7 @@ from flowc import dtypes
 from flowc.graph import Operation, Tensor
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.op_info import has_trait
+from flowc.ir.traversal import inputs_first
 
 HANDLES = (dtypes.resource, dtypes.variant)
 CONTROL = FRAME_TYPES | {SWITCH_N}
@@ -85,18 +86,7 @@ def _needed(
     ends: Iterable[Operation], fed: Collection[Tensor], done: Collection[Operation] = ()
 ) -> list[Operation]:
     """What `ends` depend on, themselves too, each after what it depends on itself."""
-    found: dict[Operation, None] = {}
-    open_: set[Operation] = set()
-    stack = list(ends)
-    while stack:
-        op = stack[-1]
-        if op in found or op in open_:
-            stack.pop()
-            found.setdefault(op)
-            continue
-        open_.add(op)
-        stack += [o for o in _before(op, fed, done) if o not in open_]
-    return list(found)
+    return inputs_first(ends, lambda op: _before(op, fed, done))
 
 
 class _Levels:

@@ -7,7 +7,7 @@ where shapes vary, one program comes to serve them all (`shape_specialization.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from operator import attrgetter
@@ -26,7 +26,7 @@ from flowc.run.calls import Call, PlainCall, SegmentedCall, call_of, hosted
 from flowc.run.fetches import Fetches, Rebuild, feed_array, only, operation_names
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import RunLog
-from flowc.run.programs import ProgramCache, SessionProgram
+from flowc.run.programs import ProgramCache
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
 
@@ -38,13 +38,10 @@ _form = attrgetter("__class__", "shape", "strides", "dtype")
 CALLS = 1024  # forms of fetches and feeds that are remembered
 
 
-def _is_plain(
-    feeds: Mapping[Any, Any], fed: Mapping[Tensor, np.ndarray], tensors: list[Tensor]
-) -> bool:
-    """Whether what the caller gave is what a program takes, in its order."""
-    given = [(type(fed[t]), fed[t].dtype) for t in tensors]
-    found = [(type(v), getattr(v, "dtype", None)) for v in feeds.values()]
-    return given == found and list(fed) == tensors
+def _is_plain(feeds: Mapping[Any, Any], fed: Mapping[Tensor, np.ndarray]) -> bool:
+    """Whether what the caller gave is what was made of it."""
+    made = [(type(a), a.dtype) for a in fed.values()]
+    return made == [(type(v), getattr(v, "dtype", None)) for v in feeds.values()]
 
 
 def _is_flat(fetches: Any) -> bool:
@@ -151,25 +148,17 @@ class Session:
             )
         wanted = Fetches(self._graph, fetches)
         fed = self._feeds(feeds)
+        if not _is_plain(feeds, fed) or not _is_flat(fetches):
+            key = None  # others of this form may mean something else
         asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
         segments = self._programs.segments(asked, fed)
         if segments:
             whole = SegmentedCall(
                 segments, asked.tensors, list(fed), self._run_segment, self._state, wanted.rebuild
             )
-            if key is not None and _is_plain(feeds, fed, list(fed)) and _is_flat(fetches):
-                self._remember(key, key[0], whole)
+            self._remember(key, whole)
             return whole(fed.values(), timeout)
-
-        def keep(program: SessionProgram, version: int, call: Call) -> None:
-            if key is None or not _is_plain(feeds, fed, program.feeds) or not _is_flat(fetches):
-                return
-            self._remember(key, version, call)
-            lasts = program.is_exact and not program.ranks.assumed and not program.spec.variables
-            if request is not None and lasts and program.executable is not None:
-                request.remember(asked.tensors, program.feeds, program.executable)
-
-        return self._run_program(asked, fed, timeout, wanted.rebuild, keep)
+        return self._run_program(asked, fed, timeout, wanted.rebuild, key, request)
 
     def _run_program(
         self,
@@ -177,10 +166,11 @@ class Session:
         fed: Mapping[Tensor, np.ndarray],
         timeout: float,
         rebuild: Rebuild,
-        keep: Callable[[SessionProgram, int, Call], None],
+        key: Any,
+        request: Request | None = None,
     ) -> Any:
-        """Finds the program, compiles it if need be, and runs it. `keep` is told of calls by which
-        others can be served."""
+        """Finds the program, compiles it if need be, and runs it. `key`: that of calls which can be
+        served alike, None where there are none."""
         types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
         log = RunLog()
         while True:
@@ -189,8 +179,11 @@ class Session:
                 return rebuild([])
             given = [fed[t] for t in program.feeds]
             call = call_of(program, version, self._state, given, rebuild)
-            if not program.ranks.open:
-                keep(program, version, call)
+            if key is not None and program.feeds == list(fed) and not program.ranks.open:
+                self._remember(key, call, version)
+                lasts = program.is_exact and not program.ranks.assumed
+                if request is not None and lasts and not program.spec.variables:
+                    request.remember((*asked.tensors, *program.feeds), program.executable)
             with suppress(Outdated):
                 return program.ranks.run(partial(call, timeout=timeout), given, log)
 
@@ -202,17 +195,14 @@ class Session:
         if call is not None:
             with suppress(Outdated):
                 return call(given.values(), timeout)
+        return self._run_program(segment, given, timeout, lambda results: results, key)
 
-        def keep(program: SessionProgram, version: int, call: Call) -> None:
-            if program.feeds == list(given):
-                self._remember(key, version, call)
-
-        return self._run_program(segment, given, timeout, lambda results: results, keep)
-
-    def _remember(self, key: Any, version: int, call: Call) -> None:
-        """Keeps a call for as long as the variables have the types that they have now."""
-        if key[0] != version:
+    def _remember(self, key: Any, call: Call, version: int | None = None) -> None:
+        """Keeps a call for as long as the variables have the types that they have now, which are
+        those of the key's version. `version`: that of the call."""
+        if key is None or version not in (None, key[0]):
             return
+        version = key[0]
         if self._calls_version != version or len(self._calls) >= CALLS:
             self._calls.clear()
             self._calls_version = version

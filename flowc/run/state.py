@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from flowc.extract.assumed_ranks import OutputName
 from flowc.graph import Graph
 from flowc.ir.host_run import CancelToken, HostRun, HostStates
 from flowc.ir.program_spec import VariableSpec
 from flowc.run.random_states import first_states
 from flowc.run.variables import HeldVariables
+
+if TYPE_CHECKING:
+    from flowc.extract.program import OutputName
 
 
 class RunState:

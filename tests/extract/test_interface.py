@@ -13,7 +13,8 @@ from flowc.errors import UnknownNameError, UsageError
 from flowc.extract.feed_specs import FeedSpec, parse_feed
 from flowc.extract.interface import choose_feeds, choose_fetches, choose_interface
 from flowc.graph import Graph, Signature, TensorInfo, TensorShape
-from flowc.importer import Encoding, Kind, Provenance
+from flowc.importer.formats import Encoding, Kind
+from flowc.importer.read_model import Provenance
 from flowc.ir.dims import symbol
 
 

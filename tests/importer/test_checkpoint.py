@@ -11,7 +11,8 @@ import pytest
 
 from flowc import dtypes
 from flowc.errors import DataLossError, FlowcError, NotFoundError
-from flowc.importer import CheckpointReader, find_checkpoint, latest_checkpoint
+from flowc.importer.checkpoint.locate import find_checkpoint, latest_checkpoint
+from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.checkpoint.slices import cover, resolve, slice_key
 from flowc.importer.checkpoint.snappy import decompress
 from flowc.importer.checkpoint.table import MAGIC, masked_crc

@@ -22,12 +22,12 @@ from flowc.errors import (
 from flowc.extract.unsupported_ops import check_supported
 from flowc.graph import Graph
 from flowc.graph.export import graph_to_meta_graph_def
-from flowc.importer import (
-    detect_format,
-    import_graph_def,
-    load_graph,
-    variables_without_value,
-)
+from flowc.importer import load_graph
+from flowc.importer.formats import detect
+from flowc.importer.importing import import_graph_def
+from flowc.importer.model import saved_model_file
+from flowc.importer.read_model import variables_without_value
+from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
@@ -62,11 +62,12 @@ def test_kind_and_encoding_are_told_by_content(tmp_path: Path) -> None:
     ):  # fmt: skip
         for form, content in in_every_form(message).items():
             encoding = {"binary": "binary", "text": "text", "one line": "text"}.get(form, "JSON")
-            assert detect_format(content) == (kind, encoding), (kind, form)
-    assert detect_format(DATA / "tf2") == ("SavedModel", "binary")
-    assert detect_format(DATA / "two_graphs") == ("SavedModel", "text")
+            region = FileBytes(memoryview(content), form)
+            assert detect(region) == (kind, encoding), (kind, form)
+    for name, encoding in (("tf2", "binary"), ("two_graphs", "text")):
+        assert detect(open_region(saved_model_file(DATA / name))) == ("SavedModel", encoding)
     commented = b"# made by hand\n" + text_format.MessageToString(meta.graph_def).encode()
-    assert detect_format(commented) == ("GraphDef", "text")
+    assert detect(FileBytes(memoryview(commented), "")) == ("GraphDef", "text")
 
 
 @pytest.mark.parametrize("form", ["binary", "text", "one line", "json", "json names"])

@@ -16,6 +16,7 @@ from flowc.api.math.reductions import one_of
 from flowc.graph import Dimension, Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output, shape_tensor
+from flowc.graph.building.subscripts import MASKS
 
 newaxis = None
 
@@ -94,21 +95,10 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
+    masks = {argument: value for argument, value in locals().items() if argument in MASKS}
     if strides is None:
         strides = output("OnesLike", as_tensor(begin))
-    return output(
-        "StridedSlice",
-        input_,
-        begin,
-        end,
-        strides,
-        name=name,
-        begin_mask=begin_mask,
-        end_mask=end_mask,
-        ellipsis_mask=ellipsis_mask,
-        new_axis_mask=new_axis_mask,
-        shrink_axis_mask=shrink_axis_mask,
-    )
+    return output("StridedSlice", input_, begin, end, strides, name=name, **masks)
 
 
 def _is_axis(value: Any) -> bool:

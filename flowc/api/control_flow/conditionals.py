@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.control_flow.flows import flow_or_tensor, with_flows
+from flowc.api.control_flow.tensor_array import flow_or_tensor, with_flows
 from flowc.api.framework import nest
 from flowc.api.framework.basics import cast
 from flowc.api.framework.composites import IndexedSlices

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
-from flowc.api.control_flow.flows import flow_or_tensor, like, with_flows
-from flowc.api.control_flow.tensor_array import TensorArray
+from flowc.api.control_flow.tensor_array import TensorArray, flow_or_tensor, like, with_flows
 from flowc.api.framework import nest
 from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope

@@ -7,7 +7,7 @@ from it waits for that write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays.filling import range as range_
 from flowc.api.arrays.shaping import shape as shape_of
+from flowc.api.framework import nest
 from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.scopes import name_scope
 from flowc.api.framework.typed_nodes import Argument, add_node
@@ -198,8 +199,7 @@ class TensorArray:
             self._check_element_shape(tensor.shape)
             with self._beside_first(tensor):
                 inputs: list[Argument] = [("index", index, dtypes.i32), ("value", tensor, None)]
-                flow = self._add_flow("TensorArrayWriteV3", inputs, name)
-            return self.with_flow(flow)
+                return self._changed("TensorArrayWriteV3", inputs, name)
 
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, stacked."""
@@ -271,8 +271,7 @@ class TensorArray:
                     ("indices", indices, dtypes.i32),
                     ("value", tensor, None),
                 ]
-                flow = self._add_flow("TensorArrayScatterV3", inputs, name)
-            return self.with_flow(flow)
+                return self._changed("TensorArrayScatterV3", inputs, name)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """The array with consecutive pieces of `value` as its elements, `lengths` rows each."""
@@ -286,8 +285,7 @@ class TensorArray:
                     row = TensorShape([sizes[0]]).concatenate(tensor.shape[1:])
                     self._check_element_shape(row)
                 inputs: list[Argument] = [("value", tensor, None), ("lengths", counts, dtypes.i64)]
-                flow = self._add_flow("TensorArraySplitV3", inputs, name)
-            return self.with_flow(flow)
+                return self._changed("TensorArraySplitV3", inputs, name)
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of elements."""
@@ -314,8 +312,9 @@ class TensorArray:
         flow: Argument = ("flow_in", self._flow, dtypes.f32)
         return add_node(op_type, [handle, *inputs, flow], attrs, outputs, name)
 
-    def _add_flow(self, op_type: str, inputs: list[Argument], name: str | None) -> Tensor:
-        return self._add(op_type, inputs, {"T": self._dtype}, [(dtypes.f32, ())], name).outputs[0]
+    def _changed(self, op_type: str, inputs: list[Argument], name: str | None) -> TensorArray:
+        op = self._add(op_type, inputs, {"T": self._dtype}, [(dtypes.f32, ())], name)
+        return self.with_flow(op.outputs[0])
 
     def _converted(self, value: Any) -> Tensor:
         tensor = as_tensor(value, name="value", preferred=self._dtype)
@@ -343,3 +342,21 @@ class TensorArray:
             self._beside.append(value)
         with get_default_graph().colocate_with(self._beside[0]):
             yield
+
+
+# -- what loops and branches carry: the flow of a TensorArray, a tensor for all else
+
+
+def flow_or_tensor(value: Any) -> Tensor:
+    return value.flow if isinstance(value, TensorArray) else as_tensor(value)
+
+
+def like(leaf: Any, tensor: Tensor) -> Any:
+    return leaf.with_flow(tensor) if isinstance(leaf, TensorArray) else tensor
+
+
+def with_flows(structure: Any, tensors: Sequence[Tensor]) -> Any:
+    """`structure` of other tensors; where it has TensorArrays, the tensors are their flows."""
+    leaves = nest.flatten(structure, expand=True)
+    values = [like(leaf, t) for leaf, t in zip(leaves, tensors, strict=True)]
+    return nest.pack_sequence_as(structure, values, expand=True)

@@ -24,23 +24,13 @@ IndexedSlicesValue = namedtuple(
 )
 
 
-class SparseTensor:
-    """A tensor of which only some elements are kept: `values[n]` at `indices[n, rank]`, in a tensor
-    of sizes `dense_shape[rank]`. Raises `ValueError` for shapes that contradict each other."""
+class _OfTensors:
+    """`values[n]`, each for a place `indices[n]` of a tensor of sizes `dense_shape`."""
 
-    value_type = SparseTensorValue
-
-    def __init__(
-        self, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None
-    ) -> None:
-        sizes = shape if dense_shape is None else dense_shape
-        with name_scope(None, "SparseTensor", [indices, values, sizes]):
-            self._indices = as_tensor(indices, dtypes.i64, "indices")
-            self._values = as_tensor(values, name="values")
-            self._dense_shape = as_tensor(sizes, dtypes.i64, "dense_shape")
-        pairs, rank = self._indices.shape.with_rank(2), self._dense_shape.shape.with_rank(1)
-        pairs[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
-        pairs[1].assert_is_compatible_with(rank[0])
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        self._indices = indices
+        self._values = values
+        self._dense_shape = dense_shape
 
     @property
     def indices(self) -> Tensor:
@@ -51,7 +41,7 @@ class SparseTensor:
         return self._values
 
     @property
-    def dense_shape(self) -> Tensor:
+    def dense_shape(self) -> Any:
         return self._dense_shape
 
     @property
@@ -65,6 +55,27 @@ class SparseTensor:
     @property
     def graph(self) -> Graph:
         return self._values.graph
+
+
+class SparseTensor(_OfTensors):
+    """A tensor of which only some elements are kept: `values[n]` at `indices[n, rank]`, in a tensor
+    of sizes `dense_shape[rank]`. Raises `ValueError` for shapes that contradict each other."""
+
+    value_type = SparseTensorValue
+
+    def __init__(
+        self, indices: Any, values: Any, dense_shape: Any = None, shape: Any = None
+    ) -> None:
+        sizes = shape if dense_shape is None else dense_shape
+        with name_scope(None, "SparseTensor", [indices, values, sizes]):
+            super().__init__(
+                as_tensor(indices, dtypes.i64, "indices"),
+                as_tensor(values, name="values"),
+                as_tensor(sizes, dtypes.i64, "dense_shape"),
+            )
+        pairs, rank = self._indices.shape.with_rank(2), self._dense_shape.shape.with_rank(1)
+        pairs[0].assert_is_compatible_with(self._values.shape.with_rank(1)[0])
+        pairs[1].assert_is_compatible_with(rank[0])
 
     @property
     def shape(self) -> TensorShape:
@@ -87,7 +98,7 @@ class SparseTensor:
     def component_invariants(self, shape: TensorShape | None) -> list[TensorShape]:
         """The shapes that the components keep in a loop; `shape`: [rank]. Raises `ValueError`."""
         if shape is None:
-            shape = self._dense_shape.shape
+            shape = TensorShape(self._dense_shape.shape)
         if shape.ndims not in (None, 1):
             raise ValueError(
                 f"Expected a shape with 1 dimension. Obtained: {shape} which has {shape.ndims} "
@@ -111,20 +122,14 @@ class SparseTensor:
         return f"SparseTensor({parts})"
 
 
-class IndexedSlices:
+class IndexedSlices(_OfTensors):
     """Rows of a tensor: `values[n, ...]` are the rows at `indices[n]` of a tensor of sizes
     `dense_shape`, which need not be known."""
 
     value_type = IndexedSlicesValue
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
-        self.values = values
-        self.indices = indices
-        self.dense_shape = dense_shape
-
-    @property
-    def dtype(self) -> DType | None:
-        return self.values.dtype
+        super().__init__(indices, values, dense_shape)
 
     @property
     def name(self) -> str:
@@ -133,14 +138,6 @@ class IndexedSlices:
     @property
     def device(self) -> str:
         return self.values.device
-
-    @property
-    def op(self) -> Operation:
-        return self.values.op
-
-    @property
-    def graph(self) -> Graph:
-        return self.values.graph
 
     @property
     def _control_input(self) -> Operation:

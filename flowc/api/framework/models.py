@@ -52,7 +52,7 @@ def import_graph_def(
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef (a message, its bytes or a path) to the default graph under the
     prefix `name` (`import` for None). Returns what `return_elements` names."""
-    from flowc.importer import import_graph_def as import_nodes
+    from flowc.importer.importing import import_graph_def as import_nodes
 
     return import_nodes(graph_def, input_map, return_elements, name)
 

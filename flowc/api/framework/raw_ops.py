@@ -45,9 +45,11 @@ def call(
 
 
 def _function(op_type: str) -> Callable[..., typing.Any]:
-    signature = record_of(op_type).signature
+    record = record_of(op_type)
+    signature = record.signature
     inputs = [arg.name for arg in signature.inputs]
     taken = {*inputs, *signature.attrs, "name"}
+    optional = {n for n, attr in signature.attrs.items() if attr.kind != "shape"}
 
     def raw_op(**kwargs: typing.Any) -> typing.Any:
         kwargs = {_declared_name(n, taken): v for n, v in kwargs.items()}
@@ -60,14 +62,11 @@ def _function(op_type: str) -> Callable[..., typing.Any]:
                 f"{op_type}() got an unexpected keyword argument {unknown[0]!r}: it takes "
                 f"{', '.join(sorted(taken))}"
             )
-        values = [kwargs[n] for n in inputs]
-        attrs = {n: v for n, v in kwargs.items() if n not in inputs and n != "name"}
-        attrs = {
-            n: v for n, v in attrs.items() if v is not None or signature.attrs[n].kind == "shape"
-        }
-        return results_of(create(op_type, values, attrs, kwargs.get("name")))
+        name = kwargs.pop("name", None)
+        given = {n: v for n, v in kwargs.items() if v is not None or n not in optional}
+        return results_of(create(op_type, (), given, name))
 
-    return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {_text(op_type)}")
+    return named(raw_op, op_type, f"TensorFlow's op of this signature:\n\n    {record.tf}")
 
 
 def named(
@@ -92,10 +91,6 @@ def _declared_name(name: str, taken: set[str]) -> str:
     if name in taken:
         return name
     return next((n for n in _RENAMED.get(name, ()) if n in taken), name)
-
-
-def _text(op_type: str) -> str:
-    return record_of(op_type).tf
 
 
 def _public_names() -> list[str]:

@@ -184,7 +184,5 @@ def extract_image_patches(
     padding: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    return output(
-        "ExtractImagePatches", images, ksizes=list(ksizes), strides=list(strides),
-        rates=list(rates), padding=padding, name=name,
-    )  # fmt: skip
+    ksizes, strides, rates = list(ksizes), list(strides), list(rates)
+    return output("ExtractImagePatches", **locals())

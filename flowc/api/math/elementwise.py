@@ -44,82 +44,45 @@ def _function(op_type: str, inputs: Sequence[str], of: str, default: str | None)
     return function
 
 
-acos = unary("Acos")
-acosh = unary("Acosh")
-asin = unary("Asin")
-asinh = unary("Asinh")
-atan = unary("Atan")
-atanh = unary("Atanh")
-bessel_i0 = unary("BesselI0")
-bessel_i0e = unary("BesselI0e")
-bessel_i1 = unary("BesselI1")
-bessel_i1e = unary("BesselI1e")
-ceil = unary("Ceil")
-conj = unary("Conj")
-cos = unary("Cos")
-cosh = unary("Cosh")
-digamma = unary("Digamma")
-erf = unary("Erf")
-erfc = unary("Erfc")
-erfinv = unary("Erfinv")
-exp = unary("Exp")
-expm1 = unary("Expm1")
-floor = unary("Floor")
-inv = unary("Reciprocal")
-invert_permutation = unary("InvertPermutation")
-is_finite = unary("IsFinite")
-is_inf = unary("IsInf")
-is_nan = unary("IsNan")
-lgamma = unary("Lgamma")
-log = unary("Log")
-log1p = unary("Log1p")
-logical_not = unary("LogicalNot")
-negative = neg = unary("Neg")
-ndtri = unary("Ndtri")
-reciprocal = unary("Reciprocal")
-rint = unary("Rint")
-round = unary("Round")
-rsqrt = unary("Rsqrt")
-sigmoid = unary("Sigmoid")
-sign = unary("Sign")
-sin = unary("Sin")
-sinh = unary("Sinh")
-sqrt = unary("Sqrt")
-square = unary("Square")
-tan = unary("Tan")
-tanh = unary("Tanh")
+# The functions of these ops have the ops' own names: `is_nan` is that of `IsNan`.
+_UNARY = """
+acos acosh asin asinh atan atanh bessel_i0 bessel_i0e bessel_i1 bessel_i1e ceil conj cos cosh
+digamma erf erfc erfinv exp expm1 floor invert invert_permutation is_finite is_inf is_nan lgamma
+log log1p logical_not ndtri neg reciprocal rint round rsqrt sigmoid sign sin sinh sqrt square
+tan tanh
+"""
+_BINARY = """
+bitwise_and bitwise_or bitwise_xor equal floor_div greater greater_equal left_shift less
+less_equal logical_and logical_or maximum minimum mul multiply_no_nan not_equal pow right_shift
+squared_difference sub xdivy xlog1py xlogy
+"""
 
+
+def __getattr__(name: str) -> Unary:
+    is_unary = name in _UNARY.split()
+    if not is_unary and name not in _BINARY.split():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    op_type = "".join(word.capitalize() for word in name.split("_"))
+    found = globals()[name] = unary(op_type) if is_unary else binary(op_type)
+    return found
+
+
+inv = unary("Reciprocal")
+negative = unary("Neg")
 add = binary("AddV2", name="Add")
 atan2 = binary("Atan2", "y", "x")
 div_no_nan = binary("DivNoNan", name="div_no_nan")
-floor_div = binary("FloorDiv")
 floordiv = binary("FloorDiv", name="floordiv")
 floormod = mod = binary("FloorMod")
-greater = binary("Greater")
-greater_equal = binary("GreaterEqual")
 igamma = binary("Igamma", "a", "x")
 igammac = binary("Igammac", "a", "x")
-less = binary("Less")
-less_equal = binary("LessEqual")
-logical_and = binary("LogicalAnd")
-logical_or = binary("LogicalOr")
-maximum = binary("Maximum")
-minimum = binary("Minimum")
-multiply = mul = binary("Mul")
-multiply_no_nan = binary("MulNoNan")
+multiply = binary("Mul")
 polygamma = binary("Polygamma", "a", "x")
-pow = binary("Pow")
 realdiv = binary("RealDiv")
-squared_difference = binary("SquaredDifference")
-subtract = sub = binary("Sub")
+subtract = binary("Sub")
 truncatediv = binary("TruncateDiv")
 truncatemod = binary("TruncateMod")
-xdivy = binary("Xdivy")
-xlog1py = binary("Xlog1py")
-xlogy = binary("Xlogy")
 zeta = binary("Zeta", "x", "q")
-equal = binary("Equal")
-not_equal = binary("NotEqual")
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -37,7 +37,10 @@ def reduction_axes(tensor: Tensor, axis: Any) -> Any:
     return output("Range", 0, output("Rank", tensor), 1, name="range")
 
 
-def _reduction(op_type: str) -> Callable[..., Tensor]:
+Reduce = Callable[[Any, Any, bool, str | None], Tensor]  # of an input, axes, keep_dims, name
+
+
+def _reduction_by(make: Reduce) -> Callable[..., Tensor]:
     def reduce(
         input_tensor: Any,
         axis: Any = None,
@@ -48,12 +51,18 @@ def _reduction(op_type: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
         keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
-        tensor = as_tensor(input_tensor, name="input_tensor")
-        axes = reduction_axes(tensor, axis)
-        return output(op_type, tensor, axes, name=name, keep_dims=keep)
+        return make(input_tensor, axis, keep, name)
 
-    reduce.__doc__ = f"TensorFlow's `{op_type}` over `axis` (all axes, if None)."
     return reduce
+
+
+def _reduction(op_type: str) -> Callable[..., Tensor]:
+    def make(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
+        tensor = as_tensor(input_tensor, name="input_tensor")
+        return output(op_type, tensor, reduction_axes(tensor, axis), name=name, keep_dims=keep)
+
+    doc = f"TensorFlow's `{op_type}` over `axis` (all axes, if None)."
+    return named(_reduction_by(make), "reduce", doc)
 
 
 reduce_sum = _reduction("Sum")
@@ -66,17 +75,7 @@ reduce_any = _reduction("Any")
 reduce_euclidean_norm = _reduction("EuclideanNorm")
 
 
-def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """log(sum(exp(x))), without overflow."""
-    axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
-    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+def _logsumexp(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
     with name_scope(name, "ReduceLogSumExp", [input_tensor]) as scope:
         x = as_tensor(input_tensor, name="x")
         highest = reduce_max(x, axis=axis, keepdims=True)
@@ -88,6 +87,11 @@ def reduce_logsumexp(
         if not keep:
             shift = output("Reshape", shift, output("Shape", result))
         return elementwise.add(result, shift, name=scope)
+
+
+reduce_logsumexp = named(
+    _reduction_by(_logsumexp), "reduce_logsumexp", "log(sum(exp(x))), without overflow."
+)
 
 
 def reduce_variance(

@@ -5,6 +5,7 @@ In: tensors. Out: tensors of the same shape.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
 from flowc.api.framework.basics import cast
+from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
 from flowc.api.math.elementwise import unary
@@ -87,17 +89,15 @@ def _over_axis(op_type: str, logits: Any, axis: int, name: str | None) -> Tensor
         return arrays.transpose(moved, order, name=scope)
 
 
-def softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
-) -> Tensor:
-    """exp(x) divided by its sum along `axis` (the last)."""
-    chosen = one_of(axis, "axis", dim, "dim")
-    return _over_axis("Softmax", logits, -1 if chosen is None else chosen, name)
+def _softmax(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]:
+    def function(
+        logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+    ) -> Tensor:
+        chosen = one_of(axis, "axis", dim, "dim")
+        return _over_axis(op_type, logits, -1 if chosen is None else chosen, name)
+
+    return named(function, function_name, doc)
 
 
-def log_softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
-) -> Tensor:
-    """log(softmax(x)) along `axis` (the last)."""
-    chosen = one_of(axis, "axis", dim, "dim")
-    return _over_axis("LogSoftmax", logits, -1 if chosen is None else chosen, name)
+softmax = _softmax("Softmax", "softmax", "exp(x) divided by its sum along `axis` (the last).")
+log_softmax = _softmax("LogSoftmax", "log_softmax", "log(softmax(x)) along `axis` (the last).")

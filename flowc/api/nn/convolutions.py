@@ -85,18 +85,9 @@ def depthwise_conv2d_native(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    kind, explicit = _padding(padding)
-    return output(
-        "DepthwiseConv2dNative",
-        input,
-        filter,
-        strides=list(strides),
-        padding=kind,
-        explicit_paddings=explicit,
-        data_format=data_format,
-        dilations=list(dilations),
-        name=name,
-    )
+    padding, explicit_paddings = _padding(padding)
+    strides, dilations = list(strides), list(dilations)
+    return output("DepthwiseConv2dNative", **locals())
 
 
 def depthwise_conv2d(
@@ -304,7 +295,5 @@ def dilation2d(
     padding: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    return output(
-        "Dilation2D", input, filter, strides=list(strides), rates=list(rates), padding=padding,
-        name=name,
-    )  # fmt: skip
+    strides, rates = list(strides), list(rates)
+    return output("Dilation2D", **locals())

@@ -107,20 +107,10 @@ def fused_batch_norm(
             f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` "
             f"{variance!r}"
         )
-    empty = np.zeros(0, np.float32)
-    found = call(
-        "FusedBatchNormV3",
-        x,
-        scale,
-        offset,
-        empty if mean is None else mean,
-        empty if variance is None else variance,
-        epsilon=max(epsilon, 1.001e-5),
-        exponential_avg_factor=exponential_avg_factor,
-        data_format=data_format,
-        is_training=is_training,
-        name=name,
-    )
+    mean = np.zeros(0, np.float32) if mean is None else mean
+    variance = np.zeros(0, np.float32) if variance is None else variance
+    epsilon = max(epsilon, 1.001e-5)
+    found = call("FusedBatchNormV3", **locals())
     return found[0], found[1], found[2]
 
 
@@ -150,9 +140,7 @@ def lrn(
     name: str | None = None,
 ) -> Tensor:
     """Local response normalisation across channels."""
-    return output(
-        "LRN", input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name
-    )
+    return output("LRN", **locals())
 
 
 local_response_normalization = lrn

@@ -8,6 +8,7 @@ each sequence. Invariant: after its end, a sequence gives zeros and keeps its st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
@@ -72,18 +73,19 @@ def dynamic_rnn(
         return outputs, final
 
 
+@dataclass(eq=False)
 class _Steps:
     """The loop of `dynamic_rnn` over inputs [time, batch, depth]."""
 
-    def __init__(
-        self, cell: Any, inputs: Any, state: Any, lengths: Tensor | None, batch_size: Any
-    ) -> None:
-        self.cell = cell
-        self.inputs = inputs
-        self.state = nest.map_structure(as_tensor, state)
-        self.lengths = lengths
-        self.batch_size = batch_size
-        self.flat: list[Tensor] = nest.flatten(inputs)
+    cell: Any
+    inputs: Any
+    state: Any
+    lengths: Tensor | None
+    batch_size: Any
+
+    def __post_init__(self) -> None:
+        self.state = nest.map_structure(as_tensor, self.state)
+        self.flat: list[Tensor] = nest.flatten(self.inputs)
         self.static = self._static_sizes()
         self.dtype = _state_dtype(self.state)
 

@@ -104,11 +104,22 @@ def random_uniform(
         return drawn if to_one else output("Mul", drawn, maxval)
 
 
-def _scaled(drawn: Callable[[], Tensor], mean: Any, stddev: Any, kind: DType, name: str) -> Tensor:
-    """Numbers of the standard normal distribution as those of another one."""
-    middle = as_tensor(mean, kind, name="mean")
-    spread = as_tensor(stddev, kind, name="stddev")
-    return add(drawn() * spread, middle, name=name)
+def _scaled(
+    draw: Callable[[Tensor, DType], Tensor],
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: Any,
+    scopes: tuple[str | None, str],
+) -> Tensor:
+    """Numbers of the standard normal distribution as those of another one. `scopes`: the name that
+    the caller gave, and the default."""
+    kind = dtypes.as_dtype(dtype)
+    with name_scope(*scopes, [shape, mean, stddev]) as scope:
+        dims = _shape_tensor(shape)
+        middle = as_tensor(mean, kind, name="mean")
+        spread = as_tensor(stddev, kind, name="stddev")
+        return add(draw(dims, kind) * spread, middle, name=scope)
 
 
 def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]:
@@ -120,14 +131,10 @@ def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]
         seed: int | None = None,
         name: str | None = None,
     ) -> Tensor:
-        kind = dtypes.as_dtype(dtype)
-        with name_scope(name, function_name, [shape, mean, stddev]) as scope:
-            dims = _shape_tensor(shape)
+        def draw(dims: Tensor, kind: DType) -> Tensor:
+            return output(op_type, dims, dtype=kind, **_seeds(seed))
 
-            def drawn() -> Tensor:
-                return output(op_type, dims, dtype=kind, **_seeds(seed))
-
-            return _scaled(drawn, mean, stddev, kind, scope)
+        return _scaled(draw, shape, mean, stddev, dtype, (name, function_name))
 
     return named(function, function_name, doc)
 
@@ -217,14 +224,10 @@ def _stateless_normal(op_type: str, function_name: str, doc: str) -> Callable[..
         name: str | None = None,
         alg: Any = "auto_select",
     ) -> Tensor:
-        kind = dtypes.as_dtype(dtype)
-        with name_scope(name, function_name, [shape, seed, mean, stddev]) as scope:
-            dims = _shape_tensor(shape)
+        def draw(dims: Tensor, kind: DType) -> Tensor:
+            return _stateless(op_type, dims, seed, alg, dtype=kind)
 
-            def drawn() -> Tensor:
-                return _stateless(op_type, dims, seed, alg, dtype=kind)
-
-            return _scaled(drawn, mean, stddev, kind, scope)
+        return _scaled(draw, shape, mean, stddev, dtype, (name, function_name))
 
     return named(function, function_name, doc)
 

@@ -37,16 +37,7 @@ def as_string(
     name: str | None = None,
 ) -> Tensor:
     """Numbers as text, as C's `printf` writes them."""
-    return output(
-        "AsString",
-        input,
-        name=name,
-        precision=precision,
-        scientific=scientific,
-        shortest=shortest,
-        width=width,
-        fill=fill,
-    )
+    return output("AsString", **locals())
 
 
 def format_(
@@ -59,18 +50,11 @@ def format_(
     """A template with tensors in the places of placeholders: a scalar.
 
     Raises `ValueError` for other numbers of placeholders and of tensors."""
-    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-    if template.count(placeholder) != len(given):
+    inputs = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    if template.count(placeholder) != len(inputs):
         raise ValueError(
             f"The template expects {template.count(placeholder)} tensors, but the inputs only has "
-            f"{len(given)}. Please ensure the number of placeholders in template matches inputs "
+            f"{len(inputs)}. Please ensure the number of placeholders in template matches inputs "
             "length."
         )
-    return output(
-        "StringFormat",
-        given,
-        name=name,
-        template=template,
-        placeholder=placeholder,
-        summarize=summarize,
-    )
+    return output("StringFormat", **locals())

@@ -11,6 +11,7 @@ from typing import Any
 
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait
+from flowc.ir.traversal import inputs_first
 
 _KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
 
@@ -18,9 +19,10 @@ _KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
 def guarded(scope: str, value: Tensor) -> Tensor:
     """`value` as the variable made in the name scope `scope` may be given it. A value that comes
     out of a loop is left as it is."""
-    order = _inputs_first(value.op)
+    circles: list[list[Operation]] = []
+    order = inputs_first([value.op], _inputs, circles.append)
     replaced: dict[Operation, Operation] = {}
-    for op in order or ():
+    for op in order if not circles else ():
         if has_trait(op.type, "variable"):
             variable = _variable_of(op)
             if variable is not None:
@@ -30,26 +32,8 @@ def guarded(scope: str, value: Tensor) -> Tensor:
     return replaced[value.op].outputs[value.value_index] if value.op in replaced else value
 
 
-def _inputs_first(last: Operation) -> list[Operation] | None:
-    """The operations behind `last` and itself, inputs first; None where they form a circle."""
-    order: list[Operation] = []
-    done: set[Operation] = set()
-    active: set[Operation] = set()
-    stack = [(last, False)]
-    while stack:
-        op, ready = stack.pop()
-        if ready:
-            active.discard(op)
-            done.add(op)
-            order.append(op)
-        elif op in active:
-            return None
-        elif op not in done:
-            active.add(op)
-            stack.append((op, True))
-            if op.type not in _KEPT:
-                stack += [(t.op, False) for t in reversed(op.inputs)]
-    return order
+def _inputs(op: Operation) -> list[Operation]:
+    return [] if op.type in _KEPT else [t.op for t in op.inputs]
 
 
 def _variable_of(op: Operation) -> Any:

@@ -27,6 +27,7 @@ from flowc.graph.control_types import (
     PASSING,
     SWITCH,
 )
+from flowc.ir.traversal import inputs_first, reachable
 
 
 @dataclass(slots=True, eq=False)
@@ -174,19 +175,14 @@ class ControlFlow:
 
     def _reads_fed(self, ref: Ref) -> bool:
         """Whether an output depends on a fed tensor which the graph would have computed."""
-        stack = [ref]
-        seen: set[Ref] = set()
-        while stack:
-            read = stack.pop()
-            key = read[0]
-            if read in seen or key == ARGUMENT:
-                continue
-            seen.add(read)
-            node = self.source.node(key)
-            if read in self.fed and node.inputs:
-                return True
-            stack += [] if read in self.fed else node.inputs
-        return False
+
+        def behind(read: Ref) -> Iterable[Ref]:
+            if read in self.fed:
+                return ()
+            return (r for r in self.source.node(read[0]).inputs if r[0] != ARGUMENT)
+
+        found = reachable([ref] if ref[0] != ARGUMENT else [], behind)
+        return any(read in self.fed and self.source.node(read[0]).inputs for read in found)
 
     def _invalid(self, key: Any, fault: str, hint: str | None = None) -> InvalidModelError:
         name = self.source.name(key)
@@ -209,31 +205,18 @@ class ControlFlow:
 
     def _ordered(self, with_loops: bool = False) -> list[Any]:
         """The needed nodes, inputs first. `with_loops`: all Enters of a loop before its Exits."""
-        done: set[Any] = set()
-        active: set[Any] = set()
-        order: list[Any] = []
-        for root in sorted(self.needed, key=self.source.order):
-            stack = [(root, False)]
-            while stack:
-                key, ready = stack.pop()
-                if ready:
-                    active.discard(key)
-                    done.add(key)
-                    order.append(key)
-                    continue
-                if key in done:
-                    continue
-                if key in active:
-                    raise self._invalid(
-                        key, "depends on itself, and no NextIteration closes the loop"
-                    )
-                active.add(key)
-                stack.append((key, True))
-                before = self._inputs(key)
-                if with_loops and self.source.node(key).type in EXIT:
-                    before = before + self.loop_of(key).enters
-                stack += [(k, False) for k in reversed(before) if k not in done]
-        return order
+
+        def inputs(key: Any) -> list[Any]:
+            before = self._inputs(key)
+            if with_loops and self.source.node(key).type in EXIT:
+                return before + self.loop_of(key).enters
+            return before
+
+        def refuse(circle: list[Any]) -> None:
+            fault = "depends on itself, and no NextIteration closes the loop"
+            raise self._invalid(circle[0], fault)
+
+        return inputs_first(sorted(self.needed, key=self.source.order), inputs, refuse)
 
     def loop_of(self, exit_key: Any) -> LoopFrame:
         """The loop that an Exit leaves."""
@@ -373,13 +356,9 @@ def _text(value: Any) -> str:
 
 def _needed(source: NodeSource, roots: Iterable[Any], fed: Collection[Ref]) -> set[Any]:
     """Every node that the roots read or wait for, in any frame."""
-    stack = [k for k in roots if k != ARGUMENT]
-    found = set(stack)
-    while stack:
-        node = source.node(stack.pop())
-        before = [k for k, i in node.inputs if (k, i) not in fed and k != ARGUMENT]
-        for key in (*before, *node.controls):
-            if key not in found:
-                found.add(key)
-                stack.append(key)
-    return found
+
+    def before(key: Any) -> Iterable[Any]:
+        node = source.node(key)
+        return [*(k for k, i in node.inputs if (k, i) not in fed and k != ARGUMENT), *node.controls]
+
+    return set(reachable((k for k in roots if k != ARGUMENT), before))

@@ -267,11 +267,7 @@ def _optionals_alike(
 
 def _filling(scope: BodyBuilder, like: B) -> B:
     """What stands in a branch for a value that only the other one has: nobody reads it."""
-    values: list[Value] = []
-    for value in values_of(like):
-        dims = tuple(d if scope.knows(d) else 0 for d in value.dims)
-        values.append(scope.filled_with(value.type.dtype, dims, 0))
-    return with_values(like, values)
+    return with_values(like, [scope.stand_in(value) for value in values_of(like)])
 
 
 def _columns_alike(

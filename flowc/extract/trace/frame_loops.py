@@ -90,12 +90,13 @@ def _hint(region: RegionExtractor, ref: Ref, in_scope: bool) -> list[NameHint]:
     return [NameHint(node.name, node.type, in_scope)]
 
 
-def _behind(region: RegionExtractor, ref: Ref) -> Ref:
+def _behind(region: RegionExtractor, ref: Ref, through_named: bool = False) -> Ref:
     """What switches and unnamed identities pass on."""
     ref = region.behind_switches(ref)
     while ref[0] != ARGUMENT and region.source.node(ref[0]).type in PASSING:
         node = region.source.node(ref[0])
-        if given_name(NameHint(node.name, node.type, False)) is not None:
+        hint = NameHint(node.name, node.type, False)
+        if not through_named and given_name(hint) is not None:
             break
         ref = region.behind_switches(node.inputs[0])
     return ref
@@ -111,17 +112,8 @@ def _counts(region: RegionExtractor, merge: Any, made: Ref) -> bool:
 
 def _unchanged(region: RegionExtractor, frame: LoopFrame) -> set[int]:
     """Loop variables whose next value is plainly themselves."""
-    found: set[int] = set()
-    for i, (merge, (_, ref)) in enumerate(frame.merges.items()):
-        ref = region.behind_switches(ref)
-        while ref != (merge, 0) and ref[0] != ARGUMENT:
-            node = region.source.node(ref[0])
-            if node.type not in PASSING:
-                break
-            ref = region.behind_switches(node.inputs[0])
-        if ref == (merge, 0):
-            found.add(i)
-    return found
+    merges = enumerate(frame.merges.items())
+    return {i for i, (m, (_, ref)) in merges if _behind(region, ref, through_named=True) == (m, 0)}
 
 
 class FrameTrace:

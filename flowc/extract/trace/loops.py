@@ -55,14 +55,17 @@ class LoopTrace(Protocol):
     ) -> Sequence[Bound]: ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rotated:
     """A loop whose condition changes state: computed before the loop and at the end of each
     iteration, and carried with all that is kept of it, behind the `count` loop variables."""
 
-    def __init__(self, trace: LoopTrace, count: int) -> None:
-        self.trace = trace
-        self.count = count
-        self.key: Hashable = (trace.key, "rotated")
+    trace: LoopTrace
+    count: int
+
+    @property
+    def key(self) -> Hashable:
+        return (self.trace.key, "rotated")
 
     def condition(self, scope: BodyBuilder, variables: Sequence[Bound]) -> Value:
         going = variables[self.count]
@@ -119,25 +122,19 @@ class _LoopTraced:
     changed: set[int]  # variables that were taken for invariant, and are not
 
 
+@dataclass(eq=False)
 class _LoopBuilder:
-    def __init__(
-        self,
-        scope: BodyBuilder,
-        name: str,
-        names: Sequence[str],
-        initial: Sequence[Bound],
-        trace: LoopTrace,
-        memory: LoopMemory,
-        invariant: Collection[int],
-    ) -> None:
-        self.scope = scope
-        self.name = name
-        self.names = names
-        self.initial = initial
-        self.trace = trace
-        self.memory = memory
-        resources = [i for i, bound in enumerate(initial) if isinstance(bound, Resource)]
-        self.always = {*invariant, *resources}
+    scope: BodyBuilder
+    name: str
+    names: Sequence[str]
+    initial: Sequence[Bound]
+    trace: LoopTrace
+    memory: LoopMemory
+    invariant: Collection[int]
+
+    def __post_init__(self) -> None:
+        resources = [i for i, bound in enumerate(self.initial) if isinstance(bound, Resource)]
+        self.always = {*self.invariant, *resources}
         self.found = self.remembered()
 
     def remembered(self) -> _Found:

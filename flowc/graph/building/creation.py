@@ -36,20 +36,25 @@ def create(
 ) -> Operation:
     """Adds an operation to the default graph.
 
-    `inputs`: one entry for each input of the op's signature, a list where it takes several tensors.
-    Python numbers take the dtype of the tensors that must match them. `attrs`: those that do not
-    follow from the inputs and have no default. Raises `TypeError` for dtypes that do not fit,
-    `ValueError` (`ShapeError`) for shapes and attrs, `NotFoundError` for an op type without record.
+    `inputs`: one entry for each input of the op's signature, a list where it takes several tensors;
+    without any, `attrs` has them by name. Python numbers take the dtype of the tensors that must
+    match them. `attrs`: those that do not follow from the inputs and have no default. Raises
+    `TypeError` for dtypes that do not fit, `ValueError` (`ShapeError`) for shapes and attrs,
+    `NotFoundError` for an op type without record.
     """
     record = record_of(op_type)
     with get_default_graph().name_scope(name or op_type) as scope:
-        found = _Inputs(record, op_type, attrs or {})
-        found.take(inputs)
+        given = dict(attrs or {})
+        args = record.signature.inputs
+        values = inputs or [given.pop(arg.name) for arg in args if arg.name in given]
+        found = _Inputs(record, op_type, given)
+        found.take(values)
         return add_operation(op_type, found.tensors, found.attrs, scope, found.references)
 
 
 def output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
-    """Creates an operation with one output and returns it."""
+    """Creates an operation with one output and returns it. A function whose arguments are called
+    as the op's inputs and attrs gives its `locals()`."""
     return create(op_type, inputs, attrs, name).outputs[0]
 
 

@@ -7,12 +7,17 @@ bytes could at most expand to.
 
 from __future__ import annotations
 
+from flowc.importer.wire import varint
+
 MAX_EXPANSION = 64  # a copy of 64 bytes takes 3: no block grows by more than about 22
 
 
 def decompress(block: bytes) -> bytes:
     """The content of a raw snappy block."""
-    size, at = _varint(block)
+    try:
+        size, at = varint(memoryview(block), 0)
+    except (IndexError, ValueError):
+        raise ValueError("a snappy block does not state its size") from None
     if size > MAX_EXPANSION * len(block):
         raise ValueError(f"a snappy block of {len(block)} bytes cannot hold {size}")
     out = bytearray()
@@ -38,15 +43,6 @@ def decompress(block: bytes) -> bytes:
     if len(out) != size:
         raise ValueError(f"a snappy block states {size} bytes and holds {len(out)}")
     return bytes(out)
-
-
-def _varint(block: bytes) -> tuple[int, int]:
-    value = 0
-    for at, byte in enumerate(block[:5]):
-        value |= (byte & 0x7F) << (7 * at)
-        if byte < 0x80:
-            return value, at + 1
-    raise ValueError("a snappy block does not state its size")
 
 
 def _literal_length(block: bytes, tag: int, at: int) -> tuple[int, int]:
