@@ -29,10 +29,10 @@ def reachable(starts: Iterable[K], following: Callable[[K], Iterable[K]]) -> lis
 def inputs_first(
     ends: Iterable[K],
     inputs: Callable[[K], Iterable[K]],
-    on_circle: Callable[[list[K]], object] = lambda _: None,
+    on_circle: Callable[[list[K]], object] | None = None,
 ) -> list[K]:
-    """`ends` and all that they depend on, each behind its inputs. `on_circle` is told of items that
-    depend on themselves, each the input of the one before it."""
+    """`ends` and all that they depend on, each behind its inputs, but for one in each circle.
+    `on_circle` is told of the items of a circle, each the input of the one before it."""
     order: dict[K, None] = {}
     active: set[K] = set()
     for end in ends:
@@ -43,8 +43,9 @@ def inputs_first(
                 active.discard(item)
                 order[item] = None
             elif item in active:
-                path = [k for k, is_open in stack if is_open]
-                on_circle(path[path.index(item) :])
+                if on_circle is not None:
+                    path = [k for k, is_open in stack if is_open]
+                    on_circle(path[path.index(item) :])
             elif item not in order:
                 active.add(item)
                 stack.append((item, True))
