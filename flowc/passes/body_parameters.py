@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from flowc.ir.bodies import bodies_of, free_sizes
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import symbols_of
+from flowc.ir.dims import Symbol
 from flowc.ir.rewrite import Rewriter, needed_nodes, rewrite_nodes
 
 PruneBody = Callable[[Computation], Computation]
@@ -18,7 +18,7 @@ PruneBody = Callable[[Computation], Computation]
 
 def needed_by(
     body: Computation, roots: Sequence[Value], prune_body: PruneBody
-) -> tuple[set[int], set[str]]:
+) -> tuple[set[int], set[Symbol]]:
     """Which parameters, and which sizes from outside, some of the results and the effects need."""
     c = Computation(body.parameters, body.nodes, tuple(roots), body.constraints)
     if any(bodies_of(n) for n in body.nodes):
@@ -27,10 +27,6 @@ def needed_by(
     nodes = tuple(n for n in c.nodes if n in needed)
     read = {i for i, p in enumerate(c.parameters) if p in needed}
     return read, free_sizes(Computation((), nodes, (), c.constraints))
-
-
-def sizes_of(value: Value) -> set[str]:
-    return {name for d in value.dims for name in symbols_of(d)}
 
 
 def with_parameters(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowc.ir.bodies import name_alone
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Symbol, lone_symbol
 from flowc.ir.rewrite import Rewriter
 from flowc.passes.body_parameters import (
     PruneBody,
@@ -43,7 +43,7 @@ class BranchPruning:
         new = b.emit(self.node.op, inputs, {**self.bodies, "Tout": tout}, after=self.node.after)
         return [new.outputs[o] if isinstance(o, int) else o for o in self.outputs]
 
-    def _drop_outputs(self, used: set[int], sizes: set[str]) -> bool:
+    def _drop_outputs(self, used: set[int], sizes: set[Symbol]) -> bool:
         """Outputs that both branches take from one input are that; equal ones become one."""
         results = list(zip(*(body.results for body in self.bodies.values())))
         kept: dict[tuple[Value, ...], int] = {}
@@ -54,7 +54,7 @@ class BranchPruning:
             dims = self.node.outputs[i].dims
             if found is not None:
                 self.outputs[i] = found
-            elif i in used or any(name_alone(d) in sizes for d in dims):
+            elif i in used or any(lone_symbol(d) in sizes for d in dims):
                 kept.setdefault(results[place], place)
                 self.outputs[i] = list(kept).index(results[place])
             else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from flowc.ir.bodies import size_definitions
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.lowering import (
@@ -67,7 +68,7 @@ class _Assembly:
         self.results = set(c.results)
         self.owner = {n: k for k in clusters for n in k.nodes}
         self.position = {n: i for i, n in enumerate(c.nodes)}
-        self.definitions = {name: n for n in c.nodes for name, _ in n.sizes}
+        self.definitions = size_definitions(c)
         self.values: dict[Value, Value] = {}
         self.nodes: dict[Node, Node] = {}
         self.b = Builder()

@@ -25,8 +25,8 @@ from flowc.errors import (
     ResourceExhaustedError,
     misfit,
 )
-from flowc.ir.dims import evaluate
-from flowc.ir.program_spec import TensorSpec, lone_symbol
+from flowc.ir.dims import Symbol, evaluate, lone_symbol
+from flowc.ir.program_spec import TensorSpec
 from flowc.run.host_steps import HostCalls, run_texts
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
@@ -275,8 +275,8 @@ def _binders(
     inputs: Sequence[TensorSpec], sizes: Sequence[str]
 ) -> list[Callable[[Sequence[np.ndarray], Any], None]]:
     """Steps that check the inputs' shapes and find the sizes in them."""
-    index = {name: i for i, name in enumerate(sizes)}
-    bound: set[str] = set()
+    index = {Symbol(name): i for i, name in enumerate(sizes)}
+    bound: set[Symbol] = set()
     steps: list[Callable[[Sequence[np.ndarray], Any], None]] = []
     for number, slot in enumerate(inputs):
         if slot.is_static:
@@ -284,10 +284,10 @@ def _binders(
             continue
         steps.append(_rank_check(number, slot))
         for axis, dim in enumerate(slot.dims):
-            name = lone_symbol(dim)
-            if name is not None and name not in bound:
-                bound.add(name)
-                steps.append(_take(number, axis, index[name]))
+            size = lone_symbol(dim)
+            if size is not None and size not in bound:
+                bound.add(size)
+                steps.append(_take(number, axis, index[size]))
     for number, slot in enumerate(inputs):
         if not slot.is_static:
             steps.append(_dims_check(number, slot, index))
@@ -320,10 +320,10 @@ def _take(number: int, axis: int, place: int) -> Callable[[Sequence[np.ndarray],
 
 
 def _dims_check(
-    number: int, slot: TensorSpec, index: dict[str, int]
+    number: int, slot: TensorSpec, index: dict[Symbol, int]
 ) -> Callable[[Sequence[np.ndarray], Any], None]:
     def check(arrays: Sequence[np.ndarray], sizes: Any) -> None:
-        env = {name: sizes[i] for name, i in index.items()}
+        env = {size: sizes[i] for size, i in index.items()}
         wanted = tuple(evaluate(d, env) for d in slot.dims)
         if arrays[number].shape != wanted:
             raise misfit(slot.name, slot.dims, arrays[number].shape, wanted)
