@@ -293,9 +293,10 @@ def _bytes(size: Dim) -> str:
 
     if isinstance(size, int):
         return f"{size:,} bytes"
-    names = symbols_of(size)
-    least = evaluate(size, dict.fromkeys(names, 1))
-    return f"{least:,} bytes where {', '.join(names)} {'is' if len(names) == 1 else 'are'} 1"
+    named = symbols_of(size)
+    least = evaluate(size, dict.fromkeys(named, 1))
+    names = ", ".join(map(str, named))
+    return f"{least:,} bytes where {names} {'is' if len(named) == 1 else 'are'} 1"
 
 
 def _nodes_held(graph: Graph) -> int:

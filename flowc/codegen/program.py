@@ -143,7 +143,7 @@ def compile_program(
     aliases = tuple(Alias(*pair) for pair in plan.in_place)
     metadata = ProgramMetadata(
         spec=replace(spec, variables=variables, aliases=aliases),
-        sizes=tuple(sizes),
+        sizes=tuple(map(str, sizes)),
         input_sizes=input_sizes,
         constraints=tuple((str(a), str(b)) for a, b in c.constraints),
         errors=tuple(driver.errors),

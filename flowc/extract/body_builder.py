@@ -13,7 +13,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, symbols_of
+from flowc.ir.dims import Dim, Symbol, symbols_of
 from flowc.ir.extraction import Bound, Resource, values_of, with_values
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
@@ -34,7 +34,6 @@ class BodyBuilder:
         self.first = first
         self.iterates = iterates
         if outer is not None:
-            self.b.avoid_names_of(outer.b)
             self.b.met = outer.b.met if iterates else None
         self.captured: dict[Value, Value] = {}  # of outside: the parameter for it
         self.filled: dict[tuple[DType, Dims, int], Value] = {}
@@ -165,12 +164,12 @@ class BodyBuilder:
 
     def knows(self, dim: Dim) -> bool:
         """Whether a size is defined in this scope or outside it."""
-        return all(self._defines(name) for name in symbols_of(dim))
+        return all(self._defines(size) for size in symbols_of(dim))
 
-    def _defines(self, name: str) -> bool:
+    def _defines(self, size: Symbol) -> bool:
         scope: BodyBuilder | None = self
         while scope is not None:
-            if scope.b.defines_size(name):
+            if scope.b.defines_size(size):
                 return True
             scope = scope.outer
         return False

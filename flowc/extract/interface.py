@@ -116,7 +116,7 @@ def _named_apart(feeds: Sequence[Feed]) -> list[Feed]:
     """The feeds with a name of its own for each size that nobody named: `batch` for the first that
     leads, if no caller means another by it, else input and axis."""
     named = [d for f in feeds for axis, d in enumerate(f.type.dims) if axis not in f.open]
-    taken = {name for d in named for name in symbols_of(d)}
+    taken = {size.name for size in symbols_of(*named)}
     found: list[Feed] = []
     for feed in feeds:
         dims = list(feed.type.dims)

@@ -19,7 +19,7 @@ from flowc.errors import FlowcError
 from flowc.extract.program import ExtractedProgram, RankOf, extract_program
 from flowc.graph.fetch_set import Feed, FetchSet
 from flowc.graph.graph import Graph
-from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol, symbols_of
+from flowc.ir.dims import Dim, Expr, Symbol, expression, lone_symbol, substitute, symbols_of
 from flowc.ir.types import TensorType
 
 BATCH = "batch"  # what the first size that leads is called
@@ -61,7 +61,7 @@ def extract_fetches(
 def with_joined_sizes(graph: Graph, wanted: Fetched) -> Fetched:
     """The fetch set with the names that its sizes have in its program; as it is, where there is
     nothing to join or the program cannot be compiled."""
-    if len({name for f in wanted.feeds for d in f.type.dims for name in symbols_of(d)}) < 2:
+    if len(symbols_of(*(d for f in wanted.feeds for d in f.type.dims))) < 2:
         return wanted
     try:
         return extract_fetches(graph, wanted)[0]
@@ -69,20 +69,20 @@ def with_joined_sizes(graph: Graph, wanted: Fetched) -> Fetched:
         return wanted
 
 
-def _joined(feeds: Sequence[Feed], met: Iterable[tuple[Dim, Dim]]) -> dict[str, Dim]:
-    """For open sizes that must be another one, its name."""
-    open_names = [n for f in feeds for axis in f.open for n in symbols_of(f.type.dims[axis])]
-    every = [n for f in feeds for d in f.type.dims for n in symbols_of(d)]
-    given = [n for n in dict.fromkeys(every) if n not in open_names]
-    # The name that a set of equal sizes gets is the one that stands first here.
-    order = dict.fromkeys([*given, *(n for n in open_names if n == BATCH), *open_names])
-    rank = {name: number for number, name in enumerate(order)}
-    first = {name: name for name in order}
+def _joined(feeds: Sequence[Feed], met: Iterable[tuple[Dim, Dim]]) -> dict[Symbol, Dim]:
+    """For open sizes that must be another one, that one."""
+    open_sizes = symbols_of(*(f.type.dims[axis] for f in feeds for axis in f.open))
+    every = symbols_of(*(d for f in feeds for d in f.type.dims))
+    given = [s for s in every if s not in open_sizes]
+    # Of a set of equal sizes that one stays which stands first here.
+    order = dict.fromkeys([*given, *(s for s in open_sizes if s.name == BATCH), *open_sizes])
+    rank = {size: number for number, size in enumerate(order)}
+    first = {size: size for size in order}
 
-    def root(name: str) -> str:
-        while first[name] != name:
-            name = first[name]
-        return name
+    def root(size: Symbol) -> Symbol:
+        while first[size] != size:
+            size = first[size]
+        return size
 
     for one, other in met:
         for pair in _equal_sizes(one - other, feeds):
@@ -91,10 +91,10 @@ def _joined(feeds: Sequence[Feed], met: Iterable[tuple[Dim, Dim]]) -> dict[str, 
             kept, dropped = sorted((root(pair[0]), root(pair[1])), key=rank.__getitem__)
             if dropped not in given:
                 first[dropped] = kept
-    return {name: symbol(root(name)) for name in order if root(name) != name}
+    return {size: expression(root(size)) for size in order if root(size) != size}
 
 
-def _equal_sizes(difference: Dim, feeds: Sequence[Feed]) -> list[tuple[str, str]]:
+def _equal_sizes(difference: Dim, feeds: Sequence[Feed]) -> list[tuple[Symbol, Symbol]]:
     """The sizes that are equal where a difference is 0: of `a*n - a*m` n and m. Of `a*b - c*d`
     those on the same axes of two inputs: that is what a graph means that gives one the shape of
     the other."""
@@ -106,27 +106,28 @@ def _equal_sizes(difference: Dim, feeds: Sequence[Feed]) -> list[tuple[str, str]
         if atom in others:
             atoms.remove(atom)
             others.remove(atom)
-    ours = [atom.name for atom in atoms if isinstance(atom, Symbol)]
-    theirs = [atom.name for atom in others if isinstance(atom, Symbol)]
+    ours = [atom for atom in atoms if isinstance(atom, Symbol)]
+    theirs = [atom for atom in others if isinstance(atom, Symbol)]
     if a != -b or len(ours) < len(atoms) or len(theirs) < len(others) or len(ours) != len(theirs):
         return []
     if len(ours) == 1:
         return list(zip(ours, theirs))
     for axes, other_axes in product(_axes(feeds, ours), _axes(feeds, theirs)):
         if axes.keys() == other_axes.keys():
-            return [(name, other_axes[axis]) for axis, name in axes.items()]
+            return [(size, other_axes[axis]) for axis, size in axes.items()]
     return []
 
 
-def _axes(feeds: Sequence[Feed], names: Sequence[str]) -> Iterator[dict[int, str]]:
+def _axes(feeds: Sequence[Feed], sizes: Sequence[Symbol]) -> Iterator[dict[int, Symbol]]:
     """For each input that has all the sizes among its dims, on which axes."""
     for feed in feeds:
-        found = {axis: str(d) for axis, d in enumerate(feed.type.dims) if str(d) in names}
-        if sorted(found.values()) == sorted(names):
+        alone = {axis: lone_symbol(d) for axis, d in enumerate(feed.type.dims)}
+        found = {axis: size for axis, size in alone.items() if size is not None and size in sizes}
+        if sorted(found.values()) == sorted(sizes):
             yield found
 
 
-def _renamed(wanted: Fetched, names: Mapping[str, Dim]) -> Fetched:
+def _renamed(wanted: Fetched, names: Mapping[Symbol, Dim]) -> Fetched:
     feeds = [
         replace(f, type=f.type.with_dims(substitute(d, names) for d in f.type.dims))
         for f in wanted.feeds

@@ -26,7 +26,7 @@ from flowc.graph.shape import UNKNOWN_SHAPE, as_shape
 from flowc.graph.tensor import Tensor
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim, Expr, symbol
+from flowc.ir.dims import Dim, Expr, expression, fresh_symbol
 from flowc.ir.op import NeedsContent, Op, output_dtypes
 from flowc.ir.signature import REQUIRED
 from flowc.ir.traversal import inputs_first
@@ -49,7 +49,6 @@ class _Shapes(Builder):
         self._values: dict[Tensor, Value] = {}
         self._tensors: dict[Value, Tensor] = {}
         self._emitted: dict[Operation, tuple[Value, ...] | None] = {}
-        self._count = 0
 
     def value(self, tensor: Tensor) -> Value:
         found = self._values.get(tensor)
@@ -72,8 +71,7 @@ class _Shapes(Builder):
         return tuple(self._unknown() if s is None else s for s in sizes)
 
     def _unknown(self) -> Dim:
-        self._count += 1
-        return symbol(f"u{self._count}")
+        return expression(fresh_symbol("u"))
 
     def content(self, value: Value) -> Content:
         tensor = self._tensors.get(value)

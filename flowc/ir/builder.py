@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import FlowcError, InvalidArgumentError, InvalidModelError
 from flowc.ir.computation import Computation, Node, Value, parameter_node
-from flowc.ir.dims import Dim, Expr, symbol, symbols_of
+from flowc.ir.dims import Dim, Expr, Symbol, expression, fresh_symbol, symbols_of
 from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
 from flowc.ir.signature import REQUIRED
@@ -44,8 +44,7 @@ class Builder:
         self.met: list[tuple[Dim, Dim]] | None = None  # if given, sizes that must be equal, too
         self.use_counts: dict[Value, int] = {}
         self._content: dict[Value, Content] = {}
-        self._size_names: set[str] = set()  # taken, here or outside
-        self._defined: set[str] = set()  # sizes that nodes and parameters of this builder define
+        self._defined: set[Symbol] = set()  # sizes that nodes and parameters of this builder define
 
     # -- making nodes
 
@@ -57,11 +56,15 @@ class Builder:
         *,
         after: Iterable[Node] = (),
         origin: tuple[str, ...] | None = None,
+        given: Sequence[Symbol] = (),
     ) -> Node:
-        """Appends one node. Raises `ShapeError` or `InvalidModelError` naming the origin."""
+        """Appends one node; `given` is that of `infer`. Raises `ShapeError` or `InvalidModelError`
+        naming the origin."""
         origin = self.origin if origin is None else origin
         full = self._full_attrs(op, attrs or {}, origin)
-        types, sizes = self.infer(op, inputs, full, origin)
+        types, sizes = self.infer(op, inputs, full, origin, given)
+        if sizes:
+            self._defined.update(size for size, _ in sizes)
         node = Node(op, tuple(inputs), MappingProxyType(full), types, tuple(after), origin, sizes)
         self.nodes.append(node)
         return node
@@ -72,13 +75,15 @@ class Builder:
         inputs: Sequence[Value],
         attrs: Mapping[str, Any],
         origin: tuple[str, ...],
-    ) -> tuple[tuple[TensorType, ...], tuple[tuple[str, Dim | None], ...]]:
-        """The output types of a node, and the data-dependent sizes in them."""
-        sizes: list[tuple[str, Dim | None]] = []
+        given: Sequence[Symbol] = (),
+    ) -> tuple[tuple[TensorType, ...], tuple[tuple[Symbol, Dim | None], ...]]:
+        """The output types of a node, and the data-dependent sizes in them: those `given` first."""
+        sizes: list[tuple[Symbol, Dim | None]] = []
 
         def fresh(hint: str, bound: Dim | None) -> Dim:
-            sizes.append((self._fresh_name(hint), bound))
-            return symbol(sizes[-1][0])
+            size = given[len(sizes)] if len(sizes) < len(given) else fresh_symbol(hint)
+            sizes.append((size, bound))
+            return expression(size)
 
         inference = Inference(
             op,
@@ -139,7 +144,7 @@ class Builder:
         """Remembers that a read_sizes node knows the elements of its input as sizes."""
         (value,) = node.inputs
         below = node.attrs["below"]
-        symbols = np.array([symbol(name) - below for name, _ in node.sizes], dtype=object)
+        symbols = np.array([expression(s) - below for s, _ in node.sizes], dtype=object)
         self._content[value] = symbols.reshape(value.type.static_dims)
 
     def _full_attrs(
@@ -168,34 +173,14 @@ class Builder:
             full[name] = value
         return full
 
-    def _fresh_name(self, hint: str) -> str:
-        name, number = hint, 1
-        while name in self._size_names:
-            name, number = f"{hint}_{number}", number + 1
-        self._size_names.add(name)
-        self._defined.add(name)
-        return name
-
-    def avoid_names_of(self, other: Builder) -> None:
-        """Makes no size of a name that another builder has given."""
-        self._size_names |= other._size_names
-
-    def defines_size(self, name: str) -> bool:
-        return name in self._defined
-
-    def reserve_size(self, hint: str) -> Dim:
-        """A size of a new name, for the parameters of a body to define."""
-        name = self._fresh_name(hint)
-        self._defined.discard(name)
-        return symbol(name)
+    def defines_size(self, size: Symbol) -> bool:
+        return size in self._defined
 
     def append(self, node: Node) -> Node:
         """Appends a node that was built elsewhere with inputs of this builder (see rewrite.py)."""
         self.nodes.append(node)
         if node.sizes:
-            names = [name for name, _ in node.sizes]
-            self._size_names.update(names)
-            self._defined.update(names)
+            self._defined.update(size for size, _ in node.sizes)
         if node.op.name == "read_sizes":
             self.note_sizes(node)
         return node
@@ -205,9 +190,7 @@ class Builder:
         node = parameter_node(name, type, (name.partition(":")[0],))
         self.parameters.append(node)
         self.nodes.append(node)
-        for dim in type.dims:
-            self._size_names.update(symbols_of(dim))
-            self._defined.update(symbols_of(dim))
+        self._defined.update(symbols_of(*type.dims))
         return node.output
 
     def const(self, value: Any, dtype: DType | None = None) -> Value:

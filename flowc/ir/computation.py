@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, Symbol
 from flowc.ir.lowering import Lowering
 from flowc.ir.op import Op, op_named
 from flowc.ir.types import TensorType
@@ -55,7 +55,7 @@ class Node:
         types: tuple[TensorType, ...],
         after: tuple[Node, ...] = (),
         origin: tuple[str, ...] = (),
-        sizes: tuple[tuple[str, Dim | None], ...] = (),
+        sizes: tuple[tuple[Symbol, Dim | None], ...] = (),
     ) -> None:
         self.op = op
         self.inputs = inputs
@@ -67,13 +67,15 @@ class Node:
         self.outputs = tuple([Value(self, i, t) for i, t in enumerate(types)])
         self._lowering: Lowering | None = None
         self._has_effects: bool | None = None
-        self.used_sizes: frozenset[str] | None = None
+        self.used_sizes: frozenset[Symbol] | None = None
         self.bodies: dict[str, Computation] | None = None
         self.types_checked = False
 
     def over(self, inputs: Iterable[Value], after: tuple[Node, ...] = ()) -> Node:
         """A copy that reads other values, and stands after other nodes."""
-        return Node(self.op, tuple(inputs), self.attrs, self.types, after, self.origin, self.sizes)
+        copy = Node(self.op, tuple(inputs), self.attrs, self.types, after, self.origin, self.sizes)
+        copy.used_sizes, copy.bodies = self.used_sizes, self.bodies
+        return copy
 
     @property
     def has_effects(self) -> bool:

@@ -166,7 +166,7 @@ def _infer_convolution(c: Inference) -> Dims:
 
 def _infer_called(c: Inference) -> list[Dims]:
     """The dims of the results, with the sizes that the node defines made anew."""
-    new = {name: c.fresh(name, bound) for name, bound in c.attrs["sizes"]}
+    new = {size: c.fresh(size.name, bound) for size, bound in c.attrs["sizes"]}
     return [tuple(substitute(d, new) for d in dims) for dims in c.attrs["results"]]
 
 

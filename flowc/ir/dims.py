@@ -5,6 +5,7 @@ in canonical form, so that equal polynomials are equal objects. Invariant: an `E
 constant; `%` is written `a - b*(a//b)`, so that `(a//b)*b + a%b` cancels to `a` by itself.
 
 Divisors are positive and symbols are non-negative: sizes, and loop indices below their extent.
+Symbols are objects: what they are called tells nobody but readers what they are.
 """
 
 from __future__ import annotations
@@ -12,18 +13,29 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import SupportsInt, Union
 
 Dim = Union[int, "Expr"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """A named non-negative integer; `extent`, when given, is an exclusive upper bound."""
+    """A non-negative integer; `extent`, when given, is an exclusive upper bound.
+
+    What callers and texts name is one symbol wherever it has that name; it has serial 0. Any other
+    one is the same as no other (`fresh_symbol`): its name is a hint, from which `name_sizes` makes
+    one that tells it apart. Only the order of serials may be relied on, which is that in which a
+    program's symbols were made: their numbers depend on what else the process has compiled.
+    """
 
     name: str
     extent: Dim | None = field(default=None, compare=False)
+    serial: int = 0
+
+    def __hash__(self) -> int:
+        return self.serial or hash(self.name)
 
     def __str__(self) -> str:
         return self.name
@@ -37,7 +49,7 @@ class FloorDiv:
     denominator: Dim
 
     def __str__(self) -> str:
-        return f"floordiv({self.numerator}, {self.denominator})"
+        return _text(self, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,7 @@ class Extremum:
     right: Dim
 
     def __str__(self) -> str:
-        return f"{self.kind}({self.left}, {self.right})"
+        return _text(self, str)
 
 
 Atom = Symbol | FloorDiv | Extremum
@@ -102,7 +114,7 @@ class Expr:
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in _terms(other):
-                key = tuple(sorted(left + right, key=str)) if left and right else left or right
+                key = tuple(sorted(left + right, key=_order)) if left and right else left or right
                 total[key] = total.get(key, 0) + a * b
         return _make(total)
 
@@ -127,18 +139,47 @@ class Expr:
         raise TypeError(f"the size {self} is not known")
 
     def __str__(self) -> str:
-        parts: list[str] = []
-        for monomial, coefficient in self.terms:
-            text = "*".join(str(a) for a in monomial)
-            if not monomial:
-                text = str(abs(coefficient))
-            elif abs(coefficient) != 1:
-                text = f"{abs(coefficient)}*{text}"
-            sign = "-" if coefficient < 0 else "+"
-            parts.append(f" {sign} {text}" if parts else (f"-{text}" if coefficient < 0 else text))
-        return "".join(parts)
+        return _text(self, str)
 
     __repr__ = __str__
+
+
+def _text(value: Dim | Atom, name: Callable[[Symbol], str]) -> str:
+    match value:
+        case Symbol():
+            return name(value)
+        case FloorDiv(top, bottom):
+            return f"floordiv({_text(top, name)}, {_text(bottom, name)})"
+        case Extremum(kind, left, right):
+            return f"{kind}({_text(left, name)}, {_text(right, name)})"
+        case int():
+            return str(value)
+        case Expr():
+            pass
+    parts: list[str] = []
+    for monomial, coefficient in value.terms:
+        text = "*".join(_text(a, name) for a in monomial)
+        if not monomial:
+            text = str(abs(coefficient))
+        elif abs(coefficient) != 1:
+            text = f"{abs(coefficient)}*{text}"
+        sign = "-" if coefficient < 0 else "+"
+        parts.append(f" {sign} {text}" if parts else (f"-{text}" if coefficient < 0 else text))
+    return "".join(parts)
+
+
+def _order(value: Dim | Atom) -> str:
+    """What atoms are sorted by."""
+    return _order_of_symbol(value) if isinstance(value, Symbol) else _text(value, _order_of_symbol)
+
+
+def _order_of_symbol(value: Symbol) -> str:
+    return f"{value.name}'{value.serial:012}" if value.serial else value.name
+
+
+def _terms_order(term: tuple[Monomial, int]) -> tuple[int, list[tuple[str, str]]]:
+    monomial, _ = term
+    return -len(monomial), [(type(a).__name__, _order(a)) for a in monomial]
 
 
 def _terms(value: Dim) -> tuple[tuple[Monomial, int], ...]:
@@ -154,17 +195,34 @@ def _make(terms: Mapping[Monomial, int]) -> Dim:
     if len(kept) == 1 and not kept[0][0]:
         return kept[0][1]
     if len(kept) > 1:
-        kept.sort(key=lambda t: (-len(t[0]), str(t[0])))
+        kept.sort(key=_terms_order)
     return Expr(tuple(kept))
+
+
+_serials = count(1)
+
+
+def fresh_symbol(hint: str) -> Symbol:
+    """A symbol that is none of those made before."""
+    return Symbol(hint, serial=next(_serials))
 
 
 def symbol(name: str, extent: Dim | None = None) -> Expr:
     """The expression of one named size, or of one loop index when `extent` is given."""
-    return Expr((((Symbol(name, extent),), 1),))
+    return expression(Symbol(name, extent))
 
 
-def _atom(atom: Atom) -> Expr:
+def expression(atom: Atom) -> Expr:
     return Expr((((atom,), 1),))
+
+
+def lone_symbol(dim: Dim) -> Symbol | None:
+    """The size that a dim is by itself."""
+    match dim:
+        case Expr(terms=(((Symbol(extent=None) as found,), 1),)):
+            return found
+        case _:
+            return None
 
 
 def as_dim(value: SupportsInt) -> Dim:
@@ -226,7 +284,7 @@ def _reduce_fraction(a: Dim, b: Dim) -> Dim:
                 smaller = floordiv(a, factor)
                 if not _has_division(smaller):
                     return floordiv(smaller, b // factor)
-    return _atom(FloorDiv(a, b))
+    return expression(FloorDiv(a, b))
 
 
 def _has_division(value: Dim) -> bool:
@@ -248,8 +306,8 @@ def _extremum(kind: str, a: Dim, b: Dim) -> Dim:
         return a if kind == "max" else b
     if is_nonnegative(b - a):
         return b if kind == "max" else a
-    left, right = sorted((a, b), key=str)
-    return _atom(Extremum(kind, left, right))
+    left, right = sorted((a, b), key=_order)
+    return expression(Extremum(kind, left, right))
 
 
 def ceildiv(a: Dim, b: Dim) -> Dim:
@@ -326,15 +384,15 @@ def _atom_nonnegative(atom: Atom) -> bool:
             return is_nonnegative(atom.left) and is_nonnegative(atom.right)
 
 
-def symbols_of(value: Dim) -> dict[str, Symbol]:
-    """The symbols in an expression by name, in order of first sight."""
-    found: dict[str, Symbol] = {}
-    stack: list[Dim | Atom] = [value]
+def symbols_of(*values: Dim) -> dict[Symbol, None]:
+    """The symbols in expressions, in order of first sight."""
+    found: dict[Symbol, None] = {}
+    stack: list[Dim | Atom] = list(reversed(values))
     while stack:
         item = stack.pop()
         match item:
             case Symbol():
-                found.setdefault(item.name, item)
+                found.setdefault(item)
             case FloorDiv():
                 stack += [item.denominator, item.numerator]
             case Extremum():
@@ -367,18 +425,26 @@ def rebuild(value: Dim, leaf: Callable[[Symbol], Dim]) -> Dim:
     return total
 
 
-def substitute(value: Dim, env: Mapping[str, Dim]) -> Dim:
-    """The expression with the named symbols replaced; symbols not in `env` stay."""
+def substitute(value: Dim, env: Mapping[Symbol, Dim]) -> Dim:
+    """The expression with symbols replaced, also in the extents of indices; those that are not in
+    `env` stay."""
+
+    def leaf(found: Symbol) -> Dim:
+        if found in env:
+            return env[found]
+        if isinstance(found.extent, Expr):
+            found = replace(found, extent=substitute(found.extent, env))
+        return expression(found)
+
     if isinstance(value, int):
         return value
-    return rebuild(value, lambda s: env[s.name] if s.name in env else _atom(s))
+    alone = lone_symbol(value)
+    return rebuild(value, leaf) if alone is None else env.get(alone, value)
 
 
-def evaluate(value: Dim, env: Mapping[str, int]) -> int:
+def evaluate(value: Dim, env: Mapping[Symbol, int]) -> int:
     """The number that an expression stands for. Raises `KeyError` for a symbol not in `env`."""
-    if isinstance(value, int):
-        return value
-    result = rebuild(value, lambda s: env[s.name])
+    result = rebuild(value, lambda s: env[s])
     assert isinstance(result, int)
     return result
 

@@ -16,7 +16,9 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, Expr, Symbol, parse_dim
+from flowc.ir.bodies import with_sizes
+from flowc.ir.dims import Dim, parse_dim
+from flowc.ir.text.value_names import names_of_sizes
 from flowc.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -188,8 +190,10 @@ def spec_of(
     """The spec of a Computation whose last parameters are the values of the variables `reads`, and
     whose last results those of `writes`. `first`: the first values of random states."""
     made = first or {}
+    names = names_of_sizes(c)
     inputs = [TensorSpec.of(n, p.output.type) for n, p in zip((*fed, *reads), c.parameters)]
-    outputs = [TensorSpec.of(n, v.type) for n, v in zip((*fetched, *writes), c.results)]
+    results = (with_sizes(v.type, names) for v in c.results)
+    outputs = [TensorSpec.of(n, t) for n, t in zip((*fetched, *writes), results)]
     variables: list[VariableSpec] = []
     for name in dict.fromkeys((*reads, *writes)):
         read = len(fed) + reads.index(name) if name in reads else None
@@ -201,12 +205,3 @@ def spec_of(
         Alias(v.input, v.output) for v in variables if v.input is not None and v.output is not None
     )
     return ProgramSpec(tuple(inputs), tuple(outputs), tuple(variables), aliases)
-
-
-def lone_symbol(dim: Dim) -> str | None:
-    """The name of a size, where the dim is that size by itself."""
-    match dim:
-        case Expr(terms=(((Symbol(name),), 1),)):
-            return name
-        case _:
-            return None

@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from flowc.ir.bodies import (
-    all_sizes,
     bodies_of,
-    local_sizes,
-    name_alone,
     replace_sizes,
     replace_sizes_in,
+    size_definitions,
     sizes_used,
 )
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, as_dim, substitute, symbol, symbols_of
+from flowc.ir.dims import Dim, Symbol, as_dim, expression, lone_symbol, substitute, symbols_of
 
 Rule = Callable[["Rewriter", Node], Value | Sequence[Value] | None]
 
@@ -39,46 +37,41 @@ class Rewriter(Builder):
 
     def __init__(self, original: Computation) -> None:
         super().__init__()
-        self.known_sizes: dict[str, Dim] = {}
+        self.known_sizes: dict[Symbol, Dim] = {}
         self.constraints = list(original.constraints)
-        self._original = original
-        self._taken: set[str] | None = None
-        self._own: set[str] = set()
-
-    def replace_node(self, node: Node) -> None:
-        """Names of sizes that a node defines may be given again while it is replaced."""
-        self._own = {name for name, _ in node.sizes}
 
     def replace_bodies(
         self,
         node: Node,
         bodies: Mapping[str, Computation],
         inputs: Sequence[Value] | None = None,
+        given: Sequence[Symbol] | None = None,
         **attrs: Any,
     ) -> Sequence[Value] | None:
         """The outputs of a loop or conditional emitted with other bodies, and with the inputs and
-        attrs that these want; None where the bodies are its own."""
+        attrs that these want; None where the bodies are its own. `given`: the sizes it defines."""
         own = bodies_of(node)
         if all(bodies[name] is own[name] for name in bodies):
             return None
         *_, last = (own | dict(bodies)).values()
         tout = tuple(v.type.dtype for v in last.results)
-        given = node.inputs if inputs is None else inputs
+        inputs = node.inputs if inputs is None else inputs
         full = {**node.attrs, **bodies, "Tout": tout, **attrs}
-        return self.emit(node.op, given, full, after=node.after).outputs
+        if given is None:
+            return self.emit_again(node, inputs, full).outputs
+        return self.emit(node.op, inputs, full, after=node.after, given=given).outputs
 
-    def fresh_size(self, hint: str) -> str:
-        """A name that no size of the original or the copy has."""
-        return self._fresh_name(hint)
-
-    def _fresh_name(self, hint: str) -> str:
-        if self._taken is None:
-            self._taken = all_sizes(self._original)
-        name, number = hint, 1
-        while name in self._size_names or (name in self._taken and name not in self._own):
-            name, number = f"{hint}_{number}", number + 1
-        self._size_names.add(name)
-        return name
+    def emit_again(self, node: Node, inputs: Sequence[Value], attrs: Mapping[str, Any]) -> Node:
+        """One of the same op in place of a node; if it has the same types, it defines the same
+        sizes."""
+        before = len(self.constraints)
+        given = [size for size, _ in node.sizes]
+        made = self.emit(node.op, inputs, attrs, after=node.after, given=given)
+        if made.types == node.types or not given:
+            return made
+        self.nodes.pop()
+        del self.constraints[before:]
+        return self.emit(node.op, inputs, attrs, after=node.after)
 
 
 def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
@@ -101,7 +94,6 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
             node = old.over(inputs, after)
         node = replace_sizes(node, b.known_sizes)
         b.old, b.origin = old, old.origin
-        b.replace_node(old)
         start = len(b.nodes)
         mark = b.nodes[-1] if b.nodes else None
         replacement = rule(b, node)
@@ -142,9 +134,9 @@ def _sizes_known(b: Rewriter, node: Node) -> Sequence[Value] | None:
         return None
     below = node.attrs["below"]
     found = [as_dim(x) + below for x in content.reshape(-1)]
-    if [symbol(name) for name, _ in node.sizes] == found:
+    if [expression(size) for size, _ in node.sizes] == found:
         return None
-    b.known_sizes.update((name, x) for (name, _), x in zip(node.sizes, found))
+    b.known_sizes.update((size, x) for (size, _), x in zip(node.sizes, found))
     return ()
 
 
@@ -175,7 +167,7 @@ def refined(b: Rewriter, node: Node) -> Sequence[Value] | None:
     """The outputs of a node emitted anew where inference knows more of its types now."""
     mark = b.nodes[-1] if b.nodes else None
     attrs = fitted_attrs(node)
-    made = b.emit(node.op, node.inputs, attrs, after=node.after)
+    made = b.emit_again(node, node.inputs, attrs)
     if made.types != node.types or attrs is not node.attrs:
         return made.outputs
     _drop_tried(b, mark)
@@ -188,28 +180,28 @@ def fitted_attrs(node: Node) -> Mapping[str, Any]:
     if not bodies:
         return node.attrs
     first = next(iter(bodies.values()))
-    env: dict[str, Dim] = {}
+    env: dict[Symbol, Dim] = {}
     given = node.inputs[len(node.inputs) - len(first.parameters) :]
     for parameter, value in zip(first.parameters, given):
         for mine, dim in zip(parameter.output.dims, value.dims):
-            name = name_alone(mine)
-            if name is not None and mine != dim and name not in node.attrs.get("varying", ()):
-                env.setdefault(name, dim)
+            size = lone_symbol(mine)
+            if size is not None and mine != dim and size not in node.attrs.get("varying", ()):
+                env.setdefault(size, dim)
     if not env:
         return node.attrs
     return {**node.attrs, **{n: replace_sizes_in(body, env) for n, body in bodies.items()}}
 
 
-def _note_sizes(known: dict[str, Dim], node: Node, new: Sequence[Value]) -> None:
+def _note_sizes(known: dict[Symbol, Dim], node: Node, new: Sequence[Value]) -> None:
     """Sizes that a node defined, by what stands in their place in the types of the new values."""
-    own = {name for name, _ in node.sizes}
+    own = {size for size, _ in node.sizes}
     if not own:
         return
     for before, now in zip(node.outputs, new):
         for old_dim, dim in zip(before.dims, now.dims):
-            name = name_alone(old_dim)
-            if name in own and old_dim != dim:
-                known.setdefault(name, dim)
+            size = lone_symbol(old_dim)
+            if size in own and old_dim != dim:
+                known.setdefault(size, dim)
 
 
 def rewrite_bodies(c: Computation, rewrite: Callable[[Computation], Computation]) -> Computation:
@@ -233,7 +225,6 @@ def inline(
     b: Rewriter, body: Computation, inputs: Sequence[Value], after: Sequence[Node] = ()
 ) -> list[Value]:
     """The results of a body whose nodes are appended here; its effects come after `after`."""
-    env: dict[str, Dim] = {n: symbol(b.fresh_size(n)) for n in sorted(local_sizes(body))}
     values = dict(zip((p.output for p in body.parameters), inputs, strict=True))
     nodes: dict[Node, Node] = {}
     for old in body.nodes:
@@ -241,10 +232,9 @@ def inline(
             continue
         order = (*(nodes[n] for n in old.after), *(after if old.has_effects else ()))
         taken = tuple(values[v] for v in old.inputs)
-        copy = old.over(taken, order)
-        nodes[old] = b.append(replace_sizes(copy, env))
+        nodes[old] = b.append(old.over(taken, order))
         values.update(zip(old.outputs, nodes[old].outputs))
-    b.constraints += [(substitute(x, env), substitute(y, env)) for x, y in body.constraints]
+    b.constraints += body.constraints
     return [values[v] for v in body.results]
 
 
@@ -265,18 +255,16 @@ def prune_nodes(c: Computation, keep: Iterable[Node] = ()) -> Computation:
     if len(needed) == len(c.nodes):
         return c
     nodes = tuple(n for n in c.nodes if n in needed)
-    gone = {name for n in c.nodes if n not in needed for name, _ in n.sizes}
+    gone = {size for n in c.nodes if n not in needed for size, _ in n.sizes}
     # What is not computed need not be equal either.
-    constraints = tuple(
-        p for p in c.constraints if not gone or gone.isdisjoint(n for d in p for n in symbols_of(d))
-    )
+    constraints = tuple(p for p in c.constraints if gone.isdisjoint(symbols_of(*p)))
     return Computation(c.parameters, nodes, c.results, constraints)
 
 
 def needed_nodes(c: Computation, roots: set[Node]) -> set[Node]:
     """The roots, the nodes with effects, and all that they need: inputs, order, sizes."""
     needed = set(roots)
-    definitions = {name: n for n in c.nodes for name, _ in n.sizes}
+    definitions = size_definitions(c)
     for node in reversed(c.nodes):
         if node.has_effects:
             needed.add(node)
@@ -288,6 +276,6 @@ def needed_nodes(c: Computation, roots: set[Node]) -> set[Node]:
     return needed
 
 
-def size_sources(node: Node, definitions: dict[str, Node]) -> list[Node]:
+def size_sources(node: Node, definitions: dict[Symbol, Node]) -> list[Node]:
     """The nodes that define the sizes that a node uses, its bodies' too."""
-    return [definitions[n] for n in sorted(sizes_used(node)) if n in definitions]
+    return [definitions[s] for s in sorted(sizes_used(node)) if s in definitions]

@@ -21,7 +21,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InternalError
-from flowc.ir.dims import Dim, substitute, symbol, symbols_of
+from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.types import Dims
 
@@ -74,11 +74,11 @@ class ScalarBody:
     def __call__(self, k: Any, *given: Any) -> Any:
         """The result in the terms of `k`: for the elements `given`, or the one index."""
         values: list[Any] = []
-        env: dict[str, Dim] = {}
+        env: dict[Symbol, Dim] = {}
         if self.rank is None:
             values += given
         else:
-            env = {index_name(d): i for d, i in enumerate(given[0])}
+            env = {Symbol(index_name(d)): i for d, i in enumerate(given[0])}
 
         def scalar(x: Operand) -> Any:
             return values[x.number] if isinstance(x, Result) else k.const(x.value, x.dtype)
@@ -90,7 +90,7 @@ class ScalarBody:
                 continue
             found = _call(k, i, operands, tuple([substitute(d, env) for d in i.dims]))
             if i.name in PLACES:
-                env[place_name(len(values))] = found
+                env[Symbol(place_name(len(values)))] = found
             values.append(found)
         return scalar(self.result)
 
@@ -117,12 +117,12 @@ class ScalarBody:
         return ((i.source, i.dims) for i in self.instructions if i.name in LOADS)
 
     @cached_property
-    def sizes(self) -> frozenset[str]:
-        """The names of the sizes in it."""
-        names = {n for i in self.instructions for d in i.dims for n in symbols_of(d)}
-        return frozenset(n for n in names if not n.startswith(LOCAL))
+    def sizes(self) -> frozenset[Symbol]:
+        """The sizes in it."""
+        found = symbols_of(*(d for i in self.instructions for d in i.dims))
+        return frozenset(s for s in found if not s.name.startswith(LOCAL))
 
-    def with_sizes(self, env: Mapping[str, Dim]) -> ScalarBody:
+    def with_sizes(self, env: Mapping[Symbol, Dim]) -> ScalarBody:
         """The body with sizes replaced."""
         return replace(
             self,

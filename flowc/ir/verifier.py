@@ -16,7 +16,7 @@ from flowc.ir.bodies import bind_varying, bodies_of, sizes_used
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.core_ops import is_core
-from flowc.ir.dims import symbols_of
+from flowc.ir.dims import Symbol, symbols_of
 from flowc.ir.op import Op
 from flowc.ir.types import TensorType
 
@@ -32,7 +32,6 @@ class _Replay(Builder):
 
     def __init__(self, inferred: Inferred) -> None:
         super().__init__()
-        self.given: list[str] = []
         self.inferred = inferred
         self.looked = False  # at more than types and attrs
 
@@ -40,9 +39,9 @@ class _Replay(Builder):
         key = (node.op, id(node.attrs), tuple(v.type for v in node.inputs))
         if key in self.inferred:
             return self.inferred[key][1]
-        self.given = [name for name, _ in node.sizes]
+        given = [size for size, _ in node.sizes]
         self.looked = bool(node.sizes or bodies_of(node))
-        types, _ = self.infer(node.op, node.inputs, node.attrs, node.origin)
+        types, _ = self.infer(node.op, node.inputs, node.attrs, node.origin, given)
         if node.op.name == "read_sizes":
             self.note_sizes(node)
         if not self.looked:
@@ -57,9 +56,6 @@ class _Replay(Builder):
         self.looked = True
         return super()._read_sizes(value, below)
 
-    def _fresh_name(self, hint: str) -> str:
-        return self.given.pop(0) if self.given else f"{hint}_undefined"
-
 
 def verify(
     c: Computation, where: str, lowered: bool = False, inferred: Inferred | None = None
@@ -70,7 +66,7 @@ def verify(
 
 
 def _verify(
-    c: Computation, where: str, outside: frozenset[str] | None, lowered: bool, inferred: Inferred
+    c: Computation, where: str, outside: frozenset[Symbol] | None, lowered: bool, inferred: Inferred
 ) -> None:
     """`outside`: for a body the sizes that are defined where its node stands, and those of its
     parameters that iterations change; None for a Computation whose parameters define sizes."""
@@ -93,25 +89,14 @@ class _Scope:
     """What is defined so far in one Computation."""
 
     def __init__(
-        self, where: str, outside: frozenset[str] | None, lowered: bool, inferred: Inferred
+        self, where: str, outside: frozenset[Symbol] | None, lowered: bool, inferred: Inferred
     ) -> None:
         self.where = where
         self.outside = outside
         self.lowered = lowered
         self.seen: set[Value | Node] = set()
-        self.defined: set[str] = set(outside or ())
-        self.local: set[str] = set()
-        self.used: set[str] = set()
+        self.defined: set[Symbol] = set(outside or ())
         self.replay = _Replay(inferred)
-
-    def define(self, node: Node) -> str | None:
-        """Takes in the sizes that a node defines; the name of one that has a meaning already."""
-        for name, _ in node.sizes:
-            if name in self.local or (name in self.defined and name in self.used):
-                return name
-            self.local.add(name)
-            self.defined.add(name)
-        return None
 
 
 def _fault(node: Node, scope: _Scope) -> str | None:
@@ -135,22 +120,20 @@ def _fault(node: Node, scope: _Scope) -> str | None:
         fault = _bodies_fault(node, scope)
         if fault:
             return fault
-    again = scope.define(node)
+    new = [size for size, _ in node.sizes]
+    again = [size for size in new if size in scope.defined]
     if again:
-        return f"{node!r} defines the size {again} again"
-    if scope.outside is not None:
-        scope.used |= sizes_used(node)
+        return f"{node!r} defines the size {again[0]} again"
+    scope.defined.update(new)
     return _type_fault(node, scope)
 
 
 def _parameter_fault(node: Node, scope: _Scope) -> str | None:
-    names = {name for dim in node.output.dims for name in symbols_of(dim)}
+    sizes = symbols_of(*node.output.dims)
     if scope.outside is None:
-        scope.defined |= names
-        scope.local |= names
+        scope.defined.update(sizes)
         return None
-    scope.used |= names
-    unknown = sorted(names - scope.defined)
+    unknown = sorted(sizes.keys() - scope.defined)
     return f"{node!r} uses the size {unknown[0]}, which nothing defines" if unknown else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from flowc.ir.bodies import bodies_of, free_sizes
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import symbols_of
+from flowc.ir.dims import Symbol
 from flowc.ir.rewrite import Rewriter, needed_nodes, rewrite_nodes
 
 PruneBody = Callable[[Computation], Computation]
@@ -28,7 +28,7 @@ class BodyPruning:
         self.prune_body = prune_body
         self.bodies: dict[str, Computation] = dict(bodies_of(node))
         self.carried: int = node.attrs.get("carried", 0)
-        self.varying: tuple[str, ...] = node.attrs.get("varying", ())
+        self.varying: tuple[Symbol, ...] = node.attrs.get("varying", ())
         self.outputs: list[int | Value] = list(range(len(node.outputs)))
         first = node.op.name == "if"  # behind the condition
         self.before, self.inputs = node.inputs[:first], list(node.inputs[first:])
@@ -36,25 +36,31 @@ class BodyPruning:
     def run(self, b: Rewriter, used: set[int], sizes: Sequence[int]) -> Sequence[Value] | None:
         """What takes the place of the outputs. `used`: those that are read; `sizes`: which of the
         node's sizes are."""
-        names = self.varying or [name for name, _ in self.node.sizes]
-        read = {names[i] for i in sizes}
+        inside = self.varying or [size for size, _ in self.node.sizes]
+        read = {inside[i] for i in sizes}
         changed = False
         while self.step(used, read):
             changed = True
         if not changed:
             return None
         inputs = (*self.before, *self.inputs)
-        made = b.replace_bodies(self.node, self.bodies, inputs, **self.changed_attrs())
+        made = b.replace_bodies(
+            self.node, self.bodies, inputs, self.sizes_left(), **self.changed_attrs()
+        )
         assert made is not None
         return [made[o] if isinstance(o, int) else o for o in self.outputs]
 
-    def step(self, used: set[int], sizes: set[str]) -> bool:
+    def step(self, used: set[int], sizes: set[Symbol]) -> bool:
         """Drops what it finds of the outputs and sizes that are not read, and of the inputs;
-        whether there was anything. `sizes` have the names that the bodies give them."""
+        whether there was anything. `sizes` are those that the bodies know."""
         raise NotImplementedError
 
     def changed_attrs(self) -> dict[str, Any]:
         return {}
+
+    def sizes_left(self) -> Sequence[Symbol] | None:
+        """The sizes that the node still defines; None where its types tell."""
+        return None
 
     def join_inputs(self) -> bool:
         """Inputs that are the same value, and not carried, become one."""
@@ -77,7 +83,7 @@ class BodyPruning:
 
 def needed_by(
     body: Computation, roots: Sequence[Value], prune_body: PruneBody
-) -> tuple[set[int], set[str]]:
+) -> tuple[set[int], set[Symbol]]:
     """Which parameters, and which sizes from outside, some of the results and the effects need."""
     c = replace(body, results=tuple(roots))
     if any(bodies_of(n) for n in body.nodes):
@@ -86,10 +92,6 @@ def needed_by(
     nodes = tuple(n for n in c.nodes if n in needed)
     read = {i for i, p in enumerate(c.parameters) if p in needed}
     return read, free_sizes(Computation((), nodes, (), c.constraints))
-
-
-def sizes_of(value: Value) -> set[str]:
-    return {name for d in value.dims for name in symbols_of(d)}
 
 
 def with_parameters(

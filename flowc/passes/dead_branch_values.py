@@ -6,18 +6,18 @@ outputs. An output that is not read is replaced by itself, as nobody will miss i
 
 from __future__ import annotations
 
-from flowc.ir.bodies import name_alone
 from flowc.ir.computation import Value
+from flowc.ir.dims import Symbol, lone_symbol
 from flowc.passes.body_parameters import BodyPruning, needed_by
 
 
 class BranchPruning(BodyPruning):
     """An `if` that is changed step by step."""
 
-    def step(self, used: set[int], sizes: set[str]) -> bool:
+    def step(self, used: set[int], sizes: set[Symbol]) -> bool:
         return any([self._drop_outputs(used, sizes), self.join_inputs(), self._drop_inputs()])
 
-    def _drop_outputs(self, used: set[int], sizes: set[str]) -> bool:
+    def _drop_outputs(self, used: set[int], sizes: set[Symbol]) -> bool:
         """Outputs that both branches take from one input are that; equal ones become one."""
         results = list(zip(*(body.results for body in self.bodies.values())))
         kept: dict[tuple[Value, ...], int] = {}
@@ -28,7 +28,7 @@ class BranchPruning(BodyPruning):
             dims = self.node.outputs[i].dims
             if found is not None:
                 self.outputs[i] = found
-            elif i in used or any(name_alone(d) in sizes for d in dims):
+            elif i in used or any(lone_symbol(d) in sizes for d in dims):
                 kept.setdefault(results[place], place)
                 self.outputs[i] = list(kept).index(results[place])
             else:

@@ -10,16 +10,16 @@ it came is loop-invariant: both bodies only read it. Carried values that are alw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from flowc.ir.bodies import bind_varying, local_sizes, name_alone, replace_sizes_in
+from flowc.ir.bodies import bind_varying, replace_sizes_in
 from flowc.ir.computation import Computation, Value
-from flowc.ir.dims import symbol, symbols_of
+from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, symbols_of
 from flowc.ir.text.value_names import is_added_counter
 from flowc.passes.analysis.equal_carries import equal_carries
-from flowc.passes.body_parameters import BodyPruning, joined_parameters, needed_by, sizes_of
+from flowc.passes.body_parameters import BodyPruning, joined_parameters, needed_by
 
 
 class LoopPruning(BodyPruning):
@@ -29,7 +29,7 @@ class LoopPruning(BodyPruning):
     def body(self) -> Computation:
         return self.bodies["body"]
 
-    def step(self, used: set[int], sizes: set[str]) -> bool:
+    def step(self, used: set[int], sizes: set[Symbol]) -> bool:
         return any(
             [
                 self._fix_sizes(),
@@ -43,23 +43,21 @@ class LoopPruning(BodyPruning):
     def changed_attrs(self) -> dict[str, Any]:
         return {"carried": self.carried, "varying": self.varying}
 
+    def sizes_left(self) -> Sequence[Symbol]:
+        final = dict(zip(self.node.attrs["varying"], self.node.sizes))
+        return [final[size][0] for size in self.varying]
+
     def _fix_sizes(self) -> bool:
         """Varying sizes that iterations leave as they are become the sizes of the start."""
         parameters = [p.output.type for p in self.body.parameters[: self.carried]]
         start = [v.type for v in self.inputs[: self.carried]]
         first = bind_varying(parameters, start, self.varying)
         later = bind_varying(parameters, [v.type for v in self.body.results], self.varying)
-        local = local_sizes(self.body)
-        fixed = {
-            n: first[n]
-            for n in self.varying
-            if later[n] == symbol(n)
-            or (later[n] == first[n] and local.isdisjoint(symbols_of(first[n])))
-        }
+        fixed = {s: first[s] for s in self.varying if later[s] in (expression(s), first[s])}
         if not fixed:
             return False
         self.bodies = {name: replace_sizes_in(body, fixed) for name, body in self.bodies.items()}
-        self.varying = tuple(n for n in self.varying if n not in fixed)
+        self.varying = tuple(s for s in self.varying if s not in fixed)
         return True
 
     def _stop_carrying(self) -> bool:
@@ -104,7 +102,7 @@ class LoopPruning(BodyPruning):
         self.carried = len(kept)
         return True
 
-    def _drop(self, used: set[int], sizes: set[str]) -> bool:
+    def _drop(self, used: set[int], sizes: set[Symbol]) -> bool:
         """Drops carried values that reach no used output, condition or effect."""
         live = self._live({o for i, o in enumerate(self.outputs) if i in used}, set(sizes))
         kept = [k for k in range(self.carried) if k in live]
@@ -117,7 +115,7 @@ class LoopPruning(BodyPruning):
         self._carry(kept, read)
         return True
 
-    def _live(self, wanted: set[int | Value], sizes: set[str]) -> set[int]:
+    def _live(self, wanted: set[int | Value], sizes: set[Symbol]) -> set[int]:
         """The inputs that the wanted outputs and sizes need, over any number of iterations."""
         condition = self.bodies["condition"]
         read, used = needed_by(condition, condition.results, self.prune_body)
@@ -127,21 +125,24 @@ class LoopPruning(BodyPruning):
             results = [self.body.results[k] for k in range(self.carried) if k in live]
             read, used = needed_by(self.body, results, self.prune_body)
             found = live | read
-            sizes |= used.union(*(sizes_of(self.body.parameters[k].output) for k in found))
+            sizes |= used.union(symbols_of(*self._dims(found)))
             sizes.intersection_update(self.varying)
             found |= self._binders(sizes, found)
             if found == live:
                 return live
             live = found
 
-    def _binders(self, sizes: set[str], live: set[int]) -> set[int]:
+    def _binders(self, sizes: set[Symbol], live: set[int]) -> set[int]:
         """Carried values that say what varying sizes are, where no live one does."""
-        having: dict[str | None, list[int]] = {}
+        having: dict[Symbol | None, list[int]] = {}
         if sizes:
             for k, p in enumerate(self.body.parameters[: self.carried]):
                 for d in p.output.dims:
-                    having.setdefault(name_alone(d), []).append(k)
-        return {having[n][0] for n in sizes if live.isdisjoint(having[n])}
+                    having.setdefault(lone_symbol(d), []).append(k)
+        return {having[s][0] for s in sizes if live.isdisjoint(having[s])}
+
+    def _dims(self, inputs: Iterable[int]) -> list[Dim]:
+        return [d for k in inputs for d in self.body.parameters[k].output.dims]
 
     def _carry(self, kept: Sequence[int], read: Sequence[int]) -> None:
         """Carries the values of `kept` and reads those of `read`, in this order."""
@@ -149,5 +150,5 @@ class LoopPruning(BodyPruning):
         self.outputs = [places[o] if isinstance(o, int) else o for o in self.outputs]
         self.choose([*kept, *read], {"body": [self.body.results[k] for k in kept]})
         self.carried = len(kept)
-        names = {name for p in self.body.parameters[: self.carried] for name in sizes_of(p.output)}
-        self.varying = tuple(n for n in self.varying if n in names)
+        left = symbols_of(*self._dims(range(self.carried)))
+        self.varying = tuple(s for s in self.varying if s in left)

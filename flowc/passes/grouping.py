@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
+from flowc.ir.bodies import size_definitions
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, is_nonnegative, maximum
 from flowc.ir.lowering import (
@@ -82,7 +83,7 @@ class Grouping:
         self.cluster_of: dict[Node, Cluster] = {}
         self.latest: dict[Cluster, None] = {}  # by their ends
         self.position = {n: i for i, n in enumerate(c.nodes)}
-        self.definitions = {name: n for n in c.nodes for name, _ in n.sizes}
+        self.definitions = size_definitions(c)
         self.floating: set[Node] = set()
         self.repeats: dict[Node, int] = {}  # of floating nodes: how often each is computed
         self.depth: dict[Node, int] = {}  # of floating nodes: how many stand in a row

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from flowc.ir.bodies import bodies_of, local_sizes, sizes_used
+from flowc.ir.bodies import bodies_of, size_definitions, sizes_used
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, is_nonnegative
@@ -58,7 +58,7 @@ class _Invariants:
         self.body = body
         self.moved: list[Node] = []
         self.free: list[Node] = []
-        local = local_sizes(body).union(node.attrs["varying"])
+        local = {*size_definitions(body), *node.attrs["varying"]}
         fixed = {p.output for p in body.parameters[node.attrs["carried"] :]}
         known, users = Builder(), body.users()
         for n in body.nodes:

@@ -14,7 +14,9 @@ import numpy as np
 from flowc.ir.bodies import nodes_within
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Expr
 from flowc.ir.rewrite import rewrite_nodes
+from flowc.ir.scalar_body import ScalarBody
 from flowc.options import Options
 
 APART = frozenset({"stateful", "random"})
@@ -56,5 +58,9 @@ def _key(value: Any) -> Any:
     if isinstance(value, Computation):
         return f"body at {id(value)}"
     if isinstance(value, (tuple, list)):
-        return "(" + ", ".join(str(_key(v)) for v in cast(Sequence[Any], value)) + ")"
+        return tuple(map(_key, cast(Sequence[Any], value)))
+    if isinstance(value, Expr):
+        return value  # which is told from others of equal text
+    if isinstance(value, ScalarBody):
+        return repr(value), tuple(i.dims for i in value.instructions)
     return repr(value)

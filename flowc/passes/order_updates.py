@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from flowc.ir.aliasing import root_of, updated_input
-from flowc.ir.bodies import sizes_used
+from flowc.ir.bodies import size_definitions, sizes_used
 from flowc.ir.computation import Computation, Node, Value
 from flowc.options import Options
 
@@ -61,7 +61,7 @@ def _readers(c: Computation) -> dict[Value, list[Node]]:
 
 def _dependencies(c: Computation) -> Order:
     """What each node needs: its inputs, the sizes that it uses, the effects before it."""
-    definers = {name: node for node in c.nodes for name, _ in node.sizes}
+    definers = size_definitions(c)
     found: Order = {}
     for node in c.nodes:
         sizes: Iterable[Node] = (definers[s] for s in sizes_used(node) if s in definers)

@@ -1,7 +1,7 @@
 """The ordered list of passes, a reason each, and how they are run.
 
-In: a Computation as extracted. Out: one made of clusters. The verifier runs round every pass; a
-pass that fails leaves the text that it was given in the error.
+In: a Computation as extracted. Out: one made of clusters, whose sizes all have names. The verifier
+runs round every pass; a pass that fails leaves the text that it was given in the error.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from flowc.errors import FlowcError, InternalError, UsageError, did_you_mean
 from flowc.ir.computation import Computation
 from flowc.ir.rewrite import rewrite_bodies
+from flowc.ir.text.value_names import name_sizes
 from flowc.ir.verifier import Inferred, verify
 from flowc.options import Options
 from flowc.passes.check_dtypes import check_dtypes
@@ -92,4 +93,4 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
             raise InternalError(f"pass {name} failed: {error!r}\n{before}") from error
         if watch is not None:
             watch(name, c)
-    return c
+    return name_sizes(c)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from flowc.ir.bodies import sizes_used
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import symbols_of
+from flowc.ir.dims import Symbol, symbols_of
 from flowc.ir.pattern import Rewrite, apply_rewrites, keeps_type, op
 from flowc.ir.rewrite import Rewriter, prune_nodes, rewrite_nodes
 from flowc.options import Options
@@ -67,19 +67,19 @@ def _prune_nodes_with_bodies(c: Computation, prune_body: PruneBody) -> Computati
         if old.op.name not in ("while", "if"):
             return None
         used = {v.index for v in old.outputs if users[v] or v in results}
-        read = [i for i, (name, _) in enumerate(old.sizes) if name in sizes]
+        read = [i for i, (size, _) in enumerate(old.sizes) if size in sizes]
         pruning = LoopPruning if old.op.name == "while" else BranchPruning
         return pruning(node, prune_body).run(b, used, read)
 
     return rewrite_nodes(c, rule)
 
 
-def _sizes_read(c: Computation) -> set[str]:
+def _sizes_read(c: Computation) -> set[Symbol]:
     """The sizes that nodes and results use."""
     if not any(n.sizes for n in c.nodes):
         return set()
-    found: set[str] = set()
+    found: set[Symbol] = set()
     for node in c.nodes:
         found |= sizes_used(node)
     dims = [d for v in c.results for d in v.dims] + [d for pair in c.constraints for d in pair]
-    return found.union(*(symbols_of(d) for d in dims))
+    return found.union(symbols_of(*dims))

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.ir.bodies import bodies_of, sizes_apart
+from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Expr, symbols_of
 from flowc.ir.rewrite import Rewriter, fitted_attrs, inline, rewrite_nodes
 from flowc.options import Options
 from flowc.passes.fold_constants import fold_from
@@ -51,7 +50,7 @@ def _simplify_if(b: Rewriter, node: Node, options: Options) -> Sequence[Value] |
     bodies: dict[str, Computation] = {}
     for name, body in bodies_of(node).items():
         truth = _constant(np.bool_(name == "then"), condition.type.dtype)
-        bodies[name] = _entered(b, body, inputs, makes | dict.fromkeys(conditions, truth), options)
+        bodies[name] = _entered(body, makes | dict.fromkeys(conditions, truth), options)
     left = [v for i, v in enumerate(inputs) if i not in makes and i not in conditions]
     return b.replace_bodies(node, bodies, [condition, *left])
 
@@ -67,8 +66,8 @@ def _simplify_while(b: Rewriter, node: Node, options: Options) -> Sequence[Value
         if make is not None:
             makes[i] = make
     bodies = {
-        "condition": _entered(b, condition, node.inputs, makes, options),
-        "body": _constants_stay(_entered(b, body, node.inputs, makes, options), node.inputs),
+        "condition": _entered(condition, makes, options),
+        "body": _constants_stay(_entered(body, makes, options), node.inputs),
     }
     left = [v for i, v in enumerate(node.inputs) if i not in makes]
     return b.replace_bodies(node, bodies, left)
@@ -100,29 +99,12 @@ def _constant(array: Any, dtype: DType, origin: tuple[str, ...] = ()) -> Make:
     return make
 
 
-def _entered(
-    b: Rewriter,
-    body: Computation,
-    inputs: Sequence[Value],
-    makes: dict[int, Make],
-    options: Options,
-) -> Computation:
+def _entered(body: Computation, makes: dict[int, Make], options: Options) -> Computation:
     """The body with some of its parameters made in it, and what follows from them."""
     if not makes:
         return body
-    body = sizes_apart(body, _sizes_in(b, [inputs[i] for i in makes]))
     given = {body.parameters[i]: make for i, make in makes.items()}
     return simplify_control_flow(fold_from(body, given), options)
-
-
-def _sizes_in(b: Rewriter, values: Sequence[Value]) -> set[str]:
-    found: set[str] = set()
-    for value in values:
-        content = b.content(value) if value.constant is None else None
-        if content is not None:
-            for x in content.reshape(-1):
-                found.update(symbols_of(x) if isinstance(x, Expr) else ())
-    return found
 
 
 def _constants_stay(body: Computation, inputs: Sequence[Value]) -> Computation:

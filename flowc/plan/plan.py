@@ -15,10 +15,10 @@ import numpy as np
 
 from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, substitute, symbols_of
+from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
 
 ALIGNMENT = 64
-Bounds = Mapping[str, Dim | None]
+Bounds = Mapping[Symbol, Dim | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Region:
     computation: Computation
     steps: list[Step] = field(default_factory=list[Step])
     places: dict[Value, Place] = field(default_factory=dict[Value, Place])
-    bounds: dict[str, Dim | None] = field(default_factory=dict[str, Dim | None])
+    bounds: dict[Symbol, Dim | None] = field(default_factory=dict[Symbol, Dim | None])
 
     def place_of(self, value: Value) -> Place:
         return self.places[root_of(value)]

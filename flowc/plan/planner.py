@@ -104,7 +104,7 @@ class _Pools:
 def _rough(size: Dim) -> int:
     """A size to rank slots by, with every symbol taken as 64."""
     if isinstance(size, Expr):
-        size = substitute(size, {n: 64 for n in symbols_of(size)})
+        size = substitute(size, dict.fromkeys(symbols_of(size), 64))
     return size if isinstance(size, int) else 1 << 40
 
 

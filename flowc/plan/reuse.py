@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, Symbol
 from flowc.ir.lowering import Host, View
 from flowc.plan.plan import Bounds, bytes_of, upper_bound
 
@@ -52,9 +52,9 @@ def steps_of(c: Computation) -> list[Node]:
     ]
 
 
-def defined_bounds(c: Computation) -> dict[str, Dim | None]:
+def defined_bounds(c: Computation) -> dict[Symbol, Dim | None]:
     """The bounds of the sizes that a Computation's own nodes define."""
-    return {name: bound for node in c.nodes for name, bound in node.sizes}
+    return {size: bound for node in c.nodes for size, bound in node.sizes}
 
 
 class Reuse:

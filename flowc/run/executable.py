@@ -25,8 +25,7 @@ from flowc.errors import (
     ResourceExhaustedError,
     misfit,
 )
-from flowc.ir.dims import evaluate
-from flowc.ir.program_spec import lone_symbol
+from flowc.ir.dims import Symbol, evaluate, lone_symbol
 from flowc.run.host_steps import HostCalls, current
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
@@ -183,19 +182,19 @@ class Executable:
         self._layouts[tuple([a.shape for a in arrays])] = layout
         return layout
 
-    def _sizes_in(self, arrays: Sequence[np.ndarray]) -> dict[str, int]:
+    def _sizes_in(self, arrays: Sequence[np.ndarray]) -> dict[Symbol, int]:
         """The program's sizes, as far as the inputs' shapes tell them; checks the shapes."""
-        found = dict.fromkeys(self.metadata.sizes, 0)
-        bound: set[str] = set()
+        found = dict.fromkeys(map(Symbol, self.metadata.sizes), 0)
+        bound: set[Symbol] = set()
         for slot, array in zip(self.inputs, arrays):
             static = slot.static_dims
             if array.ndim != len(slot.dims) or static not in (None, array.shape):
                 raise misfit(slot.name, slot.dims, array.shape)
             for dim, size in zip(slot.dims, array.shape):
-                name = lone_symbol(dim)
-                if name is not None and name not in bound:
-                    bound.add(name)
-                    found[name] = size
+                symbol = lone_symbol(dim)
+                if symbol is not None and symbol not in bound:
+                    bound.add(symbol)
+                    found[symbol] = size
         for slot, array in zip(self.inputs, arrays):
             wanted = tuple(evaluate(d, found) for d in slot.dims)
             if array.shape != wanted:

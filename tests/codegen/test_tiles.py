@@ -31,7 +31,7 @@ from flowc.codegen.cpu.packing import (
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.target import target_named
-from flowc.ir.dims import evaluate, parse_dim, symbol
+from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -220,8 +220,8 @@ def test_task_counts_are_dims() -> None:
     tasks = gemm_source(GemmSpec(shape)).tasks
     rows = parse_dim(tasks, {"batch": 2, "m": symbol("m"), "n": 700})
     for m in (0, 1, shape.block_rows, shape.block_rows + 1, 1000):
-        assert evaluate(rows, {"m": m}) == eval(tasks, {"batch": 2, "m": m, "n": 700})
-    assert evaluate(rows, {"m": 0}) == 0
+        assert evaluate(rows, {Symbol("m"): m}) == eval(tasks, {"batch": 2, "m": m, "n": 700})
+    assert evaluate(rows, {Symbol("m"): 0}) == 0
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])

@@ -6,9 +6,9 @@ import pytest
 from ir_reference import random_inputs, reference_results
 
 from flowc.errors import InternalError
-from flowc.ir.bodies import all_sizes, free_sizes, replace_sizes_in, sizes_used
+from flowc.ir.bodies import free_sizes, replace_sizes_in, size_definitions, sizes_used
 from flowc.ir.computation import Computation
-from flowc.ir.dims import symbol
+from flowc.ir.dims import Symbol, expression, fresh_symbol, symbol
 from flowc.ir.rewrite import Rewriter, rewrite_nodes
 from flowc.ir.text.form import parse_computation, print_computation
 from flowc.ir.verifier import verify
@@ -128,45 +128,47 @@ def test_a_size_of_a_body_is_local() -> None:
     assert "uses the size k, which nothing defines" in fault(text)
 
 
-def test_a_body_may_define_a_name_again_that_it_does_not_use() -> None:
+def test_a_size_is_defined_once() -> None:
+    """A body defines no size that is defined around it, used or not."""
     shadowed = changed(changed(CHOICE, "sizes(k)", "sizes(n)"), "f32[k]", "f32[n]")
     assert "defines the size n again" in fault(shadowed)  # it takes x: f32[n] from outside
     alone = changed(changed(shadowed, ", %x, %dims)", ", %dims)"), "(%x: f32[n], %dims: i32[1]) {",
                     "(%dims: i32[1]) {")  # fmt: skip
-    verify(
-        parse_computation(
-            changed(alone, "relu(%x) : f32[n]", "cast(%dims) {Truncate=False} : f32[1]")
-        ),
-        "test",
-    )
+    alone = changed(alone, "relu(%x) : f32[n]", "cast(%dims) {Truncate=False} : f32[1]")
+    assert "defines the size n again" in fault(alone)
+    verify(parse_computation(changed(alone, "%x: f32[n]", "%x: f32[k]")), "test")
 
 
 def test_sizes_that_bodies_use() -> None:
     loop = parse_computation(GROWING).nodes[3]
     assert sizes_used(loop) == set()
-    assert free_sizes(loop.attrs["body"]) == {"m"}
+    assert free_sizes(loop.attrs["body"]) == {Symbol("m")}
     choice = parse_computation(CHOICE).nodes[3]
-    assert sizes_used(choice) == {"n"}
-    assert all_sizes(parse_computation(CHOICE)) == {"n", "k", "n_1"}
+    assert sizes_used(choice) == {Symbol("n")}
+    assert size_definitions(parse_computation(CHOICE)).keys() == {Symbol("n_1")}
+    assert size_definitions(choice.attrs["otherwise"]).keys() == {Symbol("k")}
 
 
 def test_replaced_sizes_are_not_captured() -> None:
-    """Where a body defines the name that is put in from outside, its own gets another."""
+    """What a body defines is no size of outside, whatever both are called."""
     otherwise = parse_computation(CHOICE).nodes[3].attrs["otherwise"]
-    found = replace_sizes_in(otherwise, {"n": symbol("k") * 2})
-    assert "%x: f32[2*k]" in str(found) and "sizes(k_1)" in str(found)
-    assert found.results[0].dims == (symbol("k_1"),)
-    assert replace_sizes_in(otherwise, {"q": 3}) is otherwise
+    outer = fresh_symbol("k")
+    found = replace_sizes_in(otherwise, {Symbol("n"): expression(outer) * 2})
+    assert found.parameters[0].output.dims == (expression(outer) * 2,)
+    assert found.results[0].dims == (symbol("k"),) != (expression(outer),)
+    assert size_definitions(found).keys() == {Symbol("k")}
+    assert replace_sizes_in(otherwise, {Symbol("q"): 3}) is otherwise
 
 
-def test_fresh_sizes_are_apart_from_all_in_the_bodies() -> None:
-    given: list[str] = []
-
-    def rule(b: Rewriter, node: object) -> None:
-        given.append(b.fresh_size("k"))
-
-    rewrite_nodes(parse_computation(CHOICE), rule)
-    assert given[:2] == ["k_1", "k_2"]
+def test_sizes_are_replaced_wherever_they_stand() -> None:
+    """Also where they are defined, and in bodies."""
+    for text, names in ((GROWING, "nm"), (CHOICE, ("n", "k", "n_1"))):
+        c = parse_computation(text)
+        other = {Symbol(name): symbol(f"other_{name}") for name in names}
+        found = replace_sizes_in(c, other)
+        verify(found, "test")
+        assert print_computation(found, exact=True).replace("other_", "") == text
+        assert replace_sizes_in(found, other) is found
 
 
 def test_an_effect_in_a_body_is_an_effect() -> None:
@@ -215,7 +217,7 @@ def test_bodies_that_change_types_change_their_node() -> None:
 
     def rewrite(b: Rewriter, node: object) -> object:
         if node.op.name == "read_sizes":
-            b.known_sizes["k"] = symbol("n")
+            b.known_sizes[Symbol("k")] = symbol("n")
             return []
         if node.op.name == "fill":
             return b.relu(b.nodes[0].output)

@@ -21,8 +21,11 @@ from flowc.ir.dims import (
     Symbol,
     ceildiv,
     evaluate,
+    expression,
     floordiv,
+    fresh_symbol,
     is_nonnegative,
+    lone_symbol,
     maximum,
     minimum,
     parse_dim,
@@ -84,6 +87,10 @@ def _divide(operation: str, a: Pair, b: Pair) -> Pair:
             return Pair(a.dim % b.dim, lambda e: a.number(e) % divisor(e))
         case _:
             return Pair(ceildiv(a.dim, b.dim), lambda e: -(-a.number(e) // divisor(e)))
+
+
+def _symbols(env: Mapping[str, int]) -> dict[Symbol, int]:
+    return {Symbol(name): number for name, number in env.items()}
 
 
 def _number(n: int) -> Pair:
@@ -156,7 +163,7 @@ def environments(draw: st.DrawFn) -> dict[str, int]:
     """Numbers for all symbols: sizes from 2, indices below their extents."""
     env = {name: draw(st.integers(2, 9)) for name in SIZES}
     for name, extent in EXTENTS.items():
-        env[name] = draw(st.integers(0, evaluate(extent, env) - 1))
+        env[name] = draw(st.integers(0, evaluate(extent, _symbols(env)) - 1))
     return env
 
 
@@ -164,7 +171,7 @@ def all_assignments() -> dict[str, Array]:
     """Every small size, 0 too, with the first and the last places of every index."""
     rows: list[tuple[int, ...]] = []
     for n, m in product((0, 1, 2, 4), (0, 1, 3)):
-        extents = [evaluate(x, {"n": n, "m": m}) for x in EXTENTS.values()]
+        extents = [evaluate(x, _symbols({"n": n, "m": m})) for x in EXTENTS.values()]
         places = [{0, 1, x - 1} & set(range(x)) for x in extents]
         rows += [(n, m, *chosen) for chosen in product(*places)]
     return dict(zip((*SIZES, *EXTENTS), np.array(rows, float).T))
@@ -223,7 +230,7 @@ def test_what_is_proved_nonnegative_is(pair: Pair) -> None:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(ANY, environments())
 def test_evaluation_agrees(pair: Pair, env: dict[str, int]) -> None:
-    assert evaluate(pair.dim, env) == pair.number(env)
+    assert evaluate(pair.dim, _symbols(env)) == pair.number(env)
 
 
 @pytest.mark.parametrize("name", EXTENTS)
@@ -256,16 +263,16 @@ def test_text_reads_back(pair: Pair) -> None:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(PAIRS, environments())
 def test_text_without_extents_means_the_same(pair: Pair, env: dict[str, int]) -> None:
-    assert evaluate(parse_dim(str(pair.dim)), env) == pair.number(env)
+    assert evaluate(parse_dim(str(pair.dim)), _symbols(env)) == pair.number(env)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(PAIRS, PAIRS, environments())
 def test_substitution_agrees(pair: Pair, other: Pair, env: dict[str, int]) -> None:
-    assume("r" not in symbols_of(pair.dim))  # whose extent is said with m
     inner = env | {"m": abs(int(other.number(env))) + 1}
-    replaced = substitute(pair.dim, {"m": maximum(other.dim, other.dim * -1) + 1})
-    assert evaluate(replaced, env) == evaluate(pair.dim, inner)
+    assume(inner["r"] < inner["n"] * inner["m"])  # the extent of r
+    replaced = substitute(pair.dim, {Symbol("m"): maximum(other.dim, other.dim * -1) + 1})
+    assert evaluate(replaced, _symbols(env)) == evaluate(pair.dim, _symbols(inner))
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -345,7 +352,7 @@ def test_constants_are_ints_and_expressions_are_never_tested_for_truth() -> None
 
 def test_symbols_are_found_in_order_everywhere() -> None:
     value = floordiv(N * 3 + 1, 2) + maximum(M, symbol("q") - 4)
-    assert set(symbols_of(value)) == {"n", "m", "q"}
+    assert {str(s) for s in symbols_of(value)} == {"n", "m", "q"}
     assert isinstance(value, Expr)
     assert any(isinstance(a, FloorDiv) for monomial, _ in value.terms for a in monomial)
 
@@ -358,4 +365,56 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 def test_evaluation_needs_every_symbol() -> None:
     with pytest.raises(KeyError, match="m"):
-        evaluate(N + M, {"n": 1})
+        evaluate(N + M, {Symbol("n"): 1})
+
+
+# -- symbols
+
+
+def test_sizes_of_one_name_that_nobody_gave_are_apart() -> None:
+    one, other = fresh_symbol("n"), fresh_symbol("n")
+    assert one != other and Symbol("n") not in (one, other) and Symbol("n") == Symbol("n")
+    difference = expression(one) - expression(other)
+    assert isinstance(difference, Expr) and str(difference) == "n - n"
+    assert expression(one) - expression(one) == 0
+    assert floordiv(expression(one) * expression(other), expression(other)) == expression(one)
+    assert list(symbols_of(difference, N)) == [one, other, Symbol("n")]
+    assert substitute(difference, {other: expression(one)}) == 0
+    assert evaluate(difference, {one: 7, other: 3}) == 4
+
+
+@pytest.mark.parametrize("first", [1, 8, 9, 99, 10**11])
+def test_what_was_compiled_before_tells_nothing_of_the_order_of_terms(first: int) -> None:
+    """Symbols that were made later stand behind, however long their numbers are."""
+    a, b, c = (expression(Symbol("n", serial=first + i)) for i in range(3))
+    value = c + floordiv(c + a, 2) + b * c + maximum(c, a * 2) + a
+    terms = [symbols_of(Expr((term,))) for term in value.terms]
+    serials = [[s.serial - first for s in found] for found in terms]
+    assert serials == [[1, 2], [0, 2], [0, 2], [0], [2]]
+    assert sorted([Symbol("n", serial=first + 1), Symbol("n", serial=first), Symbol("m")]) == [
+        Symbol("m"),
+        Symbol("n", serial=first),
+        Symbol("n", serial=first + 1),
+    ]
+
+
+def test_a_size_by_itself() -> None:
+    size = fresh_symbol("n")
+    assert lone_symbol(expression(size)) == size and lone_symbol(N) == Symbol("n")
+    for other in (3, N * 2, N + 1, N * M, N // 2, maximum(N, M), symbol("i", 4)):
+        assert lone_symbol(other) is None, other
+
+
+def test_sizes_are_replaced_in_the_extents_of_indices() -> None:
+    """What is proved of an index is proved with the sizes that stand there now."""
+    n, m = Symbol("n"), Symbol("m")
+    for index in (symbol("k", N), symbol("k", N) * 1 + 0, symbol("k", N // 2 * 2)):
+        known = substitute(index, {n: expression(m) * 4})
+        assert is_nonnegative(expression(m) * 4 - 1 - known)
+        assert floordiv(known, M * 4) == 0
+    assert is_nonnegative(4 - substitute(symbol("k", N), {n: 5}))
+    assert not is_nonnegative(3 - substitute(symbol("k", N), {n: 5}))
+    inner = symbol("k", N - symbol("j", N))  # an extent that another index is in
+    assert is_nonnegative(M - 1 - substitute(inner, {n: M, Symbol("j"): 0}))
+    assert substitute(symbol("k", N), {m: 5}) == symbol("k", N)
+    assert symbols_of(substitute(symbol("k", N), {n: M})) == symbols_of(symbol("k"))

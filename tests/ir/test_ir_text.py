@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
-from flowc.ir.dims import maximum, symbol
+from flowc.ir.dims import Symbol, expression, maximum, symbol
 from flowc.ir.op import op_named
 from flowc.ir.text.form import parse_computation, print_computation, weights_of
 from flowc.ir.text.literals import eval_literal
@@ -191,7 +191,7 @@ def test_sizes_constraints_and_order() -> None:
     shape = b.parameter("shape", tensor_type("i32", (2,)))
     b.constraints.append((N, symbol("m") + 1))
     read = b.emit(op_named("read_sizes"), (shape,))
-    names = [symbol(name) for name, _ in read.sizes]
+    names = [expression(size) for size, _ in read.sizes]
     bounded = Node(
         op_named("unique"),
         (b.reshape(x, (-1,)),),
@@ -199,7 +199,7 @@ def test_sizes_constraints_and_order() -> None:
         (tensor_type("i32", (symbol("u"),)), tensor_type("i32", (N,))),
         (read,),
         (),
-        (("u", maximum(N, names[0])),),
+        ((Symbol("u"), maximum(N, names[0])),),
     )
     b.append(bounded)
     after = Node(op_named("no_op"), (), MappingProxyType({}), (), (bounded, read), ("a", "b"))
@@ -208,7 +208,7 @@ def test_sizes_constraints_and_order() -> None:
     node = found.nodes[-1]
     assert [a.op.name for a in node.after] == ["unique", "read_sizes"]
     assert node.after[0] is found.nodes[-2]
-    assert found.nodes[-2].sizes == (("u", maximum(N, names[0])),)
+    assert found.nodes[-2].sizes == ((Symbol("u"), maximum(N, symbol("n_2"))),)
     assert found.constraints == ((N, symbol("m") + 1),)
     assert [n.op.name for n in found.nodes[-2].after] == ["read_sizes"]
 

@@ -12,7 +12,7 @@ from flowc import dtypes
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, symbol
+from flowc.ir.dims import Dim, Symbol, symbol
 from flowc.ir.op import op_named
 from flowc.ir.text.form import parse_computation
 from flowc.ir.types import TensorType, tensor_type
@@ -105,7 +105,9 @@ def test_sizes_are_defined() -> None:
 
 def test_sizes_are_defined_once() -> None:
     lengths = parameter("lengths", tensor_type("i32", (1,)))
-    reads = [make("read_sizes", lengths.outputs, sizes=(("n", None),), below=0) for _ in range(2)]
+    reads = [
+        make("read_sizes", lengths.outputs, sizes=((Symbol("n"), None),), below=0) for _ in range(2)
+    ]
     again = of(lengths, *reads, results=lengths.outputs)
     assert "defines the size n again" in fault(again)
     verify(of(lengths, reads[0], results=lengths.outputs), "test")

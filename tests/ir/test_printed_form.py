@@ -205,8 +205,8 @@ def test_a_size_that_iterations_change_is_said_by_its_variable() -> None:
         return [found[1]], {x: "f32[n,2]"}
 
     assert loop_line(program(build)) == (
-        "%i, %x.2 = while(%i = 0, %x: f32[n_1,2] = %x) {varying=['n_1']} sizes(n_1_1)"
-        " : i32[], f32[n_1_1,2]"
+        "%i, %x.2 = while(%i = 0, %x: f32[n_2,2] = %x) {varying=['n_2']} sizes(n_3)"
+        " : i32[], f32[n_3,2]"
     )
 
 

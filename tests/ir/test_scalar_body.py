@@ -13,7 +13,7 @@ from flowc import dtypes
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node
-from flowc.ir.dims import Dim, symbol
+from flowc.ir.dims import Dim, Symbol, symbol
 from flowc.ir.op import NeedsContent, Op, all_ops
 from flowc.ir.scalar_body import (
     BodyLiteral,
@@ -121,8 +121,8 @@ def test_what_is_no_body(text: str, message: str) -> None:
 
 def test_sizes_are_replaced_and_inputs_dropped() -> None:
     body = record_view(gathered, [F32, I32], (N, 4))
-    assert body.sizes == {"n"}
-    assert body.with_sizes({"n": symbol("m") * 2}).sizes == {"m"}
+    assert body.sizes == {Symbol("n")}
+    assert body.with_sizes({Symbol("n"): symbol("m") * 2}).sizes == {Symbol("m")}
     one = record_view(lambda k, index: k.load(2, index), [F32, I32, F32], (4,))
     assert one.read == (2,)
     assert body_text(one.with_inputs((2,))) == "x0[i0]"

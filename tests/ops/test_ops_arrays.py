@@ -15,7 +15,7 @@ from node_evaluation import apply_op, evaluate_node
 from flowc.errors import FlowcError, InvalidArgumentError, ShapeError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
-from flowc.ir.dims import evaluate, symbol
+from flowc.ir.dims import Symbol, evaluate, expression, lone_symbol, symbol
 from flowc.ir.op import op_named
 from flowc.ir.types import tensor_type
 from flowc.ir.verifier import verify
@@ -109,7 +109,7 @@ def test_slices_of_a_symbolic_dim(begin: int | None, end: int | None, step: int)
     for n in range(6):
         x = np.arange(2.0 * n, dtype=np.float32).reshape(n, 2)
         wanted = x[begin:end:step]
-        assert evaluate(y.dims[0], {"batch": n}) == len(wanted)
+        assert evaluate(y.dims[0], {Symbol("batch"): n}) == len(wanted)
         (found,) = evaluate_node(y.node, [x, *(v.constant for v in y.node.inputs[1:])])
         np.testing.assert_array_equal(found, wanted)
 
@@ -121,7 +121,7 @@ def test_slices_that_end_before_a_size(less: int) -> None:
     y = s.strided(s.x, [0], end)
     for n in range(8):
         wanted = np.arange(n)[0 : n - less]
-        assert evaluate(y.dims[0], {"batch": n}) == len(wanted), n
+        assert evaluate(y.dims[0], {Symbol("batch"): n}) == len(wanted), n
 
 
 def test_plain_sizes_stay_plain() -> None:
@@ -182,9 +182,9 @@ def test_run_time_sizes_beside_constants_and_sizes() -> None:
     n = s.b.parameter("n", tensor_type("i32", ()))
     y = s.b.reshape(s.x, s.b.pack(s.scalar(-1), n, s.element(0)))
     (read,) = [node for node in s.b.nodes if node.op.name == "read_sizes"]
-    ((name, _),) = read.sizes
+    ((size, _),) = read.sizes
     assert read.inputs == (n,)
-    assert y.dims[1:] == (symbol(name), BATCH)
+    assert y.dims[1:] == (expression(size), BATCH)
     verify(s.b.build([y]), "test")
 
 
@@ -257,7 +257,7 @@ def test_where_has_a_size_of_its_own() -> None:
     s = Symbolic()
     y = s.b.where(s.b.parameter("m", tensor_type("bool", (BATCH, 3))))
     assert y.dims[1] == 2
-    assert y.node.sizes == ((str(y.dims[0]), BATCH * 3),)
+    assert y.node.sizes == ((lone_symbol(y.dims[0]), BATCH * 3),)
 
 
 def test_placeholder_needs_a_shape() -> None:

@@ -186,9 +186,9 @@ def test_same_padding_of_symbolic_sizes() -> None:
 
 
 def _value(dim: Any, **sizes: int) -> int:
-    from flowc.ir.dims import evaluate
+    from flowc.ir.dims import Symbol, evaluate
 
-    return evaluate(dim, sizes)
+    return evaluate(dim, {Symbol(name): size for name, size in sizes.items()})
 
 
 def test_transposed_convolution_of_symbolic_sizes() -> None:

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from node_evaluation import evaluate_node
 
-from flowc.ir.bodies import local_sizes
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.core_ops import is_core
-from flowc.ir.dims import Expr, Symbol, evaluate
+from flowc.ir.dims import Symbol, evaluate, lone_symbol, symbols_of
 from flowc.ir.op import call_reference
 from flowc.ir.types import TensorType
 
@@ -23,11 +22,11 @@ ITERATION_LIMIT = 10_000
 
 
 def reference_results(
-    c: Computation, arrays: Sequence[np.ndarray], outside: Mapping[str, int] | None = None
+    c: Computation, arrays: Sequence[np.ndarray], outside: Mapping[Symbol, int] | None = None
 ) -> list[np.ndarray]:
     """The results for the arrays of the parameters. `outside`: sizes that a body may use."""
     known: dict[Value, np.ndarray] = {}
-    sizes: dict[str, int] = dict(outside or {})
+    sizes: dict[Symbol, int] = dict(outside or {})
     for parameter, array in zip(c.parameters, arrays, strict=True):
         known[parameter.output] = np.asarray(array)
         bind_sizes(parameter.output.type, array.shape, sizes)
@@ -45,14 +44,14 @@ def reference_results(
 
 
 def node_results(
-    node: Node, arrays: list[np.ndarray], sizes: dict[str, int]
+    node: Node, arrays: list[np.ndarray], sizes: dict[Symbol, int]
 ) -> Sequence[np.ndarray]:
     match node.op.name:
         case "while":
             return loop_results(node, arrays, sizes)
         case "if":
             taken = node.attrs["then" if arrays[0] else "otherwise"]
-            return reference_results(taken, arrays[1:], outside_of(taken, sizes))
+            return reference_results(taken, arrays[1:], sizes)
         case "cluster":
             return reference_results(node.attrs["body"], arrays)
         case "sizes":
@@ -69,32 +68,25 @@ def node_results(
 
 
 def loop_results(
-    node: Node, arrays: list[np.ndarray], sizes: Mapping[str, int]
+    node: Node, arrays: list[np.ndarray], sizes: Mapping[Symbol, int]
 ) -> list[np.ndarray]:
     condition, body = node.attrs["condition"], node.attrs["body"]
     fixed = {n: x for n, x in sizes.items() if n not in node.attrs["varying"]}
     state, captured = arrays[: node.attrs["carried"]], arrays[node.attrs["carried"] :]
     for _ in range(ITERATION_LIMIT):
-        (again,) = reference_results(condition, [*state, *captured], outside_of(condition, fixed))
+        (again,) = reference_results(condition, [*state, *captured], fixed)
         if not again:
             return state
-        state = reference_results(body, [*state, *captured], outside_of(body, fixed))
+        state = reference_results(body, [*state, *captured], fixed)
     raise AssertionError(f"{node} runs more than {ITERATION_LIMIT} times")
 
 
-def outside_of(body: Computation, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The sizes that a body sees: names that it defines itself mean its own."""
-    local = local_sizes(body)
-    return {n: x for n, x in sizes.items() if n not in local}
-
-
-def bind_sizes(type_: TensorType, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+def bind_sizes(type_: TensorType, shape: tuple[int, ...], sizes: dict[Symbol, int]) -> None:
     """Learns sizes that stand alone in a type."""
     for dim, number in zip(type_.dims, shape, strict=True):
-        if isinstance(dim, Expr) and len(dim.terms) == 1 and dim.terms[0][1] == 1:
-            atoms = dim.terms[0][0]
-            if len(atoms) == 1 and isinstance(atoms[0], Symbol):
-                sizes.setdefault(atoms[0].name, number)
+        size = lone_symbol(dim)
+        if size is not None:
+            sizes.setdefault(size, number)
 
 
 def random_inputs(c: Computation, seed: int = 0, n: int = 3) -> list[np.ndarray]:
@@ -103,7 +95,7 @@ def random_inputs(c: Computation, seed: int = 0, n: int = 3) -> list[np.ndarray]
     found: list[np.ndarray] = []
     for parameter in c.parameters:
         type_ = parameter.output.type
-        symbols = {name: n for d in type_.dims for name in _names(d)}
+        symbols = dict.fromkeys(symbols_of(*type_.dims), n)
         shape = tuple(evaluate(d, symbols) for d in type_.dims)
         if type_.dtype.is_floating:
             array = random.normal(size=shape).astype(type_.dtype.numpy)
@@ -115,9 +107,3 @@ def random_inputs(c: Computation, seed: int = 0, n: int = 3) -> list[np.ndarray]
             array = random.integers(0, 2, shape).astype(type_.dtype.numpy)
         found.append(np.asarray(array))
     return found
-
-
-def _names(dim: object) -> Sequence[str]:
-    from flowc.ir.dims import symbols_of
-
-    return list(symbols_of(dim))

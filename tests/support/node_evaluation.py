@@ -18,7 +18,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, Expr, evaluate, symbol
+from flowc.ir.dims import Dim, Symbol, evaluate, lone_symbol, symbol
 from flowc.ir.lowering import (
     Convolution,
     Decompose,
@@ -63,19 +63,19 @@ def apply_op(
             full.setdefault(arg.number_attr, stop - start)
     node = b.emit(op, values, full)
     known = dict(zip(values, (np.asarray(a) for a in arrays)))
-    sizes: dict[str, int] = {}
+    sizes: dict[Symbol, int] = {}
     for step in b.nodes:
         if step.op.name == "read_sizes":
             sizes.update(_read_sizes(step, known[step.inputs[0]]))
     return evaluate_node(node, list(known.values()), sizes)
 
 
-def _read_sizes(node: Node, array: Array) -> dict[str, int]:
-    return {name: int(x) for (name, _), x in zip(node.sizes, array.reshape(-1))}
+def _read_sizes(node: Node, array: Array) -> dict[Symbol, int]:
+    return {size: int(x) for (size, _), x in zip(node.sizes, array.reshape(-1))}
 
 
 def evaluate_node(
-    node: Node, arrays: Sequence[Array], sizes: Mapping[str, int] | None = None
+    node: Node, arrays: Sequence[Array], sizes: Mapping[Symbol, int] | None = None
 ) -> list[Array]:
     """The outputs of one node for the arrays of its inputs; `sizes` are those known besides."""
     lowering = node.op.lowering
@@ -106,17 +106,18 @@ def evaluate_node(
     raise NotImplementedError(f"{node.op.name}: no evaluation of {type(lowering).__name__}")
 
 
-def _sizes_of(node: Node, arrays: Sequence[Array]) -> dict[str, Any]:
+def _sizes_of(node: Node, arrays: Sequence[Array]) -> dict[Symbol, Any]:
     """The sizes that a node's symbols stand for, where an input's dim is just that symbol."""
-    env: dict[str, Any] = {}
+    env: dict[Symbol, Any] = {}
     for value, array in zip(node.inputs, arrays):
-        for dim, size in zip(value.dims, array.shape):
-            if isinstance(dim, Expr):
-                env.setdefault(str(dim), size)
+        for dim, number in zip(value.dims, array.shape):
+            size = lone_symbol(dim)
+            if size is not None:
+                env.setdefault(size, number)
     return env
 
 
-def _finished(result: Any, node: Node, env: Mapping[str, Any]) -> Array:
+def _finished(result: Any, node: Node, env: Mapping[Symbol, Any]) -> Array:
     kind = node.output.type
     if result.dtype is not kind.dtype:
         raise TypeError(f"{node.op.name}: the lowering gives {result.dtype}, expected {kind.dtype}")
@@ -124,14 +125,14 @@ def _finished(result: Any, node: Node, env: Mapping[str, Any]) -> Array:
     return np.broadcast_to(result.data, dims).copy()
 
 
-def _output_index(k: NumpyScalars, node: Node, env: Mapping[str, Any]) -> tuple[Dim, ...]:
+def _output_index(k: NumpyScalars, node: Node, env: Mapping[Symbol, Any]) -> tuple[Dim, ...]:
     dims = node.output.type.dims
     sizes = [evaluate(d, dict(env)) for d in dims]
     index: list[Dim] = []
     for axis, (dim, size) in enumerate(zip(dims, sizes)):
         shape = [1] * len(dims)
         shape[axis] = size
-        k.env[f"i{axis}"] = np.arange(size).reshape(shape)
+        k.env[Symbol(f"i{axis}")] = np.arange(size).reshape(shape)
         index.append(0 if size == 1 and dim == 1 else symbol(f"i{axis}", dim))
     return tuple(index)
 
@@ -153,7 +154,7 @@ def _neutral(combine: str, dtype: DType) -> Any:
 
 
 def _evaluate_reduction(
-    lowering: Reduction, node: Node, arrays: Sequence[Array], env: Mapping[str, Any]
+    lowering: Reduction, node: Node, arrays: Sequence[Array], env: Mapping[Symbol, Any]
 ) -> Array:
     k = NumpyScalars(arrays, env)
     elements = [ArrayScalar(dtypes.as_dtype(a.dtype), a) for a in arrays]
@@ -194,7 +195,7 @@ def _evaluate_matmul(lowering: MatMul, arrays: Sequence[Array]) -> Array:
 
 
 def _evaluate_decomposition(
-    build: Callable[..., Any], node: Node, arrays: Sequence[Array], env: Mapping[str, Any]
+    build: Callable[..., Any], node: Node, arrays: Sequence[Array], env: Mapping[Symbol, Any]
 ) -> list[Array]:
     b = Builder(node.origin)
     mapped = [
@@ -209,7 +210,7 @@ def _evaluate_decomposition(
 
 
 def run_nodes(
-    nodes: Sequence[Node], known: Mapping[Value, Array], sizes: Mapping[str, int] | None = None
+    nodes: Sequence[Node], known: Mapping[Value, Array], sizes: Mapping[Symbol, int] | None = None
 ) -> dict[Value, Array]:
     """The arrays of all values of the nodes, which stand in order; those in `known` are given."""
     known = dict(known)
@@ -242,15 +243,15 @@ def plain_kernel(lowering: Native) -> Callable[..., None]:
 
 
 def _evaluate_native(
-    lowering: Native, node: Node, arrays: Sequence[Array], env: Mapping[str, Any]
+    lowering: Native, node: Node, arrays: Sequence[Array], env: Mapping[Symbol, Any]
 ) -> list[Array]:
     """Calls the kernel as plain Python, once for the whole of its parallel range.
 
     Outputs of data-dependent sizes are cut to what the kernel reports.
     """
     sizes = dict(env)
-    for name, bound in node.sizes:
-        sizes[name] = evaluate(bound if bound is not None else 0, sizes)
+    for open_size, bound in node.sizes:
+        sizes[open_size] = evaluate(bound if bound is not None else 0, sizes)
     narrow = [a.dtype for a in arrays]
     inputs = [
         np.ascontiguousarray(a.astype(np.float32) if dtypes.as_dtype(t) in NARROW else a).reshape(
@@ -280,8 +281,8 @@ def _evaluate_native(
     if status[0]:
         text = lowering.errors[int(status[0]) - 1]
         raise InvalidArgumentError(text.format(a=status[1], b=status[2], c=status[3]))
-    for (name, _), size in zip(node.sizes, reported):
-        sizes[name] = int(size)
+    for (size, _), number in zip(node.sizes, reported):
+        sizes[size] = int(number)
     final = [tuple(evaluate(d, sizes) for d in t.dims) for t in node.types]
     return [
         _restored(a, t.dtype)[: int(np.prod(d, dtype=np.int64))].reshape(d)

@@ -110,9 +110,9 @@ class NumpyScalars:
     """A ScalarBuilder over arrays. `operands` are the node's inputs; `env` gives the value of every
     size and index symbol, an int or an array that broadcasts to the output."""
 
-    def __init__(self, operands: Sequence[Array], env: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, operands: Sequence[Array], env: Mapping[Symbol, Any] | None = None) -> None:
         self.operands = operands
-        self.env: dict[str, Any] = dict(env or {})
+        self.env: dict[Symbol, Any] = dict(env or {})
 
     def __getattr__(self, primitive: str) -> Callable[..., ArrayScalar]:
         if primitive not in PRIMITIVES:
@@ -224,8 +224,8 @@ class NumpyScalars:
 
     def _atom(self, atom: Any) -> Array:
         match atom:
-            case Symbol(name=name):
-                return np.asarray(self.env[name], np.int64)
+            case Symbol():
+                return np.asarray(self.env[atom], np.int64)
             case FloorDiv(numerator=top, denominator=bottom):
                 return self.dim(top) // self.dim(bottom)
             case Extremum(kind=kind, left=left, right=right):
@@ -242,7 +242,7 @@ class NumpyScalars:
 
     def as_index(self, x: ArrayScalar, extent: Dim) -> Expr:
         name = f"x{len(self.env)}"
-        self.env[name] = x.data.astype(np.int64)
+        self.env[Symbol(name)] = x.data.astype(np.int64)
         return symbol(name, extent)
 
     def checked_index(self, x: ArrayScalar, extent: Dim, message: str) -> Expr:

@@ -14,7 +14,7 @@ import numpy as np
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
-from flowc.ir.dims import symbol
+from flowc.ir.dims import Symbol, expression, fresh_symbol, symbol
 from flowc.ir.op import op_named
 from flowc.ir.types import TensorType, tensor_type
 
@@ -102,11 +102,11 @@ class _Region:
         grows = rng.random() < 0.4
         types = [v.type for v in carried]
         inputs = [self.b.const(np.int32(0)), *carried]
-        names: tuple[str, ...] = ()
+        varying: tuple[Symbol, ...] = ()
         if grows:
             inputs.append(self.of_type(LIST))
-            names = (f"k{rng.randrange(10**9)}",)
-            types.append(tensor_type("f32", (symbol(names[0]), WIDTH)))
+            varying = (fresh_symbol("k"),)
+            types.append(tensor_type("f32", (expression(*varying), WIDTH)))
         own = [NUMBER, *types]
         inputs += captured
         every = [*own, *(v.type for v in captured)]
@@ -126,7 +126,7 @@ class _Region:
             "condition": test.b.build([tested]),
             "body": inner.b.build(results),
             "carried": len(own),
-            "varying": names,
+            "varying": varying,
             "Tout": tuple(t.dtype for t in own),
         }
         node = self.b.emit(op_named("while"), inputs, attrs)

@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
-from flowc.ir.dims import Dim, Expr, evaluate, symbol
+from flowc.ir.dims import Dim, Symbol, evaluate, symbol
 from flowc.ir.types import TensorType
 
 SIZES = (1, 2, 3, 5, 8, 17)
@@ -103,7 +103,7 @@ class RandomGraph:
         return all(a == b or 1 in (a, b) for a, b in pairs) and count <= 2
 
     def fits(self, dims: tuple[Dim, ...]) -> bool:
-        return int(np.prod([evaluate(d, {"n": 7}) for d in dims])) <= ELEMENTS
+        return int(np.prod([evaluate(d, {Symbol("n"): 7}) for d in dims])) <= ELEMENTS
 
     # -- growing
 
@@ -202,7 +202,7 @@ class RandomGraph:
         rank = k.type.rank
         axes = sorted({self.number(0, rank) for _ in range(self.number(1, rank + 1))})
         keep_dims = self.chance(0.5)
-        count = int(np.prod([evaluate(k.value.dims[a], {"n": 7}) for a in axes]))
+        count = int(np.prod([evaluate(k.value.dims[a], {Symbol("n"): 7}) for a in axes]))
         if k.type.dtype is dtypes.bool_:
             name = ("all", "any")[self.number(0, 2)]
             self.keep(getattr(self.b, name)(k.value, tuple(axes), keep_dims=keep_dims))
@@ -363,7 +363,7 @@ def inputs_of(c: Computation, seed: int, n: int) -> list[np.ndarray]:
     random = np.random.Generator(np.random.PCG64(seed))
     found: list[np.ndarray] = []
     for parameter in c.parameters:
-        dims = [evaluate(d, {"n": n}) if isinstance(d, Expr) else d for d in parameter.output.dims]
+        dims = [evaluate(d, {Symbol("n"): n}) for d in parameter.output.dims]
         kind = parameter.output.type.dtype
         low, high, scale = {"float": (-16, 17, 1 / 8), "bool": (0, 2, 1)}.get(kind.kind, (-8, 9, 1))
         found.append(np.asarray(random.integers(low, high, dims) * scale).astype(kind.numpy))

@@ -13,7 +13,7 @@ from pathlib import Path
 from flowc.codegen.abi.model import dims_text, ports_of
 from flowc.codegen.compiled import ProgramMetadata
 from flowc.dtypes import DType
-from flowc.ir.dims import symbols_of
+from flowc.ir.dims import Symbol, symbols_of
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
 
 _C_TYPES = {
@@ -144,7 +144,7 @@ def header_text(metadata: ProgramMetadata, stem: str) -> str:
     ]
     late = sorted(_late_sizes(metadata.spec))
     if late:
-        lines += [" *", f" * Known only after a run: {', '.join(late)}."]
+        lines += [" *", f" * Known only after a run: {', '.join(map(str, late))}."]
     lines += [" */", f"#ifndef {prefix}_H", f"#define {prefix}_H", "", DECLARATIONS]
     for kind, rows in ports.items():
         if kind == "variable" and not rows:
@@ -191,6 +191,6 @@ def _comment(text: str) -> str:
     return text.replace("*/", "* /").replace("\n", " ")
 
 
-def _late_sizes(spec: ProgramSpec) -> set[str]:
-    known = {name for port in spec.fed for dim in port.dims for name in symbols_of(dim)}
-    return {n for port in spec.fetched for dim in port.dims for n in symbols_of(dim)} - known
+def _late_sizes(spec: ProgramSpec) -> set[Symbol]:
+    known, shown = (symbols_of(*(d for p in x for d in p.dims)) for x in (spec.fed, spec.fetched))
+    return shown.keys() - known.keys()

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from flowc.codegen.compiled import ErrorRow, ProgramMetadata
 from flowc.errors import InternalError
-from flowc.ir.dims import symbols_of
-from flowc.ir.program_spec import TensorSpec, lone_symbol
+from flowc.ir.dims import lone_symbol, symbols_of
+from flowc.ir.program_spec import TensorSpec
 
 _VALUE = re.compile(r"\{([abc])\}")
 
@@ -64,10 +64,10 @@ def check_sizes(metadata: ProgramMetadata) -> None:
     inputs = metadata.spec.fed
     bound = {lone_symbol(d) for port in inputs for d in port.dims}
     for port in inputs:
-        for name in (n for d in port.dims for n in symbols_of(d)):
-            if name not in metadata.sizes or name not in bound:
+        for size in symbols_of(*port.dims):
+            if size.name not in metadata.sizes or size not in bound:
                 raise InternalError(
-                    f"input {port.name!r}: its dims {dims_text(port)} need the size {name}, "
+                    f"input {port.name!r}: its dims {dims_text(port)} need the size {size}, "
                     "which no input has as a dimension by itself"
                 )
     for variable in metadata.spec.variables:

@@ -6,16 +6,16 @@ succeeds, every size of the inputs is known, not negative, and agrees with every
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 
 from flowc.codegen.abi.model import dims_text
 from flowc.codegen.abi.module import BAD_ARGUMENT, MESSAGE_BYTES, OK, AbiModule
+from flowc.codegen.driver.sizes import SizeFunction
 from flowc.errors import BROADCAST_HINT
-from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol
-from flowc.ir.program_spec import TensorSpec, lone_symbol
+from flowc.ir.dims import Dim, Symbol, lone_symbol, symbols_of
+from flowc.ir.program_spec import TensorSpec
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, FunctionWriter, i32, i64
 
 MOST_ELEMENTS = 1 << 47
@@ -88,7 +88,7 @@ class SizesEmitter:
         args = {"input_dims": PTR, "sizes": PTR}
         w = self.abi.function("flowc_abi_bind", I32, args)
         input_dims, sizes = w.args
-        bound: set[str] = set()
+        bound: set[Symbol] = set()
         derived: list[tuple[int, int]] = []
         for index, port in enumerate(self.abi.spec.fed):
             given = w.variable(NULL)
@@ -104,19 +104,18 @@ class SizesEmitter:
                     self.abi.fail(w, BAD_ARGUMENT, template, *texts)
             for axis, dim in enumerate(port.dims):
                 value = w.load(dims, i64(axis))
-                name = lone_symbol(dim)
+                size = lone_symbol(dim)
                 if isinstance(dim, int):
                     self._expect(w, port, dims, axis, i64(dim))
-                elif name is None:
+                elif size is None:
                     derived.append((index, axis))
-                elif name in bound:
-                    right = w.load(sizes, i64(self.abi.metadata.sizes.index(name)))
-                    self._expect(w, port, dims, axis, right)
+                elif size in bound:
+                    self._expect(w, port, dims, axis, w.load(sizes, self._place(size)))
                 else:
-                    bound.add(name)
+                    bound.add(size)
                     with w.when(w.compare("<", value, i64(0))):
                         w.give(self._wrong(w, port, dims, axis, i64(-1)))
-                    w.store(value, sizes, i64(self.abi.metadata.sizes.index(name)))
+                    w.store(value, sizes, self._place(size))
             count = w.call("flowc_abi_count", dims, i64(len(port.dims)))
             with w.when(w.compare("<", count, i64(0))):
                 w.give(self._wrong(w, port, dims, -1, i64(0)))
@@ -126,6 +125,10 @@ class SizesEmitter:
             right = self._size(w, port.dims[axis], sizes)
             self._expect(w, port, dims, axis, right)
         w.give(i32(OK))
+
+    def _place(self, size: Symbol) -> Any:
+        """Where a size stands in the table of sizes."""
+        return i64(self.abi.metadata.sizes.index(size.name))
 
     def _expect(
         self, w: FunctionWriter, port: TensorSpec, dims: Any, axis: int, right: Any
@@ -142,30 +145,5 @@ class SizesEmitter:
 
     def _size(self, w: FunctionWriter, dim: Dim, sizes: Any) -> Any:
         """The value of a size expression over the table of sizes."""
-        if isinstance(dim, int):
-            return i64(dim)
-        total: Any = i64(0)
-        for monomial, coefficient in dim.terms:
-            term: Any = i64(coefficient)
-            for atom in monomial:
-                match atom:
-                    case Symbol(name=name):
-                        value = w.load(sizes, i64(self.abi.metadata.sizes.index(name)))
-                    case FloorDiv(numerator=top, denominator=bottom):
-                        value = _floor_divide(
-                            w, self._size(w, top, sizes), self._size(w, bottom, sizes)
-                        )
-                    case Extremum(kind=kind, left=left, right=right):
-                        choose: Callable[..., Any] = w.maximum if kind == "max" else w.minimum
-                        value = choose(self._size(w, left, sizes), self._size(w, right, sizes))
-                term = w.b.mul(term, value)
-            total = w.b.add(total, term)
-        return total
-
-
-def _floor_divide(w: FunctionWriter, top: Any, bottom: Any) -> Any:
-    """Floor division for a divisor that ought to be positive; 0 counts as 1, and never traps."""
-    divisor = w.maximum(bottom, i64(1))
-    quotient = w.b.sdiv(top, divisor)
-    is_negative = w.compare("<", w.b.srem(top, divisor), i64(0))
-    return w.b.sub(quotient, w.b.zext(is_negative, I64))
+        env = {size: w.load(sizes, self._place(size)) for size in symbols_of(dim)}
+        return SizeFunction(w.b, env).dim(dim)

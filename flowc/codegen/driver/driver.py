@@ -32,7 +32,7 @@ from flowc.codegen.kernels.kernel import Launch
 from flowc.errors import BROADCAST_HINT, InternalError
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, substitute, symbol, symbols_of
+from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
 from flowc.plan.plan import (
     Branch,
     CallHost,
@@ -64,7 +64,7 @@ class DriverTables:
     """What the driver needs to know beside the plan: the size symbols in table order, how many of
     them the inputs define, and where each constant's bytes stand among the weights."""
 
-    sizes: tuple[str, ...]
+    sizes: tuple[Symbol, ...]
     input_sizes: int
     weight_offset: Callable[[Any], int]
 
@@ -77,7 +77,7 @@ class _Emitter:
         self.launches = launches
         self.tables = tables
         self.module = ir.Module("flowc_driver")
-        self.places_of_sizes = {name: i for i, name in enumerate(tables.sizes)}
+        self.places_of_sizes = {size: i for i, size in enumerate(tables.sizes)}
         self.region = plan.top
         self.pending: list[tuple[Dim, Dim]] = []
         self.calls: list[Node] = []
@@ -89,8 +89,8 @@ class _Emitter:
         self.memory = Memory(frame, self.plan, self.tables.weight_offset)
         every = [x for launches in self.launches.values() for x in launches]
         self.launcher = Launcher(frame, self.memory, every, self._bind)
-        for i, name in enumerate(self.tables.sizes[: self.tables.input_sizes]):
-            frame.bind(name, self.b.load(frame.element(frame.sizes, i)))
+        for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
+            frame.bind(size, self.b.load(frame.element(frame.sizes, i)))
         self.pending = list(self.plan.computation.constraints)
         self._check_constraints()
         self.memory.acquire_arena()
@@ -106,19 +106,18 @@ class _Emitter:
 
     # -- sizes
 
-    def _bind(self, name: str, value: ir.Value) -> None:
+    def _bind(self, size: Symbol, value: ir.Value) -> None:
         """A size that the run found. Those of bodies are nobody else's."""
-        self.frame.bind(name, value)
+        self.frame.bind(size, value)
         if self.region is self.plan.top:
-            place = self.frame.element(self.frame.sizes, self.places_of_sizes[name])
+            place = self.frame.element(self.frame.sizes, self.places_of_sizes[size])
             self.b.store(value, place)
 
     def _check_constraints(self) -> None:
         """Sizes that must be equal, as soon as both are known."""
         left: list[tuple[Dim, Dim]] = []
         for x, y in self.pending:
-            names = {*symbols_of(x), *symbols_of(y)}
-            if not names <= self.frame.env.keys():
+            if not symbols_of(x, y).keys() <= self.frame.env.keys():
                 left.append((x, y))
                 continue
             a, c = self.frame.dim(x), self.frame.dim(y)
@@ -167,7 +166,7 @@ class _Emitter:
             place = region.places[value]
             if i or changed is None:
                 # A size that the kernel finds is not known yet: there is room for its bound.
-                found = {name: bound for name, bound in node.sizes if bound is not None}
+                found = {size: bound for size, bound in node.sizes if bound is not None}
                 memory.make(place, substitute(bytes_of(value), found))
             elif region.place_of(changed) != place:
                 memory.make(place, bytes_of(value))
@@ -213,28 +212,28 @@ class _Emitter:
         """Python gets the addresses and dims of the inputs and the dims that it must return, -1 for
         one that it decides; it gives the addresses and dims of the outputs."""
         b, memory = self.b, self.memory
-        found = {name for name, _ in node.sizes}
+        found = {size for size, _ in node.sizes}
         words = self.frame.variable(I64, "call", max(1, words_of_call(node)))
         given: list[ir.Value] = []
         for value in node.inputs:
             given.append(b.ptrtoint(memory.pointer(self.region.place_of(value)), I64))
             given += [self.frame.dim(d) for d in value.dims]
         places: list[int] = []
-        decided: dict[str, int] = {}
+        decided: dict[Dim, int] = {}
         for value in node.outputs:
             places.append(len(given))
             given.append(i64(0))
             for dim in value.dims:
                 is_open = not found.isdisjoint(symbols_of(dim))
                 if is_open:
-                    decided.setdefault(str(dim), len(given))
+                    decided.setdefault(dim, len(given))
                 given.append(i64(-1) if is_open else self.frame.dim(dim))
         for i, word in enumerate(given):
             b.store(word, self.frame.element(words, i))
         self.calls.append(node)
         self.frame.call_python(len(self.calls) - 1, words)
-        for name, _ in node.sizes:
-            self._bind(name, b.load(self.frame.element(words, decided[name])))
+        for size, _ in node.sizes:
+            self._bind(size, b.load(self.frame.element(words, decided[expression(size)])))
         self._check_constraints()
         self.frame.poll()
         for value, at in zip(node.outputs, places):
@@ -250,7 +249,7 @@ class _Emitter:
         element = ir.IntType(8 * dtype.size)
         pointer = self.memory.pointer(self.region.place_of(value))
         base = b.bitcast(pointer, element.as_pointer())
-        for i, (name, _) in enumerate(node.sizes):
+        for i, (size, _) in enumerate(node.sizes):
             raw = b.load(self.frame.element(base, i))
             wide = raw
             if dtype.size < 8:
@@ -261,7 +260,7 @@ class _Emitter:
             message = f"a size must not be negative, found {{a}} at position {i}"
             bad = b.icmp_signed("<", wide, i64(0))
             self.frame.leave_if(bad, STATUS_INVALID, ErrorRow(message, node.name), [found])
-            self._bind(name, wide)
+            self._bind(size, wide)
         self._check_constraints()
 
     def _write_sizes(self, node: Node) -> None:
@@ -285,8 +284,9 @@ class _Emitter:
     def _loop(self, loop: Loop) -> None:
         frame, b, node = self.frame, self.b, loop.node
         parameters = loop.body.computation.parameters[: node.attrs["carried"]]
-        axes = [_axis_of(name, [p.output for p in parameters]) for name in node.attrs["varying"]]
-        variables = [frame.variable(I64, name) for name in node.attrs["varying"]]
+        varying = node.attrs["varying"]
+        axes = [_axis_of(size, [p.output for p in parameters]) for size in varying]
+        variables = [frame.variable(I64, size.name) for size in varying]
         for variable, (i, axis) in zip(variables, axes):
             b.store(frame.dim(node.inputs[i].dims[axis]), variable)
         head, body, end = (frame.function.append_basic_block(n) for n in ("loop", "body", "end"))
@@ -294,8 +294,8 @@ class _Emitter:
         b.position_at_end(head)
         frame.loops += 1
         with frame.scope():
-            for variable, name in zip(variables, node.attrs["varying"]):
-                frame.bind(name, b.load(variable))
+            for variable, size in zip(variables, varying):
+                frame.bind(size, b.load(variable))
             (tested,) = loop.condition.computation.results
             self._nested(
                 node,
@@ -316,8 +316,8 @@ class _Emitter:
             self._nested(node, loop.body, advance)
         frame.loops -= 1
         b.position_at_end(end)
-        for (name, _), variable in zip(node.sizes, variables):
-            self._bind(name, b.load(variable))
+        for (size, _), variable in zip(node.sizes, variables):
+            self._bind(size, b.load(variable))
         self._check_constraints()
 
     def _hand_on(self, loop: Loop) -> None:
@@ -333,8 +333,8 @@ class _Emitter:
 
     def _branch(self, step: Branch) -> None:
         frame, b, node = self.frame, self.b, step.node
-        axes = [_axis_of(name, node.outputs) for name, _ in node.sizes]
-        variables = [frame.variable(I64, name) for name, _ in node.sizes]
+        axes = [_axis_of(size, node.outputs) for size, _ in node.sizes]
+        variables = [frame.variable(I64, size.name) for size, _ in node.sizes]
         names = ("then", "otherwise", "joined")
         then, otherwise, end = (frame.function.append_basic_block(n) for n in names)
         b.cbranch(self._holds(self.region, node.inputs[0]), then, otherwise)
@@ -348,8 +348,8 @@ class _Emitter:
 
             self._nested(node, region, leave)
         b.position_at_end(end)
-        for (name, _), variable in zip(node.sizes, variables):
-            self._bind(name, b.load(variable))
+        for (size, _), variable in zip(node.sizes, variables):
+            self._bind(size, b.load(variable))
         self._check_constraints()
 
     # -- dims of the outputs
@@ -358,7 +358,7 @@ class _Emitter:
         """`void name(i64* sizes, i64* dims)`: dims of all outputs, one after another."""
         signature = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64.as_pointer()])
         function = ir.Function(self.module, signature, name)
-        f = SizeFunction(function, {})
+        f = SizeFunction(ir.IRBuilder(function.append_basic_block("entry")), {})
         sizes, dims = function.args
         for i, size in enumerate(self.tables.sizes):
             f.bind(size, f.b.load(f.b.gep(sizes, [i64(i)])))
@@ -383,13 +383,13 @@ def _static_bytes(value: Value) -> int:
     return size
 
 
-def _axis_of(name: str, values: Sequence[Value]) -> tuple[int, int]:
+def _axis_of(size: Symbol, values: Sequence[Value]) -> tuple[int, int]:
     """Which value has the size for itself, and at which axis."""
     for i, value in enumerate(values):
         for axis, dim in enumerate(value.dims):
-            if dim == symbol(name):
+            if lone_symbol(dim) == size:
                 return i, axis
-    raise InternalError(f"no dim of {values} tells the size {name}")
+    raise InternalError(f"no dim of {values} tells the size {size}")
 
 
 def emit_driver(
@@ -399,11 +399,8 @@ def emit_driver(
     return _Emitter(plan, launches, tables).emit()
 
 
-def size_symbols(plan: Plan) -> tuple[tuple[str, ...], int]:
+def size_symbols(plan: Plan) -> tuple[tuple[Symbol, ...], int]:
     """All size symbols in table order, those of the inputs first, and how many those are."""
-    first: dict[str, None] = {}
-    for parameter in plan.computation.parameters:
-        for dim in parameter.output.dims:
-            first.update(dict.fromkeys(symbols_of(dim)))
-    late = [name for name in plan.top.bounds if name not in first]
+    first = symbols_of(*(d for p in plan.computation.parameters for d in p.output.dims))
+    late = [size for size in plan.top.bounds if size not in first]
     return (*first, *late), len(first)

@@ -33,7 +33,7 @@ class RunFrame(SizeFunction):
         names = ("inputs", "outputs", "sizes", "weights", "threads", "status", "interpreter")
         for argument, name in zip(run.args, names):
             argument.name = name
-        super().__init__(run, {})
+        super().__init__(ir.IRBuilder(run.append_basic_block("entry")), {})
         self.module = module
         self.inputs, self.outputs, self.sizes, self.weights, *rest = run.args
         self.threads, self.status, table = rest

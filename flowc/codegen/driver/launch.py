@@ -19,7 +19,7 @@ from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim, ceildiv, symbols_of
+from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
 from flowc.plan.plan import ALIGNMENT, Region, Run
 from flowc_runtime.native.writer import I64, declare, i64
 
@@ -39,14 +39,14 @@ class _Tables:
 
 
 class Launcher:
-    """Emits launches. `bind(name, value)` is told the sizes that kernels find."""
+    """Emits launches. `bind(size, value)` is told the sizes that kernels find."""
 
     def __init__(
         self,
         frame: RunFrame,
         memory: Memory,
         every: Iterable[Launch],
-        bind: Callable[[str, ir.Value], None],
+        bind: Callable[[Symbol, ir.Value], None],
     ) -> None:
         self.frame = frame
         self.memory = memory
@@ -138,8 +138,7 @@ class Launcher:
 
     def _is_early(self, dim: Dim) -> bool:
         """Whether the inputs alone decide a size."""
-        env = self.frame.env
-        return all(env[n] is self.first_env.get(n) for n in symbols_of(dim))
+        return symbols_of(dim).keys() <= self.first_env.keys()
 
     def _is_fixed(self, region: Region, step: Run, operand: Operand) -> bool:
         """Whether an operand has one address throughout the run."""
@@ -224,5 +223,5 @@ class Launcher:
             values = [b.load(frame.element(self.status, i)) for i in (1, 2, 3)]
             failed = b.icmp_signed("!=", fault, i64(0))
             frame.leave_if(failed, STATUS_INVALID, error, values)
-        for i, name in enumerate(launch.sizes):
-            self.bind(name, b.load(frame.element(self.found, i)))
+        for i, size in enumerate(launch.sizes):
+            self.bind(size, b.load(frame.element(self.found, i)))

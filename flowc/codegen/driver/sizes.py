@@ -1,6 +1,6 @@
-"""A function of the driver under construction that computes with sizes.
+"""A function under construction that computes with sizes.
 
-In: sizes by name as LLVM values. Out: LLVM values of expressions over them. Invariant: a value that
+In: sizes as LLVM values. Out: LLVM values of expressions over them. Invariant: a value that
 was computed for an expression is used again only where it was computed on every way there.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from llvmlite import ir
 
-from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol, symbols_of
+from flowc.ir.dims import Dim, Extremum, FloorDiv, Symbol
 from flowc_runtime.native.writer import I8, i64
 
 BYTES = I8.as_pointer()
@@ -22,11 +22,11 @@ NULL = ir.Constant(BYTES, None)
 class SizeFunction:
     """`b`: its builder. `env`: the sizes that may be used here."""
 
-    def __init__(self, function: ir.Function, env: Mapping[str, ir.Value]) -> None:
-        self.function = function
+    def __init__(self, b: ir.IRBuilder, env: Mapping[Symbol, ir.Value]) -> None:
+        self.function = b.function
         # llvmlite's decorators hide from a type checker what the builder's methods return.
-        self.b = cast(Any, ir.IRBuilder(function.append_basic_block("entry")))
-        self.env: dict[str, ir.Value] = dict(env)
+        self.b = cast(Any, b)
+        self.env: dict[Symbol, ir.Value] = dict(env)
         self.known: dict[Dim, ir.Value] = {}
 
     @contextmanager
@@ -37,11 +37,9 @@ class SizeFunction:
         yield
         self.env, self.known = env, known
 
-    def bind(self, name: str, value: ir.Value) -> None:
-        """Gives a size its value. A body may use a name that another body used."""
-        if name in self.env:
-            self.known = {d: v for d, v in self.known.items() if name not in symbols_of(d)}
-        self.env[name] = value
+    def bind(self, size: Symbol, value: ir.Value) -> None:
+        """Gives a size its value."""
+        self.env[size] = value
 
     def dim(self, dim: Dim) -> ir.Value:
         """A size as i64; computed once."""
@@ -65,8 +63,8 @@ class SizeFunction:
 
     def _atom(self, atom: Symbol | FloorDiv | Extremum) -> ir.Value:
         match atom:
-            case Symbol(name):
-                return self.env[name]
+            case Symbol():
+                return self.env[atom]
             case FloorDiv(top, bottom):
                 return self._floordiv(self.dim(top), self.dim(bottom))
             case Extremum(kind, left, right):

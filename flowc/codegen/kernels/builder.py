@@ -29,7 +29,7 @@ from flowc.codegen.kernels.nest import (
     Store,
     While,
 )
-from flowc.ir.dims import Dim, Expr, Extremum, FloorDiv, Symbol, is_nonnegative
+from flowc.ir.dims import Dim, Expr, Extremum, FloorDiv, Symbol, expression, is_nonnegative
 
 LOCAL = "$"  # starts the names of index symbols that are names of the nest, not sizes
 INLINE_SIZES = 32  # smaller known sizes stand in the nest; larger ones are ints that it is given
@@ -176,7 +176,7 @@ class NestBuilder:
             rest: Dim = coefficient
             for atom in monomial:
                 if not _atom_local(atom):
-                    rest = rest * Expr((((atom,), 1),))
+                    rest = rest * expression(atom)
             groups[local] = groups.get(local, 0) + rest
         terms: list[tuple[int, tuple[str, ...]]] = []
         for local, factor in groups.items():
@@ -228,6 +228,21 @@ def _atom_local(atom: Symbol | FloorDiv | Extremum) -> bool:
             return has_local(top) or has_local(bottom)
         case Extremum(_, left, right):
             return has_local(left) or has_local(right)
+
+
+def linear_factors(dim: Dim) -> dict[Symbol, Dim]:
+    """What each index is multiplied with, where it is the only one of a term."""
+    found: dict[Symbol, Dim] = {}
+    for monomial, coefficient in dim.terms if isinstance(dim, Expr) else ():
+        local = [a for a in monomial if isinstance(a, Symbol) and _atom_local(a)]
+        if len(local) != 1:
+            continue
+        factor: Dim = coefficient
+        for atom in monomial:
+            if atom is not local[0]:
+                factor = factor * expression(atom)
+        found[local[0]] = found.get(local[0], 0) + factor
+    return found
 
 
 def negation(condition: Expression) -> Apply:

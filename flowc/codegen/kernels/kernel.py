@@ -18,7 +18,7 @@ import numpy as np
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.dtypes import DType
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, Symbol
 
 # Pointers that are no tensors: memory private to a worker, memory that the launches of one cluster
 # share, the words that report a fault, and the words that receive data-dependent sizes.
@@ -98,7 +98,7 @@ class Launch:
     """One call of a kernel: what its pointers and ints are, and the range that workers share.
 
     `operands`, one a buffer: values of the Computation, constant arrays (weights in the layout that
-    the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes` names the
+    the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes`: the
     data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes for
     the whole cluster. `errors`: the faults it may report, in the order of their numbers; `fault`:
     their class.
@@ -109,7 +109,7 @@ class Launch:
     ints: tuple[Dim, ...]
     total: Dim = 1
     grain: Dim = 1
-    sizes: tuple[str, ...] = ()
+    sizes: tuple[Symbol, ...] = ()
     scratch: Dim = 0
     workspace: Dim = 0
     errors: tuple[Fault, ...] = ()

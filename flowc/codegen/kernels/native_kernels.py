@@ -49,7 +49,7 @@ def native_launch(node: Node) -> Launch:
         tuple(lowering.arguments),
         lowering.parallel,
         NATIVE_GRAIN,
-        sizes=tuple(name for name, _ in inner.sizes),
+        sizes=tuple(size for size, _ in inner.sizes),
         scratch=lowering.scratch,
         errors=tuple(map(Fault, lowering.errors)),
         fault=lowering.fault,

@@ -34,6 +34,7 @@ from flowc.codegen.kernels.builder import (
     int_number,
     int_op,
     int_sum,
+    linear_factors,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
 from flowc.codegen.kernels.cost import body_cost
@@ -51,7 +52,17 @@ from flowc.codegen.kernels.nest import (
 from flowc.codegen.kernels.scalars import Condition
 from flowc.codegen.kernels.tile_loops import tile_loops
 from flowc.ir.computation import Computation, Node
-from flowc.ir.dims import Dim, Expr, Symbol, ceildiv, is_nonnegative, product, symbol, symbols_of
+from flowc.ir.dims import (
+    Dim,
+    Expr,
+    Symbol,
+    ceildiv,
+    expression,
+    is_nonnegative,
+    product,
+    symbol,
+    symbols_of,
+)
 
 
 def pointwise_launch(node: Node, body: Computation) -> Launch:
@@ -62,26 +73,24 @@ def pointwise_launch(node: Node, body: Computation) -> Launch:
 class _Probe:
     """How accesses and conditions of a body depend on the index of the element that is computed.
 
-    `strides`: for each access the factor of every index. `tied`: dims whose index is used in any
-    other way than linearly in addresses. `conditions`: ranges that are asked for.
+    `strides`: for each access the factor of every index. `tied`: indices that are used in any other
+    way than linearly in addresses. `conditions`: ranges that are asked for.
     """
 
     def __init__(self, body: Computation) -> None:
         self.dims = body.results[0].dims
         self.c = c = ClusterLowering(body, ())
         index = tuple(
-            0 if size == 1 else symbol(_probe_name(d), size) for d, size in enumerate(self.dims)
+            0 if size == 1 else symbol(_probe(d).name, size) for d, size in enumerate(self.dims)
         )
         _store_all(c, body, index)
-        self.strides = [_linear(a) for a in c.addresses]
+        self.strides = [linear_factors(a) for a in c.addresses]
         self.conditions: list[Condition] = c.k.conditions
         self.tied = self._tied()
 
-    def _tied(self) -> set[str]:
-        found: set[str] = set()
-        for address in self.c.addresses:
-            found |= _nonlinear_names(address)
-        return found | {LOCAL + name for name in names_beside_addresses(self.c.nest.body)}
+    def _tied(self) -> set[Symbol]:
+        found = {Symbol(LOCAL + name) for name in names_beside_addresses(self.c.nest.body)}
+        return found.union(*map(_nonlinear, self.c.addresses))
 
     def groups(self) -> list[list[int]]:
         """Groups of adjacent dims (without those of size 1) that one loop can walk: a step of the
@@ -97,7 +106,7 @@ class _Probe:
         return found
 
     def _mergeable(self, a: int, b: int) -> bool:
-        x, y = _probe_name(a), _probe_name(b)
+        x, y = _probe(a), _probe(b)
         if x in self.tied or y in self.tied:
             return False
         return all(s.get(x, 0) == s.get(y, 0) * self.dims[b] for s in self.strides)
@@ -106,12 +115,12 @@ class _Probe:
         """The group that walks a read without gaps where the last group steps over rows of it."""
         if len(groups) < 2 or self._few(groups[-1]):
             return None
-        last = _probe_name(groups[-1][-1])
+        last = _probe(groups[-1][-1])
         for strides in self.strides:
             if strides.get(last, 0) in (0, 1):
                 continue
             for number, group in enumerate(groups[:-1]):
-                if strides.get(_probe_name(group[-1]), 0) == 1 and not self._few(group):
+                if strides.get(_probe(group[-1]), 0) == 1 and not self._few(group):
                     return number
         return None
 
@@ -123,7 +132,7 @@ class _Probe:
         """Where along a dim the truth of conditions may change."""
         found: list[Dim] = []
         for value, low, high in self.conditions:
-            factor, rest = _on_one_index(value, _probe_name(dim))
+            factor, rest = _on_one_index(value, _probe(dim))
             for limit in (low, high):
                 if factor == 1:
                     found.append(limit - rest)
@@ -153,46 +162,25 @@ def names_beside_addresses(body: Sequence[Statement]) -> set[str]:
     return found
 
 
-def _probe_name(dim: int) -> str:
-    return f"{LOCAL}a{dim}"
+def _probe(dim: int) -> Symbol:
+    return Symbol(f"{LOCAL}a{dim}")
 
 
-def _linear(address: Dim) -> dict[str, Dim]:
-    """The factor of each index in an address."""
-    found: dict[str, Dim] = {}
-    if isinstance(address, int):
-        return found
-    for monomial, coefficient in address.terms:
-        local = [a for a in monomial if isinstance(a, Symbol) and a.name.startswith(LOCAL)]
-        if len(local) != 1:
-            continue
-        factor: Dim = coefficient
-        for atom in monomial:
-            if atom is not local[0]:
-                factor = factor * Expr((((atom,), 1),))
-        found[local[0].name] = found.get(local[0].name, 0) + factor
+def _nonlinear(address: Dim) -> set[Symbol]:
+    found: set[Symbol] = set()
+    for monomial, _ in address.terms if isinstance(address, Expr) else ():
+        local = [a for a in monomial if has_local(expression(a))]
+        if len(local) != 1 or not isinstance(local[0], Symbol):
+            found.update(symbols_of(*map(expression, local)))
     return found
 
 
-def _nonlinear_names(address: Dim) -> set[str]:
-    found: set[str] = set()
-    if isinstance(address, int):
-        return found
-    for monomial, _ in address.terms:
-        local = [a for a in monomial if has_local(Expr((((a,), 1),)))]
-        if len(local) == 1 and isinstance(local[0], Symbol):
-            continue
-        for atom in local:
-            found |= set(symbols_of(Expr((((atom,), 1),))))
-    return found
-
-
-def _on_one_index(value: Dim, name: str) -> tuple[int, Dim]:
+def _on_one_index(value: Dim, index: Symbol) -> tuple[int, Dim]:
     """(factor, rest) where `value == factor*index + rest`, rest without indices; else (0, 0)."""
-    factor = _linear(value).get(name, 0)
+    factor = linear_factors(value).get(index, 0)
     if not isinstance(factor, int) or factor == 0:
         return 0, 0
-    rest = value - symbol(name) * factor
+    rest = value - expression(index) * factor
     return (0, 0) if has_local(rest) else (factor, rest)
 
 

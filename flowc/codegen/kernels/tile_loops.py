@@ -19,10 +19,11 @@ from flowc.codegen.kernels.builder import (
     int_number,
     int_op,
     int_sum,
+    linear_factors,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, Read
 from flowc.codegen.kernels.nest import Address, Carve, Index
-from flowc.ir.dims import Dim, Expr, Symbol, substitute, symbol
+from flowc.ir.dims import Dim, Symbol, substitute, symbol
 
 ROW, COLUMN = f"{LOCAL}row", f"{LOCAL}column"
 
@@ -108,27 +109,14 @@ def _turned_reads(reads: Sequence[Read]) -> list[_Turned]:
     for read in dict.fromkeys(reads):
         if read.dtype.is_complex:
             continue
-        distance = _factor(read.address, COLUMN)
-        if distance in (0, 1) or _factor(read.address, ROW) != 1:
+        row, column = Symbol(ROW), Symbol(COLUMN)
+        factors = linear_factors(read.address)
+        distance = factors.get(column, 0)
+        if distance in (0, 1) or factors.get(row) != 1:
             continue
-        rest = substitute(read.address, {ROW: 0, COLUMN: 0})
+        rest = substitute(read.address, {row: 0, column: 0})
         if rest + symbol(ROW) + symbol(COLUMN) * distance != read.address:
             continue
         start = rest + symbol(f"{LOCAL}first") + symbol(f"{LOCAL}left") * distance
         found.append(_Turned(read, distance, start))
     return found
-
-
-def _factor(address: Dim, name: str) -> Dim:
-    """What a symbol is multiplied with in a polynomial."""
-    total: Dim = 0
-    if isinstance(address, Expr):
-        for monomial, coefficient in address.terms:
-            own = [a for a in monomial if isinstance(a, Symbol) and a.name == name]
-            if len(own) == 1:
-                factor: Dim = coefficient
-                for atom in monomial:
-                    if atom is not own[0]:
-                        factor = factor * Expr((((atom,), 1),))
-                total = total + factor
-    return total

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from flowc.dtypes import DType
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.trace.loop_invariance import is_steady
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, Symbol, fresh_symbol
 from flowc.ir.extraction import (
     Columns,
     Known,
@@ -31,7 +31,7 @@ from flowc.ops.lists.ragged_values import as_ragged, stays_dense
 Shape = tuple[Dim | None, ...]
 Column = tuple[int, int]  # of a loop variable that is a list of optionals or ragged lists
 Slot = int | Resource | Column  # a loop variable, a resource that the body changes, a column
-Varying = dict[tuple[Slot, int, int], Dim]  # the size of an axis of a Value of a slot
+Varying = dict[tuple[Slot, int, int], Symbol]  # the size of an axis of a Value of a slot
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class CarriedLists:
             else:
                 found.append(0)
                 key = (slot, 0, axis + 1)
-                self.varying.setdefault(key, self.scope.b.reserve_size("n"))
+                self.varying.setdefault(key, fresh_symbol("n"))
         return tuple(found)
 
 

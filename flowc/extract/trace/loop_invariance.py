@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flowc.ir.bodies import bodies_of
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, symbols_of
+from flowc.ir.dims import Dim, Symbol, symbols_of
 
 if TYPE_CHECKING:
     from flowc.extract.body_builder import BodyBuilder
@@ -27,23 +27,23 @@ def is_steady(scope: BodyBuilder, dim: Dim, home: Builder | None = None) -> bool
     around = scope
     while around.outer is not None and around.b is not home:
         around = around.outer
-    return all(_steady_size(scope, name, around) for name in symbols_of(dim))
+    return all(_steady_size(scope, size, around) for size in symbols_of(dim))
 
 
-def _steady_size(scope: BodyBuilder, name: str, top: BodyBuilder) -> bool:
+def _steady_size(scope: BodyBuilder, size: Symbol, top: BodyBuilder) -> bool:
     definer: BodyBuilder | None = None
     around: BodyBuilder | None = scope
     within = True  # whether the scopes looked at are inside of the top one
     fixed = False
     while around is not None:
-        if around.b.defines_size(name):
+        if around.b.defines_size(size):
             definer, fixed = around, not within or around is top
         within = within and around is not top
         around = around.outer
     if definer is None or fixed:
         return fixed
     for node in definer.b.nodes:
-        if any(own == name for own, _ in node.sizes):
+        if any(own == size for own, _ in node.sizes):
             return _steady_node(definer, node, top)
     return False  # a dim of a carried value, which each iteration finds anew
 
@@ -63,8 +63,8 @@ def _steady_node(scope: BodyBuilder, node: Node, top: BodyBuilder) -> bool:
         if found.op.traits & CHANGING or any(n.has_effects for c in bodies for n in c.nodes):
             return False
         if found.op.name == "sizes":
-            names = (name for dim in found.attrs["dims"] for name in symbols_of(dim))
-            if not all(_steady_size(scope, name, top) for name in names):
+            sizes = symbols_of(*found.attrs["dims"])
+            if not all(_steady_size(scope, size, top) for size in sizes):
                 return False
         for value in found.inputs:
             if value.node not in seen:

@@ -22,7 +22,7 @@ from flowc.extract.lists.loop_composites import CarriedColumns
 from flowc.extract.lists.loop_lists import CarriedLists, Slot, Varying, as_start
 from flowc.extract.trace.loop_names import part_names
 from flowc.ir.computation import Value
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Symbol, expression, fresh_symbol
 from flowc.ir.extraction import (
     Bound,
     ListValue,
@@ -94,7 +94,7 @@ class _Found:
     lists: CarriedLists
     columns: CarriedColumns
     resources: dict[Resource, None] = field(default_factory=dict[Resource, None])
-    varying: Varying = field(default_factory=dict[tuple[Slot, int, int], Dim])
+    varying: Varying = field(default_factory=dict[tuple[Slot, int, int], Symbol])
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class _LoopBuilder:
             return self.nothing_found()
         known = {r: None for r in last.resources if self.scope.find(r) is not None}
         sizes: Varying = {
-            key: self.scope.b.reserve_size("n")
+            key: fresh_symbol("n")
             for key in sorted(last.varying, key=lambda k: (str(k[0]), *k[1:]))
             if self.has_axis(*key, known)
         }
@@ -260,8 +260,8 @@ class _LoopBuilder:
         return variables
 
     def carried_type(self, slot: Slot, part: int, start: TensorType) -> TensorType:
-        varying = self.found.varying
-        dims = [varying.get((slot, part, axis), d) for axis, d in enumerate(start.dims)]
+        found = [self.found.varying.get((slot, part, axis)) for axis in range(start.rank)]
+        dims = [d if s is None else expression(s) for s, d in zip(found, start.dims)]
         return start.with_dims(dims)
 
     # -- what a trace shows
@@ -326,7 +326,7 @@ class _LoopBuilder:
             for axis, (old, new) in enumerate(zip(parameter.dims, value.dims)):
                 key = (slot, part, axis)
                 if old != new and key not in self.found.varying:
-                    self.found.varying[key] = self.scope.b.reserve_size("n")
+                    self.found.varying[key] = fresh_symbol("n")
                     noted = True
         return noted
 
@@ -344,14 +344,13 @@ class _LoopBuilder:
         condition, body = traced.scopes
         captures = list(dict.fromkeys((*condition.captures(), *body.captures())))
         ends = [v for bound in traced.ends.values() for v in values_of(bound)]
-        varying = [str(size) for size in self.found.varying.values()]
         attrs = {
             "condition": condition.computation(
                 traced.parameters[0], captures, [self.as_scalar(condition, traced.condition)]
             ),
             "body": body.computation(traced.parameters[1], captures, ends),
             "carried": len(ends),
-            "varying": tuple(varying),
+            "varying": tuple(self.found.varying.values()),
             "Tout": tuple(v.type.dtype for v in ends),
         }
         starts = [v for bound in traced.starts.values() for v in values_of(bound)]

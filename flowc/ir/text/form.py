@@ -47,6 +47,7 @@ import numpy as np
 from flowc.ir.computation import Computation
 from flowc.ir.text.parsing import TextParser
 from flowc.ir.text.printing import Printer, numbered, weights_of
+from flowc.ir.text.value_names import names_of_sizes
 
 __all__ = ["parse_computation", "print_computation", "weights_of"]
 
@@ -57,7 +58,7 @@ def print_computation(
     exact: bool = False,
 ) -> str:
     """The text of a Computation. `weight_name` names large constants (default: numbered)."""
-    printer = Printer(weight_name or numbered(weights_of(c)), exact)
+    printer = Printer(weight_name or numbered(weights_of(c)), names_of_sizes(c), exact)
     return "\n".join(printer.computation(c, "", "computation"))
 
 

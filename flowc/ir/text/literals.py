@@ -19,7 +19,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, Expr, parse_dim, symbols_of
+from flowc.ir.dims import Dim, parse_dim, symbols_of
 from flowc.ir.types import TensorType
 
 INLINE_LIMIT = 16  # elements of a constant that stands in the text
@@ -140,7 +140,7 @@ def read_constant(text: str) -> np.ndarray | None:
 
 def sizes_operand(dims: Sequence[Dim], dtype: DType, is_vector: bool) -> str | None:
     """Sizes as they are written where they are read."""
-    names = {name for d in dims if isinstance(d, Expr) for name in symbols_of(d)}
+    names = {size.name for size in symbols_of(*dims)}
     if len(dims) > OPERAND_LIMIT or names & _NOT_SIZES or not names:
         return None
     text = ", ".join(map(str, dims))

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.computation import Computation, Node, Value, parameter_node
-from flowc.ir.dims import Dim, parse_dim
+from flowc.ir.dims import Dim, Symbol, parse_dim
 from flowc.ir.op import Op, op_named
 from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.text.literals import (
@@ -245,12 +245,14 @@ class TextParser:
                 attrs[name] = _scalar_body(value[7:-1], op, inputs, types)
             else:
                 attrs[name] = self.attr(value, types)
+        if "varying" in attrs:
+            attrs["varying"] = tuple(map(Symbol, attrs["varying"]))
         if carried is not None:
             attrs = {"carried": carried, "varying": (), **attrs}
-        sizes: list[tuple[str, Dim | None]] = []
+        sizes: list[tuple[Symbol, Dim | None]] = []
         for item in split_dims(fields["sizes"]):
             name, _, bound = item.partition(" <= ")
-            sizes.append((name, None if bound in ("", "None") else parse_dim(bound)))
+            sizes.append((Symbol(name), None if bound in ("", "None") else parse_dim(bound)))
         after = tuple(
             self.value(n).node if n[0] == "%" else self.effect(n) for n in fields.names("after")
         )
@@ -290,7 +292,7 @@ class TextParser:
         types: tuple[TensorType, ...],
         after: tuple[Node, ...] = (),
         origin: tuple[str, ...] = (),
-        sizes: tuple[tuple[str, Dim | None], ...] = (),
+        sizes: tuple[tuple[Symbol, Dim | None], ...] = (),
     ) -> Node:
         full = MappingProxyType({**attrs_left_out(op, types, sizes), **attrs})
         node = Node(op, inputs, full, types, after, origin, sizes)

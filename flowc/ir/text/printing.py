@@ -5,16 +5,16 @@ In: a Computation, also a broken one. Out: its text: for reading, or exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
 
 from flowc.dtypes import DType, as_dtype
-from flowc.ir.bodies import bodies_of
+from flowc.ir.bodies import bodies_of, with_sizes
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr
+from flowc.ir.dims import Dim, Expr, Symbol
 from flowc.ir.op import Op
 from flowc.ir.scalar_body import ScalarBody
 from flowc.ir.text.literals import constant_operand, inline, like, sizes_operand
@@ -24,12 +24,16 @@ from flowc.ir.types import TensorType
 
 
 class Printer:
-    """`exact`: values are numbered, and constants and parameters of bodies have lines."""
+    """`sizes`: named ones for those without a name. `exact`: values are numbered, and constants and
+    parameters of bodies have lines."""
 
-    def __init__(self, weight_name: Callable[[np.ndarray], str], exact: bool) -> None:
+    def __init__(
+        self, weight_name: Callable[[np.ndarray], str], sizes: Mapping[Symbol, Dim], exact: bool
+    ) -> None:
         self.names: dict[Value, str] = {}  # of what can be read: %name, or an operand
         self.node_names: dict[Node, str] = {}
         self.weight_name = weight_name
+        self.sizes = sizes
         self.exact = exact
         self.counter = 0
         self.taken: set[str] = set()  # names in the Computation that is printed
@@ -45,7 +49,7 @@ class Printer:
         parameters: list[str] = []
         for node in c.parameters:
             self.names[node.output] = f"%{name_apart(node.attrs['name'], self.taken)}"
-            parameters.append(f"{self.names[node.output]}: {node.output.type}")
+            parameters.append(f"{self.names[node.output]}: {self.named(node.output.type)}")
         left = self.prepared(c, hints, None)
         lines = [f"{indent}{header}({', '.join(parameters)}) {{", *self.inside(c, left, indent)]
         self.taken = outer
@@ -84,15 +88,39 @@ class Printer:
         nodes = [n for n in c.nodes if n.op.name != "parameter"]
         if self.exact:
             return nodes
-        operands = _operands(c, nodes)
+        operands = self.operands(c, nodes)
         self.names.update(operands)
         left = [n for n in nodes if not n.outputs or n.outputs[0] not in operands]
         for value, name in names_by_origin(left, c.results, around).items():
             self.hints.setdefault(value, name)
         return left
 
+    def operands(self, c: Computation, nodes: Sequence[Node]) -> dict[Value, str]:
+        """The values that are written where they are read."""
+        read = {v for n in nodes for v in n.inputs} | set(c.results)
+        waited_for = {n for node in nodes for n in node.after}
+        found: dict[Value, str] = {}
+        for node in nodes:
+            if len(node.outputs) != 1 or node in waited_for or node.after:
+                continue
+            text = self.operand(node.outputs[0]) if node.outputs[0] in read else None
+            if text is not None:
+                found[node.outputs[0]] = text
+        return found
+
+    def operand(self, value: Value) -> str | None:
+        """A constant, sizes, or one size as a scalar, as it is written where it is read."""
+        node, dtype = value.node, value.type.dtype
+        if value.constant is not None:
+            return constant_operand(value.constant)
+        if node.op.name == "sizes":
+            return sizes_operand(self.named(node.attrs["dims"]), dtype, True)
+        if node.op.name != "reshape" or node.inputs[0].node.op.name != "sizes" or value.type.rank:
+            return None
+        return sizes_operand(self.named(node.inputs[0].node.attrs["dims"]), dtype, False)
+
     def inside(self, c: Computation, nodes: Sequence[Node], indent: str) -> list[str]:
-        lines = [f"{indent}  require {a} == {b}" for a, b in c.constraints]
+        lines = [f"{indent}  require {a} == {b}" for a, b in self.named(c.constraints)]
         for node in nodes:
             lines += self.node(node, indent + "  ")
         lines.append(f"{indent}  return {self.all_names(c.results)}".rstrip())
@@ -152,7 +180,7 @@ class Printer:
                 taken.add(told)
             else:
                 names.append(name_apart(told, taken))
-            type_ = "" if p.output.type == value.type else f": {p.output.type}"
+            type_ = "" if p.output.type == value.type else f": {self.named(p.output.type)}"
             same = not type_ and i >= len(carried) and outer == f"%{names[-1]}"
             texts.append(outer if same else f"%{names[-1]}{type_} = {outer}")
         if carried:
@@ -174,7 +202,7 @@ class Printer:
         if is_told and "carried" in node.attrs:
             told |= {"carried": node.attrs["carried"], "varying": ()}
         attrs = [
-            f"{name}={like(value, node.types) or self.attr(value, known)}"
+            f"{name}={like(value, node.types) or self.attr(self.named(value), known)}"
             for name, value in sorted(node.attrs.items())
             if not isinstance(value, Computation)
             and not (name in told and _equal(value, told[name]))
@@ -182,17 +210,21 @@ class Printer:
         if attrs:
             text += f" {{{', '.join(attrs)}}}"
         if node.sizes:
-            bounds = (n if b is None else f"{n} <= {b}" for n, b in node.sizes)
+            bounds = (str(s) if b is None else f"{s} <= {b}" for s, b in self.named(node.sizes))
             text += f" sizes({', '.join(bounds)})"
         if node.after:
             text += f" after({', '.join(self.node_name_of(n) for n in node.after)})"
         if node.outputs:
-            text += f" : {', '.join(str(t) for t in node.types)}"
+            text += f" : {', '.join(map(str, self.named(node.types)))}"
         if node.origin:
             text += f"  # {' '.join(node.origin[:3])}"
         return text
 
     # -- names and attrs
+
+    def named(self, value: Any) -> Any:
+        """A type, attr or sizes, with those sizes named that have no name."""
+        return with_sizes(value, self.sizes) if self.sizes else value
 
     def new_name(self, value: Value) -> str:
         hint = self.hints.get(value)
@@ -227,6 +259,8 @@ class Printer:
                 return f"[{inner}]"
             case Expr():
                 return f"size<{value}>"
+            case Symbol():
+                return repr(str(value))
             case np.generic():
                 return f"{cast(Any, value).item()!r}:{as_dtype(value)}"
             case str() | bytes() | bool() | int() | float() | None:
@@ -251,34 +285,8 @@ def _is_expression(c: Computation, left: Sequence[Node]) -> bool:
     return alone and not any(isinstance(a, Computation) for a in node.attrs.values())
 
 
-def _operands(c: Computation, nodes: Sequence[Node]) -> dict[Value, str]:
-    """The values that are written where they are read."""
-    read = {v for n in nodes for v in n.inputs} | set(c.results)
-    waited_for = {n for node in nodes for n in node.after}
-    found: dict[Value, str] = {}
-    for node in nodes:
-        if len(node.outputs) != 1 or node in waited_for or node.after:
-            continue
-        text = operand_text(node.outputs[0]) if node.outputs[0] in read else None
-        if text is not None:
-            found[node.outputs[0]] = text
-    return found
-
-
-def operand_text(value: Value) -> str | None:
-    """A constant, sizes, or one size as a scalar, as it is written where it is read."""
-    node = value.node
-    if value.constant is not None:
-        return constant_operand(value.constant)
-    if node.op.name == "sizes":
-        return sizes_operand(node.attrs["dims"], value.type.dtype, True)
-    if node.op.name != "reshape" or node.inputs[0].node.op.name != "sizes" or value.type.rank:
-        return None
-    return sizes_operand(node.inputs[0].node.attrs["dims"], value.type.dtype, False)
-
-
 def attrs_left_out(
-    op: Op, types: Sequence[TensorType], sizes: tuple[tuple[str, Dim | None], ...]
+    op: Op, types: Sequence[TensorType], sizes: tuple[tuple[Symbol, Dim | None], ...]
 ) -> dict[str, Any]:
     """What a node's attrs are where its line does not say them."""
     found = dict(op.signature.default_attrs)

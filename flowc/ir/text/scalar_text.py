@@ -19,7 +19,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim, parse_dim, substitute, symbol
+from flowc.ir.dims import Dim, Symbol, parse_dim, substitute, symbol
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.scalar_body import (
     LOCAL,
@@ -56,7 +56,7 @@ class _BodyPrinter:
             if isinstance(x, Result)
         )
         self.names = {n: f"x{n}" for n in range(self.first)}
-        self.places: dict[str, Dim] = {}
+        self.places: dict[Symbol, Dim] = {}
         self.pending: list[tuple[int, str]] = []  # expressions of one use, in order
         self.statements: list[str] = []
 
@@ -69,7 +69,7 @@ class _BodyPrinter:
             self.flush()
             if i.name in PLACES:
                 name = f"p{len(self.places)}"
-                self.places[place_name(number)] = symbol(name)
+                self.places[Symbol(place_name(number))] = symbol(name)
                 text = f"{name} = {text}"
             elif i.dtype is not None:
                 text = self.named(number, text)

@@ -2,7 +2,8 @@
 
 In: the nodes of one Computation. Out: a name for each value that another node's work reads. A name
 is the end of the node's, as long as it takes to tell it from those of the others, without the scope
-of the loop or conditional around it. What a node's own expansion reads has no name.
+of the loop or conditional around it. What a node's own expansion reads has no name. Sizes have the
+names that they were made with, numbered where several have the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from flowc.ir.computation import Node, Value
+from flowc.ir.bodies import nodes_within, replace_sizes_in, sizes_defined
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, Symbol, symbol, symbols_of
 
 _MERGE = re.compile(r"(Ref)?Merge(_\d+)?")
 # What TensorFlow calls the counters that it adds to loops, for their limits and their gradients.
@@ -22,15 +25,33 @@ def is_added_counter(name: str) -> bool:
     return _ADDED_COUNTER.fullmatch(name) is not None
 
 
-def name_apart(name: str, taken: set[str]) -> str:
+def name_apart(name: str, taken: set[str], joint: str = ".") -> str:
     """A name with what the text cannot hold replaced, apart from the others' and from the numbers
     of values."""
     clean = re.sub(r"[^A-Za-z0-9_./:]", "_", name.removesuffix(":0"))
     chosen, number = clean, 2
     while chosen in taken or chosen.isdigit() or not chosen:
-        chosen, number = f"{clean}.{number}", number + 1
+        chosen, number = f"{clean}{joint}{number}", number + 1
     taken.add(chosen)
     return chosen
+
+
+def names_of_sizes(c: Computation) -> dict[Symbol, Dim]:
+    """Named sizes for those that have no name of their own, in the order in which nodes define
+    them: what else was compiled before tells nothing of it."""
+    defined = [s for node in c.nodes for n in nodes_within(node) for s in sizes_defined(n)]
+    unnamed = dict.fromkeys(s for s in defined if s.serial)
+    if not unnamed:
+        return {}
+    given = symbols_of(*(d for p in c.parameters for d in p.output.dims))
+    taken = {s.name for s in (*given, *defined) if not s.serial}
+    return {s: symbol(name_apart(s.name, taken, "_")) for s in unnamed}
+
+
+def name_sizes(c: Computation) -> Computation:
+    """The Computation with named sizes only."""
+    names = names_of_sizes(c)
+    return replace_sizes_in(c, names) if names else c
 
 
 def names_by_origin(

@@ -15,7 +15,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder, content_of, types_suffice
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, Expr, as_dim
+from flowc.ir.dims import Dim, Expr, Symbol, as_dim
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Attrs, Inference, NeedsContent, define, op_named
 from flowc.ir.types import Dims, TensorType
@@ -86,7 +86,7 @@ def append_sized(
     inputs: Sequence[Value],
     attrs: Attrs,
     types: Sequence[TensorType],
-    sizes: Sequence[tuple[str, Dim | None]],
+    sizes: Sequence[tuple[Symbol, Dim | None]],
 ) -> Node:
     """A node that takes over data-dependent sizes from the node that is being decomposed.
 

@@ -15,28 +15,24 @@ parameters, and one value may be several results.
 
 from __future__ import annotations
 
+from flowc.ir.bodies import size_definitions
 from flowc.ir.computation import Computation
-from flowc.ir.dims import Dim, maximum, substitute, symbols_of
+from flowc.ir.dims import Dim, Symbol, maximum, substitute, symbols_of
 from flowc.ir.lowering import Structural
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
 
-def defined_sizes(c: Computation) -> set[str]:
-    """The data-dependent sizes that nodes of a body define."""
-    return {name for node in c.nodes for name, _ in node.sizes}
-
-
 def _infer_while(c: Inference) -> list[Dims]:
     body: Computation = c.attrs["body"]
-    final = {name: c.fresh(name, None) for name in c.attrs["varying"]}
+    final = {size: c.fresh(size.name, None) for size in c.attrs["varying"]}
     carried = body.parameters[: c.attrs["carried"]]
     return [tuple(substitute(d, final) for d in p.output.dims) for p in carried]
 
 
 def _infer_if(c: Inference) -> list[Dims]:
     then, otherwise = c.attrs["then"], c.attrs["otherwise"]
-    local = defined_sizes(then) | defined_sizes(otherwise)
+    local = {*size_definitions(then), *size_definitions(otherwise)}
     found: list[Dims] = []
     for a, b in zip(then.results, otherwise.results, strict=True):
         if len(a.dims) != len(b.dims):
@@ -45,8 +41,8 @@ def _infer_if(c: Inference) -> list[Dims]:
     return found
 
 
-def _joined(c: Inference, x: Dim, y: Dim, local: set[str]) -> Dim:
-    inside = any(n in local for d in (x, y) for n in symbols_of(d))
+def _joined(c: Inference, x: Dim, y: Dim, local: set[Symbol]) -> Dim:
+    inside = not local.isdisjoint(symbols_of(x, y))
     if x == y and not inside:
         return x
     return c.fresh("n", None if inside else maximum(x, y))
@@ -54,7 +50,7 @@ def _joined(c: Inference, x: Dim, y: Dim, local: set[str]) -> Dim:
 
 while_ = define(
     "while",
-    "_While(inputs: Tin; condition: func, body: func, carried: int, varying: list(string),"
+    "_While(inputs: Tin; condition: func, body: func, carried: int, varying: list(symbol),"
     " Tin: list(type), Tout: list(type)) -> outputs: Tout",
     infer=_infer_while,
     lowering=Structural(),

@@ -12,7 +12,7 @@ REST = "rest"  # begins the names of sizes that may stand for "the rest"
 
 def may_be_rest(dim: Dim) -> bool:
     """Whether a size that the run reads may turn out to be -1, which stands for the rest."""
-    return any(name.startswith(REST) for name in symbols_of(dim))
+    return any(size.name.startswith(REST) for size in symbols_of(dim))
 
 
 def _infer_read_sizes(c: Inference) -> list[Dims]:
