@@ -16,16 +16,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata
-from flowc.codegen.cpu.contractions import contraction_launches
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
-from flowc.codegen.kernels.loops import loop_launch
-from flowc.codegen.kernels.native_kernels import native_launch
-from flowc.codegen.kernels.scalar_loops import scalar_launch
+from flowc.codegen.llvm.processor import Processor
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
-from flowc.errors import InternalError
 from flowc.ir.bodies import bodies_of, nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
@@ -79,7 +75,7 @@ def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]
                 case "cluster" if region is not c and is_direct(node):
                     found[node] = ()
                 case "cluster":
-                    found[node] = _cluster_launches(node, target)
+                    found[node] = target.launches(node)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
@@ -87,20 +83,6 @@ def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]
                 case _:
                     pass
     return found
-
-
-def _cluster_launches(node: Node, target: Target) -> tuple[Launch, ...]:
-    match node.attrs["kind"]:
-        case "loop":
-            return (loop_launch(node),)
-        case "native":
-            return (native_launch(node),)
-        case "scalar":
-            return (scalar_launch(node),)
-        case "matmul" | "convolution":
-            return contraction_launches(node, target)
-        case kind:
-            raise InternalError(f"no kernels for a cluster of kind {kind}")
 
 
 def compile_program(
@@ -124,7 +106,7 @@ def compile_program(
     plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
     weights = _Weights()
     sizes, input_sizes = size_symbols(plan)
-    driver = emit_driver(plan, launches, DriverTables(sizes, input_sizes, weights.offset))
+    driver = emit_driver(plan, launches, DriverTables(sizes, input_sizes, weights.offset), target)
     kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
     stages.plan, stages.kernels, stages.driver = plan, kernels, driver
     stages.seconds["plan"] = time.perf_counter() - clock
@@ -133,7 +115,7 @@ def compile_program(
     stages.seconds["kernels"] = time.perf_counter() - clock
     clock = time.perf_counter()
     loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
-    objects.append(driver_object(driver.text, target, speed=1 if loops else 0))
+    objects.append(driver_object(driver.text, target.processor, speed=1 if loops else 0))
     stages.seconds["driver"] = time.perf_counter() - clock
     variables = spec.variables
     if keeps_values:
@@ -150,7 +132,9 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
     )
-    return CompiledProgram(tuple(objects), weights.pieces, metadata, native_object(target))
+    return CompiledProgram(
+        tuple(objects), weights.pieces, metadata, native_object(target.processor)
+    )
 
 
 def _kernel_objects(kernels: Iterable[Kernel], compile_kernel: KernelCompiler) -> list[bytes]:
@@ -171,39 +155,21 @@ def _needs(launches: Sequence[Launch]) -> Needs:
     return Needs(scratch, workspace)
 
 
-def driver_object(text: str, target: Target, *, speed: int = 1) -> bytes:
+def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
     """Compiles a driver. What runs once a run is emitted as it shall be: LLVM's passes over it take
     a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops."""
     from flowc.codegen.llvm.compile import compile_module
 
-    return compile_module([text], target, speed=speed)
+    return compile_module([text], processor, speed=speed)
 
 
 @cache
-def native_object(target: Target) -> bytes:
-    """The pool and the arena, compiled for a target."""
+def native_object(processor: Processor) -> bytes:
+    """The pool and the arena, compiled for a processor."""
     from flowc.codegen.llvm.compile import compile_module
     from flowc_runtime.native import native_module_text
 
-    return compile_module([native_module_text(target.triple)], target, speed=2)
-
-
-def kernel_object(kernel: Kernel, target: Target) -> bytes:
-    """Compiles one kernel, with the math functions that it calls."""
-    from flowc.codegen.llvm.compile import compile_module
-
-    return compile_module(kernel_texts(kernel), target)
-
-
-def kernel_texts(kernel: Kernel) -> list[str]:
-    """The LLVM IR of a kernel, and that of the math functions that it calls."""
-    from flowc.codegen import math as vector_math
-    from flowc.codegen.cpu.numba_frontend import kernel_text
-
-    texts = [kernel_text(kernel)]
-    if kernel.functions:
-        texts.append(vector_math.math_module_text(sorted(kernel.functions)))
-    return texts
+    return compile_module([native_module_text(processor.triple)], processor, speed=2)
 
 
 def has_texts(c: Computation) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_tr
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
-from flowc.codegen.cpu.loop_choices import CHUNK_NANOSECONDS, MULTIPLICATIONS, is_interleaved
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.kernels.builder import LOCAL, int_name
@@ -44,10 +45,12 @@ from flowc.codegen.kernels.kernel import (
     Operand,
 )
 from flowc.codegen.kernels.nest import Load
-from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
 from flowc.ir.lowering import Convolution, MatMul
+
+if TYPE_CHECKING:
+    from flowc.codegen.cpu.target import CpuTarget
 
 ALIGNMENT = 64
 AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
@@ -80,7 +83,7 @@ def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) ->
     return [f"{' ' * indent}call_epilogue({tables}, {', '.join((*rows, *columns))})"]
 
 
-def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
+def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     """The kernels of a cluster of kind `matmul` or `convolution`."""
     body: Computation = node.attrs["body"]
     inner = _product_in(body)
@@ -91,7 +94,7 @@ def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
         registers=target.registers,
         fma=target.has_fma,
     )
-    finish = _finish(node, body, inner)
+    finish = _finish(node, body, inner, target)
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return _matmul(node, inner, lowering, outer, shape, finish)
@@ -103,7 +106,7 @@ def _product_in(body: Computation) -> Node:
     return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
 
 
-def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
+def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _Finish:
     """The loops that turn a block of the raw result into the cluster's results.
 
     The raw result stands in the buffer of the first result until its element is replaced.
@@ -123,9 +126,10 @@ def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
         c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
-        if is_interleaved(body_cost(body).has_compute_bound, dims[-1]):
+        if target.choices.is_interleaved(body_cost(body).has_compute_bound, dims[-1]):
             nest.invoke("interleave")
-    made = c.launch(node.outputs, 1, 1, 0, node, tail=("begin", "end", "first", "last"))
+    tail = ("begin", "end", "first", "last")
+    made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
     return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
 
 
@@ -167,7 +171,7 @@ def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
         case _:
             depth = product(weights.dims[:-1])
     work = maximum(1, inner.output.type.size * depth)
-    enough = CHUNK_NANOSECONDS * MULTIPLICATIONS
+    enough = CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS
     return maximum(1, floordiv(tasks * enough, work))
 
 

@@ -1,4 +1,4 @@
-"""LLVM IR text -> object code for a target.
+"""LLVM IR text -> object code for a processor.
 
 In: module texts (kernels, math, driver, runtime). Out: ELF bytes. Only LLVM runs here, not Numba.
 """
@@ -6,34 +6,40 @@ In: module texts (kernels, math, driver, runtime). Out: ELF bytes. Only LLVM run
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from llvmlite import binding as llvm
 
-from flowc.codegen.target import Target
+from flowc.codegen.llvm.processor import Processor
 from flowc.errors import InternalError
 
 
-def compile_module(texts: Sequence[str], target: Target, *, speed: int = 3) -> bytes:
+def compile_module(texts: Sequence[str], processor: Processor, *, speed: int = 3) -> bytes:
     """One object from the first text with the others linked into it.
 
     Raises `InternalError` when LLVM rejects a text.
     """
-    machine = target.machine()
-    return machine.emit_object(_optimized(texts, target, machine, speed))
+    machine = processor.target_machine()
+    return machine.emit_object(optimized_module(texts, machine, speed=speed))
 
 
-def optimized_module(texts: Sequence[str], target: Target, *, speed: int = 3) -> llvm.ModuleRef:
-    """The linked and optimised module (for `--emit llvm` and `--emit asm`)."""
-    return _optimized(texts, target, target.machine(), speed)
+def module_text(
+    texts: Sequence[str], processor: Processor, form: Literal["llvm", "asm"], *, speed: int = 3
+) -> str:
+    """The same for people."""
+    machine = processor.target_machine()
+    module = optimized_module(texts, machine, speed=speed)
+    return str(module) if form == "llvm" else machine.emit_assembly(module)
 
 
-def _optimized(
-    texts: Sequence[str], target: Target, machine: llvm.TargetMachine, speed: int
+def optimized_module(
+    texts: Sequence[str], machine: llvm.TargetMachine, *, speed: int = 3
 ) -> llvm.ModuleRef:
+    """The first text with the others linked into it, optimised."""
     module = _parse(texts[0])
     for text in texts[1:]:
         module.link_in(_parse(text))
-    module.triple = target.triple
+    module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
     options.loop_vectorization = True
