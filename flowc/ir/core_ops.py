@@ -10,7 +10,7 @@ compute its outputs.
                        the same order)
     reduce(axes, combine, prepare, finish...)      a fold over axes of input 0
     dot(transpose_a, transpose_b, pieces)          a product of matrices
-    convolution(strides, dilations, pad, ...)      channels last
+    convolution(strides, dilations, pad, layout...)
     native(kernel, arguments, parallel...)         a loop kernel that is a Python function
     host(op)           Python on the host
 
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
 from flowc.ir.dims import substitute
+from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
 from flowc.ir.lowering import (
     Convolution,
     Elementwise,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 STRUCTURE = frozenset({"parameter", "const", "sizes", "read_sizes", "cluster", "while", "if"})
 _SHOWN = 'label: string = "", effects: bool = False'
+_LAYOUT_NAMES = ", ".join(f'"{name}"' for name in LAYOUTS)
 
 
 def is_core(op: Op) -> bool:
@@ -144,8 +146,9 @@ def _turned(dims: Dims, transposed: bool) -> Dims:
 
 
 def _infer_convolution(c: Inference) -> Dims:
-    dims: Dims = c.attrs["result"]
-    image, (*window, per_group, outputs) = c.dims(0), c.dims(1)
+    layout = LAYOUTS[c.attrs["layout"]]
+    image, (*window, per_group, outputs) = layout.logical(c.dims(0)), c.dims(1)
+    dims = layout.logical(c.attrs["result"])
     wide, narrow = (dims, image) if c.attrs["transposed"] else (image, dims)
     if {len(wide), len(narrow), len(window) + 2} != {len(c.attrs["strides"]) + 2}:
         raise c.fail(f"{len(c.attrs['strides'])} strides")
@@ -160,7 +163,7 @@ def _infer_convolution(c: Inference) -> Dims:
     for x, y in (*told, *zip(narrow[1:-1], sizes)):
         if isinstance(x, int) and isinstance(y, int) and x != max(y, 0):
             raise c.fail(f"a size is {x}, where the others make it {y}")
-    return dims
+    return c.attrs["result"]
 
 
 def _infer_called(c: Inference) -> list[Dims]:
@@ -232,8 +235,9 @@ dot = define(
 convolution = define(
     "convolution",
     "_Convolution(image: T, weights: T; T: type, strides: list(int), dilations: list(int),"
-    " pad: list(shape), groups: int = 1, transposed: bool = False, result: dims, dtype: type,"
-    f" {_SHOWN}) -> output: dtype",
+    " pad: list(shape), groups: int = 1, transposed: bool = False,"
+    f' layout: {{{_LAYOUT_NAMES}}} = "{CHANNELS_LAST}", result: dims, dtype: type, {_SHOWN})'
+    " -> output: dtype",
     infer=_infer_convolution,
     lowering=_said(Convolution),
 )

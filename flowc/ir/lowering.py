@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
+from flowc.ir.layout import CHANNELS_LAST
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -71,11 +72,12 @@ class MatMul:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """Channels-last convolution: input [N, *spatial, C], weights [*window, C/groups, O].
+    """Convolution: input [N, *spatial, C], weights [*window, C/groups, O].
 
     Depthwise is `groups == C`, weights [*window, 1, C*multiplier]. `pad` are the zeros before and
     after each spatial dim. `transposed` computes the gradient with respect to the input: input is
     the output's gradient [N, *spatial, O], weights are as above, the output is [N, *spatial', C].
+    `layout` (`ir/layout.py`) is the order in which memory has the dims of the input and the output.
     """
 
     strides: tuple[int, ...]
@@ -83,6 +85,7 @@ class Convolution:
     pad: tuple[tuple[Dim, Dim], ...]
     groups: int = 1
     transposed: bool = False
+    layout: str = CHANNELS_LAST
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ from flowc.codegen.kernels.kernel import (
 from flowc.codegen.kernels.nest import Load
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
+from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
 from flowc.ir.lowering import Convolution, MatMul
 
 if TYPE_CHECKING:
@@ -115,11 +116,12 @@ def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _F
         return _Finish()
     c = ClusterLowering(body, node.inputs)
     nest = c.nest
-    dims = inner.output.dims
+    layout = LAYOUTS[inner.attrs.get("layout", CHANNELS_LAST)]
+    stored, dims = inner.output.dims, layout.logical(inner.output.dims)
     row = symbol(f"{LOCAL}row", product(dims[:-1]))
     column = symbol(f"{LOCAL}column", dims[-1])
-    index = (*unravel(row, dims[:-1]), column)
-    place = nest.index(row_major(dims, index))
+    index = layout.index((*unravel(row, dims[:-1]), column))
+    place = nest.index(row_major(stored, index))
     raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
     rows = nest.loop("row", int_name("begin"), int_name("end"))
     with rows, nest.loop("column", int_name("first"), int_name("last")):
@@ -261,15 +263,17 @@ def _convolution(
     finish: _Finish,
 ) -> tuple[Launch, ...]:
     x, weights = (outer[v] for v in inner.inputs[:2])
-    rank = len(lowering.strides)
+    layout, rank = LAYOUTS[lowering.layout], len(lowering.strides)
+    image, result = layout.logical(x.dims), layout.logical(inner.output.dims)
+    spec, is_last = ConvSpec(shape, rank, lowering.layout), lowering.layout == CHANNELS_LAST
     axes = AXES[rank]
     *window, channels, _ = weights.dims
-    n = inner.output.dims[-1]
-    ints: dict[str, Dim] = {"batch": x.dims[0]}
+    n = result[-1]
+    ints: dict[str, Dim] = {"batch": image[0]}
     for i, axis in enumerate(axes):
         ints |= {
-            f"in_{axis}": x.dims[1 + i],
-            f"out_{axis}": inner.output.dims[1 + i],
+            f"in_{axis}": image[1 + i],
+            f"out_{axis}": result[1 + i],
             f"kernel_{axis}": window[i],
             f"stride_{axis}": lowering.strides[i],
             f"dilation_{axis}": lowering.dilations[i],
@@ -278,16 +282,15 @@ def _convolution(
     operands: dict[str, Operand] = {"x": x, "y": node.outputs[0], "scratch": SCRATCH}
     constant = weights.constant
     if lowering.transposed:
-        assert constant is not None  # others are written as plain convolutions
-        ints |= {"channels": x.dims[-1], "n": n, "x_stride": x.dims[-1], "y_stride": n}
+        assert constant is not None and is_last  # others are written as plain convolutions
+        ints |= {"channels": image[-1], "n": n, "x_stride": image[-1], "y_stride": n}
         operands["weights"] = pack_conv_transpose_weights(
             constant, shape, lowering.strides, lowering.dilations
         )
-        spec = ConvSpec(shape, rank)
         source = conv_transpose_source(spec, finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
-    depthwise = rank == 2 and lowering.groups == n and channels == 1 and x.dims[-1] == n
-    if depthwise:
+    depthwise = rank == 2 and lowering.groups == n and channels == 1 and image[-1] == n
+    if depthwise and is_last:
         ints["channels"] = n
         taps = tuple(d for d in window if isinstance(d, int))
         source = depthwise_source(
@@ -304,10 +307,10 @@ def _convolution(
         "channels": channels,
         "n": per_group,
         "groups": lowering.groups,
-        "x_stride": x.dims[-1],
+        "x_stride": image[-1],
         "c_stride": n,
     }
-    source = conv_source(ConvSpec(shape, rank), finish.hook, extra=finish.extra)
+    source = conv_source(spec, finish.hook, extra=finish.extra)
     if constant is not None:
         operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
         return (_launch(node, source, operands, ints, finish),)
