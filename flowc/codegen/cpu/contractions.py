@@ -121,10 +121,10 @@ def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _F
     row = symbol(f"{LOCAL}row", product(dims[:-1]))
     column = symbol(f"{LOCAL}column", dims[-1])
     index = layout.index((*unravel(row, dims[:-1]), column))
-    place = nest.index(row_major(stored, index))
-    raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
     rows = nest.loop("row", int_name("begin"), int_name("end"))
     with rows, nest.loop("column", int_name("first"), int_name("last")):
+        place = nest.index(row_major(stored, index))
+        raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
         c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
