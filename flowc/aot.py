@@ -18,8 +18,7 @@ from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
 from flowc.codegen.link.linker import Linker, find_linker, link
 from flowc.codegen.link.weights_file import SUFFIX, WeightsFile
-from flowc.codegen.llvm.compile import compile_module
-from flowc.codegen.llvm.processor import Processor
+from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import check_place, replacing
 

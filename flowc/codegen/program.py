@@ -19,7 +19,7 @@ from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
-from flowc.codegen.llvm.processor import Processor
+from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
 from flowc.ir.bodies import bodies_of, nodes_within
@@ -158,15 +158,12 @@ def _needs(launches: Sequence[Launch]) -> Needs:
 def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
     """Compiles a driver. What runs once a run is emitted as it shall be: LLVM's passes over it take
     a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops."""
-    from flowc.codegen.llvm.compile import compile_module
-
     return compile_module([text], processor, speed=speed)
 
 
 @cache
 def native_object(processor: Processor) -> bytes:
     """The pool and the arena, compiled for a processor."""
-    from flowc.codegen.llvm.compile import compile_module
     from flowc_runtime.native import native_module_text
 
     return compile_module([native_module_text(processor.triple)], processor, speed=2)

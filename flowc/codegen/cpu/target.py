@@ -13,7 +13,7 @@ from llvmlite import binding as llvm
 
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES
 from flowc.codegen.kernels.loop_choices import LoopChoices
-from flowc.codegen.llvm.processor import Processor
+from flowc.codegen.llvm.compile import Processor, compile_module, module_text
 from flowc.errors import InternalError
 
 if TYPE_CHECKING:
@@ -67,13 +67,11 @@ class CpuTarget:
 
     def object_of(self, kernel: Kernel) -> bytes:
         from flowc.codegen.cpu.numba_frontend import module_texts
-        from flowc.codegen.llvm.compile import compile_module
 
         return compile_module(module_texts(kernel), self.processor)
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         from flowc.codegen.cpu.numba_frontend import module_texts
-        from flowc.codegen.llvm.compile import module_text
 
         return module_text(module_texts(kernel), self.processor, form)
 

@@ -1,17 +1,45 @@
 """LLVM IR text -> object code for a processor.
 
-In: module texts (kernels, math, driver, runtime). Out: ELF bytes. Only LLVM runs here, not Numba.
+In: module texts (kernels, math, driver, runtime) and a Processor, which is data, never the host by
+accident. Out: ELF bytes. Only LLVM runs here, not Numba.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from llvmlite import binding as llvm
 
-from flowc.codegen.llvm.processor import Processor
 from flowc.errors import InternalError
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What fixes every instruction that LLVM may emit."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    def target_machine(self) -> llvm.TargetMachine:
+        """A fresh one, for position-independent code."""
+        _initialize()
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small"
+        )
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    # Cores from Skylake to Cascade Lake decode a loop anew in every iteration where its branch
+    # crosses 32 bytes: a tile then takes 1.1 times as long. A few bytes of padding prevent it.
+    llvm.set_option("flowc", "-x86-branches-within-32B-boundaries")
 
 
 def compile_module(texts: Sequence[str], processor: Processor, *, speed: int = 3) -> bytes:

@@ -37,17 +37,27 @@ def convolution_window(
     strides = layout.logical(attrs["strides"])[1:-1]
     dilations = layout.logical(attrs["dilations"])[1:-1]
     reach = [(k - 1) * d + 1 for k, d in zip(window, dilations)]
-    if attrs["padding"] == "SAME":
-        pad = tuple(_same(n, r, s) for n, r, s in zip(sizes, reach, strides))
-    elif attrs["padding"] == "VALID":
-        pad = ((0, 0),) * len(strides)
-    else:
-        pad = layout.logical(explicit_pairs(attrs))[1:-1]
-    output = tuple(
-        (n + low + high - r) // s + 1 if attrs["padding"] != "SAME" else ceildiv(n, s)
-        for n, r, s, (low, high) in zip(sizes, reach, strides, pad)
-    )
+    pairs = layout.logical(explicit_pairs(attrs))[1:-1] if attrs["padding"] == "EXPLICIT" else ()
+    pad, output = slid(sizes, reach, strides, attrs["padding"], pairs)
     return ConvolutionWindow(strides, dilations, pad, output)
+
+
+def slid(
+    sizes: Sequence[Dim],
+    reach: Sequence[Dim],
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[tuple[Dim, Dim]] = (),
+) -> tuple[tuple[tuple[Dim, Dim], ...], Dims]:
+    """The zeros before and after each axis, and how often a window that reaches so far fits."""
+    if padding == "SAME":
+        pad = tuple(_same(n, r, s) for n, r, s in zip(sizes, reach, strides))
+        return pad, tuple(ceildiv(n, s) for n, s in zip(sizes, strides))
+    pad = tuple(explicit) if padding == "EXPLICIT" else ((0, 0),) * len(strides)
+    output = tuple(
+        (n + low + high - r) // s + 1 for n, r, s, (low, high) in zip(sizes, reach, strides, pad)
+    )
+    return pad, output
 
 
 def _same(size: Dim, reach: Dim, stride: int) -> tuple[Dim, Dim]:

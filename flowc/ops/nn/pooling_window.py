@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from flowc.ir.dims import Dim, ceildiv, floordiv, maximum
+from flowc.ir.dims import Dim
 from flowc.ir.layout import layout_of
 from flowc.ir.op import Inference
 from flowc.ir.types import Dims
+from flowc.ops.nn.convolution_window import slid
 from flowc.ops.nn.through_channels_last import explicit_pairs, last_attrs
 
 Pads = tuple[tuple[Dim, Dim], ...]
@@ -40,20 +41,8 @@ def window_of(
     explicit: Sequence[tuple[int, int]] = (),
 ) -> Window:
     """Output sizes and padding as TensorFlow counts them, for the spatial sizes `dims`."""
-    output: list[Dim] = []
-    pads: list[tuple[Dim, Dim]] = []
-    for axis, (size, k, stride) in enumerate(zip(dims, sizes, strides)):
-        if padding == "SAME":
-            count = ceildiv(size, stride)
-            total = maximum((count - 1) * stride + k - size, 0)
-            before = floordiv(total, 2)
-            pads.append((before, total - before))
-        else:
-            before, after = explicit[axis] if padding == "EXPLICIT" else (0, 0)
-            count = floordiv(size + (before + after - k), stride) + 1
-            pads.append((before, after))
-        output.append(count)
-    return Window(tuple(sizes), tuple(strides), tuple(pads), tuple(output))
+    pads, output = slid(dims, sizes, strides, padding, explicit)
+    return Window(tuple(sizes), tuple(strides), pads, output)
 
 
 def window_of_node(dims: Sequence[Dim], attrs: Any) -> Window:
