@@ -32,6 +32,7 @@ from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_sourc
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
+from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.vector_ir import (
     I64,
@@ -42,7 +43,6 @@ from flowc.codegen.llvm.vector_ir import (
     multiply_add,
     store_vector,
 )
-from flowc.codegen.target import target_named
 from flowc_runtime.native.writer import i64
 
 ROUNDS = 11
@@ -227,7 +227,7 @@ BENCHMARKS = {
 
 def machine_tile(vector_bits: int | None = None) -> TileShape:
     """The register tile for f32 on this machine."""
-    target = target_named("native")
+    target = cpu_target("native")
     bits = vector_bits or target.vector_bits
     registers = target.registers if bits == target.vector_bits else 16
     return tile_shape(dtypes.f32, bits, registers=registers, fma=target.has_fma)

@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from flowc.codegen.llvm.compile import optimized_module
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc_runtime.native import data_layout, native_module_text
 from flowc_runtime.native.writer import (
     I64,
@@ -69,10 +69,10 @@ def microseconds(run: Callable[[], Any], times: int = 7) -> float:
 
 
 def main(most: int) -> None:
-    target = target_named("native")
-    texts = [native_module_text(target.triple), caller_text(target.triple)]
-    module = optimized_module(texts, target, speed=2)
-    engine = llvm.create_mcjit_compiler(module, target.machine())
+    machine = target_named("native").processor.target_machine()
+    texts = [native_module_text(machine.triple), caller_text(machine.triple)]
+    module = optimized_module(texts, machine, speed=2)
+    engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
     jobs = kind(engine.get_function_address("jobs"))

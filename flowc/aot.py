@@ -18,8 +18,7 @@ from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
 from flowc.codegen.link.linker import Linker, find_linker, link
 from flowc.codegen.link.weights_file import SUFFIX, WeightsFile
-from flowc.codegen.llvm.compile import compile_module
-from flowc.codegen.target import Target, target_named
+from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import check_place, replacing
 
@@ -68,7 +67,7 @@ def write_library(
     linker = linker or find_linker()
     metadata = replace(program.metadata, name=program.metadata.name or stem_of(out))
     machine = elf.machine_of(program.objects)
-    target = _baseline(machine)
+    baseline = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
     check_place(out)
     # Beside the library, not in /tmp: the weights may be too large for a file system in memory.
@@ -85,9 +84,9 @@ def write_library(
             objects.append(folder / "weights.o")
             with objects[-1].open("wb") as file:
                 elf.write_weights_object(program.weights, size, machine, file)
-        text = c_abi_text(metadata, target.triple, weights=known, threads=threads)
+        text = c_abi_text(metadata, baseline.triple, weights=known, threads=threads)
         objects.append(folder / "abi.o")
-        objects[-1].write_bytes(compile_module([text], target, speed=2))
+        objects[-1].write_bytes(compile_module([text], baseline, speed=2))
         link(objects, EXPORTS, out, linker=linker)
     if header is not None:
         with replacing(header) as file:
@@ -103,12 +102,12 @@ def write_library(
     )
 
 
-def _baseline(machine: int) -> Target:
-    """The plainest target of a machine: argument checks gain nothing from wide vectors."""
+def _baseline(machine: int) -> Processor:
+    """The plainest CPU of an ELF machine: argument checks gain nothing from wide vectors."""
     if machine == elf.X86_64:
-        return target_named("x86-64-v2")
+        return Processor("x86_64-unknown-linux-gnu", "x86-64-v2", "")
     if machine == elf.AARCH64:
-        return Target("aarch64", "aarch64-unknown-linux-gnu", "generic", "", 128, True, 32)
+        return Processor("aarch64-unknown-linux-gnu", "generic", "")
     raise UnsupportedError(f"no C ABI for ELF machine {machine}: expected x86-64 or AArch64")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
 from flowc.codegen.compiled import CompiledProgram
-from flowc.codegen.target import Target, target_named
+from flowc.codegen.targets import target_named
 from flowc.errors import UnsupportedError
 from flowc.files.cache_folder import cache_folder
 from flowc.ir.bodies import bodies_of
@@ -193,7 +193,7 @@ def compile_computation(
     from flowc.passes.pipeline import run_passes
 
     report = report if report is not None else Report()
-    target: Target = target_named(options.target)
+    target = target_named(options.target)
     store = kernels if kernels is not None else kernel_cache()
     clock = time.perf_counter()
     report.nodes_in = len(c.nodes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`target`: a name of codegen/target.py. `fuse`: off, every node is a kernel of its own (for
+    """`target`: a name of codegen/targets.py. `fuse`: off, every node is a kernel of its own (for
     tests). `skip`: passes left out, by name (for tests and bug hunts)."""
 
     target: str = "native"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc.cache.disk import DiskCache
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.files.cache_folder import cache_folder, digest
 from flowc.files.json_store import Notes
 from flowc.graph.lazy_graph import UntouchedGraph

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from flowc.cache.disk import DiskCache
 from flowc.cache.weight_digests import WeightDigests
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
-from flowc.codegen.target import Target, target_named
+from flowc.codegen.target import Target
+from flowc.codegen.targets import target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec
@@ -47,10 +48,7 @@ class KernelCache:
         if key not in self.objects:
             found = self.disk.load(key)
             if found is None:
-                from flowc.codegen.program import kernel_object
-
-                made = kernel_object(kernel, target)
-                found = CompiledProgram((made,), [], ProgramMetadata())
+                found = CompiledProgram((target.object_of(kernel),), [], ProgramMetadata())
                 self.disk.store(key, found)
             self.objects[key] = found.objects[0]
         return self.objects[key]

@@ -164,7 +164,7 @@ def _compile(
 ) -> None:
     from flowc.api.framework.models import initialize
     from flowc.cli.models import load_model, what_was_chosen
-    from flowc.codegen.target import target_named
+    from flowc.codegen.targets import target_named
     from flowc.compiler import Report, compile_library
     from flowc.extract.feed_specs import parse_feed
     from flowc.extract.interface import choose_interface
@@ -219,7 +219,7 @@ def _write(
     program: CompiledProgram, report: Report, wish: _Wish, shown: Progress
 ) -> AotReport | None:
     from flowc.cli.emit import TEXTS, emitted_text, write_objects
-    from flowc.codegen.target import target_named
+    from flowc.codegen.targets import target_named
     from flowc.files.safe_write import replacing
 
     shown.stage("writing")

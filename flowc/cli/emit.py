@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.kernels.kernel import Kernel
@@ -37,10 +38,8 @@ def emitted_text(kind: str, report: Report, target: Target) -> str:
             return _joined(report, "#", lambda k: k.source)
         case "kernel":
             return _joined(report, "#", _nest_text)
-        case "llvm":
-            return _modules(report, target, ";", _llvm_text)
-        case "asm":
-            return _modules(report, target, "#", _asm_text)
+        case "llvm" | "asm":
+            return _modules(report, target, kind)
     raise InternalError(f"no text of kind {kind!r}")
 
 
@@ -66,26 +65,14 @@ def _nest_text(kernel: Kernel) -> str:
     )
 
 
-def _modules(
-    report: Report, target: Target, comment: str, text_of: Callable[[list[str], Target, int], str]
-) -> str:
+def _modules(report: Report, target: Target, form: Literal["llvm", "asm"]) -> str:
     """The optimised modules of the kernels and of the driver, one after another."""
-    from flowc.codegen.program import kernel_texts
+    from flowc.codegen.llvm.compile import module_text
 
-    kernels = _joined(report, comment, lambda k: text_of(kernel_texts(k), target, 3))
+    comment = ";" if form == "llvm" else "#"
+    kernels = _joined(report, comment, lambda k: target.kernel_text(k, form))
     driver = report.stages.driver
     if driver is None:
         return kernels
-    return f"{kernels}\n{comment} driver\n{text_of([driver.text], target, 1)}"
-
-
-def _llvm_text(texts: list[str], target: Target, speed: int) -> str:
-    from flowc.codegen.llvm.compile import optimized_module
-
-    return str(optimized_module(texts, target, speed=speed))
-
-
-def _asm_text(texts: list[str], target: Target, speed: int) -> str:
-    from flowc.codegen.llvm.compile import optimized_module
-
-    return target.machine().emit_assembly(optimized_module(texts, target, speed=speed))
+    text = module_text([driver.text], target.processor, form, speed=1)
+    return f"{kernels}\n{comment} driver\n{text}"

@@ -17,16 +17,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata
-from flowc.codegen.cpu.contractions import contraction_launches
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
-from flowc.codegen.kernels.loops import loop_launch
-from flowc.codegen.kernels.native_kernels import native_launch
-from flowc.codegen.kernels.scalar_loops import scalar_launch
+from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
-from flowc.errors import InternalError
 from flowc.ir.bodies import bodies_of, nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
@@ -80,7 +76,7 @@ def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]
                 case "cluster" if region is not c and is_direct(node):
                     found[node] = ()
                 case "cluster":
-                    found[node] = _cluster_launches(node, target)
+                    found[node] = target.launches(node)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
@@ -88,20 +84,6 @@ def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]
                 case _:
                     pass
     return found
-
-
-def _cluster_launches(node: Node, target: Target) -> tuple[Launch, ...]:
-    match node.attrs["kind"]:
-        case "loop":
-            return (loop_launch(node),)
-        case "native":
-            return (native_launch(node),)
-        case "scalar":
-            return (scalar_launch(node),)
-        case "matmul" | "convolution":
-            return contraction_launches(node, target)
-        case kind:
-            raise InternalError(f"no kernels for a cluster of kind {kind}")
 
 
 def compile_program(
@@ -124,16 +106,18 @@ def compile_program(
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
     kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
     with _two_threads() as threads:
-        runtime = threads.submit(native_object, target)
+        runtime = threads.submit(native_object, target.processor)
         objects = threads.map(compile_kernel, kernels.values())
         plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
         weights = _Weights()
         sizes, input_sizes = size_symbols(plan)
-        driver = emit_driver(plan, launches, DriverTables(sizes, input_sizes, weights.offset))
+        tables = DriverTables(sizes, input_sizes, weights.offset)
+        driver = emit_driver(plan, launches, tables, target)
         stages.plan, stages.kernels, stages.driver = plan, kernels, driver
         stages.seconds["plan"] = time.perf_counter() - clock
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
-        driven = threads.submit(driver_object, driver.text, target, speed=1 if loops else 0)
+        speed = 1 if loops else 0
+        driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
         made = (*objects, driven.result())
     stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]
     variables = spec.variables
@@ -176,39 +160,18 @@ def _needs(launches: Sequence[Launch]) -> Needs:
     return Needs(scratch, workspace)
 
 
-def driver_object(text: str, target: Target, *, speed: int = 1) -> bytes:
+def driver_object(text: str, processor: Processor, *, speed: int = 1) -> bytes:
     """Compiles a driver. What runs once a run is emitted as it shall be: LLVM's passes over it take
     a quarter of a second for 200 kernels and gain nothing. They pay where the driver loops."""
-    from flowc.codegen.llvm.compile import compile_module
-
-    return compile_module([text], target, speed=speed)
+    return compile_module([text], processor, speed=speed)
 
 
 @cache
-def native_object(target: Target) -> bytes:
-    """The pool and the arena, compiled for a target."""
-    from flowc.codegen.llvm.compile import compile_module
+def native_object(processor: Processor) -> bytes:
+    """The pool and the arena, compiled for a processor."""
     from flowc_runtime.native import native_module_text
 
-    return compile_module([native_module_text(target.triple)], target, speed=2)
-
-
-def kernel_object(kernel: Kernel, target: Target) -> bytes:
-    """Compiles one kernel, with the math functions that it calls."""
-    from flowc.codegen.llvm.compile import compile_module
-
-    return compile_module(kernel_texts(kernel), target)
-
-
-def kernel_texts(kernel: Kernel) -> list[str]:
-    """The LLVM IR of a kernel, and that of the math functions that it calls."""
-    from flowc.codegen import math as vector_math
-    from flowc.codegen.cpu.numba_frontend import kernel_text
-
-    texts = [kernel_text(kernel)]
-    if kernel.functions:
-        texts.append(vector_math.math_module_text(sorted(kernel.functions)))
-    return texts
+    return compile_module([native_module_text(processor.triple)], processor, speed=2)
 
 
 def has_texts(c: Computation) -> bool:

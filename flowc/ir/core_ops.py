@@ -10,7 +10,7 @@ compute its outputs.
                        the same order)
     reduce(axes, combine, prepare, finish...)      a fold over axes of input 0
     dot(transpose_a, transpose_b, pieces)          a product of matrices
-    convolution(strides, dilations, pad, ...)      channels last
+    convolution(strides, dilations, pad, layout...)
     native(kernel, arguments, parallel...)         a loop kernel that is a Python function
     host(op)           Python on the host
 
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc.dtypes import DType
 from flowc.ir.dims import substitute
+from flowc.ir.layout import LAYOUTS
 from flowc.ir.lowering import (
     Convolution,
     Decompose,
@@ -145,8 +146,9 @@ def _turned(dims: Dims, transposed: bool) -> Dims:
 
 
 def _infer_convolution(c: Inference) -> Dims:
-    dims: Dims = c.attrs["result"]
-    image, (*window, per_group, outputs) = c.dims(0), c.dims(1)
+    layout = LAYOUTS[c.attrs["layout"]]
+    image, (*window, per_group, outputs) = layout.logical(c.dims(0)), c.dims(1)
+    dims = layout.logical(c.attrs["result"])
     wide, narrow = (dims, image) if c.attrs["transposed"] else (image, dims)
     if {len(wide), len(narrow), len(window) + 2} != {len(c.attrs["strides"]) + 2}:
         raise c.fail(f"{len(c.attrs['strides'])} strides")
@@ -161,7 +163,7 @@ def _infer_convolution(c: Inference) -> Dims:
     for x, y in (*told, *zip(narrow[1:-1], sizes)):
         if isinstance(x, int) and isinstance(y, int) and x != max(y, 0):
             raise c.fail(f"a size is {x}, where the others make it {y}")
-    return dims
+    return c.attrs["result"]
 
 
 def _infer_called(c: Inference) -> list[Dims]:

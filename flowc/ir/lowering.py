@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
+from flowc.ir.layout import CHANNELS_LAST
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -79,11 +80,12 @@ class MatMul:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """Channels-last convolution: input [N, *spatial, C], weights [*window, C/groups, O].
+    """Convolution: input [N, *spatial, C], weights [*window, C/groups, O].
 
     Depthwise is `groups == C`, weights [*window, 1, C*multiplier]. `pad` are the zeros before and
     after each spatial dim. `transposed` computes the gradient with respect to the input: input is
     the output's gradient [N, *spatial, O], weights are as above, the output is [N, *spatial', C].
+    `layout` (`ir/layout.py`) is the order in which memory has the dims of the input and the output.
     """
 
     strides: tuple[int, ...]
@@ -91,6 +93,7 @@ class Convolution:
     pad: tuple[tuple[Dim, Dim], ...]
     groups: int = 1
     transposed: bool = False
+    layout: str = CHANNELS_LAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class Decompose:
 @dataclass(frozen=True, slots=True)
 class Native:
     """A hand-written loop kernel: a module-level Python function in Numba's nopython subset. It may
-    call others, its parts, which are written into it (`codegen/kernels/kernel_parts.py` says how).
+    call others, its parts, which are written into it (`codegen/cpu/kernel_parts.py` says how).
 
     Called as `kernel(*inputs, *outputs, [sizes], [scratch], [status], *arguments, begin, end)`:
     typed pointers (row-major; bool as uint8), then int64 arguments (sizes and int attrs), then its

@@ -370,17 +370,18 @@ def test_names_become_distinct_c_constants() -> None:
 
 
 def test_the_abi_compiles_for_aarch64() -> None:
-    target = aot._baseline(elf.AARCH64)
+    machine = aot._baseline(elf.AARCH64)
     text = c_abi_text(
-        described(aot_programs.metadata()), target.triple, weights=WeightsFile(16, bytes(32))
+        described(aot_programs.metadata()), machine.triple, weights=WeightsFile(16, bytes(32))
     )
-    data = compile_module([text], target, speed=1)
+    data = compile_module([text], machine, speed=1)
     symbols = ELFFile(io.BytesIO(data)).get_section_by_name(".symtab").iter_symbols()
     assert set(EXPORTS) <= {s.name for s in symbols if s["st_info"]["bind"] == "STB_GLOBAL"}
 
 
 def test_the_abi_module_is_the_same_each_time() -> None:
     texts = {
-        c_abi_text(described(aot_programs.metadata()), aot_programs.TARGET.triple) for _ in range(3)
+        c_abi_text(described(aot_programs.metadata()), aot_programs.PROCESSOR.triple)
+        for _ in range(3)
     }
     assert len(texts) == 1

@@ -12,7 +12,7 @@ import pytest
 import flowc_runtime
 from flowc.aot import write_library
 from flowc.codegen.kernels.kernel import Kernel
-from flowc.codegen.program import CompiledProgram, kernel_object
+from flowc.codegen.program import CompiledProgram
 from flowc.codegen.target import Target
 from flowc.compiler import compile_computation
 from flowc.ir.program_spec import spec_of
@@ -35,7 +35,7 @@ class _NoStore:
     """Compiles every kernel anew, so that the test says nothing of the cache."""
 
     def object_of(self, kernel: Kernel, target: Target) -> bytes:
-        return kernel_object(kernel, target)
+        return target.object_of(kernel)
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,10 @@ import pytest
 
 from flowc import dtypes
 from flowc.cache.store import DiskCache, KernelCache
+from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.cpu.vector_interleave import COUNT, MARK
 from flowc.codegen.kernels.kernel import Kernel
-from flowc.codegen.kernels.vector_interleave import COUNT, MARK
-from flowc.codegen.llvm.compile import optimized_module
-from flowc.codegen.program import kernel_texts
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.compiler import Report, compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.dims import Dim, symbol
@@ -75,7 +74,7 @@ def compiled(emit: Callable[..., Any], *dims: Dim) -> tuple[Executable, Kernel]:
 def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: bool) -> None:
     _, kernel = compiled(emit, *dims)
     assert ("interleave()" in kernel.source) == asks
-    text = kernel_texts(kernel)[0]
+    text = kernel_text(kernel)
     back = re.findall(r"br label [^\n]*!llvm\.loop (!\d+)", text)
     assert len(back) == asks
     assert MARK not in text
@@ -84,7 +83,7 @@ def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: 
 @pytest.mark.parametrize(("name", "lanes"), [("x86-64-v2", 4), ("x86-64-v3", 8), ("x86-64-v4", 16)])
 def test_vectors_in_the_loop(name: str, lanes: int) -> None:
     _, kernel = compiled(sigmoid, 4096)
-    text = str(optimized_module(kernel_texts(kernel), target_named(name)))
+    text = target_named(name).kernel_text(kernel, "llvm")
     # The rest of the loop may go by vectors of the same width.
     assert len(re.findall(rf"fdiv <{lanes} x float>", text)) in (COUNT, COUNT + 1)
 

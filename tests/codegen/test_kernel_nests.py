@@ -31,7 +31,7 @@ from flowc.codegen.kernels.nest import (
 )
 from flowc.codegen.kernels.text import nest_text, parse_nest
 from flowc.codegen.program import launches_of
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flowc.codegen.kernels.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_parts import kernel_source
 from flowc.errors import InternalError
 
 SCALE = 0  # a constant of kernels: what it is when they are made is given below

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flowc import dtypes
-from flowc.codegen.cpu.loop_choices import CHUNK_NANOSECONDS, grain
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES
 from flowc.codegen.kernels.cost import cost_of_node
 from flowc.ir.builder import Builder
 from flowc.ir.dims import symbol
@@ -36,7 +36,8 @@ def test_ops_that_are_no_primitives_cost_what_is_in_them() -> None:
 
 
 def test_compute_bound_loops_are_shared_in_smaller_chunks() -> None:
-    assert grain(0.5) == CHUNK_NANOSECONDS / 0.5
+    grain = CPU_CHOICES.grain
+    assert grain(0.5) == CPU_CHOICES.chunk_nanoseconds / 0.5
     assert grain(0.5, 1000) == 80
     assert grain(1e9) == 1
     assert not isinstance(grain(0.5, symbol("n")), int)

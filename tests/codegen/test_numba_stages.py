@@ -16,8 +16,7 @@ from flowc import dtypes
 from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.codegen.cpu.numba_stages import _typed, contexts
 from flowc.codegen.kernels.kernel import Kernel
-from flowc.codegen.program import kernel_object
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 
 SOURCE = """
 def kernel(x, y, n, begin, end):
@@ -129,8 +128,9 @@ def test_a_kernels_ranges_are_those_of_python(bounds: str) -> None:
 """
     kernel = Kernel(source, ("i64", "i64"), 0)
     target = target_named("native")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(kernel_object(kernel, target)))
+    machine = target.processor.target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(target.object_of(kernel)))
     engine.finalize_object()
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
     for begin, end, step in itertools.product((-3, 0, 5), (-2, 0, 5, 8), (1, 2, -3)):

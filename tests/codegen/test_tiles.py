@@ -22,15 +22,13 @@ from flowc.codegen.cpu.gemm_m_vectorized import (
     turned_rows,
     turned_source,
 )
-from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.codegen.cpu.packing import (
     pack_conv_weights,
     pack_depthwise,
     pack_gemm_b,
 )
+from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
-from flowc.codegen.llvm.compile import optimized_module
-from flowc.codegen.target import target_named
 from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
@@ -439,13 +437,12 @@ def test_depthwise(bits: int, taps: tuple[int, int] | None) -> None:
     ("name", "absent"), [("x86-64-v2", "ymm"), ("x86-64-v3", "zmm"), ("x86-64-v4", "nothing")]
 )
 def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, absent: str) -> None:
-    target = target_named(name)
+    target = cpu_target(name)
     shape = tile_shape(
         dtypes.f32, target.vector_bits, registers=target.registers, fma=target.has_fma
     )
     for source in (conv_source(ConvSpec(shape)), depthwise_source(shape, taps=(3, 3))):
-        module = optimized_module([kernel_text(source.kernel)], target)
-        assembly = target.machine().emit_assembly(module)
+        assembly = target.kernel_text(source.kernel, "asm")
         assert "xmm" in assembly
         assert absent not in assembly
         assert set(re.findall(r"call\S*\s+(mem\w+|\S+@PLT)", assembly)) <= {"memset"}

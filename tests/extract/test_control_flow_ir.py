@@ -24,7 +24,7 @@ import flowc_runtime
 from flowc.aot import write_library
 from flowc.codegen.driver.driver import DriverTables, emit_driver
 from flowc.codegen.program import driver_object
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.ir.text.form import parse_computation
 from flowc.plan.plan import Branch, Copy, Heap, Loop
 from flowc.plan.planner import make_plan
@@ -382,6 +382,7 @@ def test_deep_nests() -> None:
     c = parse_computation("\n".join([*lines, "}"]))
     plan = make_plan(c, {})
     assert copies(plan) == 0 and len(plan.cells) == 2
-    driver = emit_driver(plan, {}, DriverTables((), 0, lambda array: 0))
+    target = target_named("native")
+    driver = emit_driver(plan, {}, DriverTables((), 0, lambda array: 0), target)
     assert driver.text.count("\nloop") == depth
-    assert driver_object(driver.text, target_named("native"))
+    assert driver_object(driver.text, target.processor)

@@ -231,6 +231,11 @@ CORE_FAULTS = [
         "convolution(%b, %w) {strides=[1], dilations=[1], pad=[[0, 1]], groups=2} : f32[4,6,5]",
         "a size is 3, where the others make it 6",
     ),
+    (
+        "convolution(%b, %w) {strides=[1], dilations=[1], pad=[[0, 0]], layout='NC...'}"
+        " : f32[4,5,2]",
+        "a size is 6, where the others make it 3",
+    ),
     ("sizes {dims=[size<m>]} : i32[1]", "uses the size m, which nothing defines"),
 ]
 

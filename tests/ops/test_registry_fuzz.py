@@ -18,7 +18,7 @@ from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from partitions import PartitionedProgram, bits
 from registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
 
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.ir.computation import Node, Value
 from flowc.options import Options
 

@@ -17,7 +17,7 @@ import pytest
 from llvmlite import ir
 
 from flowc.codegen.llvm.compile import optimized_module
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc_runtime.native import data_layout, native_module_text
 from flowc_runtime.native.writer import (
     I64,
@@ -29,15 +29,15 @@ from flowc_runtime.native.writer import (
     i64,
 )
 
-TARGET = target_named("native")
+PROCESSOR = target_named("native").processor
 
 
 def _caller_text() -> str:
     """`many(buffers, total, grain, threads, times)`: that many jobs, whose kernel adds 1 to each of
     its elements of buffers[0] and notes the largest worker number in buffers[1][worker]."""
     module = ir.Module("caller")
-    module.triple = TARGET.triple
-    module.data_layout = data_layout(TARGET.triple)
+    module.triple = PROCESSOR.triple
+    module.data_layout = data_layout(PROCESSOR.triple)
     args = {"buffers": PTR, "dims": PTR, "begin": I64, "end": I64, "worker": I64}
     kernel = FunctionWriter(module, "kernel", VOID, args)
     buffers, _, begin, end, worker = kernel.args
@@ -64,9 +64,10 @@ class Native:
     """The runtime's functions in this process."""
 
     def __init__(self) -> None:
-        text = native_module_text(TARGET.triple)
-        module = optimized_module([text, _caller_text()], TARGET, speed=2)
-        self.engine = llvm.create_mcjit_compiler(module, TARGET.machine())
+        text = native_module_text(PROCESSOR.triple)
+        machine = PROCESSOR.target_machine()
+        module = optimized_module([text, _caller_text()], machine, speed=2)
+        self.engine = llvm.create_mcjit_compiler(module, machine)
         self.engine.finalize_object()
         p, n = ctypes.c_void_p, ctypes.c_int64
         self.many = self._function("many", None, p, n, n, n, n)

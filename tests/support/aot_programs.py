@@ -18,7 +18,7 @@ from llvmlite import ir
 
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.codegen.llvm.compile import compile_module
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc_runtime.native import data_layout, native_module_text
 from flowc_runtime.native.writer import (
     I32,
@@ -35,7 +35,7 @@ from flowc_runtime.native.writer import (
 
 F32 = ir.FloatType()
 WIDTH = 4
-TARGET = target_named("x86-64-v2")
+PROCESSOR = target_named("x86-64-v2").processor
 RUN_ARGS: dict[str, ir.Type] = {
     "inputs": PTR, "outputs": PTR, "sizes": PTR, "weights": PTR, "threads": I64, "status": PTR,
     "interpreter": PTR,
@@ -89,20 +89,20 @@ def expected(
 
 def program(weights: np.ndarray[Any, Any] | None = None) -> CompiledProgram:
     w = np.arange(1, WIDTH + 1, dtype=np.float32) if weights is None else weights
-    objects = (compile_module([driver_text()], TARGET),)
+    objects = (compile_module([driver_text()], PROCESSOR),)
     return CompiledProgram(objects, [(0, w)], described(metadata(w.nbytes)), runtime_object())
 
 
 @cache
 def runtime_object() -> bytes:
-    return compile_module([native_module_text(TARGET.triple)], TARGET)
+    return compile_module([native_module_text(PROCESSOR.triple)], PROCESSOR)
 
 
 def rows_program() -> CompiledProgram:
     """y = x * w + sum(x) over each row, alone: x: f32[batch, 4] -> y: f32[batch, 4]."""
     module = ir.Module("rows")
-    module.triple = TARGET.triple
-    module.data_layout = data_layout(TARGET.triple)
+    module.triple = PROCESSOR.triple
+    module.data_layout = data_layout(PROCESSOR.triple)
     _emit_kernel(module)
     for which in ("dims", "bounds"):
         args = {"sizes": PTR, "dims": PTR}
@@ -115,7 +115,7 @@ def rows_program() -> CompiledProgram:
     x, y = w.load(inputs, i64(0), PTR), w.load(outputs, i64(0), PTR)
     _call_rows(w, (x, y, weights), w.load(sizes, i64(0)), threads)
     w.give(i32(0))
-    objects = (compile_module([str(module)], TARGET),)
+    objects = (compile_module([str(module)], PROCESSOR),)
     known = metadata()
     ports = known | {
         "inputs": known["inputs"][:1],
@@ -130,8 +130,8 @@ def rows_program() -> CompiledProgram:
 def sizes_program(count: int) -> tuple[bytes, ...]:
     """A program whose one output has the sizes themselves as dims, and that computes nothing."""
     module = ir.Module("sizes")
-    module.triple = TARGET.triple
-    module.data_layout = data_layout(TARGET.triple)
+    module.triple = PROCESSOR.triple
+    module.data_layout = data_layout(PROCESSOR.triple)
     for which in ("dims", "bounds"):
         args = {"sizes": PTR, "dims": PTR}
         w = FunctionWriter(module, f"flowc_program_output_{which}", VOID, args, linkage="hidden")
@@ -140,13 +140,13 @@ def sizes_program(count: int) -> tuple[bytes, ...]:
         w.give()
     w = FunctionWriter(module, "flowc_program_run", I32, RUN_ARGS, linkage="hidden")
     w.give(i32(0))
-    return (compile_module([str(module)], TARGET),)
+    return (compile_module([str(module)], PROCESSOR),)
 
 
 def driver_text() -> str:
     module = ir.Module("hand")
-    module.triple = TARGET.triple
-    module.data_layout = data_layout(TARGET.triple)
+    module.triple = PROCESSOR.triple
+    module.data_layout = data_layout(PROCESSOR.triple)
     _emit_kernel(module)
     _emit_sizes(module, "dims")
     _emit_sizes(module, "bounds")

@@ -16,6 +16,8 @@ import numpy as np
 import flowc.ops  # noqa: F401  (defines the op records)
 from flowc import compiler
 from flowc.cache import store as cache
+from flowc.codegen.cpu.target import CpuTarget
+from flowc.codegen.kernels.kernel import Kernel
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
 from flowc.ir.program_spec import ProgramSpec, spec_of
@@ -44,15 +46,13 @@ def digest(data: object) -> str:
 
 
 def count_kernels(counts: dict[str, int]) -> None:
-    from flowc.codegen import program  # what comes from the cache does without it
+    object_of = CpuTarget.object_of
 
-    kernel_object = program.kernel_object
-
-    def counted(*arguments: object) -> object:
+    def counted(target: CpuTarget, kernel: Kernel) -> bytes:
         counts["kernels"] += 1
-        return kernel_object(*arguments)
+        return object_of(target, kernel)
 
-    program.kernel_object = counted
+    CpuTarget.object_of = counted
 
 
 def main(mode: str) -> None:

@@ -15,7 +15,7 @@ from llvmlite import binding as llvm
 from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.codegen.llvm.compile import optimized_module
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 
 
 class Compiled:
@@ -23,10 +23,10 @@ class Compiled:
 
     def __init__(self, source: ContractionSource) -> None:
         self.source = source
-        target = target_named("native")
+        machine = target_named("native").processor.target_machine()
         kernel = source.kernel
-        module = optimized_module([kernel_text(kernel)], target, speed=2)
-        self.engine = llvm.create_mcjit_compiler(module, target.machine())
+        module = optimized_module([kernel_text(kernel)], machine, speed=2)
+        self.engine = llvm.create_mcjit_compiler(module, machine)
         self.engine.finalize_object()
         address = self.engine.get_function_address(kernel.key)
         word = ctypes.c_int64

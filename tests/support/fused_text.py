@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowc.codegen.program import launches_of
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation, Node
 from flowc.ir.text.form import parse_computation, print_computation, weights_of

@@ -13,7 +13,7 @@ import numpy as np
 from numpy_scalars import NARROW, Array, ArrayScalar, NumpyScalars
 
 from flowc import dtypes
-from flowc.codegen.kernels.kernel_parts import kernel_source
+from flowc.codegen.cpu.kernel_parts import kernel_source
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder

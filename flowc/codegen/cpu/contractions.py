@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_tr
 from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
-from flowc.codegen.cpu.loop_choices import CHUNK_NANOSECONDS, MULTIPLICATIONS, is_interleaved
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.kernels.builder import LOCAL, int_name
@@ -44,10 +45,13 @@ from flowc.codegen.kernels.kernel import (
     Operand,
 )
 from flowc.codegen.kernels.nest import Load
-from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
+from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
 from flowc.ir.lowering import Convolution, MatMul
+
+if TYPE_CHECKING:
+    from flowc.codegen.cpu.target import CpuTarget
 
 ALIGNMENT = 64
 AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
@@ -80,7 +84,7 @@ def _call_lines(indent: int, rows: tuple[str, str], columns: tuple[str, str]) ->
     return [f"{' ' * indent}call_epilogue({tables}, {', '.join((*rows, *columns))})"]
 
 
-def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
+def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     """The kernels of a cluster of kind `matmul` or `convolution`."""
     body: Computation = node.attrs["body"]
     inner = _product_in(body)
@@ -91,7 +95,7 @@ def contraction_launches(node: Node, target: Target) -> tuple[Launch, ...]:
         registers=target.registers,
         fma=target.has_fma,
     )
-    finish = _finish(node, body, inner)
+    finish = _finish(node, body, inner, target)
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return _matmul(node, inner, lowering, outer, shape, finish)
@@ -103,7 +107,7 @@ def _product_in(body: Computation) -> Node:
     return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
 
 
-def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
+def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _Finish:
     """The loops that turn a block of the raw result into the cluster's results.
 
     The raw result stands in the buffer of the first result until its element is replaced.
@@ -112,20 +116,22 @@ def _finish(node: Node, body: Computation, inner: Node) -> _Finish:
         return _Finish()
     c = ClusterLowering(body, node.inputs)
     nest = c.nest
-    dims = inner.output.dims
+    layout = LAYOUTS[inner.attrs.get("layout", CHANNELS_LAST)]
+    stored, dims = inner.output.dims, layout.logical(inner.output.dims)
     row = symbol(f"{LOCAL}row", product(dims[:-1]))
     column = symbol(f"{LOCAL}column", dims[-1])
-    index = (*unravel(row, dims[:-1]), column)
-    place = nest.index(row_major(dims, index))
-    raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
+    index = layout.index((*unravel(row, dims[:-1]), column))
     rows = nest.loop("row", int_name("begin"), int_name("end"))
     with rows, nest.loop("column", int_name("first"), int_name("last")):
+        place = nest.index(row_major(stored, index))
+        raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
         c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
-        if is_interleaved(body_cost(body).has_compute_bound, dims[-1]):
+        if target.choices.is_interleaved(body_cost(body).has_compute_bound, dims[-1]):
             nest.invoke("interleave")
-    made = c.launch(node.outputs, 1, 1, 0, node, tail=("begin", "end", "first", "last"))
+    tail = ("begin", "end", "first", "last")
+    made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
     return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
 
 
@@ -167,7 +173,7 @@ def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
         case _:
             depth = product(weights.dims[:-1])
     work = maximum(1, inner.output.type.size * depth)
-    enough = CHUNK_NANOSECONDS * MULTIPLICATIONS
+    enough = CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS
     return maximum(1, floordiv(tasks * enough, work))
 
 
@@ -257,15 +263,17 @@ def _convolution(
     finish: _Finish,
 ) -> tuple[Launch, ...]:
     x, weights = (outer[v] for v in inner.inputs[:2])
-    rank = len(lowering.strides)
+    layout, rank = LAYOUTS[lowering.layout], len(lowering.strides)
+    image, result = layout.logical(x.dims), layout.logical(inner.output.dims)
+    spec, is_last = ConvSpec(shape, rank, lowering.layout), lowering.layout == CHANNELS_LAST
     axes = AXES[rank]
     *window, channels, _ = weights.dims
-    n = inner.output.dims[-1]
-    ints: dict[str, Dim] = {"batch": x.dims[0]}
+    n = result[-1]
+    ints: dict[str, Dim] = {"batch": image[0]}
     for i, axis in enumerate(axes):
         ints |= {
-            f"in_{axis}": x.dims[1 + i],
-            f"out_{axis}": inner.output.dims[1 + i],
+            f"in_{axis}": image[1 + i],
+            f"out_{axis}": result[1 + i],
             f"kernel_{axis}": window[i],
             f"stride_{axis}": lowering.strides[i],
             f"dilation_{axis}": lowering.dilations[i],
@@ -274,16 +282,15 @@ def _convolution(
     operands: dict[str, Operand] = {"x": x, "y": node.outputs[0], "scratch": SCRATCH}
     constant = weights.constant
     if lowering.transposed:
-        assert constant is not None  # others are written as plain convolutions
-        ints |= {"channels": x.dims[-1], "n": n, "x_stride": x.dims[-1], "y_stride": n}
+        assert constant is not None and is_last  # others are written as plain convolutions
+        ints |= {"channels": image[-1], "n": n, "x_stride": image[-1], "y_stride": n}
         operands["weights"] = pack_conv_transpose_weights(
             constant, shape, lowering.strides, lowering.dilations
         )
-        spec = ConvSpec(shape, rank)
         source = conv_transpose_source(spec, finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
-    depthwise = rank == 2 and lowering.groups == n and channels == 1 and x.dims[-1] == n
-    if depthwise:
+    depthwise = rank == 2 and lowering.groups == n and channels == 1 and image[-1] == n
+    if depthwise and is_last:
         ints["channels"] = n
         taps = tuple(d for d in window if isinstance(d, int))
         source = depthwise_source(
@@ -300,10 +307,10 @@ def _convolution(
         "channels": channels,
         "n": per_group,
         "groups": lowering.groups,
-        "x_stride": x.dims[-1],
+        "x_stride": image[-1],
         "c_stride": n,
     }
-    source = conv_source(ConvSpec(shape, rank), finish.hook, extra=finish.extra)
+    source = conv_source(spec, finish.hook, extra=finish.extra)
     if constant is not None:
         operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
         return (_launch(node, source, operands, ints, finish),)

@@ -1,4 +1,4 @@
-"""Convolution kernels over channels-last tensors, 2-D and 3-D.
+"""Convolution kernels, 2-D and 3-D, over images in the layouts that there are tiles for.
 
 In: a `ConvSpec` (structure only: sizes, strides, dilations, padding and groups are run-time
 arguments, so one kernel serves every layer with the same epilogue). Out: kernel source.
@@ -32,16 +32,19 @@ from flowc.codegen.cpu.blocked import (
 from flowc.codegen.cpu.depthwise import PIXELS, depthwise_intrinsic, first_tap
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
+from flowc.errors import InternalError
+from flowc.ir.layout import CHANNELS_LAST
 
 AXES = "dhw"  # names of the spatial axes, slowest first; a 2-D kernel takes the last two
 
 
 @dataclass(frozen=True, slots=True)
 class ConvSpec:
-    """The structure of a convolution over `rank` spatial dimensions."""
+    """The structure of a convolution over `rank` spatial dimensions, of images in a `layout`."""
 
     shape: TileShape
     rank: int = 2
+    layout: str = CHANNELS_LAST
 
     @property
     def axes(self) -> str:
@@ -70,6 +73,8 @@ def conv_source(
     `channels` and `n` (input and output channels of one group); `groups`; `x_stride` and `c_stride`
     (elements from one pixel to the next); the indices of `extra`; `begin, end`.
     """
+    if spec.layout != CHANNELS_LAST:
+        raise InternalError(f"no tiles for images in {spec.layout}")
     shape, axes = spec.shape, spec.axes
     sizes = per_axis(axes, "in", "out", "kernel", "stride", "dilation", "pad")
     indices = ["batch", *sizes, *["channels", "n", "groups", "x_stride", "c_stride"]]

@@ -165,6 +165,14 @@ def base_globals() -> dict[str, Any]:
     return found
 
 
+def module_texts(kernel: Kernel) -> list[str]:
+    """The LLVM IR of a kernel, and that of the math functions that it calls."""
+    texts = [kernel_text(kernel)]
+    if kernel.functions:
+        texts.append(vector_math.math_module_text(sorted(kernel.functions)))
+    return texts
+
+
 def kernel_text(kernel: Kernel) -> str:
     """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
     with compiler_lock.global_compiler_lock:

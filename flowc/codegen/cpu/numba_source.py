@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flowc import dtypes
+from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.kernels.nest import (
     Address,
     Apply,
@@ -115,9 +116,10 @@ _FUNCTIONS = {
 
 
 class NumbaSource:
-    """`text`: the source. `functions`: of the math library. `globals`: intrinsics by name."""
+    """`text`: the source. `functions`: of the math library. `invoked`: intrinsics, by name."""
 
     def __init__(self, nest: LoopNest) -> None:
+        self.nest = nest
         self.functions: dict[str, None] = {}
         self.invoked: dict[str, None] = {}
         self.buffers: dict[str, DType | str] = dict(nest.buffers)
@@ -127,8 +129,17 @@ class NumbaSource:
         self.text = "\n".join([*self.lines, ""])
 
     @property
-    def globals(self) -> dict[str, Callable[..., Any]]:
-        return {name: _intrinsic(name) for name in self.invoked}
+    def kernel(self) -> Kernel:
+        nest = self.nest
+        return Kernel(
+            self.text,
+            tuple(kind for _, kind in nest.buffers),
+            len(nest.ints),
+            tuple(self.functions),
+            globals={name: _intrinsic(name) for name in self.invoked},
+            ranges=len(nest.ranges) // 2,
+            nest=nest,
+        )
 
     def _block(self, body: Sequence[Statement], depth: int) -> None:
         indent, lines = "    " * depth, self.lines
@@ -256,7 +267,7 @@ def _literal(x: Literal) -> str:
 def _intrinsic(name: str) -> Callable[..., Any]:
     """What a nest invokes: built late, as Numba is imported for it."""
     if name == "interleave":
-        from flowc.codegen.kernels.vector_interleave import interleave
+        from flowc.codegen.cpu.vector_interleave import interleave
 
         return interleave
     if name == "turn_tile":

@@ -34,7 +34,7 @@ from numba.core.typing import templates
 from numba.core.typing.context import Context
 from numba.extending import register_model
 
-from flowc.codegen.kernels.vector_interleave import mark_loops
+from flowc.codegen.cpu.vector_interleave import mark_loops
 
 
 @dataclass(frozen=True, slots=True)

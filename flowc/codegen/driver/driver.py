@@ -29,6 +29,7 @@ from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES, SizeFunction
 from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.target import Target
 from flowc.errors import BROADCAST_HINT, InternalError
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
@@ -71,10 +72,15 @@ class DriverTables:
 
 class _Emitter:
     def __init__(
-        self, plan: Plan, launches: Mapping[Node, Sequence[Launch]], tables: DriverTables
+        self,
+        plan: Plan,
+        launches: Mapping[Node, Sequence[Launch]],
+        tables: DriverTables,
+        target: Target,
     ) -> None:
         self.plan = plan
         self.launches = launches
+        self.target = target
         self.tables = tables
         self.module = ir.Module("flowc_driver")
         self.places_of_sizes = {size: i for i, size in enumerate(tables.sizes)}
@@ -88,7 +94,7 @@ class _Emitter:
         self.b = frame.b
         self.memory = Memory(frame, self.plan, self.tables.weight_offset)
         every = [x for launches in self.launches.values() for x in launches]
-        self.launcher = Launcher(frame, self.memory, every, self._bind)
+        self.launcher = Launcher(frame, self.memory, every, self.target, self._bind)
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(size, self.b.load(frame.element(frame.sizes, i)))
         self.pending = list(self.plan.computation.constraints)
@@ -393,10 +399,13 @@ def _axis_of(size: Symbol, values: Sequence[Value]) -> tuple[int, int]:
 
 
 def emit_driver(
-    plan: Plan, launches: Mapping[Node, Sequence[Launch]], tables: DriverTables
+    plan: Plan,
+    launches: Mapping[Node, Sequence[Launch]],
+    tables: DriverTables,
+    target: Target,
 ) -> Driver:
     """The driver of a plan. `launches`: for each cluster node the uses of its kernels."""
-    return _Emitter(plan, launches, tables).emit()
+    return _Emitter(plan, launches, tables, target).emit()
 
 
 def size_symbols(plan: Plan) -> tuple[tuple[Symbol, ...], int]:

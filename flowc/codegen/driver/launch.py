@@ -1,4 +1,4 @@
-"""Calls of kernels: their tables, the range that workers share, the faults that they report.
+"""Launches of kernels: their tables, the call that the target makes, the faults that they report.
 
 In: the launches of a cluster. Out: LLVM IR in the frame of the run. In a loop every launch has
 tables of its own, whose entries that never change are written once, before the run's first step.
@@ -17,13 +17,12 @@ from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
+from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
 from flowc.plan.plan import ALIGNMENT, Region, Run
 from flowc_runtime.native.writer import I64, declare, i64
-
-KERNEL_TYPE = ir.FunctionType(ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64])
 
 EPILOGUE_TYPE = ir.FunctionType(
     ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
@@ -46,10 +45,12 @@ class Launcher:
         frame: RunFrame,
         memory: Memory,
         every: Iterable[Launch],
+        target: Target,
         bind: Callable[[Symbol, ir.Value], None],
     ) -> None:
         self.frame = frame
         self.memory = memory
+        self.target = target
         self.bind = bind
         launches = list(every)
         after = [x.epilogue for x in launches if x.epilogue is not None]
@@ -69,8 +70,6 @@ class Launcher:
         self.status = frame.variable(I64, "kernel_status", 4)
         for i in range(4):
             frame.b.store(i64(0), frame.element(self.status, i))
-        pointer_kinds = [BYTES, BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64]
-        self.parallel_for = frame.declare("flowc_parallel_for", ir.VoidType(), pointer_kinds)
 
     def begin(self) -> None:
         """Ends the part of the run that stands before every step."""
@@ -94,7 +93,7 @@ class Launcher:
         assert len(launch.operands) == len(launch.kernel.buffers), launch.kernel.source
         ints = [*launch.ints, ceildiv(launch.scratch, ALIGNMENT) * ALIGNMENT]
         self._fill(region, step, launch, tables, launch.operands, ints, late)
-        self._call(launch, tables)
+        self.target.emit_call(frame, launch, tables.buffers, tables.ints)
         self._after(launch)
 
     def _fill(
@@ -180,33 +179,6 @@ class Launcher:
                 return b.bitcast(late.ints, BYTES)
             case _:
                 raise InternalError(f"a kernel of {step.node!r} has no operand {operand}")
-
-    def _call(self, launch: Launch, tables: _Tables) -> None:
-        """One call where one worker has enough to do, which the run may find out."""
-        frame, b = self.frame, self.frame.b
-        key = launch.kernel.key
-        kernel = declare(frame.module, key, KERNEL_TYPE)
-        total, grain = frame.dim(launch.total), frame.dim(launch.grain)
-        alone = [tables.buffers, tables.ints, i64(0), total, i64(0)]
-        shared = [b.bitcast(kernel, BYTES), tables.buffers, tables.ints, total, grain]
-        if isinstance(launch.total, int) and isinstance(launch.grain, int):
-            if launch.total <= launch.grain:
-                b.call(kernel, alone)
-            else:
-                self._share(shared)
-            return
-        if not frame.loops:
-            self._share(shared)
-            return
-        with b.if_else(b.icmp_signed("<=", total, grain)) as (small, large):
-            with small:
-                b.call(kernel, alone)
-            with large:
-                self._share(shared)
-
-    def _share(self, arguments: Sequence[ir.Value]) -> None:
-        self.frame.b.call(self.parallel_for, [*arguments, self.frame.threads])
-        self.frame.poll()
 
     def _after(self, launch: Launch) -> None:
         frame, b = self.frame, self.frame.b

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from flowc import dtypes
-from flowc.codegen.cpu.numba_source import NumbaSource
 from flowc.codegen.kernels.builder import LOCAL, NestBuilder, both
 from flowc.codegen.kernels.check import check_nest
-from flowc.codegen.kernels.kernel import INTERPRETER, SCRATCH, STATUS, Kernel, Launch, Operand
+from flowc.codegen.kernels.kernel import INTERPRETER, SCRATCH, STATUS, Launch, Operand
 from flowc.codegen.kernels.nest import BYTES, Apply, Index, Load, LoopNest, Name, Scalar
 from flowc.codegen.kernels.scalars import KernelScalars
+from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
@@ -201,6 +201,7 @@ class ClusterLowering:
 
     def launch(
         self,
+        target: Target,
         results: Sequence[Value],
         total: Dim,
         grain: Dim,
@@ -234,18 +235,8 @@ class ClusterLowering:
         ints = tuple(f"n{i}" for i in range(len(nest.ints)))
         made = LoopNest(tuple(buffers), ints, tuple(tail), tuple(nest.body))
         check_nest(made)
-        source = NumbaSource(made)
-        kernel = Kernel(
-            source.text,
-            tuple(kind for _, kind in buffers),
-            len(ints),
-            tuple(source.functions),
-            globals=source.globals,
-            ranges=len(tail) // 2,
-            nest=made,
-        )
         return Launch(
-            kernel,
+            target.kernel(made),
             tuple(operands),
             tuple(nest.ints),
             total,

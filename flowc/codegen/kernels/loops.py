@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.cpu.loop_choices import COLUMN_BLOCK, SUM_BLOCK, grain
 from flowc.codegen.kernels.builder import LOCAL, int_name, int_number, int_op, int_sum
 from flowc.codegen.kernels.cluster import (
     ClusterLowering,
@@ -30,6 +29,7 @@ from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Load, Name, Scalar
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
+from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, product, symbol
@@ -40,26 +40,29 @@ from flowc.ir.scalar_body import ScalarBody
 _NEUTRAL = {"add": 0, "mul": 1, "and": True, "or": False}
 
 
-def loop_launch(node: Node) -> Launch:
+def loop_launch(node: Node, target: Target) -> Launch:
     """The kernel of a cluster of kind `loop`."""
     body: Computation = node.attrs["body"]
     reductions = [n for n in body.nodes if isinstance(n.lowering, Reduction)]
     if not reductions:
-        return pointwise_launch(node, body)
+        return pointwise_launch(node, body, target)
     first = reductions[0]
     lowering = first.lowering
     assert isinstance(lowering, Reduction)
     rank = first.inputs[0].type.rank
     if rank - 1 in lowering.axes or not lowering.axes or rank == 0:
-        return _rows(node, body, reductions)
-    return _columns(node, body, reductions)
+        return _rows(node, body, reductions, target)
+    return _columns(node, body, reductions, target)
 
 
 class _Reducing:
     """What the row and column forms share: axes, accumulators, stages."""
 
-    def __init__(self, node: Node, body: Computation, reductions: Sequence[Node]) -> None:
+    def __init__(
+        self, node: Node, body: Computation, reductions: Sequence[Node], target: Target
+    ) -> None:
         self.node = node
+        self.choices = target.choices
         self.body = body
         self.reductions = list(reductions)
         self.c = ClusterLowering(body, node.inputs)
@@ -141,8 +144,8 @@ def _extreme(dtype: DType, how: str) -> Any:
     return limits.min if how == "max" else limits.max
 
 
-def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
-    r = _Reducing(node, body, reductions)
+def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
+    r = _Reducing(node, body, reductions, target)
     c, nest = r.c, r.c.nest
     stages = stages_of(body, r.lowerings)
     kept = [r.full[d] for d in r.kept]
@@ -179,7 +182,8 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
                 index = r.row_index(value, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(kept)
-    return c.launch(node.outputs, total, grain(cost.element, row), scratch, node)
+    grain = r.choices.grain(cost.element, row)
+    return c.launch(target, node.outputs, total, grain, scratch, node)
 
 
 def _row_name(cached: Sequence[Value], value: Value) -> str:
@@ -236,17 +240,18 @@ def _row_loop(
             loop_body()
         return
     partial = {n: Name(f"part{r.reductions.index(n)}", kinds[n]) for n in folding}
-    if size is not None and size <= SUM_BLOCK:
+    together = r.choices.sum_block
+    if size is not None and size <= together:
         for n in folding:
             nest.declare(partial[n].name, r.neutral(n, kinds[n]))
         with nest.loop("i", int_number(0), nest.size(row)):
             loop_body()
         _join_parts(r, partial)
         return
-    with nest.loop("block", int_number(0), nest.size(row), SUM_BLOCK):
+    with nest.loop("block", int_number(0), nest.size(row), together):
         for n in folding:
             nest.declare(partial[n].name, r.neutral(n, kinds[n]))
-        stop = nest.declare("stop", int_sum("block", SUM_BLOCK))
+        stop = nest.declare("stop", int_sum("block", together))
         nest.assign("stop", int_op("smaller", stop, nest.size(row)))
         with nest.loop("i", int_name("block"), stop):
             loop_body()
@@ -265,15 +270,16 @@ def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) 
     return tuple(by_dim[d] for d in range(len(r.full)))
 
 
-def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launch:
+def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
     """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
-    r = _Reducing(node, body, reductions)
+    r = _Reducing(node, body, reductions, target)
+    block = r.choices.column_block
     c, nest = r.c, r.c.nest
     last_folded = max(r.axes)
     columns = [d for d in r.kept if d > last_folded]
     outer = [d for d in r.kept if d < last_folded]
     width = product(r.full[d] for d in columns)
-    blocks = ceildiv(width, COLUMN_BLOCK)
+    blocks = ceildiv(width, block)
     outer_symbols = [symbol(f"{LOCAL}o{i}", r.full[d]) for i, d in enumerate(outer)]
     by_outer = {d: (0 if r.full[d] == 1 else s) for d, s in zip(outer, outer_symbols)}
     column = symbol(f"{LOCAL}i", width)
@@ -284,12 +290,12 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
     with nest.loop("p", int_name("begin"), int_name("end")):
         extents = [*(r.full[d] for d in outer), blocks]
         split_flat(c, extents, "o")
-        start = nest.named("start", int_sum((COLUMN_BLOCK, f"o{len(outer)}")))
-        stop = nest.declare("stop", int_sum("start", COLUMN_BLOCK))
+        start = nest.named("start", int_sum((block, f"o{len(outer)}")))
+        stop = nest.declare("stop", int_sum("start", block))
         nest.assign("stop", int_op("smaller", stop, nest.size(width)))
         for i, n in enumerate(reductions):
             nest.body.append(Carve(f"a{i}", kinds[n], int_number(scratch)))
-            scratch += COLUMN_BLOCK * max(8, kinds[n].size)
+            scratch += block * max(8, kinds[n].size)
         place = int_sum("i", "-start")
         with nest.loop("i", start, stop):
             for i, n in enumerate(reductions):
@@ -312,5 +318,6 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node]) -> Launc
                 index = r.row_index(value, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(r.full[d] for d in outer) * blocks
-    cost = body_cost(body).element * COLUMN_BLOCK
-    return c.launch(node.outputs, total, grain(cost, product(folded)), scratch, node)
+    cost = body_cost(body).element * block
+    grain = r.choices.grain(cost, product(folded))
+    return c.launch(target, node.outputs, total, grain, scratch, node)

@@ -16,15 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from flowc.codegen.cpu.loop_choices import (
-    FEW,
-    MOST_BODIES,
-    MOST_NODES,
-    MOST_PARTS,
-    TILE_ROWS,
-    grain,
-    is_interleaved,
-)
 from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
@@ -39,6 +30,7 @@ from flowc.codegen.kernels.builder import (
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
+from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import (
     IndexSum,
     Load,
@@ -51,6 +43,7 @@ from flowc.codegen.kernels.nest import (
 )
 from flowc.codegen.kernels.scalars import Condition
 from flowc.codegen.kernels.tile_loops import tile_loops
+from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import (
     Dim,
@@ -65,9 +58,9 @@ from flowc.ir.dims import (
 )
 
 
-def pointwise_launch(node: Node, body: Computation) -> Launch:
+def pointwise_launch(node: Node, body: Computation, target: Target) -> Launch:
     """The kernel of a cluster of elementwise ops and views."""
-    return _Pointwise(node, body).launch()
+    return _Pointwise(node, body, target).launch()
 
 
 class _Probe:
@@ -77,7 +70,8 @@ class _Probe:
     way than linearly in addresses. `conditions`: ranges that are asked for.
     """
 
-    def __init__(self, body: Computation) -> None:
+    def __init__(self, body: Computation, choices: LoopChoices) -> None:
+        self.choices = choices
         self.dims = body.results[0].dims
         self.c = c = ClusterLowering(body, ())
         index = tuple(
@@ -126,7 +120,7 @@ class _Probe:
 
     def _few(self, group: Sequence[int]) -> bool:
         size = product(self.dims[d] for d in group)
-        return isinstance(size, int) and size < FEW
+        return isinstance(size, int) and size < self.choices.few
 
     def split_points(self, dim: int) -> list[Dim]:
         """Where along a dim the truth of conditions may change."""
@@ -184,7 +178,7 @@ def _on_one_index(value: Dim, index: Symbol) -> tuple[int, Dim]:
     return (0, 0) if has_local(rest) else (factor, rest)
 
 
-def _stretches(extent: Dim, points: Sequence[Dim]) -> list[tuple[Dim, Dim]]:
+def _stretches(extent: Dim, points: Sequence[Dim], most: int) -> list[tuple[Dim, Dim]]:
     """The loop's range cut at those points whose order can be proved."""
     cuts: list[Dim] = [0, extent]
     for point in points:
@@ -193,7 +187,7 @@ def _stretches(extent: Dim, points: Sequence[Dim]) -> list[tuple[Dim, Dim]]:
             continue
         if is_nonnegative(point - cuts[place - 1] - 1):
             cuts.insert(place, point)
-        if len(cuts) > MOST_PARTS:
+        if len(cuts) > most:
             break
     return list(pairwise(cuts))
 
@@ -201,11 +195,13 @@ def _stretches(extent: Dim, points: Sequence[Dim]) -> list[tuple[Dim, Dim]]:
 class _Pointwise:
     """Emits the loops of one kernel."""
 
-    def __init__(self, node: Node, body: Computation) -> None:
+    def __init__(self, node: Node, body: Computation, target: Target) -> None:
         self.node = node
+        self.target = target
+        self.choices = target.choices
         self.body = body
         self.dims = body.results[0].dims
-        probe = _Probe(body)
+        probe = _Probe(body, self.choices)
         self.groups = probe.groups()
         self.extents = [product(self.dims[d] for d in g) for g in self.groups]
         self.last = len(self.groups) - 1
@@ -218,35 +214,38 @@ class _Pointwise:
     def _parts(self, probe: _Probe) -> list[list[tuple[Dim, Dim]]]:
         """The stretches of every loop: inner loops are split first, while copies are few."""
         found: list[list[tuple[Dim, Dim]]] = [[(0, e)] for e in self.extents]
-        bodies = 1
+        bodies, choices = 1, self.choices
         for g in reversed(range(len(self.groups))):
             if len(self.groups[g]) > 1 or (self.tiled is not None and g in (self.tiled, self.last)):
                 continue
-            stretches = _stretches(self.extents[g], probe.split_points(self.groups[g][0]))
+            points = probe.split_points(self.groups[g][0])
+            stretches = _stretches(self.extents[g], points, choices.most_parts)
             copies = bodies * len(stretches)
-            if copies <= MOST_BODIES and copies * len(self.body.nodes) <= MOST_NODES:
+            nodes = copies * len(self.body.nodes)
+            if copies <= choices.most_bodies and nodes <= choices.most_nodes:
                 found[g], bodies = stretches, copies
         return found
 
     def launch(self) -> Launch:
-        c, nest, extents = self.c, self.c.nest, self.extents
-        cost = self.cost.element
+        c, nest, extents, target = self.c, self.c.nest, self.extents, self.target
+        cost, outputs = self.cost.element, self.node.outputs
         if not self.groups:
             self._store([])
-            return c.launch(self.node.outputs, 1, 1, 0, self.node)
+            return c.launch(target, outputs, 1, 1, 0, self.node)
         if len(self.groups) == 1:
             self._shared_loop()
-            return c.launch(self.node.outputs, extents[0], grain(cost), 0, self.node)
+            return c.launch(target, outputs, extents[0], self.choices.grain(cost), 0, self.node)
         outer = list(extents[:-1])
         inner = extents[-1]
         if self.tiled is not None:
-            inner = inner * TILE_ROWS
-            outer[self.tiled] = ceildiv(outer[self.tiled], TILE_ROWS)
+            rows = self.choices.tile_rows
+            inner = inner * rows
+            outer[self.tiled] = ceildiv(outer[self.tiled], rows)
         with nest.loop("p", int_name("begin"), int_name("end")):
             split_flat(c, outer, "i")
             self._nest(0, [])
-        share = grain(cost, inner)
-        return c.launch(self.node.outputs, product(outer), share, self.scratch, self.node)
+        share = self.choices.grain(cost, inner)
+        return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
 
     def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
         index: list[Dim] = [0] * len(self.dims)
@@ -299,7 +298,7 @@ class _Pointwise:
             self._end_loop(count)
 
     def _end_loop(self, count: Dim) -> None:
-        if is_interleaved(self.cost.has_compute_bound, count):
+        if self.choices.is_interleaved(self.cost.has_compute_bound, count):
             self.c.nest.invoke("interleave")
 
     def _tiles(self, number: int, chosen: list[Dim]) -> None:
@@ -311,7 +310,7 @@ class _Pointwise:
 
         probe = ClusterLowering(self.body, ())
         sizes = self.extents[number], self.extents[-1]
-        self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store)
+        self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store, self.choices)
 
 
 def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:

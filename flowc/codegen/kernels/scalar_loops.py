@@ -14,13 +14,14 @@ from flowc.codegen.kernels.builder import compare, int_name, int_number, int_sum
 from flowc.codegen.kernels.cluster import ClusterLowering
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.kernels.nest import Address, Apply, Break, Expression, If, Load, Scalar
+from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
 
 ITERATIONS = 1 << 14  # between two polls for signals
 
 
-def scalar_launch(node: Node) -> Launch:
+def scalar_launch(node: Node, target: Target) -> Launch:
     """The kernel of a cluster of kind `scalar`."""
     body: Computation = node.attrs["body"]
     c = ClusterLowering(body, node.inputs)
@@ -28,7 +29,7 @@ def scalar_launch(node: Node) -> Launch:
     _Lines(c).nodes(body)
     for value in body.results:
         c.store(value, (), c.element(value, ()))
-    return c.launch(node.outputs, 1, 1, 0, node, polls=True)
+    return c.launch(target, node.outputs, 1, 1, 0, node, polls=True)
 
 
 class _Lines:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flowc.codegen.cpu.loop_choices import TILE_ROWS, TILE_SIDE
 from flowc.codegen.kernels.builder import (
     LOCAL,
     both,
@@ -22,6 +21,7 @@ from flowc.codegen.kernels.builder import (
     linear_factors,
 )
 from flowc.codegen.kernels.cluster import ClusterLowering, Read
+from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import Address, Carve, Index
 from flowc.ir.dims import Dim, Symbol, substitute, symbol
 
@@ -46,31 +46,30 @@ def tile_loops(
     rows: Dim,
     columns: Dim,
     store: StoreElement,
+    choices: LoopChoices,
 ) -> Dim:
     """Walks block number `block` of the rows, all columns; returns the bytes of scratch it uses.
     `probe` is another lowering of the same body, which finds the reads."""
-    nest = c.nest
+    nest, side, together = c.nest, choices.tile_side, choices.tile_rows
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     store(probe, row, column)
     turned = _turned_reads(probe.reads)
-    nest.named("top", int_sum((TILE_ROWS, block)))
-    _stop(c, "bottom", "top", TILE_ROWS, nest.size(rows))
+    nest.named("top", int_sum((together, block)))
+    _stop(c, "bottom", "top", together, nest.size(rows))
     scratch = 0
     for i, turn in enumerate(turned):
         nest.body.append(Carve(f"tile{i}", turn.read.dtype, int_number(scratch)))
-        scratch += TILE_SIDE * TILE_SIDE * turn.read.dtype.size
-    with nest.loop("left", int_number(0), nest.size(columns), TILE_SIDE):
-        _stop(c, "right", "left", TILE_SIDE, nest.size(columns))
-        with nest.loop("first", int_name("top"), int_name("bottom"), TILE_SIDE):
-            _stop(c, "stop", "first", TILE_SIDE, int_name("bottom"))
+        scratch += side * side * turn.read.dtype.size
+    with nest.loop("left", int_number(0), nest.size(columns), side):
+        _stop(c, "right", "left", side, nest.size(columns))
+        with nest.loop("first", int_name("top"), int_name("bottom"), side):
+            _stop(c, "stop", "first", side, int_name("bottom"))
             if not turned:
                 _plain(c, store, row, column)
                 return 0
-            wide = compare("eq", int_sum("right", "-left"), int_number(TILE_SIDE))
-            with nest.when(
-                both(wide, compare("eq", int_sum("stop", "-first"), int_number(TILE_SIDE)))
-            ):
-                _whole_tile(c, turned, store, row, column)
+            wide = compare("eq", int_sum("right", "-left"), int_number(side))
+            with nest.when(both(wide, compare("eq", int_sum("stop", "-first"), int_number(side)))):
+                _whole_tile(c, turned, store, row, column, side)
             with nest.otherwise():
                 _plain(c, store, row, column)
     return scratch
@@ -88,16 +87,21 @@ def _plain(c: ClusterLowering, store: StoreElement, row: Dim, column: Dim) -> No
 
 
 def _whole_tile(
-    c: ClusterLowering, turned: Sequence[_Turned], store: StoreElement, row: Dim, column: Dim
+    c: ClusterLowering,
+    turned: Sequence[_Turned],
+    store: StoreElement,
+    row: Dim,
+    column: Dim,
+    side: int,
 ) -> None:
     nest = c.nest
     for i, turn in enumerate(turned):
         start = Address(turn.read.name, nest.index(turn.start))
         nest.invoke("turn_tile", start, nest.size(turn.distance), Address(f"tile{i}"))
-        c.buffered[turn.read] = f"tile{i}", int_sum((TILE_SIDE, "r"), "q")
-    with nest.loop("r", int_number(0), int_number(TILE_SIDE)):
+        c.buffered[turn.read] = f"tile{i}", int_sum((side, "r"), "q")
+    with nest.loop("r", int_number(0), int_number(side)):
         nest.named("row", int_sum("first", "r"))
-        with nest.loop("q", int_number(0), int_number(TILE_SIDE)):
+        with nest.loop("q", int_number(0), int_number(side)):
             nest.named("column", int_sum("left", "q"))
             store(c, row, column)
     c.buffered.clear()

@@ -18,6 +18,7 @@ from numba.core import types
 
 from flowc import dtypes
 from flowc.codegen.llvm.numba_functions import numba_function
+from flowc.codegen.llvm.quantity import Quantity, ir_type
 from flowc.dtypes import DType
 from flowc_runtime.native.writer import I8, I32, I64, VOID, declare, i64
 
@@ -28,58 +29,39 @@ Values = Sequence[Any]
 
 def element_type(dtype: DType) -> ir.Type:
     """LLVM's type of one element. Raises `TypeError` for dtypes without vector arithmetic."""
-    match dtype:
-        case dtypes.f32:
-            return ir.FloatType()
-        case dtypes.f64:
-            return ir.DoubleType()
-        case _ if dtype.is_integer:
-            return ir.IntType(8 * dtype.size)
-    raise TypeError(f"no vector arithmetic for {dtype}")
+    if not dtype.is_integer and dtype not in (dtypes.f32, dtypes.f64):
+        raise TypeError(f"no vector arithmetic for {dtype}")
+    return ir_type(dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
-    """An int64 in IR, with Python's arithmetic and comparisons."""
+class Index(Quantity):
+    """An int64 in IR."""
 
-    b: ir.IRBuilder
-    value: Value
-
-    def _other(self, other: Index | int) -> Value:
-        return other.value if isinstance(other, Index) else i64(other)
-
-    def __add__(self, other: Index | int) -> Index:
-        return Index(self.b, self.b.add(self.value, self._other(other)))
-
-    def __sub__(self, other: Index | int) -> Index:
-        return Index(self.b, self.b.sub(self.value, self._other(other)))
-
-    def __mul__(self, other: Index | int) -> Index:
-        return Index(self.b, self.b.mul(self.value, self._other(other)))
+    __slots__ = ()
 
     def __floordiv__(self, other: Index | int) -> Index:
         """Truncating: for values that are not negative."""
-        return Index(self.b, self.b.sdiv(self.value, self._other(other)))
+        return self.divide_signed(other)
 
     def __mod__(self, other: Index | int) -> Index:
         """Truncating: for values that are not negative."""
-        return Index(self.b, self.b.srem(self.value, self._other(other)))
+        return self._with("srem", other)
 
     def ceil_div(self, other: Index | int) -> Index:
         return (self + other - 1) // other
 
     def compare(self, operator: str, other: Index | int) -> Value:
-        return self.b.icmp_signed(operator, self.value, self._other(other))
+        return self.b.icmp_signed(operator, self.value, self.like(other))
 
     def least(self, other: Index | int) -> Index:
-        bound = self._other(other)
-        smaller = self.b.icmp_signed("<", self.value, bound)
-        return Index(self.b, self.b.select(smaller, self.value, bound))
+        return self._chosen("<", other)
 
     def most(self, other: Index | int) -> Index:
-        bound = self._other(other)
-        larger = self.b.icmp_signed(">", self.value, bound)
-        return Index(self.b, self.b.select(larger, self.value, bound))
+        return self._chosen(">", other)
+
+    def _chosen(self, operator: str, other: Index | int) -> Index:
+        value = self.b.select(self.compare(operator, other), self.value, self.like(other))
+        return Index(self.b, value)
 
 
 class Counter:

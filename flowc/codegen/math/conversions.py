@@ -9,7 +9,8 @@ and i64, and for 8 and 16 bits that value saturated to the narrower range.
 from __future__ import annotations
 
 from flowc import dtypes
-from flowc.codegen.math.expression import F32, F64, Emitter, Quantity
+from flowc.codegen.llvm.quantity import F32, F64, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define_one
 from flowc.dtypes import DType
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowc.codegen.math.expression import Quantity
+from flowc.codegen.llvm.quantity import Quantity
 
 _SPLIT = 134217729.0  # 2**27 + 1
 

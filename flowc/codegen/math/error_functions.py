@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 from flowc import dtypes
+from flowc.codegen.llvm.quantity import Quantity
 from flowc.codegen.math.exponential import exp_of_sum
-from flowc.codegen.math.expression import Emitter, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define, define_through_f64
 
 # erf(x)/x - 1 in powers of x**2 on [0, 1]; errors 2**-29 and 2**-62.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, FloatFormat, Quantity
+from flowc.codegen.llvm.quantity import FORMAT32, FORMAT64, FloatFormat, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define
 
 LOG2_E = 1.4426950408889634

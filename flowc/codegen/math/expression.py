@@ -11,193 +11,23 @@ target has it): formulas have to be right both ways.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from llvmlite import ir
 
 from flowc import dtypes
+from flowc.codegen.llvm.quantity import (
+    F64,
+    FORMAT32,
+    FORMAT64,
+    FloatFormat,
+    Number,
+    Quantity,
+    constant,
+    ir_type,
+)
 from flowc.dtypes import DType
 from flowc_runtime.native.writer import I1, declare
-
-Number: TypeAlias = "int | float"
-
-F32 = ir.FloatType()
-F64 = ir.DoubleType()
-_IR_TYPES: dict[DType, ir.Type] = {
-    dtypes.f32: F32,
-    dtypes.f64: F64,
-    dtypes.f16: ir.IntType(16),
-    dtypes.bf16: ir.IntType(16),
-    dtypes.bool_: ir.IntType(8),
-}
-
-
-def ir_type(dtype: DType) -> ir.Type:
-    """The LLVM type that carries `dtype`; f16 and bf16 are carried as their 16 bits."""
-    return _IR_TYPES.get(dtype) or ir.IntType(dtype.size * 8)
-
-
-@dataclass(frozen=True, slots=True)
-class FloatFormat:
-    """The binary layout of an IEEE float: what bit tricks need to know about it."""
-
-    dtype: DType
-    type: ir.Type
-    bits: ir.IntType
-    mantissa: int  # explicit mantissa bits
-    bias: int
-    intrinsic: str  # suffix of overloaded LLVM intrinsics
-
-    @property
-    def width(self) -> int:
-        return self.bits.width
-
-    @property
-    def smallest_normal(self) -> float:
-        return 2.0 ** (1 - self.bias)
-
-    @property
-    def rounding_shift(self) -> float:
-        """Adding 1.5 * 2**mantissa rounds to an integer and leaves it in the low bits."""
-        return 1.5 * 2.0**self.mantissa
-
-
-FORMAT32 = FloatFormat(dtypes.f32, F32, ir.IntType(32), 23, 127, "f32")
-FORMAT64 = FloatFormat(dtypes.f64, F64, ir.IntType(64), 52, 1023, "f64")
-
-
-class Quantity:
-    """An LLVM value with Python's operators. Integers compare signed; `<` on floats is ordered."""
-
-    __slots__ = ("emitter", "ir")
-
-    def __init__(self, emitter: Emitter, value: Any) -> None:
-        self.emitter = emitter
-        self.ir = value
-
-    @property
-    def type(self) -> Any:
-        return self.ir.type
-
-    @property
-    def is_float(self) -> bool:
-        return isinstance(self.type, ir.FloatType | ir.DoubleType)
-
-    @property
-    def format(self) -> FloatFormat:
-        return FORMAT32 if self.type == F32 else FORMAT64
-
-    def _with(self, emit: str, other: Quantity | Number, swap: bool = False) -> Quantity:
-        right = self.emitter.like(self, other)
-        a, b = (right, self) if swap else (self, right)
-        return Quantity(self.emitter, getattr(self.emitter.builder, emit)(a.ir, b.ir))
-
-    def _arith(self, emit: str, other: Quantity | Number, swap: bool = False) -> Quantity:
-        return self._with(("f" if self.is_float else "") + emit, other, swap)
-
-    def __add__(self, other: Quantity | Number) -> Quantity:
-        return self._arith("add", other)
-
-    def __radd__(self, other: Number) -> Quantity:
-        return self._arith("add", other, swap=True)
-
-    def __sub__(self, other: Quantity | Number) -> Quantity:
-        return self._arith("sub", other)
-
-    def __rsub__(self, other: Number) -> Quantity:
-        return self._arith("sub", other, swap=True)
-
-    def __mul__(self, other: Quantity | Number) -> Quantity:
-        return self._arith("mul", other)
-
-    def __rmul__(self, other: Number) -> Quantity:
-        return self._arith("mul", other, swap=True)
-
-    def __truediv__(self, other: Quantity | Number) -> Quantity:
-        return self._with("fdiv", other)
-
-    def __rtruediv__(self, other: Number) -> Quantity:
-        return self._with("fdiv", other, swap=True)
-
-    def __neg__(self) -> Quantity:
-        if self.is_float:
-            return Quantity(self.emitter, self.emitter.builder.fneg(self.ir))
-        return Quantity(self.emitter, self.emitter.builder.neg(self.ir))
-
-    def __and__(self, other: Quantity | Number) -> Quantity:
-        return self._with("and_", other)
-
-    def __or__(self, other: Quantity | Number) -> Quantity:
-        return self._with("or_", other)
-
-    def __xor__(self, other: Quantity | Number) -> Quantity:
-        return self._with("xor", other)
-
-    def __invert__(self) -> Quantity:
-        return Quantity(self.emitter, self.emitter.builder.not_(self.ir))
-
-    def __lshift__(self, other: Quantity | Number) -> Quantity:
-        return self._with("shl", other)
-
-    def shift_right_logical(self, other: Quantity | Number) -> Quantity:
-        return self._with("lshr", other)
-
-    def shift_right_arithmetic(self, other: Quantity | Number) -> Quantity:
-        return self._with("ashr", other)
-
-    def divide_signed(self, other: Quantity | Number) -> Quantity:
-        return self._with("sdiv", other)
-
-    def divide_unsigned(self, other: Quantity | Number) -> Quantity:
-        return self._with("udiv", other)
-
-    def remainder_unsigned(self, other: Quantity | Number) -> Quantity:
-        return self._with("urem", other)
-
-    def _compare(self, operator: str, other: Quantity | Number) -> Quantity:
-        right = self.emitter.like(self, other)
-        builder = self.emitter.builder
-        if not self.is_float:
-            return Quantity(self.emitter, builder.icmp_signed(operator, self.ir, right.ir))
-        compare = builder.fcmp_unordered if operator == "!=" else builder.fcmp_ordered
-        return Quantity(self.emitter, compare(operator, self.ir, right.ir))
-
-    def __lt__(self, other: Quantity | Number) -> Quantity:
-        return self._compare("<", other)
-
-    def __le__(self, other: Quantity | Number) -> Quantity:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Quantity | Number) -> Quantity:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Quantity | Number) -> Quantity:
-        return self._compare(">=", other)
-
-    def equals(self, other: Quantity | Number) -> Quantity:
-        """Equal; false when either is NaN."""
-        return self._compare("==", other)
-
-    def differs(self, other: Quantity | Number) -> Quantity:
-        """Not equal; true when either is NaN."""
-        return self._compare("!=", other)
-
-    def below_unsigned(self, other: Quantity | Number) -> Quantity:
-        right = self.emitter.like(self, other)
-        return Quantity(self.emitter, self.emitter.builder.icmp_unsigned("<", self.ir, right.ir))
-
-    def is_nan(self) -> Quantity:
-        return Quantity(self.emitter, self.emitter.builder.fcmp_unordered("uno", self.ir, self.ir))
-
-    def bits(self) -> Quantity:
-        """The bits of a float as an integer of its width."""
-        return Quantity(self.emitter, self.emitter.builder.bitcast(self.ir, self.format.bits))
-
-    def as_float(self) -> Quantity:
-        """The float whose bits this 32- or 64-bit integer holds."""
-        target = F32 if self.type == FORMAT32.bits else F64
-        return Quantity(self.emitter, self.emitter.builder.bitcast(self.ir, target))
 
 
 class Emitter:
@@ -223,11 +53,7 @@ class Emitter:
 
     def constant(self, kind: ir.Type | DType, value: Number) -> Quantity:
         target = ir_type(kind) if isinstance(kind, DType) else kind
-        number = int(value) if isinstance(target, ir.IntType) else float(value)
-        if isinstance(target, ir.IntType) and target.width > 1:
-            number = (int(number) + 2 ** (target.width - 1)) % 2**target.width
-            number -= 2 ** (target.width - 1)
-        return Quantity(self, ir.Constant(target, number))
+        return Quantity(self.builder, constant(target, value))
 
     def like(self, sample: Quantity, value: Quantity | Number) -> Quantity:
         return value if isinstance(value, Quantity) else self.constant(sample.type, value)
@@ -238,12 +64,13 @@ class Emitter:
 
     def call(self, name: str, *args: Quantity) -> Quantity:
         """A call of another math function, by its table name."""
-        return Quantity(self, self.builder.call(self._callee(name), [a.ir for a in args]))
+        values = [a.value for a in args]
+        return Quantity(self.builder, self.builder.call(self._callee(name), values))
 
     def _intrinsic(self, name: str, *args: Quantity) -> Quantity:
         kinds = [a.type for a in args]
         function = declare(self.module, name, ir.FunctionType(kinds[0], kinds))
-        return Quantity(self, self.builder.call(function, [a.ir for a in args]))
+        return Quantity(self.builder, self.builder.call(function, [a.value for a in args]))
 
     def _float_intrinsic(self, name: str, *args: Quantity) -> Quantity:
         return self._intrinsic(f"llvm.{name}.{args[0].format.intrinsic}", *args)
@@ -287,7 +114,7 @@ class Emitter:
         if not isinstance(then, Quantity):
             then = self.like(other, then) if isinstance(other, Quantity) else self.number(then)
         other = self.like(then, other)
-        return Quantity(self, self.builder.select(condition.ir, then.ir, other.ir))
+        return Quantity(self.builder, self.builder.select(condition.value, then.value, other.value))
 
     def at_most(self, x: Quantity, limit: Quantity | Number) -> Quantity:
         """min(x, limit), NaN stays NaN. One instruction on x86."""
@@ -316,26 +143,26 @@ class Emitter:
         if x.type == kind:
             return x
         emit = self.builder.fpext if kind == F64 else self.builder.fptrunc
-        return Quantity(self, emit(x.ir, kind))
+        return Quantity(self.builder, emit(x.value, kind))
 
     def to_signed(self, x: Quantity, width: int) -> Quantity:
         """Float to integer towards zero; `x` must be in range."""
-        return Quantity(self, self.builder.fptosi(x.ir, ir.IntType(width)))
+        return Quantity(self.builder, self.builder.fptosi(x.value, ir.IntType(width)))
 
     def from_signed(self, x: Quantity, target: ir.Type) -> Quantity:
-        return Quantity(self, self.builder.sitofp(x.ir, target))
+        return Quantity(self.builder, self.builder.sitofp(x.value, target))
 
     def from_unsigned(self, x: Quantity, target: ir.Type) -> Quantity:
-        return Quantity(self, self.builder.uitofp(x.ir, target))
+        return Quantity(self.builder, self.builder.uitofp(x.value, target))
 
     def resize(self, x: Quantity, width: int, *, signed: bool = False) -> Quantity:
         """An integer, truncated or extended to `width` bits."""
         kind, old = ir.IntType(width), x.type.width
         if old == width:
             return x
-        if old > width:
-            return Quantity(self, self.builder.trunc(x.ir, kind))
-        return Quantity(self, (self.builder.sext if signed else self.builder.zext)(x.ir, kind))
+        extend = self.builder.sext if signed else self.builder.zext
+        emit = self.builder.trunc if old > width else extend
+        return Quantity(self.builder, emit(x.value, kind))
 
     def power_of_two(self, exponent: Quantity, target: FloatFormat) -> Quantity:
         """2**exponent for an integer exponent of a normal number."""
@@ -354,8 +181,8 @@ class Emitter:
             data.align = 64
             data.initializer = ir.Constant(kind, list(values))
         zero = ir.Constant(ir.IntType(64), 0)
-        place = self.builder.gep(data, [zero, self.resize(index, 64).ir], inbounds=True)
-        return Quantity(self, self.builder.load(place))
+        place = self.builder.gep(data, [zero, self.resize(index, 64).value], inbounds=True)
+        return Quantity(self.builder, self.builder.load(place))
 
     def loop(
         self,
@@ -371,15 +198,15 @@ class Emitter:
         self.builder.position_at_end(body)
         counter = self.builder.phi(ir.IntType(32))
         phis = [self.builder.phi(s.type) for s in start]
-        state, more = step(tuple(Quantity(self, p) for p in phis))
-        count = Quantity(self, counter) + 1
+        state, more = step(tuple(Quantity(self.builder, p) for p in phis))
+        count = Quantity(self.builder, counter) + 1
         more = more & (count < limit)
         counter.add_incoming(ir.Constant(ir.IntType(32), 0), before)
-        counter.add_incoming(count.ir, self.builder.block)
+        counter.add_incoming(count.value, self.builder.block)
         for phi, first, later in zip(phis, start, state, strict=True):
-            phi.add_incoming(first.ir, before)
-            phi.add_incoming(later.ir, self.builder.block)
-        self.builder.cbranch(more.ir, body, after)
+            phi.add_incoming(first.value, before)
+            phi.add_incoming(later.value, self.builder.block)
+        self.builder.cbranch(more.value, body, after)
         self.builder.position_at_end(after)
         return tuple(state)
 
@@ -390,7 +217,7 @@ class Emitter:
         sides = []
         branches = [self.builder.append_basic_block(n) for n in ("then", "other")]
         join = self.builder.append_basic_block("join")
-        self.builder.cbranch(condition.ir, *branches)
+        self.builder.cbranch(condition.value, *branches)
         for block, emit in zip(branches, (then, other), strict=True):
             self.builder.position_at_end(block)
             value = emit()
@@ -399,5 +226,5 @@ class Emitter:
         self.builder.position_at_end(join)
         phi = self.builder.phi(sides[0][0].type)
         for value, block in sides:
-            phi.add_incoming(value.ir, block)
-        return Quantity(self, phi)
+            phi.add_incoming(value.value, block)
+        return Quantity(self.builder, phi)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from flowc import dtypes
+from flowc.codegen.llvm.quantity import Quantity
 from flowc.codegen.math.exponential import INF, NAN
-from flowc.codegen.math.expression import Emitter, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define, define_through_f64
 from flowc.codegen.math.trigonometric import COS64, SIN64
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowc import dtypes
-from flowc.codegen.math.expression import Emitter, Quantity
+from flowc.codegen.llvm.quantity import Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define, define_one
 from flowc.dtypes import DType
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from flowc.codegen.llvm.quantity import FORMAT32, FORMAT64, Quantity
 from flowc.codegen.math.exponential import INF
-from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define
 
 HALF_PI = math.pi / 2

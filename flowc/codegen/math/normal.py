@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from flowc import dtypes
-from flowc.codegen.math.expression import FORMAT64, Emitter, Quantity
+from flowc.codegen.llvm.quantity import FORMAT64, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define
 from flowc.codegen.math.trigonometric import COS64, HALF_PI, SIN64
 

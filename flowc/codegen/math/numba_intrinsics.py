@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc.codegen.math.expression import ir_type
+from flowc.codegen.llvm.quantity import ir_type
 from flowc.codegen.math.table import lookup
 from flowc.dtypes import DType, bf16, bool_, f16
 from flowc_runtime.native.writer import declare

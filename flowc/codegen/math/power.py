@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowc import dtypes
+from flowc.codegen.llvm.quantity import FORMAT64, Quantity
 from flowc.codegen.math import double_double as dd
 from flowc.codegen.math.double_double import DoubleDouble
 from flowc.codegen.math.exponential import (
@@ -14,7 +15,7 @@ from flowc.codegen.math.exponential import (
     exp_of_sum,
     split_exponent,
 )
-from flowc.codegen.math.expression import FORMAT64, Emitter, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define
 
 # (exp(t) - 1 - t) / t**2 on [-ln2/2, ln2/2]; error 2**-34.

@@ -10,10 +10,11 @@ import math
 from collections.abc import Sequence
 
 from flowc import dtypes
+from flowc.codegen.llvm.quantity import Quantity
 from flowc.codegen.math import special_coefficients as fit
 from flowc.codegen.math.double_double import exact_product
 from flowc.codegen.math.exponential import INF, NAN
-from flowc.codegen.math.expression import Emitter, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.gamma import sin_cos_pi
 from flowc.codegen.math.table import define, define_through_f64
 

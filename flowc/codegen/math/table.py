@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from flowc import dtypes
-from flowc.codegen.math.expression import Emitter, Quantity, ir_type
+from flowc.codegen.llvm.quantity import Quantity, ir_type
+from flowc.codegen.math.expression import Emitter
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, did_you_mean
 
@@ -126,6 +127,6 @@ def _module_text(names: tuple[str, ...]) -> str:
         function = declare(entry.name)
         emitter = Emitter(function, entry.dtype, declare)
         emitter.builder.ret(
-            entry.definition(emitter, *(Quantity(emitter, a) for a in function.args)).ir
+            entry.definition(emitter, *(Quantity(emitter.builder, a) for a in function.args)).value
         )
     return str(module)

@@ -17,9 +17,10 @@ from fractions import Fraction
 from llvmlite import ir
 
 from flowc import dtypes
+from flowc.codegen.llvm.quantity import FORMAT32, FORMAT64, Quantity
 from flowc.codegen.math.double_double import exact_product, exact_sum, quick_sum
 from flowc.codegen.math.exponential import INF, NAN
-from flowc.codegen.math.expression import FORMAT32, FORMAT64, Emitter, Quantity
+from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define
 
 HALF_PI = math.pi / 2

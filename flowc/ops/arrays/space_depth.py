@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -247,38 +248,6 @@ batch_to_space = define(
 # -- space <-> depth
 
 
-def _image_sizes(dims: Sequence[Dim], data_format: str) -> tuple[Dim, Dim, Dim, Dim]:
-    """Batch, height, width and channels of an image in any layout."""
-    if data_format == "NHWC":
-        n, h, w, c = dims
-        return n, h, w, c
-    n, c, h, w = dims[:4]
-    return n, h, w, c * 4 if data_format == "NCHW_VECT_C" else c
-
-
-def _image_index(place: Sequence[Dim], data_format: str) -> tuple[Dim, ...]:
-    """The index into an image in any layout of (batch, row, column, channel)."""
-    n, h, w, c = place
-    if data_format == "NHWC":
-        return (n, h, w, c)
-    if data_format == "NCHW":
-        return (n, c, h, w)
-    return (n, floordiv(c, 4), h, w, c % 4)
-
-
-def _image_place(index: Sequence[Dim], data_format: str) -> tuple[Dim, Dim, Dim, Dim]:
-    """(batch, row, column, channel) of an index into an image in any layout."""
-    n, h, w, c = _image_sizes(index, data_format)
-    return (n, h, w, c + index[4] if data_format == "NCHW_VECT_C" else c)
-
-
-def _image_dims(sizes: Sequence[Dim], data_format: str) -> Dims:
-    n, h, w, c = sizes
-    if data_format == "NHWC":
-        return (n, h, w, c)
-    return (n, floordiv(c, 4), h, w, 4) if data_format == "NCHW_VECT_C" else (n, c, h, w)
-
-
 def _check_image(c: Inference) -> None:
     rank = 5 if c.attrs["data_format"] == "NCHW_VECT_C" else 4
     if c.rank(0) != rank:
@@ -287,78 +256,62 @@ def _check_image(c: Inference) -> None:
 
 def _infer_space_to_depth(c: Inference) -> Dims:
     _check_image(c)
-    form, block = c.attrs["data_format"], c.attrs["block_size"]
-    n, h, w, depth = _image_sizes(c.dims(0), form)
+    layout, block = layout_of(c.attrs["data_format"]), c.attrs["block_size"]
+    n, h, w, depth = layout.logical(c.dims(0))
     if any(isinstance(size, int) and size % block for size in (h, w)):
         raise c.fail(f"Image width {w} and height {h} should be divisible by block_size: {block}")
-    return _image_dims((n, floordiv(h, block), floordiv(w, block), depth * (block * block)), form)
+    return layout.stored((n, floordiv(h, block), floordiv(w, block), depth * (block * block)))
 
 
 def _infer_depth_to_space(c: Inference) -> Dims:
     _check_image(c)
-    form, block = c.attrs["data_format"], c.attrs["block_size"]
-    n, h, w, depth = _image_sizes(c.dims(0), form)
+    layout, block = layout_of(c.attrs["data_format"]), c.attrs["block_size"]
+    n, h, w, depth = layout.logical(c.dims(0))
     if isinstance(depth, int) and depth % (block * block):
         raise c.fail(f"Input depth dimension {depth} should be divisible by: {block * block}")
-    return _image_dims((n, h * block, w * block, floordiv(depth, block * block)), form)
+    return layout.stored((n, h * block, w * block, floordiv(depth, block * block)))
 
 
 def _space_to_depth(node: Node) -> Lowering:
-    form, block = node.attrs["data_format"], node.attrs["block_size"]
-    depth = _image_sizes(node.inputs[0].dims, form)[3]
+    layout, block = layout_of(node.attrs["data_format"]), node.attrs["block_size"]
+    depth = layout.logical(node.inputs[0].dims)[3]
 
     def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
-        n, h, w, c = _image_place(index, form)
+        n, h, w, c = layout.place(index)
         row, column = floordiv(c, depth * block), floordiv(c, depth) % block
-        return k.load(0, _image_index((n, h * block + row, w * block + column, c % depth), form))
+        return k.load(0, layout.index((n, h * block + row, w * block + column, c % depth)))
 
     return View(read)
 
 
 def _depth_to_space(node: Node) -> Lowering:
-    form, block = node.attrs["data_format"], node.attrs["block_size"]
-    depth = _image_sizes(node.output.dims, form)[3]
+    layout, block = layout_of(node.attrs["data_format"]), node.attrs["block_size"]
+    depth = layout.logical(node.output.dims)[3]
 
     def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
-        n, h, w, c = _image_place(index, form)
+        n, h, w, c = layout.place(index)
         channel = ((h % block) * block + w % block) * depth + c
-        return k.load(0, _image_index((n, floordiv(h, block), floordiv(w, block), channel), form))
+        return k.load(0, layout.index((n, floordiv(h, block), floordiv(w, block), channel)))
 
     return View(read)
 
 
-def _channels_last(x: np.ndarray, data_format: str) -> np.ndarray:
-    if data_format == "NHWC":
-        return x
-    if data_format == "NCHW":
-        return x.transpose(0, 2, 3, 1)
-    n, c, h, w, four = x.shape
-    return x.transpose(0, 2, 3, 1, 4).reshape(n, h, w, c * four)
-
-
-def _in_format(x: np.ndarray, data_format: str) -> np.ndarray:
-    if data_format == "NCHW":
-        x = x.transpose(0, 3, 1, 2)
-    elif data_format == "NCHW_VECT_C":
-        n, h, w, c = x.shape
-        x = x.reshape(n, h, w, c // 4, 4).transpose(0, 3, 1, 2, 4)
-    return np.ascontiguousarray(x)
-
-
 def _space_to_depth_reference(x: np.ndarray, *, block_size: int, data_format: str) -> np.ndarray:
-    x = _channels_last(x, data_format)
+    layout = layout_of(data_format)
+    x = layout.unpacked(x)
     n, h, w, c = x.shape
     b = block_size
     x = x.reshape(n, h // b, b, w // b, b, c).transpose(0, 1, 3, 2, 4, 5)
-    return _in_format(x.reshape(n, h // b, w // b, b * b * c), data_format)
+    return layout.packed(x.reshape(n, h // b, w // b, b * b * c))
 
 
 def _depth_to_space_reference(x: np.ndarray, *, block_size: int, data_format: str) -> np.ndarray:
-    x = _channels_last(x, data_format)
+    layout = layout_of(data_format)
+    x = layout.unpacked(x)
     n, h, w, c = x.shape
     b = block_size
     x = x.reshape(n, h, w, b, b, c // (b * b)).transpose(0, 1, 3, 2, 4, 5)
-    return _in_format(x.reshape(n, h * b, w * b, c // (b * b)), data_format)
+    return layout.packed(x.reshape(n, h * b, w * b, c // (b * b)))
 
 
 space_to_depth = define(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
@@ -21,20 +22,15 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node, Value
 
 
-def channel_position(data_format: str, rank: int) -> int:
-    """The axis of the channels in a tensor of any rank."""
-    return 1 if data_format.startswith("NC") else rank - 1
-
-
 def per_channel(b: Builder, values: Value, data_format: str, rank: int) -> Value:
     """A vector, one element a channel, shaped so that it broadcasts against the tensor."""
-    trailing = rank - 1 - channel_position(data_format, rank)
+    trailing = rank - 1 - layout_of(data_format).channel_axis(rank)
     return b.reshape(values, (*values.dims, *[1] * trailing)) if trailing else values
 
 
 def per_channel_array(values: np.ndarray, data_format: str, rank: int) -> np.ndarray:
     """As `per_channel`, for arrays."""
-    trailing = rank - 1 - channel_position(data_format, rank)
+    trailing = rank - 1 - layout_of(data_format).channel_axis(rank)
     return values.reshape(*values.shape, *[1] * trailing)
 
 
@@ -46,7 +42,7 @@ def _infer_bias_add(c: Inference, data_format: str) -> Dims:
         raise c.fail(f"Input tensor must be at least 2D: {shown_dims(value)}")
     if len(bias) != 1:
         raise c.fail(f"Biases must be 1D: {shown_dims(bias)}")
-    at = channel_position(data_format, len(value))
+    at = layout_of(data_format).channel_axis(len(value))
     if isinstance(value[at], int) and isinstance(bias[0], int) and value[at] != bias[0]:
         where = "last" if at == len(value) - 1 else "channel"
         raise c.fail(
@@ -106,11 +102,11 @@ bias_add_v1 = define(
 def _infer_bias_add_grad(c: Inference) -> Dims:
     if c.rank(0) < 2:
         raise c.fail(f"Input tensor must be at least 2D: {shown_dims(c.dims(0))}")
-    return (c.dims(0)[channel_position(c.attrs["data_format"], c.rank(0))],)
+    return (c.dims(0)[layout_of(c.attrs["data_format"]).channel_axis(c.rank(0))],)
 
 
 def _other_axes(data_format: str, rank: int) -> tuple[int, ...]:
-    at = channel_position(data_format, rank)
+    at = layout_of(data_format).channel_axis(rank)
     return tuple(i for i in range(rank) if i != at)
 
 

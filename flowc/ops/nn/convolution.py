@@ -7,90 +7,29 @@ written as transposes and reshapes round it, and channel groups follow from shap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.errors import UnsupportedError
 from flowc.ir.dims import Dim
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Convolution, Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import convolve
 from flowc.ops.nn.convolution_window import (
-    channel_axis,
-    channels_last,
     check_attrs,
     check_fit,
     check_rank,
     convolution_window,
-    spatial_axes,
 )
+from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
     from flowc.ir.computation import Node, Value
-
-LAST_FORMATS = {4: "NHWC", 5: "NDHWC"}
-
-
-def _axis_orders(data_format: str) -> tuple[np.ndarray, np.ndarray]:
-    """The transposes to channels-last and back."""
-    rank = len(data_format)
-    order = channels_last(range(rank), data_format)
-    return np.array(order, np.int32), np.argsort(order).astype(np.int32)
-
-
-def in_channels_last(
-    build: Callable[[Builder, Node, Sequence[Value], Mapping[str, Any]], Value],
-    images: Sequence[int],
-    moves_result: bool = True,
-) -> Decompose:
-    """The node in channels-last layout: `images` are the operands that have a layout, as has the
-    result where it `moves_result`."""
-
-    def built(b: Builder, node: Node) -> Value:
-        data_format = node.attrs["data_format"]
-        there, back = _axis_orders(data_format)
-        operands = list(node.inputs)
-        for i in images:
-            operands[i] = b.transpose(operands[i], there)
-        result = build(b, node, operands, _last_attrs(node.attrs))
-        return b.transpose(result, back) if moves_result else result
-
-    return Decompose(built)
-
-
-def _last_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attrs of a convolution rewritten for channels-last tensors."""
-    data_format = attrs["data_format"]
-    changed = dict(attrs) | {
-        "strides": channels_last(attrs["strides"], data_format),
-        "dilations": channels_last(attrs["dilations"], data_format),
-        "data_format": LAST_FORMATS[len(data_format)],
-    }
-    explicit = attrs.get("explicit_paddings", ())
-    if explicit:
-        pairs = list(zip(explicit[::2], explicit[1::2]))
-        changed["explicit_paddings"] = tuple(
-            p for pair in channels_last(pairs, data_format) for p in pair
-        )
-    return changed
-
-
-def is_last(node: Node) -> bool:
-    return node.attrs["data_format"] in LAST_FORMATS.values()
-
-
-def moved_last(x: np.ndarray, data_format: str) -> np.ndarray:
-    return np.transpose(x, _axis_orders(data_format)[0])
-
-
-def moved_back(x: np.ndarray, data_format: str) -> np.ndarray:
-    return np.ascontiguousarray(np.transpose(x, _axis_orders(data_format)[1]))
-
 
 # -- Conv2D, Conv3D
 
@@ -118,30 +57,20 @@ def infer_convolution(c: Inference, rank: int) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 1, rank)
     check_attrs(c, rank)
-    data_format = c.attrs["data_format"]
-    x, (*window, filter_channels, outputs) = c.dims(0), c.dims(1)
-    channels = x[channel_axis(data_format)]
+    layout = layout_of(c.attrs["data_format"])
+    *window, filter_channels, outputs = c.dims(1)
+    batch, *sizes, channels = layout.logical(c.dims(0))
     groups = count_groups(c, channels, filter_channels, outputs)
     if rank == 5 and groups != 1:
         raise c.fail(f"input and filter must have the same depth: {channels} vs {filter_channels}")
-    sizes = [x[i] for i in spatial_axes(data_format)]
     geometry = convolution_window(sizes, window, c.attrs)
     check_fit(c.fail, sizes, window, geometry)
-    return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
-
-
-def placed(batch: Dim, spatial: Dims, channels: Dim, data_format: str) -> Dims:
-    """Dims in the order of the format."""
-    rest = iter(spatial)
-    named = {"N": batch, "C": channels}
-    return tuple(named[x] if x in named else next(rest) for x in data_format)
+    return layout.stored((batch, *geometry.output, outputs))
 
 
 def _lower_conv(node: Node) -> Convolution | Decompose:
     if not is_last(node):
-        return in_channels_last(
-            lambda b, node, operands, attrs: b.emit(node.op, operands, attrs).output, (0,)
-        )
+        return in_channels_last(images=(0,))
     x, w = (v.dims for v in node.inputs)
     geometry = convolution_window(x[1:-1], w[:-2], node.attrs)
     known = isinstance(x[-1], int) and isinstance(w[-2], int)
@@ -151,10 +80,10 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
 
 
 def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:
-    data_format = attrs["data_format"]
-    x = moved_last(input, data_format)
+    layout = layout_of(attrs["data_format"])
+    x = layout.unpacked(input)
     geometry = convolution_window(x.shape[1:-1], filter.shape[:-2], attrs)
-    return moved_back(convolve(x, filter, geometry), data_format)
+    return layout.packed(convolve(x, filter, geometry))
 
 
 def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
@@ -217,25 +146,24 @@ def infer_depthwise(c: Inference) -> Dims:
     check_rank(c, 0, 4)
     check_rank(c, 1, 4)
     check_attrs(c, 4)
-    data_format = c.attrs["data_format"]
-    x, (*window, filter_channels, multiplier) = c.dims(0), c.dims(1)
-    channels = x[channel_axis(data_format)]
+    layout = layout_of(c.attrs["data_format"])
+    *window, filter_channels, multiplier = c.dims(1)
+    batch, *sizes, channels = layout.logical(c.dims(0))
     both = (channels, filter_channels)
     if all(isinstance(d, int) for d in both) and channels != filter_channels:
         raise c.fail(
             f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
         )
-    sizes = [x[i] for i in spatial_axes(data_format)]
     geometry = convolution_window(sizes, window, c.attrs)
     check_fit(c.fail, sizes, window, geometry)
     outputs = c.equal(channels, filter_channels) * multiplier
-    return placed(x[data_format.index("N")], geometry.output, outputs, data_format)
+    return layout.stored((batch, *geometry.output, outputs))
 
 
 def _build_depthwise(b: Builder, node: Node) -> Value:
     x, w = node.inputs
     attrs = {k: v for k, v in node.attrs.items() if k != "T"}
-    at = channel_axis(attrs["data_format"])
+    at = layout_of(attrs["data_format"]).channel_axis(x.type.rank)
     channels = next((d for d in (x.dims[at], w.dims[-2]) if isinstance(d, int)), None)
     if channels is None:
         raise unknown_channels(node)

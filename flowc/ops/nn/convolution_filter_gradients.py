@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.dims import Dim, product
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -24,22 +25,17 @@ from flowc.ops.nn.convolution import (
     CONV3D_ATTRS,
     DEPTHWISE_ATTRS,
     count_groups,
-    in_channels_last,
-    is_last,
-    moved_last,
-    placed,
     with_known_sizes,
 )
 from flowc.ops.nn.convolution_reference import known, known_pairs, taps
 from flowc.ops.nn.convolution_window import (
     ConvolutionWindow,
-    channel_axis,
     check_attrs,
     check_gradient,
     check_rank,
     convolution_window,
-    spatial_axes,
 )
+from flowc.ops.nn.through_channels_last import in_channels_last
 from flowc.ops.reductions.folds import HALVES
 
 if TYPE_CHECKING:
@@ -51,21 +47,19 @@ def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 2, rank)
     check_attrs(c, rank)
-    data_format = c.attrs["data_format"]
     dims = c.need_ints(1)
     if len(dims) != rank:
         raise c.fail(f"filter_sizes must have {rank} elements, found {len(dims)}")
     *window, filter_channels, outputs = dims
-    x, dy = c.dims(0), c.dims(2)
-    channels = x[channel_axis(data_format)]
+    layout = layout_of(c.attrs["data_format"])
+    batch, *sizes, channels = layout.logical(c.dims(0))
     if depthwise:
         c.equal(channels, filter_channels)
         outputs = filter_channels * outputs
     else:
         count_groups(c, channels, filter_channels, outputs)
-    geometry = convolution_window([x[i] for i in spatial_axes(data_format)], window, c.attrs)
-    expected = placed(x[data_format.index("N")], geometry.output, outputs, data_format)
-    check_gradient(c, dy, expected)
+    geometry = convolution_window(sizes, window, c.attrs)
+    check_gradient(c, c.dims(2), layout.stored((batch, *geometry.output, outputs)))
     return dims
 
 
@@ -154,9 +148,6 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
         products = [one(b, part, dy, channels, outputs) for part in parts]
         return b.reshape(b.pack(*products, N=len(products)), dims)
 
-    if is_last(node):
-        return Decompose(lambda b, node: build(b, node, node.inputs, node.attrs))
-
     return in_channels_last(build, (0, 2), moves_result=False)
 
 
@@ -168,8 +159,8 @@ def _reference(
 ) -> np.ndarray:
     *window, channels, outputs = known([int(d) for d in dims])
     wide = np.float32 if x.dtype in HALVES else x.dtype
-    image = moved_last(x, attrs["data_format"]).astype(wide)
-    gradient = moved_last(dy, attrs["data_format"]).astype(wide)
+    layout = layout_of(attrs["data_format"])
+    image, gradient = (layout.unpacked(v).astype(wide) for v in (x, dy))
     geometry = convolution_window(image.shape[1:-1], window, attrs)
     padded = np.pad(image, [(0, 0), *known_pairs(geometry.pad), (0, 0)])
     groups = image.shape[-1] // channels

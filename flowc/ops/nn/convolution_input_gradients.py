@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.ir.dims import Dim
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Convolution, Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -24,25 +25,18 @@ from flowc.ops.nn.convolution import (
     DEPTHWISE_ATTRS,
     count_groups,
     depthwise_weights,
-    in_channels_last,
-    is_last,
-    moved_back,
-    moved_last,
-    placed,
     unknown_channels,
     with_known_sizes,
 )
 from flowc.ops.nn.convolution_reference import convolve_transposed
 from flowc.ops.nn.convolution_window import (
-    channel_axis,
-    channels_last,
     check_attrs,
     check_fit,
     check_gradient,
     check_rank,
     convolution_window,
-    spatial_axes,
 )
+from flowc.ops.nn.through_channels_last import in_channels_last
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -101,26 +95,25 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 1, rank)
     check_rank(c, 2, rank)
     check_attrs(c, rank)
-    data_format = c.attrs["data_format"]
+    layout = layout_of(c.attrs["data_format"])
     *window, filter_channels, outputs = c.dims(1)
     dy = c.dims(2)
     given = tuple(c.need(0).reshape(-1))
-    batch, channel = data_format.index("N"), channel_axis(data_format)
     if len(given) == rank - 2:
-        given = placed(dy[batch], given, filter_channels, data_format)
+        given = layout.stored((dy[0], *given, filter_channels))
     if len(given) != rank:
         raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
     dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
+    batch, *sizes, channels = layout.logical(dims)
     if depthwise:
-        filter_channels = c.equal(dims[channel], filter_channels)
-        dims = (*dims[:channel], filter_channels, *dims[channel + 1 :])
+        filter_channels = c.equal(channels, filter_channels)
+        dims = layout.stored((batch, *sizes, filter_channels))
         outputs = filter_channels * outputs
     else:
-        count_groups(c, dims[channel], filter_channels, outputs)
-    sizes = [dims[i] for i in spatial_axes(data_format)]
+        count_groups(c, channels, filter_channels, outputs)
     geometry = convolution_window(sizes, window, c.attrs)
     check_fit(c.fail, sizes, window, geometry)
-    expected = placed(dims[batch], geometry.output, outputs, data_format)
+    expected = layout.stored((batch, *geometry.output, outputs))
     check_gradient(c, dy, expected)
     return dims
 
@@ -128,7 +121,7 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
 def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
     def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
         _, w, dy = operands
-        _, *sizes, channels = channels_last(node.output.dims, node.attrs["data_format"])
+        _, *sizes, channels = layout_of(node.attrs["data_format"]).logical(node.output.dims)
         geometry = convolution_window(sizes, w.dims[:-2], attrs)
         outputs = channels * w.dims[-1] if depthwise else w.dims[-1]
         dy = with_known_sizes(b, dy, (dy.dims[0], *geometry.output, outputs))
@@ -147,23 +140,20 @@ def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
             groups=channels // w.dims[-2] if known else 1,
         )
 
-    if not is_last(node):
-        return in_channels_last(build, (2,))
-    return Decompose(lambda b, node: build(b, node, node.inputs, node.attrs))
+    return in_channels_last(build, (2,))
 
 
 def _input_gradient(
     input_sizes: np.ndarray, filter: np.ndarray, out_backprop: np.ndarray, **attrs: Any
 ) -> np.ndarray:
     dims, w, dy = input_sizes, filter, out_backprop
-    data_format = attrs["data_format"]
-    wanted = [int(d) for d in dims]
-    full = len(wanted) == dy.ndim
-    sizes = [wanted[i] for i in spatial_axes(data_format)] if full else wanted
-    channels = wanted[channel_axis(data_format)] if full else w.shape[-2]
+    layout = layout_of(attrs["data_format"])
+    sizes, channels = [int(d) for d in dims], w.shape[-2]
+    if len(sizes) == dy.ndim:
+        _, *sizes, channels = layout.logical(sizes)
     geometry = convolution_window(sizes, w.shape[:-2], attrs)
     result = convolve_transposed(
-        moved_last(dy, data_format),
+        layout.unpacked(dy),
         w,
         geometry.strides,
         geometry.dilations,
@@ -171,7 +161,7 @@ def _input_gradient(
         sizes,
         channels // w.shape[-2],
     )
-    return moved_back(result, data_format)
+    return layout.packed(result)
 
 
 def _depthwise_input_gradient(

@@ -13,8 +13,10 @@ from typing import Any
 
 from flowc.errors import FlowcError
 from flowc.ir.dims import Dim, ceildiv, maximum
+from flowc.ir.layout import layout_of
 from flowc.ir.op import Inference
 from flowc.ir.types import Dims
+from flowc.ops.nn.through_channels_last import explicit_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,42 +29,35 @@ class ConvolutionWindow:
     output: Dims
 
 
-def channel_axis(data_format: str) -> int:
-    """Where the channels stand in a format such as NHWC or NCDHW."""
-    return data_format.index("C")
-
-
-def spatial_axes(data_format: str) -> tuple[int, ...]:
-    """Where the axes that the window slides over stand."""
-    return tuple(i for i, letter in enumerate(data_format) if letter not in "NC")
-
-
-def channels_last(values: Sequence[Any], data_format: str) -> tuple[Any, ...]:
-    """Values given one an axis, in the order batch, spatial..., channel."""
-    batch, channel = data_format.index("N"), channel_axis(data_format)
-    return (values[batch], *(values[i] for i in spatial_axes(data_format)), values[channel])
-
-
 def convolution_window(
     sizes: Sequence[Dim], window: Sequence[Dim], attrs: Mapping[str, Any]
 ) -> ConvolutionWindow:
     """The geometry for spatial `sizes` of the input and of the `window`; attrs must be checked."""
-    axes = spatial_axes(attrs["data_format"])
-    strides = tuple(attrs["strides"][i] for i in axes)
-    dilations = tuple(attrs["dilations"][i] for i in axes)
+    layout = layout_of(attrs["data_format"])
+    strides = layout.logical(attrs["strides"])[1:-1]
+    dilations = layout.logical(attrs["dilations"])[1:-1]
     reach = [(k - 1) * d + 1 for k, d in zip(window, dilations)]
-    if attrs["padding"] == "SAME":
-        pad = tuple(_same(n, r, s) for n, r, s in zip(sizes, reach, strides))
-    elif attrs["padding"] == "VALID":
-        pad = ((0, 0),) * len(axes)
-    else:
-        explicit = attrs["explicit_paddings"]
-        pad = tuple((explicit[2 * i], explicit[2 * i + 1]) for i in axes)
-    output = tuple(
-        (n + low + high - r) // s + 1 if attrs["padding"] != "SAME" else ceildiv(n, s)
-        for n, r, s, (low, high) in zip(sizes, reach, strides, pad)
-    )
+    pairs = layout.logical(explicit_pairs(attrs))[1:-1] if attrs["padding"] == "EXPLICIT" else ()
+    pad, output = slid(sizes, reach, strides, attrs["padding"], pairs)
     return ConvolutionWindow(strides, dilations, pad, output)
+
+
+def slid(
+    sizes: Sequence[Dim],
+    reach: Sequence[Dim],
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[tuple[Dim, Dim]] = (),
+) -> tuple[tuple[tuple[Dim, Dim], ...], Dims]:
+    """The zeros before and after each axis, and how often a window that reaches so far fits."""
+    if padding == "SAME":
+        pad = tuple(_same(n, r, s) for n, r, s in zip(sizes, reach, strides))
+        return pad, tuple(ceildiv(n, s) for n, s in zip(sizes, strides))
+    pad = tuple(explicit) if padding == "EXPLICIT" else ((0, 0),) * len(strides)
+    output = tuple(
+        (n + low + high - r) // s + 1 for n, r, s, (low, high) in zip(sizes, reach, strides, pad)
+    )
+    return pad, output
 
 
 def _same(size: Dim, reach: Dim, stride: int) -> tuple[Dim, Dim]:
@@ -73,7 +68,7 @@ def _same(size: Dim, reach: Dim, stride: int) -> tuple[Dim, Dim]:
 
 def check_attrs(c: Inference, rank: int) -> None:
     """Checks strides, dilations and paddings. Raises `ShapeError`."""
-    name, data_format = c.op.tf_name, c.attrs["data_format"]
+    name, layout = c.op.tf_name, layout_of(c.attrs["data_format"])
     for attr, word in (("strides", "stride"), ("dilations", "dilations")):
         values = c.attrs[attr]
         if len(values) != rank:
@@ -81,7 +76,7 @@ def check_attrs(c: Inference, rank: int) -> None:
                 f"{name} requires the {word} attribute to contain {rank} values, "
                 f"but got: {len(values)}"
             )
-        batch, *spatial, channel = channels_last(values, data_format)
+        batch, *spatial, channel = layout.logical(values)
         if batch != 1 or channel != 1:
             raise c.fail(
                 f"Current implementation does not yet support {attr} in the batch and depth "
@@ -102,8 +97,8 @@ def _check_paddings(c: Inference, rank: int) -> None:
         )
     if min(explicit) < 0:
         raise c.fail(f"All elements of explicit_paddings must be nonnegative: {list(explicit)}")
-    pairs = list(zip(explicit[::2], explicit[1::2]))
-    batch, *_, channel = channels_last(pairs, c.attrs["data_format"])
+    layout = layout_of(c.attrs["data_format"])
+    batch, *_, channel = layout.logical(explicit_pairs(c.attrs))
     if batch != (0, 0) or channel != (0, 0):
         raise c.fail("Nonzero explicit padding in the batch or depth dimensions is not supported")
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.linalg.matmul import infer_matmul, matmul_array
-from flowc.ops.nn.bias import channel_position, per_channel_array
+from flowc.ops.nn.bias import per_channel_array
 from flowc.ops.nn.convolution import (
     convolution_array,
     depthwise_array,
@@ -64,7 +65,7 @@ def _check(c: Inference, dims: Dims) -> Dims:
     if found != expected:
         raise c.fail(f"[{','.join(fused)}] takes {expected} more operands, found {found}")
     data_format = c.attrs.get("data_format", "NHWC")
-    channels = dims[channel_position(data_format, len(dims))]
+    channels = dims[layout_of(data_format).channel_axis(len(dims))]
     at = 2
     for name in fused:
         for i in range(at, at + OPERANDS[name]):

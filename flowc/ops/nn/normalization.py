@@ -16,11 +16,12 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, maximum, product
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
+from flowc.ops.nn.bias import per_channel, per_channel_array
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -37,7 +38,7 @@ def infer_batch_norm(c: Inference) -> list[Dims]:
     data_format, dims = c.attrs["data_format"], c.dims(0)
     if len(dims) != len(data_format):
         raise c.fail(f"input must be {len(data_format)}-dimensional{shown_dims(dims)}")
-    channels = dims[channel_position(data_format, len(dims))]
+    channels = dims[layout_of(data_format).channel_axis(len(dims))]
     own = c.attrs["is_training"] and c.attrs["exponential_avg_factor"] == 1.0
     for i, name in enumerate(_STATISTICS, 1):
         given = c.dims(i)
@@ -102,7 +103,7 @@ def _build_training(
     b: Builder, x: Value, scale: Value, offset: Value, mean: Value, variance: Value, attrs: Any
 ) -> tuple[Value, ...]:
     data_format, rank = attrs["data_format"], x.type.rank
-    at = channel_position(data_format, rank)
+    at = layout_of(data_format).channel_axis(rank)
     axes = np.array([i for i in range(rank) if i != at], np.int32)
     spread = lambda value: per_channel(b, value, data_format, rank)
     batch_mean = b.mean(x, axes)
@@ -161,7 +162,7 @@ def normalize_arrays(
     """The NumPy reference of FusedBatchNorm: its five outputs."""
     spread = lambda values: per_channel_array(values, data_format, x.ndim)
     wide = x.astype(scale.dtype)
-    at = channel_position(data_format, x.ndim)
+    at = layout_of(data_format).channel_axis(x.ndim)
     axes = tuple(i for i in range(x.ndim) if i != at)
     number = scale.dtype.type
     with np.errstate(all="ignore"):

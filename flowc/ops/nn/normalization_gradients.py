@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.nn.bias import channel_position, per_channel, per_channel_array
+from flowc.ops.nn.bias import per_channel, per_channel_array
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -37,7 +38,7 @@ def _infer(c: Inference) -> list[Dims]:
             f"{shown_dims(dims)}"
         )
     same = tuple(c.equal(a, b) for a, b in zip(dims, c.dims(0)))
-    channels = same[channel_position(data_format, len(dims))]
+    channels = same[layout_of(data_format).channel_axis(len(dims))]
     for i in (2, 3, 4):
         if c.rank(i) != 1:
             raise c.fail(f"statistics must be 1-dimensional{shown_dims(c.dims(i))}")
@@ -48,7 +49,7 @@ def _infer(c: Inference) -> list[Dims]:
 def _build(b: Builder, node: Node) -> Sequence[Value]:
     dy, x, scale, mean, variance, *_ = node.inputs
     attrs, dtype, rank = node.attrs, x.type.dtype, x.type.rank
-    at = channel_position(attrs["data_format"], rank)
+    at = layout_of(attrs["data_format"]).channel_axis(rank)
     axes = np.array([i for i in range(rank) if i != at], np.int32)
     spread = lambda value: per_channel(b, value, attrs["data_format"], rank)
     if dtype is not dtypes.f32:
@@ -79,7 +80,7 @@ def _gradients(
     attrs: dict[str, Any],
 ) -> list[np.ndarray]:
     data_format = attrs["data_format"]
-    at = channel_position(data_format, x.ndim)
+    at = layout_of(data_format).channel_axis(x.ndim)
     axes = tuple(i for i in range(x.ndim) if i != at)
     spread = lambda values: per_channel_array(values, data_format, x.ndim)
     with np.errstate(all="ignore"):

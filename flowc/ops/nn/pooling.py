@@ -15,25 +15,22 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
 from flowc.ir.dims import floordiv, product
+from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
 from flowc.ops.nn.pooling_window import (
-    channels_first,
-    channels_last_attrs,
     check_window,
     checked_output,
     from_volume,
     pool_arguments,
-    spatial,
     taps_of,
-    to_channels_first,
-    to_channels_last,
     to_volume,
     window_of_node,
 )
+from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -47,31 +44,30 @@ def infer_pool(c: Inference) -> Dims:
     """The output dims of a pooling node; a window over channels must divide them."""
     attrs = c.attrs
     form = attrs.get("data_format", "NHWC")
-    rank = 5 if len(form) == 5 else 4
+    layout, rank = layout_of(form), len(form)
     ksize, strides = attrs["ksize"], attrs["strides"]
     check_window(c, ksize, strides, rank)
-    dims = c.dims(0)
-    at = 1 if channels_first(form) else rank - 1
-    channels = dims[at]
-    if ksize[at] != 1 or strides[at] != 1:
-        if not c.op.tf_name.startswith("MaxPool") or rank != 4 or channels_first(form):
+    batch, *sizes, channels = layout.logical(c.dims(0))
+    (_, *window, depth), (_, *steps, step) = layout.logical(ksize), layout.logical(strides)
+    if depth != 1 or step != 1:
+        if not c.op.tf_name.startswith("MaxPool") or rank != 4 or layout.channels_first:
             raise c.fail("Pooling is not yet supported on the depth dimension.")
-        if any(k != 1 for k in (*spatial(ksize, form), *spatial(strides, form))):
+        if any(k != 1 for k in (*window, *steps)):
             raise c.fail("MaxPooling supports exactly one of pooling across depth or width/height.")
-        if ksize[at] != strides[at]:
+        if depth != step:
             raise c.fail(
                 "Depthwise max pooling requires the depth window to equal the depth stride"
             )
-        if isinstance(channels, int) and channels % ksize[at]:
+        if isinstance(channels, int) and channels % depth:
             raise c.fail(
                 "Depthwise max pooling requires the depth window to evenly divide the input depth"
             )
-        channels = floordiv(channels, ksize[at])
+        channels = floordiv(channels, depth)
     if attrs["padding"] == "EXPLICIT" and len(attrs["explicit_paddings"]) != 2 * rank:
         raise c.fail(f"explicit_paddings must hold {2 * rank} numbers")
-    window = window_of_node(dims, attrs)
-    sizes = checked_output(c, spatial(dims, form), window.sizes, window)
-    return (dims[0], channels, *sizes) if channels_first(form) else (dims[0], *sizes, channels)
+    slides = window_of_node(c.dims(0), attrs)
+    output = checked_output(c, sizes, slides.sizes, slides)
+    return layout.stored((batch, *output, channels))
 
 
 def _lowest(dtype: DType) -> np.generic:
@@ -85,8 +81,8 @@ def _lowest(dtype: DType) -> np.generic:
 def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         x = node.inputs[0]
-        if channels_first(node.attrs["data_format"]):
-            return Decompose(through_channels_last)
+        if not is_last(node):
+            return in_channels_last()
         if node.attrs["ksize"][-1] != 1:
             return Decompose(_pool_channels)
         window = window_of_node(x.dims, node.attrs)
@@ -101,15 +97,6 @@ def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
     return lower
 
 
-def through_channels_last(b: Builder, node: Node) -> Value:
-    """The same op on channels-last operands."""
-    rank = len(node.attrs["ksize"])
-    order = to_channels_last(rank)
-    operands = [b.transpose(v, order) for v in node.inputs]
-    result = b.emit(node.op, operands, channels_last_attrs(node.attrs)).output
-    return b.transpose(result, to_channels_first(rank))
-
-
 def _pool_channels(b: Builder, node: Node) -> Value:
     """A window over channels is one over the columns of [.., channels/k, k, 1]."""
     x, k = node.inputs[0], node.attrs["ksize"][-1]
@@ -122,7 +109,7 @@ def _pool_channels(b: Builder, node: Node) -> Value:
 
 def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
     data_format, k = attrs["data_format"], attrs["ksize"][-1]
-    if k != 1 and not channels_first(data_format):
+    if k != 1 and not layout_of(data_format).channels_first:
         rows = x.reshape(-1, x.shape[-1] // k, k, 1)
         one = (1, 1, k, 1)
         y = _max_of_windows(rows, ksize=one, strides=one, padding="VALID", data_format="NHWC")
@@ -134,7 +121,7 @@ def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
     y = np.full(taps[0].shape, lowest, x.dtype)
     for seen in taps:
         y = np.where(seen > y, seen, y)
-    return np.ascontiguousarray(from_volume(y, volume, window, data_format, x.ndim))
+    return from_volume(y, volume, window, data_format, x.ndim)
 
 
 def _avg_reference(
@@ -146,7 +133,7 @@ def _avg_reference(
     sums = _sum(taps_of(volume.astype(carrier), window, 0))
     counts = _sum(taps_of(np.ones_like(volume, carrier), window, 0))
     y = (sums / counts).astype(x.dtype)
-    return np.ascontiguousarray(from_volume(y, volume, window, data_format, x.ndim))
+    return from_volume(y, volume, window, data_format, x.ndim)
 
 
 def _sum(taps: list[np.ndarray]) -> np.ndarray:
@@ -185,7 +172,7 @@ def _max_v2_reference(
 
 
 def _max_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    if node.attrs["ksize"][node.attrs["data_format"].index("C")] != 1:
+    if layout_of(node.attrs["data_format"]).logical(node.attrs["ksize"])[-1] != 1:
         raise UnimplementedError("no gradient of a maximum over channels", node=node.name)
     return b.with_attrs_of(node, f"{node.op.name}_grad", node.inputs[0], node.output, dy)
 

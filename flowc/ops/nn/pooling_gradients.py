@@ -7,29 +7,27 @@ is its maximum, for the position and for the gradient alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.dtypes import DType
 from flowc.ir.dims import as_dim
-from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.layout import layout_of
+from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import pooling as kernels
-from flowc.ops.nn.pooling import infer_pool, through_channels_last
+from flowc.ops.nn.pooling import infer_pool
 from flowc.ops.nn.pooling_window import (
     Window,
-    channels_first,
-    channels_last_attrs,
     pool_arguments,
     taps_of,
-    to_channels_first,
-    to_channels_last,
     to_volume,
     window_of_node,
 )
+from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -127,8 +125,8 @@ def _infer_max_grad(c: Inference) -> Dims:
 
 def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
-        if channels_first(node.attrs["data_format"]):
-            return Decompose(through_channels_last)
+        if not is_last(node):
+            return in_channels_last()
         dims = node.inputs[0].dims
         window = window_of_node(dims, node.attrs)
         return Native(kernel, arguments=pool_arguments(dims, window), parallel=dims[0])
@@ -141,13 +139,11 @@ def _max_grad_reference(
 ) -> np.ndarray:
     volume, window = to_volume(x, attrs)
     _, at = _first_maxima(volume, window)
-    first = channels_first(attrs["data_format"])
-    dy = dy.transpose(to_channels_last(4)) if first else dy
+    layout = layout_of(attrs["data_format"])
     carrier = np.float32 if x.dtype.kind in "fV" and x.dtype.itemsize < 4 else x.dtype
     dx = np.zeros(x.size, carrier)
-    np.add.at(dx, at.reshape(-1), dy.reshape(-1).astype(carrier))
-    dx = dx.astype(x.dtype).reshape(volume.shape[0], *volume.shape[2:])
-    return np.ascontiguousarray(dx.transpose(to_channels_first(4)) if first else dx)
+    np.add.at(dx, at.reshape(-1), layout.unpacked(dy).reshape(-1).astype(carrier))
+    return layout.packed(dx.astype(x.dtype).reshape(volume.shape[0], *volume.shape[2:]))
 
 
 def _max_3d_grad_reference(
@@ -155,9 +151,8 @@ def _max_3d_grad_reference(
 ) -> np.ndarray:
     """In volumes every element that equals the maximum has the gradient."""
     places, window = to_volume(np.arange(x.size).reshape(x.shape), attrs)
-    first = channels_first(attrs["data_format"])
-    order = to_channels_last(5) if first else range(5)
-    largest, spread = pooled.transpose(order), dy.transpose(order).astype(np.float32)
+    layout = layout_of(attrs["data_format"])
+    largest, spread = layout.unpacked(pooled), layout.unpacked(dy).astype(np.float32)
     dx = np.zeros(x.size, np.float32)
     for tap in taps_of(places, window, -1):
         wins = (tap >= 0) & (x.reshape(-1)[tap] == largest)
@@ -192,31 +187,19 @@ def _infer_avg_grad(c: Inference) -> Dims:
     if len(dims) != rank or c.rank(1 - shape_operand) != rank:
         raise c.fail(f"out_backprop must be {rank}-dimensional")
     output = window_of_node(dims, c.attrs).output
-    form = c.attrs["data_format"]
-    grad = c.dims(1 - shape_operand)
-    for x, y in zip(grad[2:] if channels_first(form) else grad[1:-1], output):
+    grad = layout_of(c.attrs["data_format"]).logical(c.dims(1 - shape_operand))
+    for x, y in zip(grad[1:-1], output):
         c.equal(x, y)
     return dims
 
 
-def _avg_grad_channels_last(b: Builder, node: Node) -> Value:
+def _avg_grad_image(
+    b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]
+) -> Value:
     """The kernel's op on channels-last tensors, its gradient first."""
-    attrs: Any = node.attrs
-    grad, dims = node.inputs[1], node.output.dims
-    if not channels_first(attrs["data_format"]):
-        return b.avg_pool_grad_image(grad, b.sizes(dims), **_image_attrs(attrs))
-    order = to_channels_last(len(dims))
-    last = tuple(dims[i] for i in order)
-    result = b.avg_pool_grad_image(
-        b.transpose(grad, order),
-        b.sizes(last),
-        **_image_attrs(channels_last_attrs(attrs)),
-    )
-    return b.transpose(result, to_channels_first(len(dims)))
-
-
-def _image_attrs(attrs: Any) -> dict[str, Any]:
-    return {n: attrs[n] for n in ("ksize", "strides", "padding", "data_format")}
+    dims = layout_of(node.attrs["data_format"]).logical(node.output.dims)
+    kept = {n: attrs[n] for n in ("ksize", "strides", "padding", "data_format")}
+    return b.avg_pool_grad_image(operands[1], b.sizes(dims), **kept)
 
 
 def _lower_avg_grad(node: Node) -> Lowering:
@@ -242,9 +225,9 @@ def _avg_grad_reference(
     taps = taps_of(places, window, -1)
     inside = [t >= 0 for t in taps]
     counts = np.sum(inside, axis=0)
-    first = channels_first(data_format)
-    spread = dy.transpose(to_channels_last(dy.ndim)) if first else dy
-    spread = spread.reshape(counts.shape).astype(carrier) / counts.astype(carrier)
+    spread = layout_of(data_format).unpacked(dy).reshape(counts.shape).astype(
+        carrier
+    ) / counts.astype(carrier)
     dx = np.zeros(int(np.prod(dims)), carrier)
     for tap, kept in zip(taps, inside):
         np.add.at(dx, tap[kept], spread[kept])
@@ -269,7 +252,7 @@ avg_pool_grad = define(
     f"AvgPoolGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
     f'padding: {{"SAME", "VALID"}}, {IMAGE_FORMAT}, T: {FLOATS}) -> output: T',
     infer=_infer_avg_grad,
-    lowering=Decompose(_avg_grad_channels_last),
+    lowering=in_channels_last(_avg_grad_image, (1,)),
     reference=_avg_grad_reference,
     examples=(
         'i32[4]=[2,5,7,3] T[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
@@ -284,7 +267,7 @@ avg_pool_3d_grad = define(
     f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
     f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {FLOATS}) -> output: T',
     infer=_infer_avg_grad,
-    lowering=Decompose(_avg_grad_channels_last),
+    lowering=in_channels_last(_avg_grad_image, (1,)),
     reference=_avg_grad_reference,
     examples=(
         'i32[5]=[2,3,5,4,3] T[2,1,2,2,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',

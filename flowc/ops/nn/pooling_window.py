@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from flowc.ir.dims import Dim, ceildiv, floordiv, maximum
+from flowc.ir.dims import Dim
+from flowc.ir.layout import layout_of
 from flowc.ir.op import Inference
 from flowc.ir.types import Dims
+from flowc.ops.nn.convolution_window import slid
+from flowc.ops.nn.through_channels_last import explicit_pairs, last_attrs
 
 Pads = tuple[tuple[Dim, Dim], ...]
 
@@ -30,23 +33,6 @@ class Window:
     output: Dims
 
 
-def channels_first(data_format: str) -> bool:
-    return data_format.startswith("NC")
-
-
-def spatial(values: Sequence[Any], data_format: str) -> tuple[Any, ...]:
-    """The entries of the spatial axes among one entry an axis."""
-    return tuple(values[2:] if channels_first(data_format) else values[1:-1])
-
-
-def to_channels_last(rank: int) -> tuple[int, ...]:
-    return (0, *range(2, rank), 1)
-
-
-def to_channels_first(rank: int) -> tuple[int, ...]:
-    return (0, rank - 1, *range(1, rank - 1))
-
-
 def window_of(
     dims: Sequence[Dim],
     sizes: Sequence[int],
@@ -55,36 +41,17 @@ def window_of(
     explicit: Sequence[tuple[int, int]] = (),
 ) -> Window:
     """Output sizes and padding as TensorFlow counts them, for the spatial sizes `dims`."""
-    output: list[Dim] = []
-    pads: list[tuple[Dim, Dim]] = []
-    for axis, (size, k, stride) in enumerate(zip(dims, sizes, strides)):
-        if padding == "SAME":
-            count = ceildiv(size, stride)
-            total = maximum((count - 1) * stride + k - size, 0)
-            before = floordiv(total, 2)
-            pads.append((before, total - before))
-        else:
-            before, after = explicit[axis] if padding == "EXPLICIT" else (0, 0)
-            count = floordiv(size + (before + after - k), stride) + 1
-            pads.append((before, after))
-        output.append(count)
-    return Window(tuple(sizes), tuple(strides), tuple(pads), tuple(output))
-
-
-def _explicit_pads(explicit: Sequence[int], data_format: str) -> tuple[tuple[int, int], ...]:
-    pairs = list(zip(explicit[::2], explicit[1::2]))
-    return spatial(pairs, data_format) if pairs else ()
+    pads, output = slid(dims, sizes, strides, padding, explicit)
+    return Window(tuple(sizes), tuple(strides), pads, output)
 
 
 def window_of_node(dims: Sequence[Dim], attrs: Any) -> Window:
-    form = attrs.get("data_format", "NHWC")
-    return window_of(
-        spatial(dims, form),
-        spatial(attrs["ksize"], form),
-        spatial(attrs["strides"], form),
-        attrs["padding"],
-        _explicit_pads(attrs.get("explicit_paddings", ()), form),
-    )
+    layout = layout_of(attrs.get("data_format", "NHWC"))
+    values = (dims, attrs["ksize"], attrs["strides"])
+    sizes, window, strides = (layout.logical(v)[1:-1] for v in values)
+    pairs = explicit_pairs(attrs)
+    pads = layout.logical(pairs)[1:-1] if pairs else ()
+    return window_of(sizes, window, strides, attrs["padding"], pads)
 
 
 def check_window(c: Inference, ksize: Sequence[int], strides: Sequence[int], rank: int) -> None:
@@ -130,26 +97,9 @@ def pool_arguments(dims: Dims, window: Window) -> tuple[Dim, ...]:
     )
 
 
-def channels_last_attrs(attrs: Any) -> dict[str, Any]:
-    """The attrs of a channels-first node as those of the channels-last one."""
-    rank = len(attrs["ksize"])
-    order = to_channels_last(rank)
-    found = dict(attrs) | {
-        "ksize": tuple(attrs["ksize"][i] for i in order),
-        "strides": tuple(attrs["strides"][i] for i in order),
-        "data_format": "NHWC" if rank == 4 else "NDHWC",
-    }
-    explicit = attrs.get("explicit_paddings")
-    if explicit:
-        found["explicit_paddings"] = tuple(explicit[2 * i + j] for i in order for j in (0, 1))
-    return found
-
-
 def to_volume(x: np.ndarray, attrs: dict[str, Any]) -> tuple[np.ndarray, Window]:
     """An array as [batch, depth, height, width, channels] with the window over three axes."""
-    if channels_first(attrs["data_format"]):
-        x = x.transpose(to_channels_last(x.ndim))
-        attrs = channels_last_attrs(attrs)
+    x, attrs = layout_of(attrs["data_format"]).unpacked(x), last_attrs(attrs)
     window = window_of_node(x.shape, attrs)
     fill = 3 - len(window.sizes)
     pads: Any = ((0, 0),) * fill + window.pads
@@ -178,4 +128,4 @@ def from_volume(
 ) -> np.ndarray:
     output: Any = window.output
     y = y.reshape(x.shape[0], *output[5 - rank :], x.shape[-1])
-    return y.transpose(to_channels_first(rank)) if channels_first(data_format) else y
+    return layout_of(data_format).packed(y)

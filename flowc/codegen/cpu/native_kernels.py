@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from flowc.codegen.cpu.kernel_parts import kernel_source
 from flowc.codegen.kernels.kernel import SCRATCH, SIZES, STATUS, Fault, Kernel, Launch, Operand
-from flowc.codegen.kernels.kernel_parts import kernel_source
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node

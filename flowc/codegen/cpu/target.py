@@ -1,0 +1,111 @@
+"""CPUs as targets: features, vector width, and who makes, renders, compiles and calls kernels.
+
+In: `native`, the name of a level, or a CPU in LLVM's terms. Out: a CpuTarget. What makes kernels is
+imported when they are made: a program from the cache runs without Numba.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from llvmlite import binding as llvm
+
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES
+from flowc.codegen.kernels.loop_choices import LoopChoices
+from flowc.codegen.llvm.compile import Processor, compile_module, module_text
+from flowc.errors import InternalError
+
+if TYPE_CHECKING:
+    from flowc.codegen.driver.frame import RunFrame
+    from flowc.codegen.kernels.kernel import Kernel, Launch
+    from flowc.codegen.kernels.nest import LoopNest
+    from flowc.ir.computation import Node
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTarget:
+    """`vector_bits`: the width that tiles and loops are written for; `has_fma`: fused multiply-add
+    is one instruction; `registers`: how many vector registers tiles may use."""
+
+    processor: Processor
+    vector_bits: int
+    has_fma: bool
+    registers: int
+
+    @property
+    def key(self) -> str:
+        p = self.processor
+        return f"{p.triple}/{p.cpu}/{p.features}/{self.vector_bits}"
+
+    @property
+    def choices(self) -> LoopChoices:
+        return CPU_CHOICES
+
+    def launches(self, node: Node) -> tuple[Launch, ...]:
+        from flowc.codegen.cpu.contractions import contraction_launches
+        from flowc.codegen.cpu.native_kernels import native_launch
+        from flowc.codegen.kernels.loops import loop_launch
+        from flowc.codegen.kernels.scalar_loops import scalar_launch
+
+        match node.attrs["kind"]:
+            case "loop":
+                return (loop_launch(node, self),)
+            case "native":
+                return (native_launch(node),)
+            case "scalar":
+                return (scalar_launch(node, self),)
+            case "matmul" | "convolution":
+                return contraction_launches(node, self)
+            case kind:
+                raise InternalError(f"no kernels for a cluster of kind {kind}")
+
+    def kernel(self, nest: LoopNest) -> Kernel:
+        from flowc.codegen.cpu.numba_source import NumbaSource
+
+        return NumbaSource(nest).kernel
+
+    def object_of(self, kernel: Kernel) -> bytes:
+        from flowc.codegen.cpu.numba_frontend import module_texts
+
+        return compile_module(module_texts(kernel), self.processor)
+
+    def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
+        from flowc.codegen.cpu.numba_frontend import module_texts
+
+        return module_text(module_texts(kernel), self.processor, form)
+
+    def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
+        from flowc.codegen.cpu.call import emit_call
+
+        emit_call(frame, launch, buffers, ints)
+
+
+LEVELS = {
+    "x86-64-v2": (128, False, 16),
+    "x86-64-v3": (256, True, 16),
+    "x86-64-v4": (512, True, 32),
+}
+
+
+def cpu_target(name: str) -> CpuTarget:
+    """The CPU of this process (`native`), or a level that many have."""
+    if name == "native":
+        return _native()
+    bits, fma, registers = LEVELS[name]
+    features = "-prefer-256-bit" if bits == 512 else ""
+    return CpuTarget(Processor("x86_64-unknown-linux-gnu", name, features), bits, fma, registers)
+
+
+def _native() -> CpuTarget:
+    found = dict(llvm.get_host_cpu_features())
+    bits, fma, registers = 128, bool(found.get("fma")), 16
+    if all(found.get(f) for f in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
+        bits, registers = 512, 32
+    elif found.get("avx2") and fma:
+        bits = 256
+    features = llvm.get_host_cpu_features().flatten()
+    if bits == 512:
+        features += ",-prefer-256-bit"
+    processor = Processor(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
+    return CpuTarget(processor, bits, fma, registers)

@@ -1,0 +1,47 @@
+"""What loop nests a target wants: how much work a chunk, a block and a tile have.
+
+In: costs and sizes. Out: the choices that loops.py, pointwise.py and tile_loops.py build nests by.
+Invariant: any choices give the right results; numbers of one kind of machine stand in its folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowc.ir.dims import Dim, floordiv, maximum
+
+
+@dataclass(frozen=True, slots=True)
+class LoopChoices:
+    """`chunk_nanoseconds`: work worth handing to another thread. `column_block`: columns whose
+    running totals a worker keeps near; `sum_block`: elements added up before their total joins the
+    running one. `most_parts`: stretches that one loop is split into, `most_bodies`: copies of the
+    body that splits make, `most_nodes`: nodes in all of these. `tile_side`: rows and columns of a
+    tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
+    `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
+    a multiple of `whole`, has a rest that matters."""
+
+    chunk_nanoseconds: int
+    column_block: int
+    sum_block: int
+    most_parts: int
+    most_bodies: int
+    most_nodes: int
+    tile_side: int
+    tile_rows: int
+    few: int
+    short: int
+    whole: int
+
+    def grain(self, cost: float, inner: Dim = 1) -> Dim:
+        """How many steps of the shared range make a chunk worth a thread."""
+        steps = max(1, int(self.chunk_nanoseconds / cost))
+        if isinstance(inner, int):
+            return max(1, steps // max(1, inner))
+        return maximum(1, floordiv(steps, maximum(1, inner)))
+
+    def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:
+        """Whether an innermost loop over `count` elements computes several vectors at a time: not
+        where it is so short that its rest, which goes by smaller vectors, matters."""
+        long = not isinstance(count, int) or count >= self.short or count % self.whole == 0
+        return compute_bound and long

@@ -1,0 +1,52 @@
+"""Layouts: what memory has and the logical order are told apart in both directions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from flowc import dtypes
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.tiles import tile_shape
+from flowc.errors import InternalError
+from flowc.ir.dims import symbol
+from flowc.ir.layout import CHANNELS_LAST, LAYOUTS, layout_of
+
+STORED = {
+    "NHWC": (2, 3, 5, 8),
+    "NDHWC": (2, 1, 3, 5, 8),
+    "NCHW": (2, 8, 3, 5),
+    "NCDHW": (2, 8, 1, 3, 5),
+    "NCHW_VECT_C": (2, 2, 3, 5, 4),
+}
+
+
+@pytest.mark.parametrize("data_format", STORED)
+def test_dims_indices_and_arrays_agree(data_format: str) -> None:
+    layout, stored = layout_of(data_format), STORED[data_format]
+    logical = layout.logical(stored)
+    assert logical[0] == 2 and logical[-3:] == (3, 5, 8)
+    assert layout.stored(logical) == stored
+    assert stored[layout.channel_axis(len(stored))] in (8, 8 // max(1, layout.block))
+    image = np.arange(np.prod(logical)).reshape(logical)
+    packed = layout.packed(image)
+    assert packed.shape == stored
+    np.testing.assert_array_equal(layout.unpacked(packed), image)
+    for place in itertools.product(*map(range, logical)):
+        index = layout.index(place)
+        assert packed[index] == image[place]
+        assert layout.place(index) == place
+
+
+def test_sizes_may_be_symbolic() -> None:
+    layout, n = layout_of("NCHW_VECT_C"), symbol("n")
+    assert layout.logical((n, 2, n + 1, 3, 4)) == (n, n + 1, 3, 8)
+    assert layout.stored((n, n + 1, 3, 8)) == (n, 2, n + 1, 3, 4)
+
+
+def test_a_layout_without_tiles_is_refused() -> None:
+    for name in LAYOUTS.keys() - {CHANNELS_LAST}:
+        with pytest.raises(InternalError, match="no tiles"):
+            conv_source(ConvSpec(tile_shape(dtypes.f32, 256), layout=name))
