@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, cast
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError, ShapeError
+from flowc.errors import InvalidModelError, ShapeError, UnsupportedError
 from flowc.ir.dims import Dim, Expr
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
@@ -232,10 +232,18 @@ class Inference:
 
     def fail(self, message: str, hint: str | None = None) -> ShapeError:
         """The error to raise for inputs that the op does not take."""
+        return ShapeError(self._told(message), node=self.node_name, hint=hint)
+
+    def _told(self, message: str) -> str:
         types = ", ".join(str(t) for t in self.inputs)
         where = f" at node '{self.node_name}'" if self.node_name else ""
-        text = f"{self.op.tf_name}{where}: {message} (inputs: {types or 'none'})"
-        return ShapeError(text, node=self.node_name, hint=hint)
+        return f"{self.op.tf_name}{where}: {message} (inputs: {types or 'none'})"
+
+    def refuse(self, i: int, *without_kernel: DType) -> None:
+        """Raises `UnsupportedError` where input i is of a dtype for which there is no kernel."""
+        if self.inputs[i].dtype in without_kernel:
+            text = self._told(f"there is no kernel for {self.inputs[i].dtype}")
+            raise UnsupportedError(text, node=self.node_name)
 
     def broadcast(self, *operands: int) -> Dims:
         """The dims that the given inputs (all, if none is given) broadcast to."""

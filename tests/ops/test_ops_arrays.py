@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from node_evaluation import apply_op, evaluate_node
+from op_tolerances import NO_KERNEL
 
-from flowc.errors import FlowcError, InvalidArgumentError, ShapeError
+from flowc.errors import FlowcError, InvalidArgumentError, ShapeError, UnsupportedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.dims import Symbol, evaluate, expression, lone_symbol, symbol
@@ -251,6 +252,21 @@ def test_bad_indices(op: str, arrays: list[Any], attrs: dict[str, Any], message:
 def test_bad_shapes(call: Any, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         call(Symbolic())
+
+
+@pytest.mark.parametrize(("name", "_", "short"), sorted(NO_KERNEL))
+def test_dtypes_without_a_kernel_are_refused(name: str, _: str, short: str) -> None:
+    """TensorFlow lets such nodes be built, and has no kernel for them either."""
+    op, b = op_named(name), Builder(("layer/op",))
+    held = b.parameter("x", tensor_type(short, (3, 3)))
+    if name == "mirror_pad_grad":
+        rest, attrs = [b.const(np.zeros((2, 2), np.int32))], {"mode": "REFLECT"}
+    else:
+        updates = b.parameter("updates", tensor_type(short, (1, 3)))
+        rest, attrs = [b.const(np.zeros((1, 1), np.int32)), updates], {}
+    with pytest.raises(UnsupportedError) as caught:
+        b.emit(op, [held, *rest], attrs)
+    assert f"{op.tf_name} at node 'layer/op': there is no kernel for {short}" in str(caught.value)
 
 
 def test_where_has_a_size_of_its_own() -> None:

@@ -143,7 +143,6 @@ NO_KERNEL: frozenset[tuple[str, str, str]] = frozenset(
     {
         ("tensor_scatter_sub", "T", "bool"),
         ("mirror_pad_grad", "T", "bool"),
-        ("fused_batch_norm", "U", "bf16"),
         *((f"tensor_scatter_{x}", "T", t) for x in ("min", "max") for t in ("c64", "c128")),
     }
 )

@@ -178,6 +178,7 @@ def _mirrored_places(shape: Sequence[int], paddings: np.ndarray, mode: str) -> l
 
 
 def _infer_mirror_pad_grad(c: Inference) -> Dims:
+    c.refuse(0, dtypes.bool_, dtypes.string)
     mode = c.attrs["mode"]
     result: list[Dim] = []
     for dim, (before, after) in zip(c.dims(0), _paddings(c)):

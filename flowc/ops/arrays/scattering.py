@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import UnsupportedError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Decompose
@@ -37,13 +36,20 @@ def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> 
 
 def _infer_scatter_nd(c: Inference) -> Dims:
     target = tuple(as_dim(d) for d in c.need(2).reshape(-1))
-    if c.inputs[1].dtype is dtypes.string:
-        raise UnsupportedError("strings cannot be scattered", node=c.node_name)
+    c.refuse(1, dtypes.string)
     _check_scatter(c, c.dims(0), c.dims(1), target)
     return target
 
 
-def _infer_tensor_scatter(c: Inference) -> Dims:
+# What cannot be ordered has no smallest, and bools no difference.
+_WITHOUT_KERNEL = {
+    **dict.fromkeys(("min", "max"), (dtypes.c64, dtypes.c128)),
+    "sub": (dtypes.bool_,),
+}
+
+
+def _infer_tensor_scatter(c: Inference, combine: str) -> Dims:
+    c.refuse(0, *_WITHOUT_KERNEL.get(combine, ()))
     _check_scatter(c, c.dims(1), c.dims(2), c.dims(0))
     return c.dims(0)
 
@@ -123,7 +129,7 @@ def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples
         name,
         f"{tf_name}(tensor: T, indices: Tindices, updates: T; T: type,"
         f' Tindices: {{{index_dtypes}}}, bad_indices_policy: string = "") -> output: T',
-        infer=_infer_tensor_scatter,
+        infer=lambda c: _infer_tensor_scatter(c, combine),
         reference=lambda tensor, indices, updates: _tensor_scatter(
             tensor, indices, updates, combine
         ),

@@ -19,7 +19,7 @@ from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 
 Array = np.ndarray
-_NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
 def same_dims(c: Inference) -> Dims:
@@ -42,6 +42,16 @@ def equal_dims(c: Inference) -> Dims:
     return first
 
 
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that numbers of a dtype are computed in."""
+    return np.dtype(np.float32) if dtype in HALVES else dtype
+
+
+def widened(x: Array) -> Array:
+    """f16 and bf16 as f32, others as they are."""
+    return x.astype(np.float32) if x.dtype in HALVES else x
+
+
 def numpy_reference(function: Callable[..., Any]) -> Callable[..., Array]:
     """A reference whose output has the dtype of its first input, or bool if the function says so.
 
@@ -50,7 +60,7 @@ def numpy_reference(function: Callable[..., Any]) -> Callable[..., Array]:
 
     def reference(*arrays: Array, **attrs: Any) -> Array:
         dtype = np.asarray(arrays[0]).dtype
-        wide = [a.astype(np.float32) if a.dtype in _NARROW else a for a in map(np.asarray, arrays)]
+        wide = [widened(a) for a in map(np.asarray, arrays)]
         with np.errstate(all="ignore"):
             found = np.asarray(function(*wide, **attrs))
             if dtype.kind == "O" or found.dtype == np.bool_:

@@ -96,8 +96,8 @@ def _bias(b: Builder, y: Value, operands: Sequence[Value], attrs: Mapping[str, A
 
 def _norm(b: Builder, y: Value, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
     data_format = attrs.get("data_format", "NHWC")
-    scale, offset, mean, variance = operands
-    return normalize_by(b, y, scale, offset, mean, variance, attrs["epsilon"], data_format)
+    epsilon = float(np.float32(attrs["epsilon"]))
+    return normalize_by(b, y, *operands, epsilon, data_format)
 
 
 def _prelu(b: Builder, y: Value, operands: Sequence[Value], _: Mapping[str, Any]) -> Value:
@@ -159,7 +159,8 @@ def _apply_array(
             return y + operands[0]
         case "FusedBatchNorm":
             scale, offset, mean, variance = (spread(v) for v in operands)
-            return (y - mean) * (scale / np.sqrt(variance + attrs["epsilon"])) + offset
+            epsilon = y.dtype.type(np.float32(attrs["epsilon"]))
+            return (y - mean) * (scale / np.sqrt(variance + epsilon)) + offset
         case "Prelu":
             return np.where(y < 0, y * operands[0], y)
         case "Relu":
@@ -169,7 +170,7 @@ def _apply_array(
         case "Elu":
             return np.where(y < 0, np.expm1(y), y)
         case "LeakyRelu":
-            return np.where(y < 0, y * y.dtype.type(attrs["leakyrelu_alpha"]), y)
+            return np.where(y < 0, y * y.dtype.type(np.float32(attrs["leakyrelu_alpha"])), y)
         case "Tanh":
             return np.tanh(y)
         case "Sigmoid":
@@ -229,6 +230,9 @@ fused_conv2d = define(
         "f32[1,5,5,2] f32[1,1,2,4] f32[4] f32[4] f32[4] f32[4]~positive; num_args=4,"
         ' strides=[1,1,1,1], padding="SAME", fused_ops=["FusedBatchNorm","LeakyRelu"],'
         " TArgs=[f32,f32,f32,f32]",
+        "f64[1,5,5,2] f64[1,1,2,4] f64[4] f64[4] f64[4] f64[4]~positive; num_args=4,"
+        ' strides=[1,1,1,1], padding="SAME", fused_ops=["FusedBatchNorm","LeakyRelu"],'
+        " TArgs=[f64,f64,f64,f64]",
     ),
 )
 fused_depthwise_conv2d = define(

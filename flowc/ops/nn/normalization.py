@@ -2,8 +2,8 @@
 
 In: activations, and one scale, offset, mean and variance a channel. Out: records that decompose
 into elementwise ops and reductions, so that fusion and constant folding see through them.
-Invariant: statistics are computed in the dtype of the scale (f32), also for f16 and bf16
-activations; an inference-time normalization is one multiplication and one addition a element.
+Invariant: everything is computed in f32, also for f16 and bf16 activations and statistics; an
+inference-time normalization is one multiplication and one addition a element.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.math.elementwise import widened
 from flowc.ops.nn.bias import per_channel, per_channel_array
 
 if TYPE_CHECKING:
@@ -65,14 +66,15 @@ def reserve_dims(dtype: DType, rank: int) -> tuple[int, ...]:
 
 def _normalize(b: Builder, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
     """y, batch_mean, batch_variance and the two reserve spaces of a FusedBatchNorm."""
-    x, scale, offset, mean, variance = inputs
-    dtype = x.type.dtype
-    wide = b.cast(x, DstT=scale.type.dtype) if dtype is not scale.type.dtype else x
+    x, scale, *_ = inputs
     build = _build_training if attrs["is_training"] else _build_inference
-    y, *statistics = build(b, wide, scale, offset, mean, variance, attrs)
-    if y.type.dtype is not dtype:
-        y = b.cast(y, DstT=dtype)
-    return y, *statistics
+    y, *statistics = build(b, *(_cast(b, v, dtypes.f32) for v in inputs), attrs)
+    own = (_cast(b, v, scale.type.dtype) for v in statistics)
+    return _cast(b, y, x.type.dtype), *own
+
+
+def _cast(b: Builder, value: Value, dtype: DType) -> Value:
+    return value if value.type.dtype is dtype else b.cast(value, DstT=dtype)
 
 
 def _build_inference(
@@ -146,7 +148,14 @@ def _batch_norm_gradient(b: GradientBuilder, node: Forward, dy: Any, *_: Any) ->
     return grad(dy, x, scale, *saved, **kept)[:3]
 
 
-def normalize_arrays(
+def normalize_arrays(*inputs: np.ndarray, **attrs: Any) -> list[np.ndarray]:
+    """The NumPy reference of FusedBatchNorm: its five outputs."""
+    x, scale, *_ = inputs
+    y, *statistics = _normalized(*map(widened, inputs), **attrs)
+    return [y.astype(x.dtype), *(v.astype(scale.dtype) for v in statistics)]
+
+
+def _normalized(
     x: np.ndarray,
     scale: np.ndarray,
     offset: np.ndarray,
@@ -159,29 +168,27 @@ def normalize_arrays(
     is_training: bool,
     **_rest: Any,
 ) -> list[np.ndarray]:
-    """The NumPy reference of FusedBatchNorm: its five outputs."""
     spread = lambda values: per_channel_array(values, data_format, x.ndim)
-    wide = x.astype(scale.dtype)
     at = layout_of(data_format).channel_axis(x.ndim)
     axes = tuple(i for i in range(x.ndim) if i != at)
     number = scale.dtype.type
     with np.errstate(all="ignore"):
         if not is_training:
             factor = scale / np.sqrt(variance + number(epsilon))
-            y = (wide - spread(mean)) * spread(factor) + spread(offset)
-            return [y.astype(x.dtype), mean, variance, mean, variance]
-        own_mean = wide.mean(axis=axes, dtype=np.float64).astype(scale.dtype)
-        centered = wide - spread(own_mean)
-        own_variance = (centered * centered).mean(axis=axes, dtype=np.float64).astype(scale.dtype)
+            y = (x - spread(mean)) * spread(factor) + spread(offset)
+            return [y, mean, variance, mean, variance]
+        own_mean = x.mean(axis=axes, dtype=np.float64).astype(number)
+        centered = x - spread(own_mean)
+        own_variance = (centered * centered).mean(axis=axes, dtype=np.float64).astype(number)
         y = centered * spread(scale / np.sqrt(own_variance + number(epsilon))) + spread(offset)
-        count = wide.size // max(wide.shape[at], 1)
+        count = x.size // max(x.shape[at], 1)
         unbiased = own_variance * number(count / max(count - 1, 1))
         new_mean, new_variance = own_mean, unbiased
         if exponential_avg_factor != 1.0:
             kept, momentum = number(1 - exponential_avg_factor), number(exponential_avg_factor)
             new_mean = mean * kept + own_mean * momentum
             new_variance = variance * kept + unbiased * momentum
-        return [y.astype(x.dtype), new_mean, new_variance, own_mean, own_variance]
+        return [y, new_mean, new_variance, own_mean, own_variance]
 
 
 def arrays_with_reserve(
