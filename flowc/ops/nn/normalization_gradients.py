@@ -8,7 +8,7 @@ the statistics' own gradients are not part of the outputs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -72,62 +72,33 @@ def _build(b: Builder, node: Node) -> Sequence[Value]:
 
 
 def _gradients(
-    y_backprop: np.ndarray,
+    dy: np.ndarray,
     x: np.ndarray,
     scale: np.ndarray,
     mean: np.ndarray,
     variance: np.ndarray,
-    attrs: dict[str, Any],
+    *_: np.ndarray,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
 ) -> list[np.ndarray]:
-    data_format = attrs["data_format"]
     at = layout_of(data_format).channel_axis(x.ndim)
     axes = tuple(i for i in range(x.ndim) if i != at)
     spread = lambda values: per_channel_array(values, data_format, x.ndim)
     with np.errstate(all="ignore"):
-        dy = y_backprop.astype(np.float64)
-        inverse = 1 / np.sqrt(variance.astype(np.float64) + attrs["epsilon"])
+        dy = dy.astype(np.float64)
+        inverse = 1 / np.sqrt(variance.astype(np.float64) + epsilon)
         centered = x.astype(np.float64) - spread(mean)
         d_scale = (dy * centered).sum(axis=axes) * inverse
         d_offset = dy.sum(axis=axes)
         dx = dy
-        if attrs["is_training"]:
+        if is_training:
             slope = (dy * centered).mean(axis=axes) * inverse * inverse
             dx = dy - spread(dy.mean(axis=axes)) - centered * spread(slope)
         dx = dx * spread(scale * inverse)
     nothing = np.zeros(NO_RESERVE, scale.dtype)
     found = [dx.astype(x.dtype), d_scale.astype(scale.dtype), d_offset.astype(scale.dtype)]
     return [*found, nothing, nothing.copy()]
-
-
-def _reference(
-    y_backprop: np.ndarray,
-    x: np.ndarray,
-    scale: np.ndarray,
-    reserve_space_1: np.ndarray,
-    reserve_space_2: np.ndarray,
-    *,
-    epsilon: float,
-    data_format: str,
-    is_training: bool,
-) -> list[np.ndarray]:
-    attrs = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
-    return _gradients(y_backprop, x, scale, reserve_space_1, reserve_space_2, attrs)
-
-
-def _reference_with_reserve(
-    y_backprop: np.ndarray,
-    x: np.ndarray,
-    scale: np.ndarray,
-    reserve_space_1: np.ndarray,
-    reserve_space_2: np.ndarray,
-    reserve_space_3: np.ndarray,
-    *,
-    epsilon: float,
-    data_format: str,
-    is_training: bool,
-) -> list[np.ndarray]:
-    attrs = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
-    return _gradients(y_backprop, x, scale, reserve_space_1, reserve_space_2, attrs)
 
 
 _ATTRS = 'epsilon: float = 0.0001, data_format: {"NHWC", "NCHW"} = "NHWC", is_training: bool = True'
@@ -137,38 +108,42 @@ _EXAMPLES = (
     'f32[2,4,2,3] f32[2,4,2,3] f32[4] f32[4] f32[4]~positive; data_format="NCHW"',
 )
 
-fused_batch_norm_grad_v1 = define(
-    "fused_batch_norm_grad_v1",
-    "FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T;"
-    f" T: {{f32}}, {_ATTRS}) -> (x_backprop: T, scale_backprop: T, offset_backprop: T,"
-    " reserve_space_3: T, reserve_space_4: T)",
-    infer=_infer,
-    lowering=Decompose(_build),
-    reference=_reference,
-    examples=_EXAMPLES,
-)
-fused_batch_norm_grad_v2 = define(
-    "fused_batch_norm_grad_v2",
-    "FusedBatchNormGradV2(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
-    f" reserve_space_2: U; T: {{f16, bf16, f32}}, U: {{f32}}, {_ATTRS}) -> (x_backprop: T,"
-    " scale_backprop: U, offset_backprop: U, reserve_space_3: U, reserve_space_4: U)",
-    infer=_infer,
-    lowering=Decompose(_build),
-    reference=_reference,
-    examples=_EXAMPLES,
-)
-fused_batch_norm_grad = define(
-    "fused_batch_norm_grad",
-    "FusedBatchNormGradV3(y_backprop: T, x: T, scale: f32, reserve_space_1: U,"
-    " reserve_space_2: U, reserve_space_3: U; T: {f16, bf16, f32}, U: {f32}, "
-    + _ATTRS.replace('"NCHW"}', '"NCHW", "NDHWC", "NCDHW"}')
-    + ") -> (x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_4: U,"
-    " reserve_space_5: U)",
-    infer=_infer,
-    lowering=Decompose(_build),
-    reference=_reference_with_reserve,
-    examples=(
-        *(e.replace("~positive", "~positive f32[0]") for e in _EXAMPLES),
-        'f32[2,1,2,3,4] f32[2,1,2,3,4] f32[4] f32[4] f32[4]~positive f32[0]; data_format="NDHWC"',
+_HALVES = "T: {f16, bf16, f32}, U: {f32}"
+_VOLUMES = _ATTRS.replace('"NCHW"}', '"NCHW", "NDHWC", "NCDHW"}')
+
+# The last version takes one reserve space more.
+for _name, _tf_name, _scale, _saved, _attrs, _examples in (
+    ("fused_batch_norm_grad_v1", "FusedBatchNormGrad", "T", 2, f"T: {{f32}}, {_ATTRS}", _EXAMPLES),
+    (
+        "fused_batch_norm_grad_v2",
+        "FusedBatchNormGradV2",
+        "f32",
+        2,
+        f"{_HALVES}, {_ATTRS}",
+        _EXAMPLES,
     ),
-)
+    (
+        "fused_batch_norm_grad",
+        "FusedBatchNormGradV3",
+        "f32",
+        3,
+        f"{_HALVES}, {_VOLUMES}",
+        (
+            *(e.replace("~positive", "~positive f32[0]") for e in _EXAMPLES),
+            "f32[2,1,2,3,4] f32[2,1,2,3,4] f32[4] f32[4] f32[4]~positive f32[0];"
+            ' data_format="NDHWC"',
+        ),
+    ),
+):
+    _kind = "T" if _scale == "T" else "U"
+    _reserves = [f"reserve_space_{i + 1}: {_kind}" for i in range(_saved + 2)]
+    define(
+        _name,
+        f"{_tf_name}(y_backprop: T, x: T, scale: {_scale}, {', '.join(_reserves[:_saved])};"
+        f" {_attrs}) -> (x_backprop: T, scale_backprop: {_kind}, offset_backprop: {_kind},"
+        f" {', '.join(_reserves[_saved:])})",
+        infer=_infer,
+        lowering=Decompose(_build),
+        reference=_gradients,
+        examples=_examples,
+    )
