@@ -18,6 +18,7 @@ from flowc.ir.lowering import Decompose, Elementwise, Extracted, Lowering
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import no_gradient, same_gradient
+from flowc.ops.math.elementwise import same_dims
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -41,10 +42,6 @@ def shape_attr_dims(c: Inference, name: str = "shape") -> Dims:
 
 def _show(shape: tuple[Dim | None, ...] | None) -> str:
     return "none" if shape is None else f"[{','.join('?' if d is None else str(d) for d in shape)}]"
-
-
-def _infer_same(c: Inference) -> Dims:
-    return c.dims(0)
 
 
 def _copy(x: np.ndarray) -> np.ndarray:
@@ -77,22 +74,18 @@ def _infer_with_default(c: Inference) -> Dims:
     return dims
 
 
-def _check_numerics(tensor: np.ndarray, *, message: str) -> np.ndarray:
-    wide = tensor.astype(np.float64)
-    found = [name for name, bad in (("Inf", np.isinf), ("NaN", np.isnan)) if bad(wide).any()]
-    if found:
-        raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
-    return tensor
+def _checked(*tests: tuple[str, Callable[..., Any]]) -> Callable[..., np.ndarray]:
+    """A reference that lets no element pass of which a named test holds."""
 
+    def reference(tensor: np.ndarray, *, message: str) -> np.ndarray:
+        wide = tensor.astype(np.float64)
+        found = [name for name, test in tests if test(wide).any()]
+        if found:
+            listed = " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
+            raise InvalidArgumentError(f"{message} : Tensor had {listed} values")
+        return tensor
 
-def _check_numerics_v2(tensor: np.ndarray, *, message: str) -> np.ndarray:
-    wide = tensor.astype(np.float64)
-    tests = (("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan))
-    found = [name for name, bad in tests if bad(wide).any()]
-    if found:
-        listed = " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
-        raise InvalidArgumentError(f"{message} : Tensor had {listed} values")
-    return tensor
+    return reference
 
 
 def _lower_check(node: Node) -> Lowering:
@@ -130,9 +123,10 @@ def _identity(
     name: str,
     tf: str,
     examples: tuple[str, ...],
-    infer: Callable[[Inference], Dims] = _infer_same,
+    infer: Callable[[Inference], Dims] = same_dims,
     gradient: Callable[..., Any] | None = same_gradient,
     traits: frozenset[str] = IDENTITY,
+    content: bool = True,
     aliases: tuple[str, ...] = (),
 ) -> Op:
     """An op whose output is its input; the gradient is the output's, if nothing else is said."""
@@ -145,26 +139,22 @@ def _identity(
         gradient=gradient,
         traits=traits,
         examples=examples,
-        content=True,
+        content=content,
         aliases=aliases,
     )
 
 
-placeholder = define(
-    "placeholder",
-    "Placeholder(; dtype: type, shape: shape = None) -> output: dtype",
-    infer=shape_attr_dims,
-    lowering=Extracted(_unfed),
-    traits=PLACEHOLDER,
-)
-
-placeholder_v2 = define(
-    "placeholder_v2",
-    "PlaceholderV2(; dtype: type, shape: shape) -> output: dtype",
-    infer=shape_attr_dims,
-    lowering=Extracted(_unfed),
-    traits=PLACEHOLDER,
-)
+for _name, _tf_name, _default in (
+    ("placeholder", "Placeholder", " = None"),
+    ("placeholder_v2", "PlaceholderV2", ""),
+):
+    define(
+        _name,
+        f"{_tf_name}(; dtype: type, shape: shape{_default}) -> output: dtype",
+        infer=shape_attr_dims,
+        lowering=Extracted(_unfed),
+        traits=PLACEHOLDER,
+    )
 
 # Where it is not fed, it is its default.
 placeholder_with_default = _identity(
@@ -220,14 +210,8 @@ snapshot = _identity(
     ("T[2,3]",),
 )
 
-deep_copy = define(
-    "deep_copy",
-    "DeepCopy(x: T; T: type) -> y: T",
-    infer=_infer_same,
-    reference=_copy,
-    lowering=Elementwise(lambda k, x: x),
-    traits=IDENTITY,
-    examples=("f32[2,3]",),
+deep_copy = _identity(
+    "deep_copy", "DeepCopy(x: T; T: type) -> y: T", ("f32[2,3]",), gradient=None, content=False
 )
 
 ensure_shape = _identity(
@@ -240,8 +224,8 @@ ensure_shape = _identity(
 check_numerics = define(
     "check_numerics",
     "CheckNumerics(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
-    infer=_infer_same,
-    reference=_check_numerics,
+    infer=same_dims,
+    reference=_checked(("Inf", np.isinf), ("NaN", np.isnan)),
     lowering=_lower_check,
     gradient=lambda b, node, dy: b.with_attrs_of(node, "check_numerics", dy),
     examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
@@ -250,8 +234,8 @@ check_numerics = define(
 check_numerics_v2 = define(
     "check_numerics_v2",
     "CheckNumericsV2(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
-    infer=_infer_same,
-    reference=_check_numerics_v2,
+    infer=same_dims,
+    reference=_checked(("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan)),
     lowering=_lower_check,
     examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )

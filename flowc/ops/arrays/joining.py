@@ -157,10 +157,15 @@ def _split(split_dim: np.ndarray, value: np.ndarray, *, num_split: int) -> list[
     return np.split(value, num_split, axis=axis)
 
 
-def _lower_split(b: Any, node: Node) -> list[Value]:
-    value = node.inputs[1]
-    axis = constant_ints(node, 0)[0] % value.type.rank
-    return _pieces(b, value, axis, [v.dims[axis] for v in node.outputs])
+def _lower_split(value: int, along: int) -> Decompose:
+    """`value` and `along`: which inputs are the tensor and the axis."""
+
+    def build(b: Any, node: Node) -> list[Value]:
+        whole = node.inputs[value]
+        axis = constant_ints(node, along)[0] % whole.type.rank
+        return _pieces(b, whole, axis, [v.dims[axis] for v in node.outputs])
+
+    return Decompose(build)
 
 
 def _infer_split_v(c: Inference) -> list[Dims]:
@@ -195,12 +200,6 @@ def _split_v(value: np.ndarray, size_splits: np.ndarray, split_dim: np.ndarray) 
             f"sizes {size_splits.tolist()} do not split a dimension of {value.shape[axis]}"
         )
     return np.split(value, np.cumsum(sizes)[:-1], axis=axis)
-
-
-def _lower_split_v(b: Any, node: Node) -> list[Value]:
-    value = node.inputs[0]
-    axis = constant_ints(node, 2)[0] % value.type.rank
-    return _pieces(b, value, axis, [v.dims[axis] for v in node.outputs])
 
 
 def _infer_unpack(c: Inference) -> list[Dims]:
@@ -289,7 +288,7 @@ split = define(
     "Split(split_dim: i32, value: T; num_split: int >= 1, T: type) -> output: num_split*T",
     infer=_infer_split,
     reference=_split,
-    lowering=Decompose(_lower_split),
+    lowering=_lower_split(1, 0),
     gradient=lambda b, node, *dys: (None, _join(b, dys, node.inputs[0])),
     examples=(
         "i32[]=1 T[2,6]; num_split=3",
@@ -306,7 +305,7 @@ split_v = define(
     " Tlen: {i8, i32, i64} = i64) -> output: num_split*T",
     infer=_infer_split_v,
     reference=_split_v,
-    lowering=Decompose(_lower_split_v),
+    lowering=_lower_split(0, 2),
     gradient=lambda b, node, *dys: _join(b, dys, node.inputs[2]),
     examples=(
         "T[2,6] i32[3]=[1,2,3] i32[]=1; num_split=3",

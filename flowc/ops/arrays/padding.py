@@ -20,6 +20,7 @@ from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.math.elementwise import widened
 
 Pairs = list[tuple[Dim, Dim]]
 
@@ -196,7 +197,7 @@ def _infer_mirror_pad_grad(c: Inference) -> Dims:
 
 
 def _mirror_pad_grad(dy: np.ndarray, paddings: np.ndarray, *, mode: str) -> np.ndarray:
-    result = dy.astype(np.float32) if dy.dtype.itemsize == 2 and dy.dtype.kind in "fV" else dy
+    result = widened(dy)
     shape = [d - int(b) - int(a) for d, (b, a) in zip(dy.shape, paddings)]
     for axis, places in enumerate(_mirrored_places(shape, paddings, mode)):
         folded = np.zeros(

@@ -19,6 +19,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized
+from flowc.ops.kernels.status import fail
 
 # -- dynamic_partition
 
@@ -28,10 +29,7 @@ def positions_kernel(parts, out, sizes, status, n, index, count, begin, end):
     for i in range(n):
         part = parts[i]
         if part < 0 or part >= count:
-            status[0] = 1
-            status[1] = i
-            status[2] = part
-            status[3] = count
+            fail(status, 1, i, part, count)
             return
         if part == index:
             out[found] = i
@@ -90,10 +88,7 @@ def stitch_kernel(indices, data, out, sizes, status, n, width, begin, end):
     for i in range(n):
         place = indices[i]
         if place < 0 or place >= n:
-            status[0] = 1
-            status[1] = i
-            status[2] = place
-            status[3] = n
+            fail(status, 1, i, place, n)
             return
         if place >= size:
             size = place + 1

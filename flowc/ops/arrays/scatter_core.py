@@ -19,6 +19,8 @@ from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd
+from flowc.ops.kernels.status import fail
+from flowc.ops.math.elementwise import wide_dtype
 
 COMBINES = ("update", "add", "sub", "mul", "div", "min", "max")
 # Globals that the compiler gives to the kernel: how many indices name a slice, what becomes of its
@@ -66,10 +68,7 @@ def change_slices_kernel(
         for d in range(DEPTH):
             place = indices[row * DEPTH + d]
             if place < 0 or place >= dims[d]:
-                status[0] = 1
-                status[1] = row
-                status[2] = place
-                status[3] = dims[d]
+                fail(status, 1, row, place, dims[d])
                 return
             at = at * dims[d] + place
         for j in range(width):
@@ -134,15 +133,15 @@ _NUMPY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _change_reference(
+def changed_slices(
     held: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, combine: str
 ) -> np.ndarray:
-    narrow = held.dtype.itemsize == 2 and held.dtype.kind in "fV"
-    result = held.astype(np.float32) if narrow else held.copy()
-    check_indices_nd(indices, held.shape, "")
-    for row in np.ndindex(indices.shape[:-1]):
-        place = tuple(int(i) for i in indices[row])
-        result[place] = _NUMPY[combine](result[place], updates[row].astype(result.dtype))
+    result = held.astype(wide_dtype(held.dtype))
+    check_indices_nd(indices.astype(np.int64), held.shape, "")
+    with np.errstate(all="ignore"):
+        for row in np.ndindex(indices.shape[:-1]):
+            place = tuple(int(i) for i in indices[row])
+            result[place] = _NUMPY[combine](result[place], updates[row].astype(result.dtype))
     return result.astype(held.dtype)
 
 
@@ -154,7 +153,7 @@ change_slices = define(
     " Tindices: {i16, i32, i64, u16},"
     " combine: string, depth: int, rows: bool = False) -> output: T",
     infer=_infer_change,
-    reference=_change_reference,
+    reference=changed_slices,
     lowering=_lower_change,
     examples=(
         'T[3,2] Tindices[2,1]=[2,0] T[2,2]; combine="update", depth=1',

@@ -18,8 +18,7 @@ from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.arrays.indexing import check_indices_nd
-from flowc.ops.arrays.scatter_core import DEPTH_LIMIT
+from flowc.ops.arrays.scatter_core import DEPTH_LIMIT, changed_slices
 
 
 def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> None:
@@ -75,36 +74,9 @@ def _build_tensor_scatter(combine: str) -> Callable[[Any, Node], Value]:
     return build
 
 
-def _places(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    places = indices.astype(np.int64)
-    check_indices_nd(places, shape, "")
-    return tuple(places[..., i] for i in range(indices.shape[-1]))
-
-
-_NUMPY = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}
-
-
 def _scatter_nd(indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    result = np.zeros(tuple(int(d) for d in shape), updates.dtype)
-    return _tensor_scatter(result, indices, updates, "add")
-
-
-def _tensor_scatter(
-    tensor: np.ndarray, indices: np.ndarray, updates: np.ndarray, combine: str
-) -> np.ndarray:
-    narrow = tensor.dtype.itemsize == 2 and tensor.dtype.kind in "fV"
-    result = tensor.astype(np.float32) if narrow else tensor.copy()
-    places = _places(indices, tensor.shape)
-    with np.errstate(all="ignore"):
-        if combine == "update":
-            for row in np.ndindex(indices.shape[:-1]):
-                result[tuple(p[row] for p in places)] = updates[row]
-        elif not places:
-            for row in np.ndindex(indices.shape[:-1]):
-                result = _NUMPY[combine](result, updates[row])
-        else:
-            _NUMPY[combine].at(result, places, updates.astype(result.dtype))
-    return result.astype(tensor.dtype)
+    zeros = np.zeros(tuple(int(d) for d in shape), updates.dtype)
+    return changed_slices(zeros, indices, updates, combine="add")
 
 
 scatter_nd = define(
@@ -130,8 +102,8 @@ def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples
         f"{tf_name}(tensor: T, indices: Tindices, updates: T; T: type,"
         f' Tindices: {{{index_dtypes}}}, bad_indices_policy: string = "") -> output: T',
         infer=lambda c: _infer_tensor_scatter(c, combine),
-        reference=lambda tensor, indices, updates: _tensor_scatter(
-            tensor, indices, updates, combine
+        reference=lambda tensor, indices, updates: changed_slices(
+            tensor, indices, updates, combine=combine
         ),
         lowering=Decompose(_build_tensor_scatter(combine)),
         gradient=_SCATTER_GRADIENTS.get(combine),

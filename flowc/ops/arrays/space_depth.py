@@ -101,7 +101,7 @@ def _space_to_batch_view(node: Node, blocks: Sequence[int], operand: int) -> Vie
             offset = floordiv(place, prod(blocks[i + 1 :])) % block
             at.append(index[1 + i] * block + offset - shift)
             inside = k.logical_and(inside, k.in_range(at[-1], 0, dims[1 + i]))
-        zero = k.const(_zero(node), node.output.type.dtype)
+        zero = k.const(0, node.output.type.dtype)
         return k.load_if(inside, 0, (batch, *at, *index[1 + count :]), zero)
 
     return View(read)
@@ -122,10 +122,6 @@ def _batch_to_space_view(node: Node, blocks: Sequence[int], operand: int) -> Vie
         return k.load(0, (place * node.output.dims[0] + index[0], *at, *index[1 + count :]))
 
     return View(read)
-
-
-def _zero(node: Node) -> Any:
-    return False if node.output.type.dtype is dtypes.bool_ else 0
 
 
 Make = Callable[["Node", Sequence[int], int], View]

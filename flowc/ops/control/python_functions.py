@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -166,17 +167,14 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) -> Sequen
 
 _ARGUMENTS = "(input: Tin; token: string, Tin: list(type), Tout: list(type)) -> output: Tout"
 
-define(
-    "py_func",
-    f"PyFunc{_ARGUMENTS}",
-    infer=_unknown,
-    lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, python_call)),
-    traits=STATE | {"may_block"},
-)
-define(
-    "py_func_stateless",
-    f"PyFuncStateless{_ARGUMENTS}",
-    infer=_unknown,
-    lowering=Extracted(lambda x, inputs, attrs: _emit(x, inputs, attrs, pure_python_call)),
-    traits=frozenset({"may_block"}),
-)
+for _name, _tf_name, _op, _traits in (
+    ("py_func", "PyFunc", python_call, STATE),
+    ("py_func_stateless", "PyFuncStateless", pure_python_call, frozenset[str]()),
+):
+    define(
+        _name,
+        f"{_tf_name}{_ARGUMENTS}",
+        infer=_unknown,
+        lowering=Extracted(partial(_emit, op=_op)),
+        traits=_traits | {"may_block"},
+    )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc import dtypes
 from flowc.ir.dims import Dim, floordiv
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
@@ -61,8 +60,7 @@ def _patches(node: Node) -> Lowering:
             for i, place in enumerate((floordiv(tap, columns), tap % columns))
         ]
         inside = k.logical_and(k.in_range(at[0], 0, dims[1]), k.in_range(at[1], 0, dims[2]))
-        dtype = node.output.type.dtype
-        zero = k.const(False if dtype is dtypes.bool_ else 0, dtype)
+        zero = k.const(0, node.output.type.dtype)
         return k.load_if(inside, 0, (index[0], *at, channel), zero)
 
     return View(read)

@@ -6,7 +6,7 @@ positions are computed in f32 in TensorFlow's order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,24 +27,28 @@ REAL = "{i8, u8, i16, u16, i32, i64, f16, f32, f64, bf16}"
 CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 
 
-def _new_size(c: Inference, operand: int, what: str) -> tuple[Dim, Dim]:
+def new_size(c: Inference, operand: int, what: str) -> tuple[Dim, Dim]:
     if c.dims(operand) != (2,):
         raise c.fail("shape_t must have two elements")
     height, width = (as_dim(n) for n in c.need(operand).reshape(-1))
     if any(isinstance(n, int) and n <= 0 for n in (height, width)):
-        raise c.fail(f"{what} dimensions must be positive")
+        raise c.fail(f"{what} must be positive")
     return height, width
 
 
-def _infer_resize(c: Inference) -> Dims:
+def check_image(c: Inference) -> None:
     if c.rank(0) != 4:
         raise c.fail("input must be 4-dimensional")
     if c.attrs["align_corners"] and c.attrs.get("half_pixel_centers", False):
         raise c.fail("If half_pixel_centers is True, align_corners must be False.")
+
+
+def _infer_resize(c: Inference) -> Dims:
+    check_image(c)
     batch, height, width, channels = c.dims(0)
     if any(isinstance(n, int) and n == 0 for n in (height, width)):
         raise c.fail("input image must be of non-zero size")
-    return (batch, *_new_size(c, 1, "output"), channels)
+    return (batch, *new_size(c, 1, "output dimensions"), channels)
 
 
 def _resize_arguments(node: Node) -> tuple[Dim, ...]:
@@ -154,13 +158,22 @@ def _bilinear_reference(
     x: np.ndarray, size: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
 ) -> np.ndarray:
     centers = (align_corners, half_pixel_centers)
-    top, bottom, down = _neighbours(_places(x.shape[1], int(size[0]), *centers), x.shape[1])
-    left, right, across = _neighbours(_places(x.shape[2], int(size[1]), *centers), x.shape[2])
-    x = x.astype(f32)
+    rows = _neighbours(_places(x.shape[1], int(size[0]), *centers), x.shape[1])
+    columns = _neighbours(_places(x.shape[2], int(size[1]), *centers), x.shape[2])
+    return _blended(x.astype(f32), rows, columns)
+
+
+def _blended(
+    x: np.ndarray, rows: Sequence[np.ndarray], columns: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Of images [..., height, width, channels], between the neighbours of places."""
+    (top, bottom, down), (left, right, across) = rows, columns
     across, down = across[:, None], down[:, None, None]
-    upper = x[:, top][:, :, left] + (x[:, top][:, :, right] - x[:, top][:, :, left]) * across
-    lower = x[:, bottom][:, :, left]
-    lower = lower + (x[:, bottom][:, :, right] - lower) * across
+    upper, lower = x[..., top, :, :], x[..., bottom, :, :]
+    upper, lower = (
+        line[..., left, :] + (line[..., right, :] - line[..., left, :]) * across
+        for line in (upper, lower)
+    )
     return upper + (lower - upper) * down
 
 
@@ -310,7 +323,7 @@ def _infer_crops(c: Inference) -> Dims:
     if c.rank(2) != 1:
         raise c.fail("box_index must be 1-D")
     count = c.equal(c.dims(1)[0], c.dims(2)[0])
-    return (count, *_new_size(c, 3, "crop"), c.dims(0)[3])
+    return (count, *new_size(c, 3, "crop dimensions"), c.dims(0)[3])
 
 
 def _lower_crops(node: Node) -> Lowering:
@@ -351,17 +364,14 @@ def _crops_reference(
         rows, columns = _crop_places(y1, y2, height, out_h), _crop_places(x1, x2, width, out_w)
         inside = ((rows >= 0) & (rows <= height - 1))[:, None]
         inside = inside & ((columns >= 0) & (columns <= width - 1))
-        top, bottom, down = _neighbours(np.clip(rows, 0, height - 1), height)
-        left, right, across = _neighbours(np.clip(columns, 0, width - 1), width)
+        near_rows = _neighbours(np.clip(rows, 0, height - 1), height)
+        near_columns = _neighbours(np.clip(columns, 0, width - 1), width)
         source = image[box_ind[i]].astype(f32)
         if method == "nearest":
+            (top, _, down), (left, _, across) = near_rows, near_columns
             found = source[top + (down >= 0.5)][:, left + (across >= 0.5)]
         else:
-            across, down = across[:, None], down[:, None, None]
-            upper, lower = source[top], source[bottom]
-            upper = upper[:, left] + (upper[:, right] - upper[:, left]) * across
-            lower = lower[:, left] + (lower[:, right] - lower[:, left]) * across
-            found = upper + (lower - upper) * down
+            found = _blended(source, near_rows, near_columns)
         crops[i] = np.where(inside[:, :, None], found, f32(extrapolation_value))
     return crops
 

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
-from flowc.ops.image.resize import CENTERS, cubic_taps, linear_taps, nearest_indices
+from flowc.ops.image.resize import (
+    CENTERS,
+    check_image,
+    cubic_taps,
+    linear_taps,
+    nearest_indices,
+    new_size,
+)
 from flowc.ops.kernels import resize_gradients as kernels
+from flowc.ops.math.elementwise import wide_dtype
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -25,15 +32,8 @@ if TYPE_CHECKING:
 f32 = np.float32
 
 
-def _check(c: Inference) -> None:
-    if c.rank(0) != 4:
-        raise c.fail("input must be 4-dimensional")
-    if c.attrs["align_corners"] and c.attrs["half_pixel_centers"]:
-        raise c.fail("If half_pixel_centers is True, align_corners must be False.")
-
-
 def _infer_like_image(c: Inference) -> Dims:
-    _check(c)
+    check_image(c)
     if c.rank(1) != 4:
         raise c.fail("original_image must be 4-dimensional")
     batch, height, width, channels = c.dims(1)
@@ -43,12 +43,8 @@ def _infer_like_image(c: Inference) -> Dims:
 
 
 def _infer_sized(c: Inference) -> Dims:
-    _check(c)
-    if c.dims(1) != (2,):
-        raise c.fail("shape_t must have two elements")
-    height, width = (as_dim(n) for n in c.need(1).reshape(-1))
-    if any(isinstance(n, int) and n <= 0 for n in (height, width)):
-        raise c.fail("shape_t's elements must be positive")
+    check_image(c)
+    height, width = new_size(c, 1, "shape_t's elements")
     return (c.dims(0)[0], height, width, c.dims(0)[3])
 
 
@@ -68,7 +64,7 @@ def _give_back(
     row_weights: np.ndarray, column_weights: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Adds each gradient to the pixels that it came from. Taps are [taps, out_size] arrays."""
-    carrier = np.dtype(f32) if dtype.itemsize == 2 else dtype
+    carrier = wide_dtype(dtype)
     dx = np.zeros(dims, carrier)
     for r, down in zip(rows, row_weights):
         for s, across in zip(columns, column_weights):
@@ -82,10 +78,10 @@ def _nearest_grad(
     grads: np.ndarray, size: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
 ) -> np.ndarray:
     height, width = (int(n) for n in size)
-    _, out_h, out_w, channels = grads.shape
+    batch, out_h, out_w, channels = grads.shape
     centers = (align_corners, half_pixel_centers)
-    carrier = f32 if grads.dtype.itemsize == 2 and grads.dtype.kind in "fV" else grads.dtype
-    dx = np.zeros((grads.shape[0], height, width, channels), carrier)
+    carrier = wide_dtype(grads.dtype)
+    dx = np.zeros((batch, height, width, channels), carrier)
     rows = nearest_indices(height, out_h, *centers)
     columns = nearest_indices(width, out_w, *centers)
     at: Any = (slice(None), rows[:, None], columns[None, :])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ops.kernels.status import fail
+
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels.
     f64: Any = None
@@ -41,10 +43,7 @@ def best_labels(
         for t in range(steps):
             labels[row * steps + t] = 0
         if lengths[row] < 0 or lengths[row] > steps:
-            status[0] = 1
-            status[1] = row
-            status[2] = steps
-            status[3] = lengths[row]
+            fail(status, 1, row, steps, lengths[row])
             return
         before = -1
         for t in range(lengths[row]):
@@ -68,6 +67,25 @@ def log_sum(a: Any, b: Any) -> Any:
     if low > f64(-1e300):
         found = high + log_f64(f64(1) + exp_f64(low - high))
     return found
+
+
+def insert(
+    made: Any, made_of: Any, made_letter: Any, made_total: Any, place: int,
+    entry: int, of: int, letter: int, total: Any,
+) -> None:  # fmt: skip
+    """A part of the kernel: puts a leaf in the making where its total belongs among those before
+    `place`, which is free."""
+    at = place
+    while at > 0 and made_total[at - 1] < total:
+        made[at] = made[at - 1]
+        made_of[at] = made_of[at - 1]
+        made_letter[at] = made_letter[at - 1]
+        made_total[at] = made_total[at - 1]
+        at -= 1
+    made[at] = entry
+    made_of[at] = of
+    made_letter[at] = letter
+    made_total[at] = total
 
 
 def best_paths(
@@ -102,10 +120,7 @@ def best_paths(
         log[i] = 0
     for row in range(batch):
         if lengths[row] < 0 or lengths[row] > steps:
-            status[0] = 1
-            status[1] = row
-            status[2] = steps
-            status[3] = lengths[row]
+            fail(status, 1, row, steps, lengths[row])
             return
         used = 1
         size = 1
@@ -141,17 +156,9 @@ def best_paths(
                 new_ended[leaf] = again
                 new_blank[leaf] = total[leaf] + f64(inputs[at + classes - 1]) - norm
                 new_total[leaf] = log_sum(new_blank[leaf], again)
-                place = filled
-                while place > 0 and made_total[place - 1] < new_total[leaf]:
-                    made[place] = made[place - 1]
-                    made_of[place] = made_of[place - 1]
-                    made_letter[place] = made_letter[place - 1]
-                    made_total[place] = made_total[place - 1]
-                    place -= 1
-                made[place] = leaf
-                made_of[place] = above
-                made_letter[place] = letter[leaf]
-                made_total[place] = new_total[leaf]
+                own = letter[leaf]
+                own_total = new_total[leaf]
+                insert(made, made_of, made_letter, made_total, filled, leaf, above, own, own_total)
                 filled += 1
             # What is one label longer.
             for i in range(size):
@@ -180,16 +187,7 @@ def best_paths(
                         alive[made[filled - 1]] = 0
                     place = filled if filled < width else filled - 1
                     filled = filled + 1 if filled < width else filled
-                    while place > 0 and made_total[place - 1] < value:
-                        made[place] = made[place - 1]
-                        made_of[place] = made_of[place - 1]
-                        made_letter[place] = made_letter[place - 1]
-                        made_total[place] = made_total[place - 1]
-                        place -= 1
-                    made[place] = -1
-                    made_of[place] = leaf
-                    made_letter[place] = k
-                    made_total[place] = value
+                    insert(made, made_of, made_letter, made_total, place, -1, leaf, k, value)
             for i in range(size):
                 alive[leaves[i]] = 0
             for i in range(filled):

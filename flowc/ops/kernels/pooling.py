@@ -90,11 +90,12 @@ def pool(
 
 def max_pool_with_argmax(
     x: Any, y: Any, argmax: Any,
-    height: int, width: int, channels: int, out_h: int, out_w: int,
-    kh: int, kw: int, sh: int, sw: int, top: int, left: int, include_batch: int,
-    begin: int, end: int,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    include_batch: int, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Also the flat position of each maximum: the first of equals. A NaN wins only as the first."""
+    """Of images also the flat position of each maximum: the first of equals. A NaN wins only as the
+    first."""
     for row in range(begin, end):
         oh = row % out_h
         batch = row // out_h

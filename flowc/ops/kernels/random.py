@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ops.kernels.status import fail
+
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts, bit casts and functions by dtype.
     u32: Any = None
@@ -146,9 +148,7 @@ def integers_in_range(
     the lower one first."""
     if low[0] >= high[0]:
         if count > 0:
-            status[0] = 1
-            status[1] = i64(low[0])
-            status[2] = i64(high[0])
+            fail(status, 1, i64(low[0]), i64(high[0]), 0)
         return
     size = u64(u64(high[0]) - u64(low[0]))
     last = end * UNIT if end * UNIT < count else count

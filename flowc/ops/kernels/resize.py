@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ops.kernels.status import fail
+
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts by dtype, and Native.constants.
     f32: Any = None
@@ -31,6 +33,14 @@ def scale_of(size: int, new: int, align: int) -> Any:
     if align and new > 1:
         scale = f32(size - 1) / f32(new - 1)
     return scale
+
+
+def steps(height: int, width: int, out_h: int, out_w: int, align: int, half: int) -> Any:
+    """Both scales, and how far the place that is measured from lies inside a pixel."""
+    y_scale = scale_of(height, out_h, align)
+    x_scale = scale_of(width, out_w, align)
+    shift = f32(0.5) if half else f32(0)
+    return y_scale, x_scale, shift
 
 
 def nearest_pixel(place: Any, size: int, align: int) -> int:
@@ -101,9 +111,7 @@ def resize_nearest(
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
-    y_scale = scale_of(height, out_h, align)
-    x_scale = scale_of(width, out_w, align)
-    shift = f32(0.5) if half else f32(0)
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale
         source = nearest_pixel(place, height, align)
@@ -125,9 +133,7 @@ def resize_bilinear(
     """Source rows are stretched sideways into two lines of scratch, which further output rows
     between the same source rows find there; blending the two lines is one contiguous loop. Lines
     are `tile` pixels long, so that scratch does not depend on the width."""
-    y_scale = scale_of(height, out_h, align)
-    x_scale = scale_of(width, out_w, align)
-    shift = f32(0.5) if half else f32(0)
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     length = tile * channels
     lines = as_f32_pointer(scratch)
     rights = as_f32_pointer(offset(scratch, 8 * length))
@@ -185,9 +191,7 @@ def resize_bicubic(
     begin: int, end: int,
 ) -> None:  # fmt: skip
     """Sixteen taps."""
-    y_scale = scale_of(height, out_h, align)
-    x_scale = scale_of(width, out_w, align)
-    shift = f32(0.5) if half else f32(0)
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale - shift
         v0, v1, v2, v3, r0, r1, r2, r3 = cubic_taps(place, height, half)
@@ -267,8 +271,7 @@ def crop_and_resize(
         box = row // out_h
         batch = i64(box_ind[box])
         if batch < 0 or batch >= batches:
-            status[0] = 1
-            status[1] = batch
+            fail(status, 1, batch, 0, 0)
             return
         y1 = boxes[box * 4]
         x1 = boxes[box * 4 + 1]
@@ -276,8 +279,7 @@ def crop_and_resize(
         x2 = boxes[box * 4 + 3]
         # inf - inf and NaN are unequal to themselves.
         if y1 - y1 != f32(0) or x1 - x1 != f32(0) or y2 - y2 != f32(0) or x2 - x2 != f32(0):
-            status[0] = 2
-            status[1] = box
+            fail(status, 2, box, 0, 0)
             return
         last_row = f32(height - 1)
         last_column = f32(width - 1)

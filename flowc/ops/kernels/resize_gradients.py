@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ops.kernels.resize import cubic_taps, nearest_pixel, neighbours, scale_of
+from flowc.ops.kernels.resize import cubic_taps, nearest_pixel, neighbours, steps
 
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts by dtype.
@@ -23,9 +23,7 @@ def resize_nearest_grad(
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
-    y_scale = scale_of(height, out_h, align)
-    x_scale = scale_of(width, out_w, align)
-    shift = f32(0.5) if half else f32(0)
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         image = batch * height * width * channels
         for i in range(height * width * channels):
@@ -48,9 +46,7 @@ def resize_bilinear_grad(
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
-    y_scale = scale_of(height, out_h, align)
-    x_scale = scale_of(width, out_w, align)
-    shift = f32(0.5) if half else f32(0)
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         first = batch * height * width * channels
         for i in range(height * width * channels):
@@ -81,9 +77,7 @@ def resize_bicubic_grad(
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
-    y_scale = scale_of(height, out_h, align)
-    x_scale = scale_of(width, out_w, align)
-    shift = f32(0.5) if half else f32(0)
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     pixels = height * width * channels
     for i in range(begin * pixels, end * pixels):
         dx[i] = 0

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ops.kernels.status import fail
+
 GROUP = 16  # columns that top_k looks at together
 
 if TYPE_CHECKING:
@@ -26,9 +28,7 @@ def top_k(
     Columns arrive by rising index, so one that equals the root never replaces it.
     """
     if k > columns or k < 0:
-        status[0] = 1
-        status[1] = columns
-        status[2] = k
+        fail(status, 1, columns, k, 0)
         return
     for row in range(begin, end):
         source = row * columns

@@ -20,7 +20,7 @@ from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
-from flowc.ops.reductions.folds import HALVES
+from flowc.ops.math.elementwise import HALVES
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder

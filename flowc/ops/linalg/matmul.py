@@ -17,7 +17,7 @@ from flowc.ir.lowering import Decompose, MatMul
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
-from flowc.ops.reductions.folds import HALVES
+from flowc.ops.math.elementwise import HALVES, widened
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -142,13 +142,6 @@ def _build_sparse(b: Builder, node: Node) -> Value:
     )
 
 
-def _sparse_mat_mul(
-    a: np.ndarray, b: np.ndarray, *, transpose_a: bool, transpose_b: bool
-) -> np.ndarray:
-    x, y = a.astype(np.float32), b.astype(np.float32)
-    return matmul_array(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
-
-
 sparse_mat_mul = define(
     "sparse_mat_mul",
     "SparseMatMul(a: Ta, b: Tb; transpose_a: bool = False, transpose_b: bool = False,"
@@ -156,7 +149,9 @@ sparse_mat_mul = define(
     " Tb: {f32, bf16} = f32) -> product: f32",
     infer=lambda c: infer_matmul(c, c.attrs["transpose_a"], c.attrs["transpose_b"]),
     lowering=Decompose(_build_sparse),
-    reference=_sparse_mat_mul,
+    reference=lambda a, b, *, transpose_a, transpose_b: matmul_array(
+        widened(a), widened(b), transpose_a=transpose_a, transpose_b=transpose_b
+    ),
     examples=(
         "Ta[2,3] Tb[3,4]",
         "Ta[3,2] Tb[4,3]; transpose_a=True, transpose_b=True, a_is_sparse=True",

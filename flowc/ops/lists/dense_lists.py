@@ -19,7 +19,8 @@ from flowc.ir.dims import Dim, as_dim, ceildiv, maximum, product
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.kernels.status import fail
 
 # -- new lists, of other lengths
 
@@ -131,9 +132,7 @@ list_resize = define(
 
 def list_append_kernel(buffer, value, out, status, rows, held, width, given, begin, end):
     if given != width or (rows > 0 and held != width):
-        status[1] = given
-        status[2] = held
-        status[0] = 1
+        fail(status, 1, given, held, 0)
         return
     for j in range(width):
         out[rows * width + j] = value[j]
@@ -146,7 +145,7 @@ def _infer_append(c: Inference) -> Dims:
 
 def _new_element(c: Inference, held: Dims, given: Dims) -> Dims:
     """The dims of a list's elements with one of the dims `given` among them."""
-    fault = f"a list of elements {_shown(held)} cannot hold one of shape {_shown(given)}"
+    fault = f"a list of elements {shown_dims(held)} cannot hold one of shape {shown_dims(given)}"
     if len(held) != len(given):
         raise c.fail(fault)
     found: list[Dim] = []
@@ -155,10 +154,6 @@ def _new_element(c: Inference, held: Dims, given: Dims) -> Dims:
             raise c.fail(fault)
         found.append(ours if isinstance(ours, int) else theirs)
     return tuple(found)
-
-
-def _shown(dims: Dims) -> str:
-    return f"[{','.join(str(d) for d in dims)}]"
 
 
 def _width(dims: Dims) -> Dim:
@@ -209,10 +204,7 @@ ADD = 0  # whether elements add up: the compiler gives it to the kernel
 
 def list_set_kernel(buffer, index, value, out, status, rows, held, width, given, count, begin, end):
     if count > 0 and (given != width or (rows * held > 0 and held != width)):
-        status[1] = given
-        status[2] = held
-        status[3] = index[0]
-        status[0] = 1
+        fail(status, 1, given, held, index[0])
         return
     if held != width:
         for i in range(rows * width):
@@ -220,9 +212,7 @@ def list_set_kernel(buffer, index, value, out, status, rows, held, width, given,
     for i in range(count):
         at = index[i]
         if at < 0 or at >= rows:
-            status[1] = at
-            status[2] = rows
-            status[0] = 2
+            fail(status, 2, at, rows, 0)
             return
         for j in range(width):
             if ADD == 1:
@@ -237,7 +227,7 @@ def _infer_set(c: Inference) -> Dims:
 
 def _dims_with(c: Inference, index: Dims, value: Dims) -> Dims:
     """The dims of input 0 once it holds the elements of a value, one for each index."""
-    fault = f"values of shape {_shown(value)} do not fit indices of shape {_shown(index)}"
+    fault = f"values of shape {shown_dims(value)} do not fit indices of shape {shown_dims(index)}"
     for ours, theirs in zip(index, value):
         if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
             raise c.fail(fault)
@@ -402,9 +392,7 @@ def list_pieces_kernel(value, lengths, out, status, count, piece, total, begin, 
         return
     for i in range(count):
         if lengths[i] != piece:
-            status[1] = lengths[i]
-            status[2] = piece
-            status[0] = 2
+            fail(status, 2, lengths[i], piece, 0)
             return
 
 

@@ -18,10 +18,11 @@ from flowc.ir.computation import Node
 from flowc.ir.lowering import Native
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN, MarkAccess, Marks
 from flowc.ir.op import Attrs, define
+from flowc.ops.kernels.status import fail
 from flowc.ops.lists.dense_lists import outside_array, plain
 
 # Globals that the compiler gives to the kernels: whether an element must have been written, or must
-# not; the mark that it gets.
+# not; the mark that it gets, if any (WRITTEN or CLEARED).
 NEEDS_WRITTEN = 0
 NEEDS_UNWRITTEN = 0
 MARK = 0
@@ -39,41 +40,34 @@ def fault_at(marks, at, rows):
     return fault
 
 
-def list_mark_kernel(marks, index, out, place, status, rows, count, begin, end):
-    for i in range(count):
-        place[i] = 0
-    for i in range(count):
-        at = index[i]
-        fault = fault_at(out, at, rows)
-        if fault != 0:
-            status[1] = at
-            status[2] = rows
-            status[0] = fault
-            return
-        place[i] = at
-        out[at] = MARK
-
-
-def list_check_kernel(marks, index, place, status, rows, count, begin, end):
+def mark_elements(marks, index, place, status, rows, count):
+    """A part of the kernels: checks elements one after another, and marks them."""
     for i in range(count):
         place[i] = 0
     for i in range(count):
         at = index[i]
         fault = fault_at(marks, at, rows)
         if fault != 0:
-            status[1] = at
-            status[2] = rows
-            status[0] = fault
-            return
+            fail(status, fault, at, rows, 0)
+            break
         place[i] = at
+        if MARK > 0:
+            marks[at] = MARK
+
+
+def list_mark_kernel(marks, index, out, place, status, rows, count, begin, end):
+    mark_elements(out, index, place, status, rows, count)
+
+
+def list_check_kernel(marks, index, place, status, rows, count, begin, end):
+    mark_elements(marks, index, place, status, rows, count)
 
 
 def list_whole_kernel(buffer, marks, out, status, rows, begin, end):
     for at in range(rows):
         fault = fault_at(marks, at, rows)
         if fault != 0:
-            status[1] = at
-            status[0] = fault
+            fail(status, fault, at, 0, 0)
             return
 
 
@@ -126,9 +120,8 @@ def _native(node: Node, kernel: Any, updates: int | None, moves: bool = False) -
     constants = {
         "NEEDS_WRITTEN": int(UNWRITTEN not in needs),
         "NEEDS_UNWRITTEN": int(WRITTEN not in needs),
+        "MARK": access.leaves(node.attrs) if access.leaves is not None else 0,
     }
-    if access.leaves is not None:
-        constants["MARK"] = access.leaves(node.attrs)
     sizes = (node.inputs[access.marks].dims[0],)
     if access.index is not None:
         sizes = (*sizes, node.inputs[access.index].type.size)

@@ -26,7 +26,7 @@ from flowc.ir.extraction import (
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import Partial, complete, fits, shape_shown
+from flowc.ops.lists.list_values import Partial, complete, fits, scalar, shape_shown
 from flowc.ops.state.variables import Emit, value_of
 
 EMPTY = "The given optional does not have a value."
@@ -119,10 +119,6 @@ def _known_when_extracted(c: Inference) -> list[Dims]:
     raise NeedsContent("optionals have values when a graph is extracted", node=c.node_name)
 
 
-def _scalar(c: Inference) -> Dims:
-    return ()
-
-
 def _define(name: str, signature: str, emit: Emit, infer: Any) -> None:
     define(name, signature, infer=infer, lowering=Extracted(emit))
 
@@ -132,9 +128,9 @@ _define(
     "OptionalFromValue(components: Toutput_types; Toutput_types: list(type) >= 1)"
     " -> optional: variant",
     _from_value,
-    _scalar,
+    scalar,
 )
-_define("optional_none", "OptionalNone() -> optional: variant", _none, _scalar)
+_define("optional_none", "OptionalNone() -> optional: variant", _none, scalar)
 _define(
     "optional_get_value",
     "OptionalGetValue(optional: variant; output_types: list(type) >= 1,"

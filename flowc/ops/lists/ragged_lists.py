@@ -21,6 +21,7 @@ from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import size_scalar
+from flowc.ops.kernels.status import fail
 from flowc.ops.lists.dense_lists import numbered
 
 ADD = 0  # whether elements add up: the compiler gives it to the kernels
@@ -36,9 +37,7 @@ def ragged_pieces_kernel(lengths, shape, out, status, count, rank, begin, end):
             used = -1
             break
     if used != shape[0]:
-        status[1] = used
-        status[2] = shape[0]
-        status[0] = 1
+        fail(status, 1, used, shape[0], 0)
         return
     width = 1
     for j in range(1, rank):
@@ -112,19 +111,14 @@ def ragged_place_kernel(table, index, shape, out, total, status, rows, rank, cou
     for i in range(count):
         at = index[i]
         if at < 0 or at >= rows:
-            status[1] = at
-            status[2] = rows
-            status[0] = 1
+            fail(status, 1, at, rows, 0)
             return
         row = at * (rank + 1)
         held = 1
         for j in range(rank):
             held *= out[row + 1 + j]
             if ADD == 1 and out[row] != 0 and out[row + 1 + j] != shape[1 + j]:
-                status[1] = out[row + 1 + j]
-                status[2] = shape[1 + j]
-                status[3] = at
-                status[0] = 2 + j
+                fail(status, 2 + j, out[row + 1 + j], shape[1 + j], at)
                 return
         if out[row] == 0 or held != width:
             out[row] = 1 + total[0]
@@ -255,9 +249,7 @@ def ragged_find_kernel(table, index, shape, out, status, rows, rank, begin, end)
         out[j] = 0
     at = index[0]
     if at < 0 or at >= rows:
-        status[1] = at
-        status[2] = rows
-        status[0] = 1
+        fail(status, 1, at, rows, 0)
         return
     row = at * (rank + 1)
     out[0] = table[row]
@@ -268,15 +260,11 @@ def ragged_find_kernel(table, index, shape, out, status, rows, rank, begin, end)
         held = table[row + 1 + j]
         if out[0] == 0:
             if wanted < 0:
-                status[1] = at
-                status[0] = 2
+                fail(status, 2, at, 0, 0)
                 return
             held = wanted
         elif wanted >= 0 and wanted != held:
-            status[1] = held
-            status[2] = wanted
-            status[3] = j
-            status[0] = 3
+            fail(status, 3, held, wanted, j)
             return
         out[2 + j] = held
         width *= held

@@ -15,6 +15,7 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import define
+from flowc.ops.kernels.status import fail
 from flowc.ops.lists.ragged_lists import element_at, linear
 
 FROM = 0  # the first axis along which elements must be alike: the compiler gives it to the kernel
@@ -34,10 +35,7 @@ def ragged_alike_kernel(table, asked, whole, out, status, rows, rank, begin, end
             if out[j] < 0:
                 out[j] = held
             elif j >= FROM and out[j] != held:
-                status[1] = out[j]
-                status[2] = held
-                status[3] = i
-                status[0] = 1 + j
+                fail(status, 1 + j, out[j], held, i)
                 for axis in range(rank):
                     out[axis] = 0
                 return
@@ -193,10 +191,7 @@ def ragged_sum_kernel(
         width = 1
         for j in range(rank):
             if table[row + 1 + j] != other[row + 1 + j]:
-                status[1] = i
-                status[2] = table[row + 1 + j]
-                status[3] = other[row + 1 + j]
-                status[0] = 1
+                fail(status, 1, i, table[row + 1 + j], other[row + 1 + j])
                 return
             width *= table[row + 1 + j]
         for j in range(width):

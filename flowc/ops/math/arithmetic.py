@@ -6,7 +6,7 @@ InvalidArgumentError, in TensorFlow's words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,15 @@ def _checked(k: Any, primitive: str, x: Any, y: Any) -> Any:
     return getattr(k, primitive)(x, k.select(valid, y, k.const(1, y.dtype)))
 
 
+def _of_integers(primitive: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The checked primitive for integers, another expression for floats."""
+
+    def expr(k: Any, x: Any, y: Any) -> Any:
+        return _checked(k, primitive, x, y) if x.dtype.is_integer else otherwise(k, x, y)
+
+    return expr
+
+
 def _refuse_zero(y: Array) -> None:
     if np.any(np.asarray(y == 0)):
         raise InvalidArgumentError(_ZERO_DIVISOR)
@@ -138,12 +147,6 @@ _maxima = np.frompyfunc(dims.maximum, 2, 1)
 _minima = np.frompyfunc(dims.minimum, 2, 1)
 
 
-def _floor_div_expr(k: Any, x: Any, y: Any) -> Any:
-    if x.dtype.is_integer:
-        return _checked(k, "floordiv", x, y)
-    return k.floor(k.div(x, y))
-
-
 def _floor_div(x: Array, y: Array) -> Array:
     if x.dtype == object or y.dtype == object:
         _refuse_zero(y)
@@ -152,10 +155,6 @@ def _floor_div(x: Array, y: Array) -> Array:
         _refuse_zero(y)
         return np.floor_divide(x, y)
     return np.floor(x / y)
-
-
-def _floor_mod_expr(k: Any, x: Any, y: Any) -> Any:
-    return _checked(k, "floormod", x, y) if x.dtype.is_integer else k.floormod(x, y)
 
 
 def _floor_mod(x: Array, y: Array) -> Array:
@@ -168,20 +167,12 @@ def _floor_mod(x: Array, y: Array) -> Array:
     return np.where((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
 
 
-def _truncate_div_expr(k: Any, x: Any, y: Any) -> Any:
-    return _checked(k, "truncdiv", x, y) if x.dtype.is_integer else k.trunc(k.div(x, y))
-
-
 def _truncated(x: Array, y: Array) -> Array:
     _refuse_zero(y)
     if x.dtype == object or y.dtype == object:
         return np.asarray(_trunc_quotients(x, y), object)
     inexact = np.fmod(x, y) != 0
     return np.floor_divide(x, y) + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
-
-
-def _truncate_mod_expr(k: Any, x: Any, y: Any) -> Any:
-    return _checked(k, "truncmod", x, y) if x.dtype.is_integer else k.truncmod(x, y)
 
 
 def _truncate_mod(x: Array, y: Array) -> Array:
@@ -206,7 +197,7 @@ def _remainder_gradient(rounded: str) -> Any:
 div = _pair(
     "div",
     "Div(x: T, y: T; T: NUMBER) -> z: T",
-    lambda k, x, y: _checked(k, "truncdiv", x, y) if x.dtype.is_integer else k.div(x, y),
+    _of_integers("truncdiv", lambda k, x, y: k.div(x, y)),
     lambda x, y: _truncated(x, y) if _is_exact(x) else np.true_divide(x, y),
     gradient=binary_gradient(_quotient_gradient),
     content=True,
@@ -239,7 +230,7 @@ div_no_nan = _pair(
 floor_div = _pair(
     "floor_div",
     "FloorDiv(x: T, y: T; T: REAL) -> z: T",
-    _floor_div_expr,
+    _of_integers("floordiv", lambda k, x, y: k.floor(k.div(x, y))),
     _floor_div,
     gradient=no_gradient,
     content=True,
@@ -249,7 +240,7 @@ floor_div = _pair(
 floor_mod = _pair(
     "floor_mod",
     "FloorMod(x: T, y: T; T: REAL) -> z: T",
-    _floor_mod_expr,
+    _of_integers("floormod", lambda k, x, y: k.floormod(x, y)),
     _floor_mod,
     gradient=_remainder_gradient("floor_div"),
     content=True,
@@ -259,7 +250,7 @@ floor_mod = _pair(
 truncate_div = _pair(
     "truncate_div",
     "TruncateDiv(x: T, y: T; T: REAL) -> z: T",
-    _truncate_div_expr,
+    _of_integers("truncdiv", lambda k, x, y: k.trunc(k.div(x, y))),
     lambda x, y: _truncated(x, y) if _is_exact(x) else np.trunc(x / y),
     gradient=no_gradient,
     content=True,
@@ -269,7 +260,7 @@ truncate_div = _pair(
 truncate_mod = _pair(
     "truncate_mod",
     "TruncateMod(x: T, y: T; T: {i32, i64, bf16, f16, f32, f64}) -> z: T",
-    _truncate_mod_expr,
+    _of_integers("truncmod", lambda k, x, y: k.truncmod(x, y)),
     _truncate_mod,
     gradient=_remainder_gradient("truncate_div"),
     content=True,
@@ -279,7 +270,7 @@ truncate_mod = _pair(
 mod = _pair(
     "mod",
     "Mod(x: T, y: T; T: {i32, i64, f16, bf16, f32, f64}) -> z: T",
-    _truncate_mod_expr,
+    _of_integers("truncmod", lambda k, x, y: k.truncmod(x, y)),
     _truncate_mod,
     gradient=_remainder_gradient("truncate_div"),
     content=True,

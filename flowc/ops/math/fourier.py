@@ -297,7 +297,7 @@ def _define(rank: int) -> None:
         f"RFFT{suffix}(input: Treal, fft_length: i32; Treal: {{f32, f64}} = f32,"
         " Tcomplex: COMPLEX = c64) -> output: Tcomplex",
         infer=_infer_real(rank, True),
-        reference=_real_reference(rank),
+        reference=_sized_reference(np.fft.rfftn, rank, np.float64, "Tcomplex"),
         lowering=Decompose(_real_transform(rank)),
         examples=_REAL_EXAMPLES[rank],
     )
@@ -306,7 +306,7 @@ def _define(rank: int) -> None:
         f"IRFFT{suffix}(input: Tcomplex, fft_length: i32; Treal: {{f32, f64}} = f32,"
         " Tcomplex: COMPLEX = c64) -> output: Treal",
         infer=_infer_real(rank, False),
-        reference=_half_reference(rank),
+        reference=_sized_reference(np.fft.irfftn, rank, np.complex128, "Treal"),
         lowering=Decompose(_from_half(rank)),
         examples=_HALF_EXAMPLES[rank],
     )
@@ -321,20 +321,12 @@ def _complex_reference(function: Any, rank: int) -> Callable[..., np.ndarray]:
     return reference
 
 
-def _real_reference(rank: int) -> Callable[..., np.ndarray]:
-    def reference(input: np.ndarray, fft_length: np.ndarray, *, Tcomplex: DType) -> np.ndarray:
+def _sized_reference(function: Any, rank: int, wide: Any, result: str) -> Callable[..., np.ndarray]:
+    """`result`: the attr that says what the result is."""
+
+    def reference(input: np.ndarray, fft_length: np.ndarray, **attrs: Any) -> np.ndarray:
         lengths = tuple(int(n) for n in fft_length)
-        wide = input.astype(np.float64)
-        return np.fft.rfftn(wide, lengths, _axes(rank)).astype(Tcomplex.numpy)
-
-    return reference
-
-
-def _half_reference(rank: int) -> Callable[..., np.ndarray]:
-    def reference(input: np.ndarray, fft_length: np.ndarray, *, Treal: DType) -> np.ndarray:
-        lengths = tuple(int(n) for n in fft_length)
-        wide = input.astype(np.complex128)
-        return np.fft.irfftn(wide, lengths, _axes(rank)).astype(Treal.numpy)
+        return function(input.astype(wide), lengths, _axes(rank)).astype(attrs[result].numpy)
 
     return reference
 

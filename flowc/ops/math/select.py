@@ -14,7 +14,7 @@ from flowc.ir.lowering import Decompose, Elementwise, Lowering
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
-from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
+from flowc.ops.math.elementwise import Array, broadcast_dims, map_op, primitive
 
 
 def _infer_select(c: Inference) -> Dims:
@@ -32,14 +32,10 @@ def _infer_select(c: Inference) -> Dims:
     return (c.equal(condition[0], dims[0]), *dims[1:])
 
 
-def _select_expr(k: Any, condition: Any, x: Any, y: Any) -> Any:
-    return k.select(condition, x, y)
-
-
 def _lower_select(node: Node) -> Lowering:
     condition, value = node.inputs[0], node.inputs[1]
     if condition.type.rank in (0, value.type.rank):
-        return Elementwise(_select_expr)
+        return Elementwise(primitive("select"))
 
     def build(b: Builder, inner: Node) -> Value:
         rows, x, y = inner.inputs
@@ -91,7 +87,7 @@ select_v2 = define(
     "select_v2",
     "SelectV2(condition: bool, t: T, e: T; T: type) -> output: T",
     infer=broadcast_dims,
-    lowering=Elementwise(_select_expr),
+    lowering=Elementwise(primitive("select")),
     reference=lambda condition, t, e: np.where(condition, t, e),
     gradient=_select_v2_gradient,
     examples=(

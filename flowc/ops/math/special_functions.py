@@ -7,6 +7,7 @@ folded (trait `no_fold`), so that results do not depend on what is installed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,10 @@ import numpy as np
 
 from flowc.ir.op import Inference, Op
 from flowc.ir.types import Dims
-from flowc.ops.gradients import Forward, Gradient, GradientBuilder, binary_gradient, unary_gradient
+from flowc.ops.gradients import Forward, GradientBuilder, binary_gradient, unary_gradient
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
+
+Slope = Callable[[GradientBuilder, Any, Any], Any]
 
 _TESTS: dict[str, Callable[[Array], Array]] = {
     "eq": lambda x: x == 0,
@@ -32,11 +35,14 @@ _BESSEL_OUTSIDE: dict[str, tuple[str, float]] = {
 _BESSEL_ORDERS = ("i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")
 
 
-def _scipy(name: str) -> Callable[..., Any]:
+def _scipy(name: str, result: int | None = None) -> Callable[..., Any]:
+    """A function of SciPy, or one result of those that it gives."""
+
     def reference(*arrays: Array) -> Any:
         from scipy import special
 
-        return getattr(special, name)(*arrays)
+        found = getattr(special, name)(*arrays)
+        return found if result is None else found[result]
 
     return reference
 
@@ -48,17 +54,17 @@ def _by_element(function: Callable[[float], float]) -> Callable[[Array], Array]:
 
 
 def _unary(
-    name: str,
     tf_name: str,
     reference: Callable[..., Any],
-    gradient: Gradient | None = None,
+    slope: Slope | None = None,
     *,
     domain: str = "finite",
     folds: bool = False,
     outside: tuple[str, float] | None = None,
 ) -> Op:
-    """`outside`: a test of x (a comparison with 0, or is_inf), and what TensorFlow gives where it
-    holds."""
+    """`slope`: the derivative at x, where y = f(x); `outside`: a test of x (a comparison with 0, or
+    is_inf), and what TensorFlow gives where it holds."""
+    name = re.sub("(?<=[a-z])(?=[A-Z])", "_", tf_name).lower()
 
     def expr(k: Any, x: Any) -> Any:
         found = getattr(k, name)(x)
@@ -77,7 +83,7 @@ def _unary(
         f"{tf_name}(x: T; T: FLOAT) -> y: T",
         expr,
         with_outside,
-        gradient=gradient,
+        gradient=None if slope is None else unary_gradient(slope),
         traits=() if folds else ("no_fold",),
         examples=tuple(f"T[{d}]~{domain}" for d in ("17", "2,3", "", "0")),
     )
@@ -88,32 +94,28 @@ def _bell(b: GradientBuilder, x: Any, factor: float, power: float) -> Any:
     return b.mul(b.exp(b.mul(b.square(x), power)), factor)
 
 
-erf = _unary(
-    "erf",
+_unary(
     "Erf",
     _by_element(math.erf),
-    unary_gradient(lambda b, x, y: _bell(b, x, 2 / math.sqrt(math.pi), -1)),
+    lambda b, x, y: _bell(b, x, 2 / math.sqrt(math.pi), -1),
     folds=True,
 )
-erfc = _unary(
-    "erfc",
+_unary(
     "Erfc",
     _by_element(math.erfc),
-    unary_gradient(lambda b, x, y: _bell(b, x, -2 / math.sqrt(math.pi), -1)),
+    lambda b, x, y: _bell(b, x, -2 / math.sqrt(math.pi), -1),
     folds=True,
 )
-erfinv = _unary(
-    "erfinv",
+_unary(
     "Erfinv",
     _scipy("erfinv"),
-    unary_gradient(lambda b, x, y: _bell(b, y, math.sqrt(math.pi) / 2, 1)),
+    lambda b, x, y: _bell(b, y, math.sqrt(math.pi) / 2, 1),
     domain="unit",
 )
-ndtri = _unary(
-    "ndtri",
+_unary(
     "Ndtri",
     _scipy("ndtri"),
-    unary_gradient(lambda b, x, y: _bell(b, y, math.sqrt(2 * math.pi), 0.5)),
+    lambda b, x, y: _bell(b, y, math.sqrt(2 * math.pi), 0.5),
     domain="prob",
 )
 
@@ -127,20 +129,18 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-lgamma = _unary(
-    "lgamma",
+_unary(
     "Lgamma",
     _by_element(_lgamma),
-    unary_gradient(lambda b, x, y: b.digamma(x)),
+    lambda b, x, y: b.digamma(x),
     folds=True,
 )
 
 
-digamma = _unary(
-    "digamma",
+_unary(
     "Digamma",
     _scipy("digamma"),
-    unary_gradient(lambda b, x, y: b.polygamma(1, x)),
+    lambda b, x, y: b.polygamma(1, x),
     outside=("eq", math.nan),
 )
 
@@ -196,17 +196,11 @@ zeta = _pair(
 )
 
 
-def _polygamma(n: Array, x: Array) -> Array:
-    from scipy import special
-
-    return special.polygamma(n, x)
-
-
 polygamma = _pair(
     "polygamma",
     "Polygamma(a: T, x: T; T: {f32, f64}) -> z: T",
     binary_gradient(lambda b, a, x, z, dz: (None, b.mul(dz, b.polygamma(b.add(a, 1), x)))),
-    _polygamma,
+    _scipy("polygamma"),
     ("T[3]=[0,1,4] T[3]~positive", "T[2,1]=[[1],[2]] T[1,3]~positive", "T[]=1 T[]=2"),
 )
 next_after = map_op(
@@ -256,7 +250,7 @@ betainc = map_op(
 # -- Bessel functions and other integrals
 
 
-_BESSEL_GRADIENTS: dict[str, Callable[[GradientBuilder, Any, Any], Any]] = {
+_BESSEL_SLOPES: dict[str, Slope] = {
     "i0": lambda b, x, y: b.bessel_i1(x),
     "i0e": lambda b, x, y: b.sub(b.bessel_i1e(x), b.mul(b.sign(x), y)),
     "j0": lambda b, x, y: b.neg(b.bessel_j1(x)),
@@ -269,57 +263,41 @@ _BESSEL_GRADIENTS: dict[str, Callable[[GradientBuilder, Any, Any], Any]] = {
 }
 
 for _order in _BESSEL_ORDERS:
-    _derivative = _BESSEL_GRADIENTS.get(_order)
     _unary(
-        f"bessel_{_order}",
-        f"Bessel{_order[0].upper()}{_order[1:]}",
+        f"Bessel{_order.capitalize()}",
         _scipy(_order),
-        None if _derivative is None else unary_gradient(_derivative),
+        _BESSEL_SLOPES.get(_order),
         domain="positive" if _order[0] in "ky" else "finite",
         outside=_BESSEL_OUTSIDE.get(_order),
     )
 
-dawsn = _unary(
-    "dawsn",
+_unary(
     "Dawsn",
     _scipy("dawsn"),
-    unary_gradient(lambda b, x, y: b.sub(1, b.mul(b.mul(x, y), 2))),
+    lambda b, x, y: b.sub(1, b.mul(b.mul(x, y), 2)),
 )
-expint = _unary(
-    "expint",
+_unary(
     "Expint",
     _scipy("expi"),
-    unary_gradient(lambda b, x, y: b.real_div(b.exp(x), x)),
+    lambda b, x, y: b.real_div(b.exp(x), x),
     domain="positive",
     outside=("lt", math.nan),
 )
 
 
-def _fresnel(which: int) -> Callable[[Array], Array]:
-    def reference(x: Array) -> Array:
-        from scipy import special
-
-        return special.fresnel(x)[which]
-
-    return reference
-
-
-fresnel_cos = _unary(
-    "fresnel_cos",
+_unary(
     "FresnelCos",
-    _fresnel(1),
-    unary_gradient(lambda b, x, y: b.cos(b.mul(b.square(x), math.pi / 2))),
+    _scipy("fresnel", 1),
+    lambda b, x, y: b.cos(b.mul(b.square(x), math.pi / 2)),
 )
-fresnel_sin = _unary(
-    "fresnel_sin",
+_unary(
     "FresnelSin",
-    _fresnel(0),
-    unary_gradient(lambda b, x, y: b.sin(b.mul(b.square(x), math.pi / 2))),
+    _scipy("fresnel", 0),
+    lambda b, x, y: b.sin(b.mul(b.square(x), math.pi / 2)),
 )
-spence = _unary(
-    "spence",
+_unary(
     "Spence",
     _scipy("spence"),
-    unary_gradient(lambda b, x, y: b.real_div(b.log(x), b.sub(1, x))),
+    lambda b, x, y: b.real_div(b.log(x), b.sub(1, x)),
     domain="positive",
 )

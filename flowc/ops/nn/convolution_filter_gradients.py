@@ -20,6 +20,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.math.elementwise import HALVES
 from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
@@ -36,7 +37,6 @@ from flowc.ops.nn.convolution_window import (
     convolution_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last
-from flowc.ops.reductions.folds import HALVES
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from flowc.ir.dims import Dim
+from flowc.ops.math.elementwise import HALVES
 from flowc.ops.nn.convolution_window import ConvolutionWindow
-from flowc.ops.reductions.folds import HALVES
 
 Pad = Sequence[tuple[Dim, Dim]]
 

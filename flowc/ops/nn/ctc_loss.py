@@ -20,6 +20,8 @@ from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.kernels.ctc import log_sum
+from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -54,24 +56,6 @@ NO_LABELS = AFTER_BLANK = NEGATIVE_LABEL = NO_TIME = 0
 COLLAPSE = 0
 MERGE = 1
 IGNORE = 0
-
-
-def log_sum(a: Any, b: Any) -> Any:
-    """A part of the kernel: the logarithm of a sum of two numbers given by theirs."""
-    high = a if a > b else b
-    low = b if a > b else a
-    found = high
-    if low > f64(-1e300):
-        found = high + log_f64(f64(1) + exp_f64(low - high))
-    return found
-
-
-def fail(status: Any, error: int, a: int, b: int, c: int) -> None:
-    """A part of the kernel."""
-    status[0] = error
-    status[1] = a
-    status[2] = b
-    status[3] = c
 
 
 def softmax_of_row(

@@ -23,7 +23,7 @@ from flowc.ops.nn.convolution_window import (
     check_rank,
     convolution_window,
 )
-from flowc.ops.reductions.folds import HALVES, lowest
+from flowc.ops.reductions.folds import carried, lowest
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -91,7 +91,6 @@ def _lower(node: Node) -> Native:
     geometry = _geometry(image, window, node.attrs)
     rows, columns = geometry.output
     dtype = node.inputs[0].type.dtype
-    carried = np.float32 if dtype.numpy in HALVES else dtype.numpy.type
     (top, _), (left, _) = geometry.pad
     return Native(
         dilation_kernel,
@@ -102,7 +101,7 @@ def _lower(node: Node) -> Native:
             *(top, left),
         ),
         parallel=product((image[0], rows)),
-        constants={"LOWEST": carried(lowest(dtype))},
+        constants={"LOWEST": carried(lowest(dtype), dtype)},
     )
 
 

@@ -19,6 +19,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.linalg.matmul import infer_matmul, matmul_array
+from flowc.ops.math.elementwise import HALVES
 from flowc.ops.nn.bias import per_channel_array
 from flowc.ops.nn.convolution import (
     convolution_array,
@@ -32,7 +33,6 @@ from flowc.ops.nn.normalization import (
     infer_batch_norm,
     normalize_by,
 )
-from flowc.ops.reductions.folds import HALVES
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -97,7 +97,8 @@ def _bias(b: Builder, y: Value, operands: Sequence[Value], attrs: Mapping[str, A
 def _norm(b: Builder, y: Value, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
     data_format = attrs.get("data_format", "NHWC")
     epsilon = float(np.float32(attrs["epsilon"]))
-    return normalize_by(b, y, *operands, epsilon, data_format)
+    scale, offset, mean, variance = operands
+    return normalize_by(b, y, scale, offset, mean, variance, epsilon, data_format)
 
 
 def _prelu(b: Builder, y: Value, operands: Sequence[Value], _: Mapping[str, Any]) -> Value:

@@ -66,11 +66,11 @@ def reserve_dims(dtype: DType, rank: int) -> tuple[int, ...]:
 
 def _normalize(b: Builder, inputs: Sequence[Value], attrs: Any) -> tuple[Value, ...]:
     """y, batch_mean, batch_variance and the two reserve spaces of a FusedBatchNorm."""
-    x, scale, *_ = inputs
+    x, scale, offset, mean, variance = (_cast(b, v, dtypes.f32) for v in inputs)
     build = _build_training if attrs["is_training"] else _build_inference
-    y, *statistics = build(b, *(_cast(b, v, dtypes.f32) for v in inputs), attrs)
-    own = (_cast(b, v, scale.type.dtype) for v in statistics)
-    return _cast(b, y, x.type.dtype), *own
+    y, *statistics = build(b, x, scale, offset, mean, variance, attrs)
+    own = (_cast(b, v, inputs[1].type.dtype) for v in statistics)
+    return _cast(b, y, inputs[0].type.dtype), *own
 
 
 def _cast(b: Builder, value: Value, dtype: DType) -> Value:

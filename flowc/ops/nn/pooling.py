@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
-from flowc.dtypes import DType
+from flowc.dtypes import as_dtype
 from flowc.errors import UnimplementedError
 from flowc.ir.dims import floordiv, product
 from flowc.ir.layout import layout_of
@@ -31,6 +30,7 @@ from flowc.ops.nn.pooling_window import (
     window_of_node,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last, is_last
+from flowc.ops.reductions.folds import carried, lowest
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -70,14 +70,6 @@ def infer_pool(c: Inference) -> Dims:
     return layout.stored((batch, *output, channels))
 
 
-def _lowest(dtype: DType) -> np.generic:
-    """The number that a maximum starts from; for f16 and bf16 as the f32 that kernels see."""
-    if dtype.is_floating:
-        carrier = np.float32 if dtype.size < 4 else dtype.numpy.type
-        return carrier(ml_dtypes.finfo(dtype.numpy).min)
-    return dtype.numpy.type(np.iinfo(dtype.numpy).min)
-
-
 def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         x = node.inputs[0]
@@ -86,7 +78,7 @@ def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
         if node.attrs["ksize"][-1] != 1:
             return Decompose(_pool_channels)
         window = window_of_node(x.dims, node.attrs)
-        start = 0 if mean else _lowest(x.type.dtype)
+        start = 0 if mean else carried(lowest(x.type.dtype), x.type.dtype)
         return Native(
             kernels.pool,
             arguments=pool_arguments(x.dims, window),
@@ -115,10 +107,9 @@ def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
         y = _max_of_windows(rows, ksize=one, strides=one, padding="VALID", data_format="NHWC")
         return y.reshape(*x.shape[:-1], -1)
     volume, window = to_volume(x, attrs)
-    kind = ml_dtypes.finfo if x.dtype.kind in "fV" else np.iinfo
-    lowest = np.array(kind(x.dtype).min).astype(x.dtype)
-    taps = taps_of(volume, window, lowest)
-    y = np.full(taps[0].shape, lowest, x.dtype)
+    start = np.array(lowest(as_dtype(x.dtype)), x.dtype)
+    taps = taps_of(volume, window, start)
+    y = np.full(taps[0].shape, start, x.dtype)
     for seen in taps:
         y = np.where(seen > y, seen, y)
     return from_volume(y, volume, window, data_format, x.ndim)

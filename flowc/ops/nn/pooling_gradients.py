@@ -46,17 +46,9 @@ VOLUME_FORMAT = 'data_format: {"NDHWC", "NCDHW"} = "NDHWC"'
 def _lower_argmax(node: Node) -> Lowering:
     dims = node.inputs[0].dims
     window = window_of_node(dims, node.attrs)
-    tops = [before for before, _ in window.pads]
     return Native(
         kernels.max_pool_with_argmax,
-        arguments=(
-            *dims[1:],
-            *window.output,
-            *window.sizes,
-            *window.strides,
-            *tops,
-            int(node.attrs["include_batch_in_index"]),
-        ),
+        arguments=(*pool_arguments(dims, window), int(node.attrs["include_batch_in_index"])),
         parallel=dims[0] * window.output[0],
     )
 

@@ -15,7 +15,8 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
-from flowc.ops.reductions.folds import HALVES, reduce_array
+from flowc.ops.math.elementwise import widened
+from flowc.ops.reductions.folds import reduce_array
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -37,14 +38,12 @@ def shift_rows(b: Builder, logits: Value) -> Value:
 
 def sum_rows(x: np.ndarray) -> np.ndarray:
     """The sum of each row, kept as size 1; halves are summed in f32."""
-    wide = x.astype(np.float32) if x.dtype in HALVES else x
-    return reduce_array(np.add, wide, (-1,), True).astype(x.dtype)
+    return reduce_array(np.add, widened(x), (-1,), True).astype(x.dtype)
 
 
 def shifted_rows(x: np.ndarray) -> np.ndarray:
     """Each row less its largest element; a row of no elements stays as it is."""
-    wide = x.astype(np.float32) if x.dtype in HALVES else x
-    return x - reduce_array(np.maximum, wide, (-1,), True, -np.inf).astype(x.dtype)
+    return x - reduce_array(np.maximum, widened(x), (-1,), True, -np.inf).astype(x.dtype)
 
 
 def _build_softmax(b: Builder, node: Node) -> Value:

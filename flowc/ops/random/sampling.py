@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from flowc import dtypes
@@ -22,6 +21,7 @@ from flowc.ir.op import Attrs, Inference, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.random.stateful import RESERVED, drawing
 from flowc.ops.random.stateless import PHILOX, SEED
+from flowc.ops.reductions.folds import lowest
 from flowc.ops.state.variables import STATE, value_of
 
 if TYPE_CHECKING:
@@ -49,16 +49,12 @@ def _infer(c: Inference) -> Dims:
     return (rows, count)
 
 
-def _lowest(dtype: dtypes.DType) -> float:
-    return float((ml_dtypes.finfo if dtype.is_floating else np.iinfo)(dtype.numpy).min)
-
-
 def _running_sums(b: Builder, logits: Value) -> Value:
     """Of the probabilities, which are not normalised, row by row."""
     wide = logits if logits.type.dtype is dtypes.f64 else b.cast(logits, DstT=dtypes.f64)
     finite = b.is_finite(wide)
     axis = b.const(np.int32(1))
-    least = b.const(np.float64(_lowest(logits.type.dtype)))
+    least = b.const(np.float64(lowest(logits.type.dtype)))
     most = b.maximum(b.max(b.select_v2(finite, wide, least), axis, keep_dims=True), least)
     return b.cumsum(b.select_v2(finite, b.exp(b.sub(wide, most)), np.float64(0)), axis)
 
@@ -89,7 +85,7 @@ def _keyed_reference(
     uniform = uniform_of(np.array(dims), key, counter, np.int32(PHILOX), dtype=dtypes.f64)
     wide = logits.astype(np.float64)
     finite = np.isfinite(wide)
-    least = _lowest(dtypes.as_dtype(logits.dtype))
+    least = float(lowest(dtypes.as_dtype(logits.dtype)))
     most = np.where(finite, wide, least).max(1, initial=least, keepdims=True)
     sums = np.cumsum(np.where(finite, np.exp(np.where(finite, wide - most, 0)), 0), 1)
     found = [np.searchsorted(s, u * s[-1], "right") for s, u in zip(sums, uniform)]

@@ -39,11 +39,15 @@ def drawn_words(b: Builder, key: Value, counter: Value, words: Dim) -> Value:
     return b.philox(key, counter, (ceildiv(words, 4),))
 
 
-def _uniform(
-    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
-) -> Value:
-    words = drawn_words(b, key, counter, n * bits.words_of(dtype))
-    return b.uniform_of_words(words, (n,), dtype=dtype)
+def _of_words(make: Callable[..., Value]) -> Draw:
+    """Numbers that each take the same number of words."""
+
+    def draw(
+        b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
+    ) -> Value:
+        return make(b, drawn_words(b, key, counter, n * bits.words_of(dtype)), n, dtype, *rest)
+
+    return draw
 
 
 def _first(b: Builder, numbers: Value, n: Dim, dtype: DType) -> Value:
@@ -73,32 +77,6 @@ def _truncated(
     words = b.philox(key, counter, (groups,), stride=bits.stride_of(wide))
     normals = b.truncate_normals(key, counter, b.normals_of_words(words, dtype=wide))
     return _first(b, normals, n, dtype)
-
-
-def _in_range(
-    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
-) -> Value:
-    words = drawn_words(b, key, counter, n * bits.words_of(dtype))
-    return b.range_of_words(words, rest[0], rest[1], (n,))
-
-
-def _integers(
-    b: Builder, key: Value, counter: Value, n: Dim, dtype: DType, rest: Sequence[Value]
-) -> Value:
-    words = drawn_words(b, key, counter, n * bits.words_of(dtype))
-    return b.integers_of_words(words, (n,), dtype=dtype)
-
-
-def _drawn(
-    b: Builder,
-    draw: Draw,
-    key: Value,
-    counter: Value,
-    dims: Dims,
-    dtype: DType,
-    rest: Sequence[Value],
-) -> Value:
-    return b.reshape(draw(b, key, counter, product(dims), dtype, rest), dims)
 
 
 # -- inference
@@ -232,36 +210,25 @@ def _numbers(draw: str, key: Array, counter: Array, dims: Array, dtype: DType, r
     return found[:n].astype(dtype.numpy).reshape(shape)
 
 
-def _keyed_reference(draw: str) -> Callable[..., Array]:
-    def of_dtype(shape: Array, key: Array, counter: Array, alg: Array, *, dtype: DType) -> Array:
-        return _numbers(draw, key, counter, shape, dtype, ())
+def _reference(draw: str, keyed: bool) -> Callable[..., Array]:
+    """Of shape, key, counter and algorithm, or of shape and seeds; then what the numbers are in."""
 
-    def of_range(
-        shape: Array, key: Array, counter: Array, alg: Array, low: Array, high: Array
-    ) -> Array:
-        dtype = dtypes.as_dtype(low.dtype)
-        return _numbers(draw, key, counter, shape, dtype, (low, high))
+    def drawn(shape: Array, *given: Array, dtype: DType) -> Array:
+        key, counter = given[:2] if keyed else _key_of_seeds(given[0])
+        return _numbers(draw, key, counter, shape, dtype, given[3 if keyed else 1 :])
 
-    return of_range if draw == "range" else of_dtype
+    def in_range(*inputs: Array) -> Array:
+        return drawn(*inputs, dtype=dtypes.as_dtype(inputs[-1].dtype))
 
-
-def _seeded_reference(draw: str) -> Callable[..., Array]:
-    def of_dtype(shape: Array, seed: Array, *, dtype: DType) -> Array:
-        return _numbers(draw, *_key_of_seeds(seed), shape, dtype, ())
-
-    def of_range(shape: Array, seed: Array, low: Array, high: Array) -> Array:
-        dtype = dtypes.as_dtype(low.dtype)
-        return _numbers(draw, *_key_of_seeds(seed), shape, dtype, (low, high))
-
-    return of_range if draw == "range" else of_dtype
+    return in_range if draw == "range" else drawn
 
 
 _DRAWS: dict[str, Draw] = {
-    "uniform": _uniform,
+    "uniform": _of_words(lambda b, w, n, dtype: b.uniform_of_words(w, (n,), dtype=dtype)),
     "normal": _normal,
     "truncated": _truncated,
-    "range": _in_range,
-    "integers": _integers,
+    "range": _of_words(lambda b, w, n, _, low, high: b.range_of_words(w, low, high, (n,))),
+    "integers": _of_words(lambda b, w, n, dtype: b.integers_of_words(w, (n,), dtype=dtype)),
 }
 _KEY = "u64[1]=[81985529216486895] u64[2]=[0,1311768467463790320]"
 _DTYPES = {"range": "{i32, i64}", "integers": "{i32, i64, u32, u64}"}
@@ -271,16 +238,19 @@ _WIDE = "{i32, i64, u32, u64}"
 def _define_pure(name: str, tf: str, draw: str) -> None:
     """The two forms of a pure op: by key and counter, by two seeds."""
 
+    def drawn(b: Builder, node: Node, key: Value, counter: Value, rest: Sequence[Value]) -> Value:
+        out = node.output.type
+        numbers = _DRAWS[draw](b, key, counter, product(out.dims), out.dtype, rest)
+        return b.reshape(numbers, out.dims)
+
     def keyed(b: Builder, node: Node) -> Value:
         _, key, counter, _, *rest = node.inputs
-        out = node.output.type
-        return _drawn(b, _DRAWS[draw], key, counter, out.dims, out.dtype, rest)
+        return drawn(b, node, key, counter, rest)
 
     def seeded(b: Builder, node: Node) -> Value:
         _, seed, *rest = node.inputs
         key, counter = b.stateless_random_get_key_counter(seed)
-        out = node.output.type
-        return _drawn(b, _DRAWS[draw], key, counter, out.dims, out.dtype, rest)
+        return drawn(b, node, key, counter, rest)
 
     by_range = draw == "range"
     inputs = ", minval: dtype, maxval: dtype" if by_range else ""
@@ -301,7 +271,7 @@ def _define_pure(name: str, tf: str, draw: str) -> None:
         " Tshape: {i32, i64} = i32) -> output: dtype",
         infer=_infer_keyed,
         lowering=Decompose(keyed),
-        reference=_keyed_reference(draw),
+        reference=_reference(draw, keyed=True),
         examples=tuple(e.format(f"{_KEY} i32[]=1") for e in examples),
     )
     define(
@@ -313,7 +283,7 @@ def _define_pure(name: str, tf: str, draw: str) -> None:
         " -> output: dtype",
         infer=_infer_seeded,
         lowering=Decompose(seeded),
-        reference=_seeded_reference(draw),
+        reference=_reference(draw, keyed=False),
         examples=tuple(e.format("i64[2]=[5,-6]") for e in examples),
     )
 

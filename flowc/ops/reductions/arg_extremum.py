@@ -17,7 +17,8 @@ from flowc.ir.dims import product
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.reductions.folds import HALVES, constant_axes, highest, lowest
+from flowc.ops.math.elementwise import widened
+from flowc.ops.reductions.folds import carried, constant_axes, highest, lowest
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -33,58 +34,41 @@ def _infer_arg(c: Inference) -> Dims:
     return tuple(d for i, d in enumerate(c.dims(0)) if i != axis % rank)
 
 
-# Set for each dtype through `Native.constants`: what an element must beat to be chosen at all.
+# Set through `Native.constants`: what an element must beat to be chosen at all, and how.
 LIMIT: Any = 0.0
 
 
-def arg_max_kernel(x, axis, output, count, inner, begin, end):
-    """One output element a step: the first index of the largest element above LIMIT, else 0."""
+LARGEST = False
+
+
+def arg_kernel(x, axis, output, count, inner, begin, end):
+    """One output element a step: the first index of the largest (or smallest) element beyond LIMIT,
+    else 0."""
     for position in range(begin, end):
         start = position // inner * count * inner + position % inner
         best = x[start]
         chosen = 0
-        if not best > LIMIT:
+        beyond = best > LIMIT if LARGEST else best < LIMIT
+        if not beyond:
             best = LIMIT
         for i in range(count):
             element = x[start + i * inner]
-            if element > best:
+            if element > best if LARGEST else element < best:
                 best = element
                 chosen = i
         output[position] = chosen
 
 
-def arg_min_kernel(x, axis, output, count, inner, begin, end):
-    """One output element a step: the first index of the smallest element below LIMIT, else 0."""
-    for position in range(begin, end):
-        start = position // inner * count * inner + position % inner
-        best = x[start]
-        chosen = 0
-        if not best < LIMIT:
-            best = LIMIT
-        for i in range(count):
-            element = x[start + i * inner]
-            if element < best:
-                best = element
-                chosen = i
-        output[position] = chosen
-
-
-def _as_carried(limit: Any, dtype: DType) -> np.generic:
-    """A limit in the dtype that a kernel sees: halves come as f32, bools as u8."""
-    if dtype.numpy in HALVES:
-        return np.float32(limit)
-    return np.uint8(limit) if dtype.kind == "bool" else dtype.numpy.type(limit)
-
-
-def _lower_arg(kernel: Callable[..., None], limit: Callable[[DType], Any]) -> Any:
+def _lower_arg(largest: bool) -> Callable[[Node], Native]:
     def lower(node: Node) -> Native:
         (axis,) = constant_axes(node)
         dtype, dims = node.inputs[0].type.dtype, node.inputs[0].dims
+        limit = lowest(dtype) if largest else highest(dtype)
         return Native(
-            kernel,
+            arg_kernel,
             arguments=(dims[axis], product(dims[axis + 1 :])),
             parallel=node.output.type.size,
-            constants={"LIMIT": _as_carried(limit(dtype), dtype)},
+            constants={"LIMIT": carried(limit, dtype), "LARGEST": largest},
         )
 
     return lower
@@ -94,7 +78,7 @@ def _arg(largest: bool) -> Callable[..., np.ndarray]:
     def reference(x: np.ndarray, axis: np.ndarray, *, output_type: DType) -> np.ndarray:
         dtype = dtypes.as_dtype(x.dtype)
         limit = lowest(dtype) if largest else highest(dtype)
-        wide = x.astype(np.float32) if x.dtype in HALVES else x
+        wide = widened(x)
         # A NaN beats nothing, and no infinity on the wrong side does: both count as the limit.
         wide = np.where(wide > limit if largest else wide < limit, wide, limit)
         found = np.argmax(wide, int(axis)) if largest else np.argmin(wide, int(axis))
@@ -118,7 +102,7 @@ arg_max = define(
     " u32, u64, bool}, Tidx: {i16, i32, i64} = i32, output_type: {i16, u16, i32, i64} = i64)"
     " -> output: output_type",
     infer=_infer_arg,
-    lowering=_lower_arg(arg_max_kernel, lowest),
+    lowering=_lower_arg(largest=True),
     reference=_arg(largest=True),
     examples=_ARG_EXAMPLES,
 )
@@ -127,7 +111,7 @@ arg_min = define(
     "ArgMin(input: T, dimension: Tidx; T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16,"
     " u32, u64, bool}, Tidx: INDEX = i32, output_type: INDEX = i64) -> output: output_type",
     infer=_infer_arg,
-    lowering=_lower_arg(arg_min_kernel, highest),
+    lowering=_lower_arg(largest=False),
     reference=_arg(largest=False),
     examples=_ARG_EXAMPLES,
 )

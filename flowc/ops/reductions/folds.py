@@ -21,11 +21,10 @@ from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import sum_over_run_axes
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.math.elementwise import HALVES, wide_dtype, widened
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
-
-HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
 def constant_axes(node: Node, operand: int = 1) -> tuple[int, ...]:
@@ -90,20 +89,15 @@ def _count(x: np.ndarray, axes: Any) -> int:
 # -- references
 
 
-def _sum(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
-    if x.dtype == object:
-        return reduce_array(np.add, x, axes, keep_dims)
-    with np.errstate(all="ignore"):
-        total = reduce_array(np.add, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
-        return total.astype(x.dtype)
+def _total(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
+    def reference(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
+        if x.dtype == object:
+            return reduce_array(ufunc, x, axes, keep_dims)
+        with np.errstate(all="ignore"):
+            total = reduce_array(ufunc, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
+            return total.astype(x.dtype)
 
-
-def _prod(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
-    if x.dtype == object:
-        return reduce_array(np.multiply, x, axes, keep_dims)
-    with np.errstate(all="ignore"):
-        total = reduce_array(np.multiply, x.astype(accumulator_of(x.dtype)), axes, keep_dims)
-        return total.astype(x.dtype)
+    return reference
 
 
 def _mean(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
@@ -136,9 +130,16 @@ def highest(dtype: DType) -> Any:
     return 1 if dtype.kind == "bool" else int(np.iinfo(dtype.numpy).max)
 
 
+def carried(number: Any, dtype: DType) -> np.generic:
+    """A number in the dtype that a kernel sees: halves come as f32, bools as u8."""
+    if dtype.kind == "bool":
+        return np.uint8(number)
+    return wide_dtype(dtype.numpy).type(number)
+
+
 def _extremum(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
     def reference(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
-        wide = x.astype(np.float32) if x.dtype in HALVES else x
+        wide = widened(x)
         dtype = dtypes.as_dtype(wide.dtype)
         initial = lowest(dtype) if ufunc is np.maximum else highest(dtype)
         if dtype.is_floating:
@@ -153,13 +154,6 @@ def _extremum_of_sizes(choose: Callable[[Dim, Dim], Dim]) -> Callable[..., np.nd
         return reduce_array(np.frompyfunc(choose, 2, 1), x, axes, keep_dims)
 
     return content
-
-
-def _logical(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
-    def reference(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
-        return reduce_array(ufunc, x, axes, keep_dims)
-
-    return reference
 
 
 def _squares(x: np.ndarray) -> np.ndarray:
@@ -312,11 +306,11 @@ def _define_fold(name: str, tf_name: str, types: str, **fields: Any) -> Op:
 
 sum_ = _define_fold(
     "sum", "Sum", "NUMBER",
-    lowering=_fold("add"), reference=_sum, gradient=_sum_gradient, content=True,
+    lowering=_fold("add"), reference=_total(np.add), gradient=_sum_gradient, content=True,
     on_lists=sum_over_run_axes,
 )  # fmt: skip
 prod = _define_fold(
-    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_prod, content=True
+    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_total(np.multiply), content=True
 )  # fmt: skip
 mean = _define_fold(
     "mean", "Mean", "NUMBER", lowering=_lower_mean, reference=_mean, gradient=_mean_gradient
@@ -344,7 +338,7 @@ def _define_logical(name: str, tf_name: str, combine: str, ufunc: np.ufunc) -> O
         " Tidx: INDEX = i32) -> output: bool",
         infer=infer_reduction,
         lowering=_fold(combine),
-        reference=_logical(ufunc),
+        reference=lambda x, axes, *, keep_dims: reduce_array(ufunc, x, axes, keep_dims),
         examples=tuple(e.replace("T[", "bool[") for e in _EXAMPLES),
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from flowc import dtypes
@@ -20,6 +19,9 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.kernels.status import fail
+from flowc.ops.math.elementwise import widened
+from flowc.ops.reductions.folds import highest, lowest
 from flowc.ops.reductions.segment_counts import counted_segments
 
 # Globals that the compiler gives to the kernels: how rows are folded (0 sum, 1 product, 2 smaller,
@@ -36,9 +38,7 @@ _FLOAT = "{f32, f64, bf16, f16}"
 def check_segment(ids, row, segments, status):
     """A part of the kernel: segments are in range, and in order."""
     if ids[row] < 0 or ids[row] >= segments:
-        status[0] = 1
-        status[1] = ids[row]
-        status[2] = segments
+        fail(status, 1, ids[row], segments, 0)
     elif row > 0 and ids[row] < ids[row - 1]:
         status[0] = 2
 
@@ -87,10 +87,7 @@ def unsorted_segment_kernel(
     for row in range(rows):
         segment = ids[row]
         if segment >= segments:
-            status[0] = 1
-            status[1] = row
-            status[2] = segment
-            status[3] = segments
+            fail(status, 1, row, segment, segments)
             return
         if segment >= 0:
             for j in range(width):
@@ -155,8 +152,7 @@ def _segment(fold: str) -> Callable[..., np.ndarray]:
 
 def _fold_rows(fold: str, rows: np.ndarray, start: Any = None) -> np.ndarray:
     dtype = rows.dtype
-    narrow = dtype.itemsize == 2 and dtype.kind in "fV"
-    wide = rows.astype(np.float32) if narrow else rows
+    wide = widened(rows)
     total = wide[0] if start is None else np.full(rows.shape[1:], start, wide.dtype)
     with np.errstate(all="ignore"):
         for row in wide[1:] if start is None else wide:
@@ -190,11 +186,8 @@ def _start(fold: str, dtype: np.dtype[Any]) -> Any:
     """What a segment holds before its first row."""
     if fold in ("sum", "prod"):
         return int(fold == "prod")
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return dtype.type(limits.max if fold == "min" else limits.min)
-    largest = dtype.type(ml_dtypes.finfo(dtype).max)
-    return largest if fold == "min" else dtype.type(-largest)
+    farthest = highest if fold == "min" else lowest
+    return dtype.type(farthest(dtypes.as_dtype(dtype)))
 
 
 def _lower_unsorted(fold: str) -> Callable[[Node], Lowering]:

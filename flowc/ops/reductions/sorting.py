@@ -69,19 +69,13 @@ def _best(x: np.ndarray, k: int, index_type: DType) -> tuple[np.ndarray, np.ndar
     return np.take_along_axis(x, order, -1), order.astype(index_type.numpy)
 
 
-def _top_k_reference(
-    x: np.ndarray, k: np.ndarray, *, index_type: DType
-) -> tuple[np.ndarray, np.ndarray]:
-    return _best(x, int(k), index_type)
-
-
 top_k = define(
     "top_k",
     f"TopKV2(input: T, k: Tk; sorted: bool = True, T: {REAL}, Tk: {K_TYPES} = i32, "
     f"index_type: {K_TYPES} = i32) -> (values: T, indices: index_type)",
     infer=_infer_top_k,
     lowering=_lower_top_k,
-    reference=_top_k_reference,
+    reference=lambda x, k, *, index_type: _best(x, int(k), index_type),
     examples=(
         "T[3,9] i32[]=4",
         "f32[2,3,17]~small i32[]=17",

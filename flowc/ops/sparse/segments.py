@@ -18,6 +18,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.math.elementwise import widened
 from flowc.ops.reductions.segment_counts import counted_sparse_segments
 
 if TYPE_CHECKING:
@@ -112,10 +113,6 @@ def _build_grad(fold: str) -> Callable[[Builder, Node], Value]:
 # -- references
 
 
-def _wide(x: np.ndarray) -> np.ndarray:
-    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
-
-
 def _scale_arrays(fold: str, ids: np.ndarray, count: int, kind: Any) -> np.ndarray:
     rows = np.maximum(np.bincount(ids.astype(np.int64), minlength=count), 1).astype(kind)
     return np.asarray(1, kind) / (np.sqrt(rows) if fold == "sqrt_n" else rows)
@@ -135,8 +132,8 @@ def _reference(fold: str) -> Callable[..., np.ndarray]:
         last = int(ids[-1]) + 1 if ids.size else 0
         count = last if number is None else int(number)
         _check_ids(ids, count)
-        total = np.zeros((count, *data.shape[1:]), _wide(data[:0]).dtype)
-        np.add.at(total, ids, _wide(data[indices]))
+        total = np.zeros((count, *data.shape[1:]), widened(data[:0]).dtype)
+        np.add.at(total, ids, widened(data[indices]))
         if fold != "sum":
             scales = _scale_arrays(fold, ids, count, total.dtype)
             total = total * scales.reshape(-1, *(1,) * (data.ndim - 1))
@@ -149,7 +146,7 @@ def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
     def reference(
         grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
     ) -> np.ndarray:
-        dy = _wide(grad)
+        dy = widened(grad)
         if fold != "sum":
             scales = _scale_arrays(fold, ids, len(grad), dy.dtype)
             dy = dy * scales.reshape(-1, *(1,) * (grad.ndim - 1))

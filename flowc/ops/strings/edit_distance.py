@@ -18,6 +18,7 @@ from flowc.ir.dims import as_dim, maximum, product
 from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -80,9 +81,7 @@ def edit_distances_kernel(
         if j < true_count and true_places[j] < cell:
             cell = true_places[j]
         if cell < 0 or cell >= cells:
-            status[0] = 1
-            status[1] = cell
-            status[2] = cells
+            fail(status, 1, cell, cells, 0)
             return
         size = 0
         length = 0

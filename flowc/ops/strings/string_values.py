@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.ops.strings.printing import element_text, escaped, summarized
 
 Array = np.ndarray[Any, Any]
@@ -28,11 +27,11 @@ def _strings(items: Sequence[bytes], shape: tuple[int, ...]) -> Array:
     return found
 
 
-def _host(reference: Callable[..., Array], shown: str, *settings: str) -> Host:
-    """A host step that computes what the reference does of a list of arrays."""
+def host_step(reference: Callable[..., Array], shown: str, *settings: str) -> Host:
+    """A host step that computes what the reference does of arrays."""
 
     def function(inputs: Sequence[Any], _: Sequence[DType], **given: Any) -> list[Array]:
-        return [reference([np.asarray(x) for x in inputs], **given)]
+        return [reference(*map(np.asarray, inputs), **given)]
 
     return Host(function, shown, settings)
 
@@ -66,15 +65,8 @@ def _printed(x: Any, form: str) -> str:
 
 
 def _as_string(
-    inputs: Sequence[Array],
-    *,
-    precision: int = -1,
-    scientific: bool = False,
-    shortest: bool = False,
-    width: int = -1,
-    fill: str = "",
+    array: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
 ) -> Array:
-    (array,) = inputs
     flags = f"%{fill}{width if width >= 0 else ''}"
     whole = flags.replace("+", "") if array.dtype.kind == "u" else flags
     kind = "e" if scientific else "g" if shortest else "f"
@@ -94,27 +86,16 @@ def _as_string(
     return _strings([text(x) for x in array.reshape(-1).tolist()], array.shape)
 
 
-def _as_string_reference(
-    x: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
-) -> Array:
-    return _as_string(
-        [x],
-        precision=precision,
-        scientific=scientific,
-        shortest=shortest,
-        width=width,
-        fill=fill,
-    )
-
-
 as_string = define(
     "as_string",
     "AsString(input: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64, c64,"
     " c128, bool, string}, precision: int = -1, scientific: bool = False, shortest: bool ="
     ' False, width: int = -1, fill: string = "") -> output: string',
     infer=_infer_as_string,
-    reference=_as_string_reference,
-    lowering=_host(_as_string, "AsString", "precision", "scientific", "shortest", "width", "fill"),
+    reference=_as_string,
+    lowering=host_step(
+        _as_string, "AsString", "precision", "scientific", "shortest", "width", "fill"
+    ),
 )
 
 
@@ -135,17 +116,13 @@ def _infer_join(c: Inference) -> Dims:
             if isinstance(x, int) and isinstance(y, int) and x != y:
                 raise c.fail(
                     f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. Shapes "
-                    f"are {_shown(found)} and {_shown(type_.dims)}."
+                    f"are {shown_dims(found)} and {shown_dims(type_.dims)}."
                 )
         found = tuple(c.equal(x, y) for x, y in pairs)
     return found
 
 
-def _shown(dims: Sequence[Dim]) -> str:
-    return f"[{','.join(map(str, dims))}]"
-
-
-def _join(inputs: Sequence[Array], *, separator: str = "") -> Array:
+def _join(*inputs: Array, separator: str) -> Array:
     rows = np.broadcast_arrays(*inputs)
     between = separator.encode("utf-8", "surrogateescape")
     items = [between.join(row) for row in zip(*(r.reshape(-1).tolist() for r in rows))]
@@ -156,8 +133,8 @@ string_join = define(
     "string_join",
     'StringJoin(inputs: N*string; N: int >= 0, separator: string = "") -> output: string',
     infer=_infer_join,
-    reference=_join,
-    lowering=_host(_join, "StringJoin", "separator"),
+    reference=lambda inputs, *, separator: _join(*inputs, separator=separator),
+    lowering=host_step(_join, "StringJoin", "separator"),
 )
 
 
@@ -198,9 +175,7 @@ def _infer_format(c: Inference) -> Dims:
     return ()
 
 
-def _format(
-    inputs: Sequence[Array], *, template: str = "%s", placeholder: str = "%s", summarize: int = 3
-) -> Array:
+def _format(*inputs: Array, template: str, placeholder: str, summarize: int) -> Array:
     pieces = template.split(placeholder)
     text = pieces[0]
     for array, piece in zip(inputs, pieces[1:]):
@@ -213,16 +188,18 @@ string_format = define(
     'StringFormat(inputs: T; T: list(type), template: string = "%s", placeholder: string ='
     ' "%s", summarize: int = 3) -> output: string',
     infer=_infer_format,
-    reference=_format,
-    lowering=_host(_format, "StringFormat", "template", "placeholder", "summarize"),
+    reference=lambda inputs, *, template, placeholder, summarize: _format(
+        *inputs, template=template, placeholder=placeholder, summarize=summarize
+    ),
+    lowering=host_step(_format, "StringFormat", "template", "placeholder", "summarize"),
 )
 
 
 # -- comparison
 
 
-def _equal(inputs: Sequence[Array], *, negated: bool) -> Array:
-    x, y = (np.asarray(v, object) for v in inputs)
+def _equal(*strings: Array, negated: bool) -> Array:
+    x, y = (np.asarray(v, object) for v in strings)
     return np.asarray(np.not_equal(x, y) if negated else np.equal(x, y), np.bool_)
 
 
@@ -230,31 +207,34 @@ string_equal = define(
     "string_equal",
     "_StringEqual(x: string, y: string; negated: bool) -> z: bool",
     infer=lambda c: c.broadcast(),
-    reference=lambda x, y, *, negated: _equal([x, y], negated=negated),
-    lowering=_host(_equal, "Equal of strings", "negated"),
+    reference=_equal,
+    lowering=host_step(_equal, "Equal of strings", "negated"),
 )
 
 
 # -- strings in messages
 
 
-def _text(inputs: Sequence[Array], *, limit: int) -> Array:
-    (array,) = inputs
+def _text(array: Array, *, limit: int) -> Array:
     text = summarized(array, limit).encode("utf-8", "surrogateescape")
     return np.frombuffer(text, np.uint8)
+
+
+def _raw(data: Array) -> Array:
+    return np.frombuffer(data.item(), np.uint8)
 
 
 text_of_strings = define(
     "text_of_strings",
     "_TextOfStrings(data: string; limit: int = 3) -> text: u8",
     infer=lambda c: (c.fresh("text"),),
-    reference=lambda data, *, limit: _text([data], limit=limit),
-    lowering=_host(_text, "Print of strings", "limit"),
+    reference=_text,
+    lowering=host_step(_text, "Print of strings", "limit"),
 )
 raw_text = define(
     "raw_text",
     "_RawText(data: string) -> text: u8",
     infer=lambda c: (c.fresh("text"),),
-    reference=lambda data: np.frombuffer(data.item(), np.uint8),
-    lowering=_host(lambda inputs: np.frombuffer(inputs[0].item(), np.uint8), "PrintV2"),
+    reference=_raw,
+    lowering=host_step(_raw, "PrintV2"),
 )

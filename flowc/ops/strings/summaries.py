@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
-from flowc.ir.dims import Dim
-from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
-from flowc.ir.types import Dims
+from flowc.ir.types import Dims, shown_dims
+from flowc.ops.strings.string_values import host_step
 
 Array = np.ndarray[Any, Any]
 
@@ -82,24 +80,13 @@ def _merge(inputs: Sequence[Array]) -> Array:
     return np.array(b"".join(found), object)
 
 
-def _run_scalar(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
-    tags, values = (np.asarray(x) for x in inputs)
-    return [_scalar(tags, values)]
-
-
-def _run_merge(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
-    return [_merge([np.asarray(x) for x in inputs])]
-
-
-def _shown(dims: Sequence[Dim]) -> str:
-    return f"[{','.join(map(str, dims))}]"
-
-
 def _infer_scalar(c: Inference) -> Dims:
     tags, values = c.dims(0), c.dims(1)
     known = all(isinstance(d, int) for d in (*tags, *values))
     if len(tags) != len(values) or (known and tags != values):
-        raise c.fail(f"tags and values are not the same shape: {_shown(tags)} != {_shown(values)}")
+        raise c.fail(
+            f"tags and values are not the same shape: {shown_dims(tags)} != {shown_dims(values)}"
+        )
     for x, y in zip(tags, values):
         c.equal(x, y)
     return ()
@@ -111,7 +98,7 @@ scalar_summary = define(
     " f16, u32, u64}) -> summary: string",
     infer=_infer_scalar,
     reference=_scalar,
-    lowering=Host(_run_scalar, "ScalarSummary"),
+    lowering=host_step(_scalar, "ScalarSummary"),
 )
 
 merge_summary = define(
@@ -119,5 +106,5 @@ merge_summary = define(
     "MergeSummary(inputs: N*string; N: int >= 1) -> summary: string",
     infer=lambda c: (),
     reference=_merge,
-    lowering=Host(_run_merge, "MergeSummary"),
+    lowering=host_step(lambda *inputs: _merge(inputs), "MergeSummary"),
 )
