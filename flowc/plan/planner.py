@@ -52,7 +52,7 @@ class _Pools:
 
     def slot(self, size: Dim) -> Arena:
         """A free slot that fits best, a free one made larger, or a new one."""
-        size = ceildiv(size, ALIGNMENT) * ALIGNMENT
+        size = _room(size)
         slots = self.plan.slots
         fitting = [i for i in self.free_slots if is_nonnegative(slots[i] - size)]
         if fitting:
@@ -67,7 +67,7 @@ class _Pools:
         return Arena(chosen)
 
     def cell(self, size: Dim) -> Cell:
-        size = ceildiv(size, ALIGNMENT) * ALIGNMENT
+        size = _room(size)
         free = self.free_cells.get(size)
         if free:
             return Cell(free.pop())
@@ -99,6 +99,11 @@ class _Pools:
                 self.free_blocks.append(block)
             case _:
                 pass
+
+
+def _room(size: Dim) -> Dim:
+    """The bytes of a piece of the arena. A size can be negative in a branch that is not taken."""
+    return maximum(ceildiv(size, ALIGNMENT) * ALIGNMENT, 0)
 
 
 def _rough(size: Dim) -> int:

@@ -15,6 +15,7 @@ from llvmlite import ir
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
+from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
 from flowc.errors import InternalError
@@ -77,6 +78,7 @@ class Launcher:
         frame = self.frame
         self.prologue = frame.b.block
         self.first_env, self.first_known = dict(frame.env), dict(frame.known)
+        self.first_limits = frame.limits.copy()
         block = frame.function.append_basic_block("steps")
         frame.b.branch(block)
         frame.b.position_at_end(block)
@@ -125,6 +127,7 @@ class Launcher:
             with b.goto_block(self.prologue), frame.scope():
                 # What later blocks computed is not there yet.
                 frame.env, frame.known = self.first_env, self.first_known
+                frame.limits = self.first_limits
                 for i in fixed:
                     write_pointer(i, operands[i])
                 for i in early:
@@ -137,9 +140,10 @@ class Launcher:
             write_int(i, dim)
 
     def _is_early(self, dim: Dim) -> bool:
-        """Whether the inputs alone decide a size."""
+        """Whether the inputs alone decide a size, and no check of it could end the run."""
         env = self.frame.env
-        return all(env[n] is self.first_env.get(n) for n in symbols_of(dim))
+        is_given = all(env[n] is self.first_env.get(n) for n in symbols_of(dim))
+        return is_given and self.first_limits.of(dim) <= WORD
 
     def _is_fixed(self, region: Region, step: Run, operand: Operand) -> bool:
         """Whether an operand has one address throughout the run."""
@@ -187,7 +191,8 @@ class Launcher:
         frame, b = self.frame, self.frame.b
         key = launch.kernel.key
         kernel = declare(frame.module, key, KERNEL_TYPE)
-        total, grain = frame.dim(launch.total), frame.dim(launch.grain)
+        # How the range is shared changes no result.
+        total, grain = frame.dim(launch.total), frame.wrapping(launch.grain)
         alone = [tables.buffers, tables.ints, i64(0), total, i64(0)]
         shared = [b.bitcast(kernel, BYTES), tables.buffers, tables.ints, total, grain]
         if isinstance(launch.total, int) and isinstance(launch.grain, int):

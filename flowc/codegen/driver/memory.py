@@ -11,9 +11,11 @@ from typing import Any, cast
 
 from llvmlite import ir
 
-from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame
+from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame, no_memory
+from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
 from flowc.ir.dims import Dim, ceildiv
+from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
     ALIGNMENT,
     Arena,
@@ -29,6 +31,8 @@ from flowc.plan.plan import (
 )
 from flowc_runtime.native.arena import HEADER
 from flowc_runtime.native.writer import I1, I64, i64
+
+_MISSING = "no memory for this run: {a} bytes could not be had"
 
 
 class Memory:
@@ -55,6 +59,8 @@ class Memory:
         for size in (*self.plan.slots, *self.plan.cells):
             offsets.append(frame.dim(total))
             total = total + ceildiv(size, ALIGNMENT) * ALIGNMENT
+        frame.limit(total, WORD // 2, "the memory of a run")
+        frame.limit(self.plan.scratch, MOST_BYTES, "the scratch memory of a worker")
         bytes_needed = frame.dim(total)
         self.scratch_offset = bytes_needed
         if self.plan.scratch != 0:
@@ -65,7 +71,7 @@ class Memory:
             self.arena = b.call(self.acquire_block, [bytes_needed])
             b.store(self.arena, self.blocks[0])
             missing = b.icmp_unsigned("==", self.arena, NULL)
-            frame.leave_if(missing, STATUS_MEMORY, None, [bytes_needed])
+            frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, ""), [bytes_needed])
         self.slot_offsets = offsets[: len(self.plan.slots)]
         for cell, offset in zip(self.cells, offsets[len(self.plan.slots) :]):
             b.store(b.gep(self.arena, [offset]), cell)
@@ -132,6 +138,7 @@ class Memory:
         frame, b = self.frame, self.frame.b
         match place:
             case Heap(block):
+                frame.limit(size, MOST_BYTES, "a piece of memory")
                 wanted = frame.dim(size) if times is None else b.mul(frame.dim(size), times)
                 kept_bytes = None if kept is None else frame.dim(kept)
                 self._make_block(self.blocks[block + 1], wanted, kept_bytes)
@@ -141,7 +148,7 @@ class Memory:
                 pointer = b.call(malloc, [wanted])
                 b.store(pointer, frame.element(frame.outputs, i))
                 missing = b.icmp_unsigned("==", pointer, NULL)
-                frame.leave_if(missing, STATUS_MEMORY, None, [wanted])
+                frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, frame.node), [wanted])
             case _:
                 pass
 
@@ -165,7 +172,8 @@ class Memory:
             if frame.loops or kept is not None:
                 wanted = frame.larger(size, b.shl(capacity, i64(1)))
             made = b.call(self.acquire_block, [wanted])
-            frame.leave_if(b.icmp_unsigned("==", made, NULL), STATUS_MEMORY, None, [wanted])
+            missing = b.icmp_unsigned("==", made, NULL)
+            frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, frame.node), [wanted])
             if kept is not None:
                 self.copy(made, old, kept)
             b.call(self.release_block, [old])
