@@ -31,6 +31,7 @@ from flowc.ir.program_spec import TensorSpec, lone_symbol
 from flowc.run.host_steps import HostCalls, run_texts
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
+from flowc_runtime.machine import memory_of_machine
 
 STATUS_WORDS = 8
 MOST_THREADS = 1024  # a run has memory for each, and the pool has no more
@@ -48,12 +49,15 @@ class _RunTables:
 
     __slots__ = ("arguments", "outputs", "sizes", "status", "words")
 
-    def __init__(self, executable: Executable, sizes: Sequence[int]) -> None:
+    def __init__(self, executable: Executable, layout: Layout) -> None:
+        sizes = layout.sizes
         self.outputs = len(executable.inputs)
         self.sizes = self.outputs + len(executable.outputs)
         self.status = self.sizes + len(executable.metadata.sizes)
         self.words = (ctypes.c_int64 * (self.status + STATUS_WORDS))()
         self.words[self.sizes : self.sizes + len(sizes)] = sizes
+        room = executable.max_memory - layout.bytes
+        self.words[self.status + 1] = max(1, min(room, 1 << 62))
         base = ctypes.addressof(self.words)
         inputs, outputs, sizes_at, status = (
             ctypes.c_void_p(base + 8 * start)
@@ -74,9 +78,10 @@ class _RunTables:
 class Layout:
     """What the shapes of the inputs decide: the sizes in them, and the shape and dtype of each
     output's buffer, None for one that the run allocates. `spare`: tables with these sizes that no
-    run is using. `scalars`: whether an output has rank 0. `names`: of the outputs."""
+    run is using. `scalars`: whether an output has rank 0. `names`: of the outputs. `bytes`: of all
+    those buffers."""
 
-    __slots__ = ("names", "outputs", "scalars", "sizes", "spare")
+    __slots__ = ("bytes", "names", "outputs", "scalars", "sizes", "spare")
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class Layout:
         self.sizes = sizes
         self.outputs = outputs
         self.names = names
+        self.bytes = sum(math.prod(o[0]) * o[1].itemsize for o in outputs if o is not None)
         self.scalars = any(o is not None and o[0] == () for o in outputs)
         self.spare: list[_RunTables] = []
 
@@ -130,6 +136,7 @@ class Executable:
         self.weights = program.weights_image()
         wanted = threads if threads is not None else os.cpu_count() or 1
         self.threads = min(wanted, MOST_THREADS)
+        self.max_memory = memory_of_machine()
         self.calls = HostCalls(self.metadata.calls) if self.metadata.calls else None
         self.interpreter = interpreter_table(self.calls)
         self.inputs = self.spec.inputs
@@ -139,6 +146,12 @@ class Executable:
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native = self.code.run
         self._layouts: dict[tuple[Shape, ...], Layout] = {}
+
+    def limit_memory(self, most: int | None) -> None:
+        """What one run may take, its outputs among it, if that is less than the machine has. For a
+        program that has not run yet."""
+        if most is not None:
+            self.max_memory = min(most, self.max_memory)
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Runs once. Raises `InvalidArgumentError` with the node for faults found by the run. What
@@ -170,7 +183,7 @@ class Executable:
         try:
             tables = layout.spare.pop()
         except IndexError:
-            tables = _RunTables(self, layout.sizes)
+            tables = _RunTables(self, layout)
         words = tables.words
         used = (*arrays, *outputs)  # alive until the run has ended
         for at, array in enumerate(used):
@@ -210,6 +223,8 @@ class Executable:
             outputs.append(None if -1 in shape else (shape, slot.held))
         names = [slot.name for slot in self.outputs]
         layout = Layout(tuple(sizes[: self.metadata.input_sizes]), tuple(outputs), names)
+        if layout.bytes > self.max_memory:
+            raise layout.no_room()
         if len(self._layouts) >= LAYOUTS:
             self._layouts.clear()
         self._layouts[tuple([a.shape for a in arrays])] = layout

@@ -20,6 +20,7 @@ from size_grid import CASES, KINDS
 EXPECTED = {
     "a shape of i32": "error InvalidArgumentError: the size n does not fit i32, found 8589934592",
     "negative": "error ShapeError",
+    "sum of more than 2^31": "int64[]: [2147483653]",
     "slice": "float32[2]: [1.0, 2.0]",
     "slice of nothing at the end": "float32[0]: []",
     "slice at 2^31 - 1": "error InvalidArgumentError: Expected size[0]",

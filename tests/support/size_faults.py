@@ -72,6 +72,12 @@ CASES: dict[str, Callable[[], Any]] = {
     "reshape": partial(shown, lambda n: tf.reshape(fill(n), [-1]), [2**32, 2**32]),
     "sum": partial(shown, lambda n: tf.reduce_sum(fill(n)), [2**62, 4]),
     "constant": partial(shown, lambda: fill(tf.constant([2**40], tf.int64))),
+    "sum of more than 2^31": partial(
+        shown,
+        lambda: tf.reduce_sum(
+            tf.cast(tf.fill(tf.constant([2**31 + 5], tf.int64), np.int8(1)), tf.int64)
+        ),
+    ),
     "outer product of 4 TB": partial(
         shown, lambda x: x[:, None] * x[None, :], np.ones(1 << 20, np.float32), shapes=[None]
     ),

@@ -10,8 +10,8 @@ emitted with llvmlite directly: a straight line of kernel calls costs millisecon
 `sizes` holds the inputs' sizes when it is called and all sizes when it returns. An output of
 unbounded size is allocated with malloc by the run, which stores its address in `outputs`.
 `interpreter`: the table by which the run asks Python for signals, after large kernels and where
-loops start again; NULL where Python did not start it. The first word of `status` is the deadline
-of the run when it is called, 0 for none.
+loops start again; NULL where Python did not start it. When it is called, the first word of `status`
+is the deadline of the run, 0 for none, and the second the most bytes that it may take, 0 for any.
 """
 
 from __future__ import annotations

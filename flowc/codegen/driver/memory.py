@@ -32,6 +32,7 @@ from flowc.plan.plan import (
 from flowc_runtime.native.arena import HEADER
 from flowc_runtime.native.writer import I1, I64, i64
 
+_TOO_MUCH = "no memory for this run: it needs {a} bytes more, and may take {b} (max_memory)"
 _MISSING = "no memory for this run: {a} bytes could not be had"
 
 
@@ -48,6 +49,11 @@ class Memory:
         self.blocks = [frame.variable(BYTES, "block") for _ in range(count)]
         for block in self.blocks:
             frame.b.store(NULL, block)
+        # Bytes that the run may still take; the second word of `status` is 0 where all it can get.
+        self.room = frame.variable(I64, "room")
+        given = frame.b.load(frame.element(frame.status, 1))
+        is_open = frame.b.icmp_signed("==", given, i64(0))
+        frame.b.store(frame.b.select(is_open, i64(WORD), given), self.room)
         self.cells = [frame.variable(BYTES, "cell") for _ in plan.cells]
         self.locals = [frame.variable(ir.IntType(8 * size), "scalar") for size in plan.locals]
 
@@ -68,6 +74,7 @@ class Memory:
             bytes_needed = b.add(bytes_needed, scratch)
         self.arena: ir.Value = NULL
         if total != 0 or self.plan.scratch != 0:
+            self._take(bytes_needed)
             self.arena = b.call(self.acquire_block, [bytes_needed])
             b.store(self.arena, self.blocks[0])
             missing = b.icmp_unsigned("==", self.arena, NULL)
@@ -145,6 +152,7 @@ class Memory:
             case Output(i) if not self._is_given(i):
                 malloc = frame.declare("malloc", BYTES, [I64])
                 wanted = b.add(frame.dim(size), i64(ALIGNMENT))
+                self._take(wanted)
                 pointer = b.call(malloc, [wanted])
                 b.store(pointer, frame.element(frame.outputs, i))
                 missing = b.icmp_unsigned("==", pointer, NULL)
@@ -171,6 +179,7 @@ class Memory:
             wanted = size
             if frame.loops or kept is not None:
                 wanted = frame.larger(size, b.shl(capacity, i64(1)))
+            self._take(b.sub(wanted, frame.larger(capacity, i64(0))))
             made = b.call(self.acquire_block, [wanted])
             missing = b.icmp_unsigned("==", made, NULL)
             frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, frame.node), [wanted])
@@ -178,6 +187,15 @@ class Memory:
                 self.copy(made, old, kept)
             b.call(self.release_block, [old])
             b.store(made, variable)
+
+    def _take(self, size: ir.Value) -> None:
+        """Counts bytes that the run takes, which ends it where they are too many."""
+        frame, b = self.frame, self.frame.b
+        room = b.load(self.room)
+        left = b.sub(room, size)
+        row = no_memory(_TOO_MUCH, frame.node)
+        frame.leave_if(b.icmp_signed("<", left, i64(0)), STATUS_MEMORY, row, [size, room])
+        b.store(left, self.room)
 
     def copy(self, target: ir.Value, source: ir.Value, size: ir.Value) -> None:
         kinds = [BYTES, BYTES, I64, I1]

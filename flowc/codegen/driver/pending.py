@@ -13,7 +13,7 @@ from typing import TypeVar
 from flowc.ir.bodies import bodies_of, local_sizes
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Expr, is_nonnegative, substitute, symbols_of
-from flowc.ir.types import shown_dims
+from flowc.ir.types import Dims, shown_dims
 from flowc.plan.plan import bytes_of
 
 Row = TypeVar("Row")
@@ -67,9 +67,13 @@ def _signed(c: Computation) -> dict[Dim, str]:
 
 def _large(c: Computation) -> Large:
     found: Large = {}
+    seen: set[tuple[Dims, int]] = set()  # most values have dims that others have, too
     for node in c.nodes:
         for value in _values(node):
-            _note(found, value)
+            alike = value.dims, value.type.dtype.held_size
+            if alike not in seen:
+                seen.add(alike)
+                _note(found, value)
         if node.op.name in ("while", "if"):
             varying = set(node.attrs.get("varying", ()))
             for body in bodies_of(node).values():
