@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import flowc as tf
+from flowc_runtime.addresses import data_address
 
 r: Any = tf.raw_ops
 MAX = 2**63 - 1
@@ -40,20 +41,27 @@ X = np.arange(3, dtype=np.float32)
 fill = lambda n: tf.fill(n, np.float32(1))
 
 
-def _dims_of_library(*sizes: int) -> str:
-    """What a library says of an outer product of vectors of these sizes, before it is run."""
+def _library(sizes: tuple[int, int], shape: list[int] | None = None) -> str:
+    """What a library says of an outer product of vectors of these sizes: of its dims, and when it
+    is run, with memory that is far too small for what is too large."""
     with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default() as graph:
         x, y = (tf.placeholder(tf.float32, [None], name=name) for name in "xy")
-        z = tf.multiply(x[:, None], y[None, :], name="z")
+        z = x[:, None] * y[None, :]
+        z = tf.identity(z if shape is None else tf.reshape(z, shape), name="z")
         path = Path(folder) / "outer.so"
         tf.compile(graph, feeds=[x, y], fetches=[z], out=path)
         library = ctypes.CDLL(str(path))
         library.flowc_last_error.restype = ctypes.c_char_p
-        rows = [(ctypes.c_int64 * 1)(n) for n in sizes]
-        dims = (ctypes.POINTER(ctypes.c_int64) * 2)(*rows)
+        kept = [np.array([n]) for n in sizes]
+        dims = (ctypes.c_void_p * 2)(*map(data_address, kept))
         found = (ctypes.c_int64 * 2)()
-        code = library.flowc_output_dims_for(dims, 0, found)
-        return f"{code}: {library.flowc_last_error().decode()}"
+        told = library.flowc_output_dims_for(dims, 0, found)
+        said = library.flowc_last_error().decode() if told else ""
+        buffers = [np.ones(64, np.float32) for _ in range(3)]
+        inputs = (ctypes.c_void_p * 2)(*map(data_address, buffers[:2]))
+        outputs = (ctypes.c_void_p * 1)(data_address(buffers[2]))
+        ran = library.flowc_run(inputs, dims, outputs, None)
+        return f"{told}, {ran}: {said}; {library.flowc_last_error().decode() if ran else ''}"
 
 
 CASES: dict[str, Callable[[], Any]] = {
@@ -121,6 +129,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "a shape of i32": partial(
         shown, lambda n: tf.shape(tf.zeros(tf.stack([n, np.int64(0)]))), 2**33
     ),
-    "library, 2^32 x 2^32": partial(_dims_of_library, 2**32, 2**32),
-    "library, 2 x 3": partial(_dims_of_library, 2, 3),
+    "library, 2^32 x 2^32": partial(_library, (2**32, 2**32)),
+    "library, 2^64": partial(_library, (2**32, 2**32), [-1]),
+    "library, 2 x 3": partial(_library, (2, 3)),
 }
