@@ -129,6 +129,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "a shape of i32": partial(
         shown, lambda n: tf.shape(tf.zeros(tf.stack([n, np.int64(0)]))), 2**33
     ),
+    "2^40 rows of nothing": partial(
+        shown,
+        lambda n: tf.cumsum(tf.nn.log_softmax(tf.cumsum(fill(n), axis=1)), axis=1),
+        [2**40, 0],
+    ),
     "library, 2^32 x 2^32": partial(_library, (2**32, 2**32)),
     "library, 2^64": partial(_library, (2**32, 2**32), [-1]),
     "library, 2 x 3": partial(_library, (2, 3)),
