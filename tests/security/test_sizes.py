@@ -25,6 +25,8 @@ EXPECTED = {
     "a shape of i32": "error InvalidArgumentError: the size n does not fit i32, found 8589934592",
     "negative": "error ShapeError",
     "sum of more than 2^31": "int64[]: [2147483653]",
+    "a constant shape of i32": "error ShapeError",
+    "a constant size of i32": "error ShapeError",
     "2^40 rows of nothing": "float32[1099511627776, 0]: []",
     "slice": "float32[2]: [1.0, 2.0]",
     "slice of nothing at the end": "float32[0]: []",

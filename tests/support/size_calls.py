@@ -358,7 +358,7 @@ CONSUMERS: dict[str, Callable[[Any], Any]] = {
     "MatMul": lambda x: tf.matmul(x, x, transpose_b=True),
     "Sort": lambda x: r.TopKV2(input=x, k=1)[0],
     "ArgMax": lambda x: tf.argmax(x, axis=0),
-    "Size": lambda x: tf.size(x, out_type=tf.int64),
+    "Size": lambda x: r.Size(input=x, out_type=tf.int64),
     "Add": lambda x: tf.expand_dims(x, 0) + tf.expand_dims(x, 1),
     "Reverse": lambda x: tf.reverse(x, [0]),
 }

@@ -134,6 +134,12 @@ CASES: dict[str, Callable[[], Any]] = {
         lambda n: tf.cumsum(tf.nn.log_softmax(tf.cumsum(fill(n), axis=1)), axis=1),
         [2**40, 0],
     ),
+    "a constant shape of i32": partial(
+        shown, lambda: tf.cast(r.Shape(input=fill(tf.constant([2**33, 0], tf.int64))), tf.float32)
+    ),
+    "a constant size of i32": partial(
+        shown, lambda: tf.cast(r.Size(input=fill(tf.constant([2**33], tf.int64))), tf.float32)
+    ),
     "library, 2^32 x 2^32": partial(_library, (2**32, 2**32)),
     "library, 2^64": partial(_library, (2**32, 2**32), [-1]),
     "library, 2 x 3": partial(_library, (2, 3)),
