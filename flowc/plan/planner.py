@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, ceildiv, is_nonnegative, maximum, substitute, symbols_of
+from flowc.ir.dims import Dim, ceildiv, is_nonnegative, maximum
 from flowc.ir.lowering import Host
 from flowc.plan.plan import (
     ALIGNMENT,
@@ -35,6 +35,7 @@ from flowc.plan.plan import (
     Step,
     WriteSizes,
     bytes_of,
+    rough,
     upper_bound,
 )
 from flowc.plan.reuse import EXCHANGED, GROWABLE, PLAIN, Reuse, is_scalar
@@ -56,9 +57,9 @@ class _Pools:
         slots = self.plan.slots
         fitting = [i for i in self.free_slots if is_nonnegative(slots[i] - size)]
         if fitting:
-            chosen = min(fitting, key=lambda i: _rough(slots[i]))
+            chosen = min(fitting, key=lambda i: rough(slots[i]))
         elif self.free_slots:
-            chosen = max(self.free_slots, key=lambda i: _rough(slots[i]))
+            chosen = max(self.free_slots, key=lambda i: rough(slots[i]))
             slots[chosen] = maximum(slots[chosen], size)
         else:
             slots.append(size)
@@ -104,13 +105,6 @@ class _Pools:
 def _room(size: Dim) -> Dim:
     """The bytes of a piece of the arena. A size can be negative in a branch that is not taken."""
     return maximum(ceildiv(size, ALIGNMENT) * ALIGNMENT, 0)
-
-
-def _rough(size: Dim) -> int:
-    """A size to rank slots by, with every symbol taken as 64."""
-    if isinstance(size, Expr):
-        size = substitute(size, {n: 64 for n in symbols_of(size)})
-    return size if isinstance(size, int) else 1 << 40
 
 
 class _RegionPlanner:

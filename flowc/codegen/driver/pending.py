@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from flowc.ir.bodies import bodies_of, local_sizes
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, is_nonnegative, substitute, symbols_of
+from flowc.ir.dims import Dim, Expr, is_nonnegative, symbols_of
 from flowc.ir.types import Dims, shown_dims
-from flowc.plan.plan import bytes_of
+from flowc.plan.plan import bytes_of, rough
 
 Row = TypeVar("Row")
 Large = dict[Dim, tuple[str, str]]  # a size, or a number of bytes -> of what, and of which node
@@ -28,7 +28,7 @@ class Pending:
         self._signed = list(_signed(c).items())
         found = ((dim, what, node) for dim, (what, node) in _large(c).items())
         # The largest first: where it fits, most others can be proved to.
-        self._large = sorted(found, key=lambda row: -_rough(row[0]))
+        self._large = sorted(found, key=lambda row: -rough(row[0]))
 
     def equal(self, known: Set[str]) -> list[tuple[Dim, Dim]]:
         now, self._equal = _split(self._equal, known, lambda row: row)
@@ -101,10 +101,3 @@ def _note(found: Large, value: Value) -> None:
     for dim in value.dims:
         if isinstance(dim, Expr) and dim not in found:
             found[dim] = f"a dimension of {shown_dims(value.dims)}", value.node.name
-
-
-def _rough(size: Dim) -> int:
-    """A size to rank others by, with every symbol taken as 64."""
-    found = substitute(size, dict.fromkeys(symbols_of(size), 64))
-    assert isinstance(found, int)
-    return found
