@@ -122,16 +122,19 @@ def described(error: Exception) -> tuple[str, int]:
     """The message and the exit code of an error."""
     if isinstance(error, click.ClickException):
         return _usage(error), USAGE
-    if isinstance(error, FlowcError):
+    if isinstance(error, FlowcError) and not (
+        isinstance(error, InternalError) and _is_short(error)
+    ):
         text = f"error[{error.code}]: {error}"
         if isinstance(error, InternalError):
             text += f"\n  {_BUG}"
         return text, error.exit_code
+    if _is_short(error):
+        text = str(error) if isinstance(error, MemoryError) else ""
+        text = text or "there is not enough memory to run flowc"
+        return f"error[{ResourceExhaustedError.code}]: {text}", RESOURCES
     from flowc_runtime.errors import LoadError, ModelError
 
-    if isinstance(error, MemoryError):  # the runtime's own error is one
-        text = str(error) or "out of memory"
-        return f"error[{ResourceExhaustedError.code}]: {text}", RESOURCES
     if isinstance(error, ModelError):
         kind = InvalidModelError if isinstance(error, LoadError) else InvalidArgumentError
         return f"error[{kind.code}]: {error}", BAD_INPUT
@@ -145,6 +148,18 @@ def described(error: Exception) -> tuple[str, int]:
     )
 
 
+def _is_short(error: BaseException | None) -> bool:
+    """Whether an error came from a lack of memory: the runtime's own error is a MemoryError, and
+    what loads libraries only says it in words."""
+    while error is not None:
+        text = str(error).lower()
+        if isinstance(error, MemoryError) or any(words in text for words in _NO_ROOM):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+_NO_ROOM = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 _BUG = "this is a fault of flowc: please report it with what --debug prints"
 
 

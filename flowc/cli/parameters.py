@@ -29,6 +29,29 @@ threads_option = click.option(
 )
 
 
+class Bytes(click.ParamType):
+    """A number of bytes: 4096, 512M, 2G."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip().upper()
+        power = "KMGT".find(text[-1:]) + 1 if text else 0
+        digits = text[:-1] if power else text
+        if not digits.isdecimal() or not int(digits):
+            self.fail(f"{value!r} is no number of bytes, such as 4096, 512M or 2G", param, ctx)
+        return int(digits) << 10 * power
+
+
+memory_option = click.option(
+    "--max-memory",
+    type=Bytes(),
+    metavar="BYTES",
+    help="What a run of a model may take beside weights and inputs: 512M, 2G.  [default: what the "
+    "machine has]",
+)
+
+
 init_option = click.option(
     "--init",
     "inits",

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flowc.cli.parameters import debug_option, init_option, model_options, threads_option
+from flowc.cli.parameters import (
+    debug_option,
+    init_option,
+    memory_option,
+    model_options,
+    threads_option,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +48,7 @@ ELF = b"\x7fELF"
 @init_option
 @model_options
 @threads_option
+@memory_option
 @debug_option
 def run_command(
     model: str,
@@ -54,6 +61,7 @@ def run_command(
     tags: str | None,
     signature: str | None,
     threads: int,
+    max_memory: int | None,
 ) -> None:
     """Run MODEL: a library made by `flowc compile`, or a model, compiled in memory."""
     from flowc.cli.arrays import parse_inputs, print_results, write_npz
@@ -64,15 +72,16 @@ def run_command(
     if out is not None:
         check_place(Path(out))
     if is_library(model):
-        if (checkpoint, tags, signature, inits) != (None, None, None, ()):
+        if (checkpoint, tags, signature, inits, max_memory) != (None, None, None, (), None):
             raise UsageError(
-                "--checkpoint, --tag, --signature and --init choose within a model, and this is a "
-                "library"
+                "--checkpoint, --tag, --signature, --init and --max-memory are for models, and "
+                "this is a library"
             )
         results = _run_library(model, given, fetches, random_seed, threads)
     else:
         place = (checkpoint, tags, signature)
-        results = _run_model(model, place, given, (fetches, inits), random_seed, threads)
+        limits = threads or None, max_memory
+        results = _run_model(model, place, given, (fetches, inits), random_seed, limits)
     if out is None:
         print_results(results, sys.stdout)
     else:
@@ -132,7 +141,7 @@ def _run_model(
     given: Mapping[str, Any],
     named: tuple[Sequence[str], Sequence[str]],
     seed: int | None,
-    threads: int,
+    limits: tuple[int | None, int | None],
 ) -> dict[str, np.ndarray]:
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.cli.models import load_model, what_was_chosen
@@ -162,7 +171,8 @@ def _run_model(
     wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
     known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
-    with Session(graph=graph, threads=threads or None, random_seed=seed) as session:
+    threads, most = limits
+    with Session(graph=graph, threads=threads, max_memory=most, random_seed=seed) as session:
         if inits:
             session.run(list(inits))
         found = session.run([*(f.tensor for f in chosen.fetches), *chosen.targets], values)

@@ -14,17 +14,24 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import FlowcError, InvalidArgumentError, InvalidModelError
+from flowc.errors import (
+    FlowcError,
+    InvalidArgumentError,
+    InvalidModelError,
+    ResourceExhaustedError,
+    ShapeError,
+)
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, Expr, Symbol, expression, fresh_symbol, symbols_of
 from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
 from flowc.ir.signature import REQUIRED
-from flowc.ir.types import TensorType
+from flowc.ir.types import TensorType, shown_dims
 
 Content = np.ndarray | None
 CONTENT_LIMIT = 1024  # elements; larger integer tensors are data, not shapes
 NEVER_FOLDED = frozenset({"stateful", "random", "no_fold"})
+_MOST_I32 = 2**31 - 1
 SIZES_LIMIT = 32  # elements of a tensor that the run may read sizes from
 
 
@@ -108,6 +115,10 @@ class Builder:
                 f"{op.tf_name}: {len(dtype_list)} outputs are declared, {len(many)} inferred",
                 node=origin[0] if origin else None,
             )
+        for found in many:
+            if any(isinstance(d, int) and d < 0 for d in found):
+                text = f"{op.tf_name}: a size is negative in the shape {shown_dims(found)}"
+                raise ShapeError(text, node=origin[0] if origin else None)
         return tuple(TensorType(t, tuple(d)) for t, d in zip(dtype_list, many)), tuple(sizes)
 
     def require_equal(self, one: Dim, other: Dim) -> None:
@@ -204,10 +215,18 @@ class Builder:
             dtype = dtypes.as_dtype(array.dtype)
         return self.emit(op_named("const"), (), {"value": array, "dtype": dtype}).output
 
-    def sizes(self, dims: Sequence[Dim], dtype: DType = dtypes.i32) -> Value:
-        """A vector holding sizes: a constant where all are known, else computed by the run."""
+    def sizes(self, dims: Sequence[Dim], dtype: DType | None = None) -> Value:
+        """A vector holding sizes: a constant where all are known, else computed by the run. Of i32
+        where none is known not to fit."""
+        if dtype is None:
+            is_wide = any(isinstance(d, int) and abs(d) > _MOST_I32 for d in dims)
+            dtype = dtypes.i64 if is_wide else dtypes.i32
         if not any(isinstance(d, Expr) for d in dims):
-            return self.const(np.array(dims, dtype.numpy), dtype)
+            try:
+                return self.const(np.array(dims, dtype.numpy), dtype)
+            except OverflowError:
+                text = f"the sizes {shown_dims(dims)} do not fit into {dtype}"
+                raise ResourceExhaustedError(text, node=next(iter(self.origin), None)) from None
         return self.emit(op_named("sizes"), (), {"dims": tuple(dims), "dtype": dtype}).output
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -12,6 +12,10 @@ from flowc.ir.dims import Dim, Expr, as_dim, parse_dim, product
 
 Dims = tuple[Dim, ...]
 
+# Of a size, and of the bytes of a value: what is larger fits in no address space, and what is not
+# can be multiplied by any element size, and added up, in 64 bits.
+MOST_BYTES = 1 << 47
+
 
 def shown_dims(dims: Iterable[Dim]) -> str:
     """Dims as TensorFlow's messages print shapes: `[2,3]`."""

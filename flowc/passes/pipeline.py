@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowc.errors import FlowcError, InternalError, UsageError, did_you_mean
+from flowc.errors import (
+    FlowcError,
+    InternalError,
+    ResourceExhaustedError,
+    UsageError,
+    did_you_mean,
+)
 from flowc.ir.computation import Computation
 from flowc.ir.rewrite import rewrite_bodies
 from flowc.ir.text.value_names import name_sizes
 from flowc.ir.verifier import Inferred, verify
 from flowc.options import Options
 from flowc.passes.check_dtypes import check_dtypes
+from flowc.passes.check_sizes import check_sizes
 from flowc.passes.decompose import decompose
 from flowc.passes.eliminate_list_checks import eliminate_list_checks
 from flowc.passes.fold_constants import fold_constants
@@ -35,6 +42,7 @@ Watcher = Callable[[str, Computation], None]
 
 PIPELINE: tuple[tuple[Pass, str], ...] = (
     (prune, "nothing that no fetch needs is looked at again"),
+    (check_sizes, "no size that a pass computes with is beyond all memory"),
     (eliminate_list_checks, "loops over lists check nothing that cannot fail"),
     (fold_constants, "shapes become known, so that decompositions see them"),
     (simplify_control_flow, "bodies know the constants and sizes that they are given"),
@@ -52,6 +60,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (multiply_pieces, "what a product reads need not be copied together first"),
     (prune, "what folding and merging left without a reader"),
     (check_dtypes, "what is left must fit in a kernel"),
+    (check_sizes, "nor one that a kernel does"),
     (lower, "what follows knows core ops only, which say all in their attrs"),
     (scalar_loops, "a loop over scalars is one kernel"),
     (fuse, "one kernel for a group of nodes"),
@@ -89,6 +98,8 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
                 verify(c, name, lowered, inferred)
         except FlowcError:
             raise
+        except MemoryError as error:
+            raise ResourceExhaustedError(f"no memory for pass {name}: {error}") from error
         except Exception as error:
             raise InternalError(f"pass {name} failed: {error!r}\n{before}") from error
         if watch is not None:

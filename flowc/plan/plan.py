@@ -223,3 +223,10 @@ def upper_bound(dim: Dim, bounds: Bounds) -> Dim | None:
 
 def bytes_of(value: Value) -> Dim:
     return value.type.size * value.type.dtype.held_size
+
+
+def rough(size: Dim) -> int:
+    """A size to rank others by, with every symbol taken as 64."""
+    found = substitute(size, dict.fromkeys(symbols_of(size), 64))
+    assert isinstance(found, int)
+    return found

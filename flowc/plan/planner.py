@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from flowc.ir.aliasing import root_of
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, ceildiv, is_nonnegative, maximum, substitute, symbols_of
+from flowc.ir.dims import Dim, ceildiv, is_nonnegative, maximum
 from flowc.ir.lowering import Host
 from flowc.plan.plan import (
     ALIGNMENT,
@@ -35,6 +35,7 @@ from flowc.plan.plan import (
     Step,
     WriteSizes,
     bytes_of,
+    rough,
     upper_bound,
 )
 from flowc.plan.reuse import EXCHANGED, GROWABLE, PLAIN, Reuse, is_scalar
@@ -52,13 +53,13 @@ class _Pools:
 
     def slot(self, size: Dim) -> Arena:
         """A free slot that fits best, a free one made larger, or a new one."""
-        size = ceildiv(size, ALIGNMENT) * ALIGNMENT
+        size = _room(size)
         slots = self.plan.slots
         fitting = [i for i in self.free_slots if is_nonnegative(slots[i] - size)]
         if fitting:
-            chosen = min(fitting, key=lambda i: _rough(slots[i]))
+            chosen = min(fitting, key=lambda i: rough(slots[i]))
         elif self.free_slots:
-            chosen = max(self.free_slots, key=lambda i: _rough(slots[i]))
+            chosen = max(self.free_slots, key=lambda i: rough(slots[i]))
             slots[chosen] = maximum(slots[chosen], size)
         else:
             slots.append(size)
@@ -67,7 +68,7 @@ class _Pools:
         return Arena(chosen)
 
     def cell(self, size: Dim) -> Cell:
-        size = ceildiv(size, ALIGNMENT) * ALIGNMENT
+        size = _room(size)
         free = self.free_cells.get(size)
         if free:
             return Cell(free.pop())
@@ -101,11 +102,9 @@ class _Pools:
                 pass
 
 
-def _rough(size: Dim) -> int:
-    """A size to rank slots by, with every symbol taken as 64."""
-    if isinstance(size, Expr):
-        size = substitute(size, dict.fromkeys(symbols_of(size), 64))
-    return size if isinstance(size, int) else 1 << 40
+def _room(size: Dim) -> Dim:
+    """The bytes of a piece of the arena. A size can be negative in a branch that is not taken."""
+    return maximum(ceildiv(size, ALIGNMENT) * ALIGNMENT, 0)
 
 
 class _RegionPlanner:

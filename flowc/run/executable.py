@@ -8,6 +8,7 @@ of shapes.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -29,8 +30,10 @@ from flowc.ir.dims import Symbol, evaluate, lone_symbol
 from flowc.run.host_steps import HostCalls, current
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
+from flowc_runtime.machine import memory_of_machine
 
 STATUS_WORDS = 8
+MOST_THREADS = 1024  # a run has memory for each, and the pool has no more
 TIMED_OUT = 6  # a run that ended without an exception of Python
 LAYOUTS = 256  # tuples of input shapes that are remembered
 _free = ctypes.CDLL(None).free
@@ -45,12 +48,15 @@ class _RunTables:
 
     __slots__ = ("arguments", "outputs", "sizes", "status", "words")
 
-    def __init__(self, executable: Executable, sizes: Sequence[int]) -> None:
+    def __init__(self, executable: Executable, layout: Layout) -> None:
+        sizes = layout.sizes
         self.outputs = len(executable.inputs)
         self.sizes = self.outputs + len(executable.outputs)
         self.status = self.sizes + len(executable.metadata.sizes)
         self.words = (ctypes.c_int64 * (self.status + STATUS_WORDS))()
         self.words[self.sizes : self.sizes + len(sizes)] = sizes
+        room = executable.max_memory - layout.bytes
+        self.words[self.status + 1] = max(1, min(room, 1 << 62))
         base = ctypes.addressof(self.words)
         inputs, outputs, sizes_at, status = (
             ctypes.c_void_p(base + 8 * start)
@@ -71,15 +77,21 @@ class _RunTables:
 class Layout:
     """What the shapes of the inputs decide: the sizes in them, and the shape and dtype of each
     output's buffer, None for one that the run allocates. `spare`: tables with these sizes that no
-    run is using. `scalars`: whether an output has rank 0."""
+    run is using. `scalars`: whether an output has rank 0. `names`: of the outputs. `bytes`: of all
+    those buffers."""
 
-    __slots__ = ("outputs", "scalars", "sizes", "spare")
+    __slots__ = ("bytes", "names", "outputs", "scalars", "sizes", "spare")
 
     def __init__(
-        self, sizes: Sequence[int], outputs: Sequence[tuple[Shape, np.dtype[Any]] | None]
+        self,
+        sizes: Sequence[int],
+        outputs: Sequence[tuple[Shape, np.dtype[Any]] | None],
+        names: Sequence[str],
     ) -> None:
         self.sizes = sizes
         self.outputs = outputs
+        self.names = names
+        self.bytes = sum(math.prod(o[0]) * o[1].itemsize for o in outputs if o is not None)
         self.scalars = any(o is not None and o[0] == () for o in outputs)
         self.spare: list[_RunTables] = []
 
@@ -89,8 +101,23 @@ class Layout:
         found: list[Any] = []
         for output, buffer in zip(self.outputs, [*[None] * made, *buffers]):
             fits = buffer is not None and output == (buffer.shape, buffer.dtype)
-            found.append(buffer if fits else None if output is None else empty(*output))
+            try:
+                found.append(buffer if fits else None if output is None else empty(*output))
+            except (MemoryError, ValueError):
+                raise self.no_room() from None
         return found
+
+    def no_room(self) -> ResourceExhaustedError:
+        """The error of outputs that do not fit in memory. It names the largest."""
+        count, number = max(
+            (math.prod(output[0]) * output[1].itemsize, number)
+            for number, output in enumerate(self.outputs)
+            if output is not None
+        )
+        name, output = self.names[number], self.outputs[number]
+        assert output is not None
+        text = f"no memory for {name!r}: shape {list(output[0])} of {output[1]} is {count} bytes"
+        return ResourceExhaustedError(text, node=name.partition(":")[0])
 
 
 class Executable:
@@ -106,7 +133,9 @@ class Executable:
         self.spec = program.metadata.spec
         self.code = load_objects(program.objects, program.runtime)
         self.weights = program.weights_image()
-        self.threads = threads if threads is not None else os.cpu_count() or 1
+        wanted = threads if threads is not None else os.cpu_count() or 1
+        self.threads = min(wanted, MOST_THREADS)
+        self.max_memory = memory_of_machine()
         self.calls = HostCalls(self.metadata.calls) if self.metadata.calls else None
         self.interpreter = interpreter_table(self.calls)
         self.inputs = self.spec.inputs
@@ -115,6 +144,12 @@ class Executable:
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native = self.code.run
         self._layouts: dict[tuple[Shape, ...], Layout] = {}
+
+    def limit_memory(self, most: int | None) -> None:
+        """What one run may take, its outputs among it, if that is less than the machine has. For a
+        program that has not run yet."""
+        if most is not None:
+            self.max_memory = min(most, self.max_memory)
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Runs once. Raises `InvalidArgumentError` with the node for faults found by the run. What
@@ -139,11 +174,14 @@ class Executable:
         if they are not given. `timeout`: milliseconds after which the run ends with a
         `DeadlineExceededError`, if not 0."""
         if outputs is None:
-            outputs = [None if o is None else empty(*o) for o in layout.outputs]
+            try:
+                outputs = [None if o is None else empty(*o) for o in layout.outputs]
+            except (MemoryError, ValueError):
+                raise layout.no_room() from None
         try:
             tables = layout.spare.pop()
         except IndexError:
-            tables = _RunTables(self, layout.sizes)
+            tables = _RunTables(self, layout)
         words = tables.words
         used = (*arrays, *outputs)  # alive until the run has ended
         for at, array in enumerate(used):
@@ -162,7 +200,11 @@ class Executable:
                 raise DeadlineExceededError(text)
             raise self._error(code, words[tables.status : tables.status + 5])
         if self._late:
-            outputs = self._trimmed(outputs, tables)
+            try:
+                outputs = self._trimmed(outputs, tables)
+            except MemoryError as error:
+                tables.free_allocated(outputs)
+                raise ResourceExhaustedError(f"no memory for results: {error}") from None
         if not timeout:
             layout.spare.append(tables)
         return outputs
@@ -176,7 +218,10 @@ class Executable:
         outputs: list[tuple[Shape, np.dtype[Any]] | None] = []
         for slot, shape in zip(self.outputs, self._shapes(dims)):
             outputs.append(None if -1 in shape else (shape, slot.held))
-        layout = Layout(tuple(sizes[: self.metadata.input_sizes]), tuple(outputs))
+        names = [slot.name for slot in self.outputs]
+        layout = Layout(tuple(sizes[: self.metadata.input_sizes]), tuple(outputs), names)
+        if layout.bytes > self.max_memory:
+            raise layout.no_room()
         if len(self._layouts) >= LAYOUTS:
             self._layouts.clear()
         self._layouts[tuple([a.shape for a in arrays])] = layout
@@ -218,14 +263,12 @@ class Executable:
                 pointer = tables.words[tables.outputs + i]
                 outputs[i] = _owned(pointer, shape, slot.held)
             elif outputs[i].shape != shape:
-                count = int(np.prod(shape))
+                count = math.prod(shape)
                 outputs[i] = outputs[i].reshape(-1)[:count].reshape(shape).copy()
         return outputs
 
     def _error(self, code: int, status: Any) -> Exception:
         row, a, b, c = status[1], status[2], status[3], status[4]
-        if code == 5 or not 0 <= row < len(self.metadata.errors):
-            return ResourceExhaustedError(f"out of memory: the run needs {a} bytes")
         found = self.metadata.errors[row]
         text = _taken_text(a) if "{text}" in found.message else ""
         message = found.message.format(a=a, b=b, c=c, text=text)
@@ -277,8 +320,8 @@ def _taken_text(address: int) -> str:
 
 
 def _owned(pointer: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """A copy of memory that the run allocated, which is given back."""
-    count = int(np.prod(shape))
+    """A copy of memory that the run allocated, which is given back once there is one."""
+    count = math.prod(shape)
     raw = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(pointer)
     array = np.frombuffer(memoryview(raw), dtype, count).reshape(shape).copy()
     _free(pointer)

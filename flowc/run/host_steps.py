@@ -20,7 +20,12 @@ from flowc import dtypes
 from flowc.codegen.compiled import HostCall
 from flowc.codegen.string_table import Texts
 from flowc.dtypes import DType
-from flowc.errors import FlowcError, InternalError, InvalidArgumentError
+from flowc.errors import (
+    FlowcError,
+    InternalError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+)
 from flowc.ir.host_run import HostRun
 from flowc_runtime.addresses import data_address
 
@@ -116,7 +121,14 @@ class HostCalls:
 
     def __call__(self, number: int, address: int) -> list[Array]:
         """The arrays, which the caller keeps as long as it reads their memory."""
-        return self.steps[number].run(address)
+        step = self.steps[number]
+        try:
+            return step.run(address)
+        except FlowcError:
+            raise
+        except MemoryError as error:
+            text = f"no memory for what Python computes: {error}"
+            raise ResourceExhaustedError(text, node=step.node) from error
 
 
 class _HostStep:

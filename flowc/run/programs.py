@@ -61,11 +61,17 @@ class ProgramCache:
     """The programs of one Session."""
 
     def __init__(
-        self, graph: Graph, options: Options, threads: int | None, state: RunState
+        self,
+        graph: Graph,
+        options: Options,
+        threads: int | None,
+        state: RunState,
+        max_memory: int | None,
     ) -> None:
         self._graph = graph
         self._options = options
         self._threads = threads
+        self._max_memory = max_memory
         self._state = state
         self._families: dict[Any, _Family] = {}
         self._segments: dict[Any, list[Segment]] = {}
@@ -129,6 +135,8 @@ class ProgramCache:
                 self._graph, asked, self._options, held=held, ranks=rank_of, threads=self._threads
             )
         )
+        if found.executable is not None:
+            found.executable.limit_memory(self._max_memory)
         self._state.begin(found.spec.reads)
         expects = {name: held.get(name) for name in found.depends_on}
         expects |= {v.name: v.tensor.type for v in found.spec.reads}

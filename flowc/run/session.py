@@ -54,7 +54,9 @@ def _is_flat(fetches: Any) -> bool:
 class Session:
     """Runs parts of a Graph (the default graph, if none is given).
 
-    `threads`: workers of one run (default: one a core). `options`: how programs are compiled.
+    `threads`: workers of one run (default: one a core). `max_memory`: the bytes that one run may
+    take beside weights and feeds, its results among them (default: what the machine has); a run
+    that needs more raises `ResourceExhaustedError`. `options`: how programs are compiled.
     `random_seed`: what random nodes without seeds start from (default: other numbers in every
     Session). Any thread may call `run`. Raises `NotFoundError` for a target other than `""`.
     """
@@ -66,6 +68,7 @@ class Session:
         config: Any = None,
         *,
         threads: int | None = None,
+        max_memory: int | None = None,
         options: Options | None = None,
         random_seed: int | None = None,
     ) -> None:
@@ -85,7 +88,10 @@ class Session:
         self._calls_version = 0
         self._state = RunState(self._graph, random_seed)
         self._variables = self._state.variables
-        self._programs = ProgramCache(self._graph, self._options, self._threads, self._state)
+        self._max_memory = max_memory
+        self._programs = ProgramCache(
+            self._graph, self._options, self._threads, self._state, max_memory
+        )
         self._closed = False
         self._contexts: list[Any] = []
 
@@ -138,6 +144,7 @@ class Session:
         if request is not None:
             found = request.executable(self._threads)
             if found is not None:
+                found.limit_memory(self._max_memory)
                 rebuild = only if isinstance(fetches, str) else type(fetches)
                 plain = PlainCall(found, list(feeds.values()), rebuild)
                 call = self._calls[key] = hosted(plain, found, self._state)

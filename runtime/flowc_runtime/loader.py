@@ -178,7 +178,7 @@ class Model:
             frame.inputs[index] = data_address(array)
         out_shapes = self._output_shapes.get(shapes) or self._find_shapes(frame, shapes)
         results: list[Any] = [
-            None if shape is None else np.empty(shape, port.dtype)
+            None if shape is None else _new(shape, port)
             for shape, port in zip(out_shapes, self.outputs)
         ]
         for index, array in enumerate(results):
@@ -197,9 +197,11 @@ class Model:
 
     def _adopt(self, address: int, index: int, shape: tuple[int, ...]) -> Array:
         """An array of the output that the run allocated, whose memory is given back."""
-        array = np.empty(shape, self.outputs[index].dtype)
-        ctypes.memmove(data_address(array) or 0, address, array.nbytes)
-        self._library.flowc_free(address)
+        try:
+            array = _new(shape, self.outputs[index])
+            ctypes.memmove(data_address(array) or 0, address, array.nbytes)
+        finally:
+            self._library.flowc_free(address)
         return array
 
     def _find_shapes(self, frame: _Frame, shapes: Shapes) -> Bounds:
@@ -320,6 +322,14 @@ def _convert(value: Any, port: Port, role: str = "input") -> Array:
             f"{role} {port.name!r} has dims {list(array.shape)}, expected [{expected}]"
         )
     return array
+
+
+def _new(shape: tuple[int, ...], port: Port) -> Array:
+    try:
+        return np.empty(shape, port.dtype)
+    except (MemoryError, ValueError):
+        text = f"no memory for output {port.name!r}: shape {list(shape)} of {port.dtype}"
+        raise ResourceExhaustedError(text) from None
 
 
 def _cut(array: Array, shape: tuple[int, ...]) -> Array:

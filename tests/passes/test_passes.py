@@ -12,7 +12,13 @@ from rewrite_counts import counting_rewrites
 
 from flowc import dtypes
 from flowc.compiler import load_executable
-from flowc.errors import FlowcError, InternalError, UnsupportedError, UsageError
+from flowc.errors import (
+    FlowcError,
+    InternalError,
+    ResourceExhaustedError,
+    UnsupportedError,
+    UsageError,
+)
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.dims import symbol
@@ -181,6 +187,17 @@ def test_user_errors_pass_through() -> None:
     with pytest.raises(UnsupportedError) as caught:
         run_passes(c, Options())
     assert isinstance(caught.value, FlowcError) and not isinstance(caught.value, InternalError)
+
+
+@pytest.mark.parametrize("dims", [(2**46,), (2**30, 2**20), (2**62, 2**62), (2**48, 0)])
+def test_what_fits_in_no_memory_is_refused(dims: tuple[int, ...]) -> None:
+    b = Builder()
+    x = b.parameter("x", tensor_type("f32", ()))
+    b.origin = ("large",)
+    y = b.sum(b.fill(np.array(dims), x), np.arange(len(dims), dtype=np.int32))
+    with pytest.raises(ResourceExhaustedError, match="too large for any memory") as caught:
+        run_passes(b.build([y]), Options())
+    assert caught.value.node == "large"
 
 
 def test_rules_that_never_end_are_reported() -> None:

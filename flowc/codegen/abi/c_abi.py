@@ -91,7 +91,8 @@ class _CallEmitter:
 
     def __init__(self, abi: AbiModule, threads: int) -> None:
         self.abi = abi
-        self.threads = as_pointer(new_global(abi.module, "flowc_abi_threads", i32(threads)))
+        count = i32(min(threads, MOST_THREADS))
+        self.threads = as_pointer(new_global(abi.module, "flowc_abi_threads", count))
 
     def emit(self) -> None:
         self._threads()
@@ -166,6 +167,11 @@ class _CallEmitter:
         with w.when(w.compare("!=", code, i32(OK))):
             w.give(code)
         self._output_sizes(w, "bounds", sizes, bounds)
+        start = w.load(self._output_starts(), w.b.sext(output, I64))
+        count = w.call("flowc_abi_count", w.element(bounds, start), w.b.sext(rank, I64))
+        with w.when(w.compare("==", count, i64(-1))):
+            template = "output %d would have more elements than any memory holds"
+            self.abi.fail(w, NO_MEMORY, template, output)
         self._copy_dims(w, output, bounds, dims)
         w.give(i32(OK))
 
@@ -176,7 +182,7 @@ class _CallEmitter:
         kind, name, address, count, align = w.args
         with w.when(w.compare("==", count, i64(-1))):
             template = "%s '%s' would have more elements than any memory holds"
-            self.abi.fail(w, BAD_ARGUMENT, template, kind, name)
+            self.abi.fail(w, NO_MEMORY, template, kind, name)
         number = w.b.ptrtoint(address, I64)
         is_null = w.compare("==", number, i64(0))
         with w.when(w.compare("==", count, i64(UNBOUNDED))):
@@ -202,15 +208,12 @@ class _CallEmitter:
             w.give(code)
 
     def _fail_run(self) -> None:
-        """The message and code of a run that the program itself ended."""
-        w = self.abi.function("flowc_abi_fail_run", I32, {"code": I32, "status": PTR})
-        code, status = w.args
+        """The message and the code of a run that the program itself ended."""
+        w = self.abi.function("flowc_abi_fail_run", I32, {"status": PTR})
+        (status,) = w.args
         row = w.load(status, i64(1))
         errors = self.abi.errors
         with w.when(w.b.not_(w.b.icmp_unsigned("<", row, i64(len(errors))))):
-            with w.when(w.compare("==", code, i32(NO_MEMORY))):
-                template = "no memory for this run: %lld bytes could not be had"
-                self.abi.fail(w, NO_MEMORY, template, w.load(status, i64(2)))
             self.abi.fail(w, INVALID, "the run ended with the unknown error %lld", row)
         values = [w.load(status, i64(2 + n)) for n in range(3)]
         unknown = w.b.append_basic_block("unknown")
@@ -282,7 +285,7 @@ class _CallEmitter:
                     with w.when(w.compare("==", counts[index], i64(UNBOUNDED))):
                         w.call("free", w.load(outputs, i64(index), PTR))
                         w.store(NULL, outputs, i64(index))
-            w.give(w.call("flowc_abi_fail_run", code, status))
+            w.give(w.call("flowc_abi_fail_run", status))
         with w.when(w.compare("==", output_dims, NULL)):
             w.give(i32(OK))
         self._output_sizes(w, "dims", sizes, dims)

@@ -146,4 +146,4 @@ class SizesEmitter:
     def _size(self, w: FunctionWriter, dim: Dim, sizes: Any) -> Any:
         """The value of a size expression over the table of sizes."""
         env = {size: w.load(sizes, self._place(size)) for size in symbols_of(dim)}
-        return SizeFunction(w.b, env).dim(dim)
+        return SizeFunction(w.b, env).wrapping(dim)

@@ -22,7 +22,8 @@ def emit_call(frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
     """One call where one worker has enough to do, which the run may find out."""
     b = frame.b
     kernel = declare(frame.module, launch.kernel.key, KERNEL_TYPE)
-    total, grain = frame.dim(launch.total), frame.dim(launch.grain)
+    # How the range is shared changes no result.
+    total, grain = frame.dim(launch.total), frame.wrapping(launch.grain)
     alone = [buffers, ints, i64(0), total, i64(0)]
     shared = [b.bitcast(kernel, BYTES), buffers, ints, total, grain, frame.threads]
     if isinstance(launch.total, int) and isinstance(launch.grain, int):

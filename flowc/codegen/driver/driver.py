@@ -10,8 +10,8 @@ emitted with llvmlite directly: a straight line of kernel calls costs millisecon
 `sizes` holds the inputs' sizes when it is called and all sizes when it returns. An output of
 unbounded size is allocated with malloc by the run, which stores its address in `outputs`.
 `interpreter`: the table by which the run asks Python for signals, after large kernels and where
-loops start again; NULL where Python did not start it. The first word of `status` is the deadline
-of the run when it is called, 0 for none.
+loops start again; NULL where Python did not start it. When it is called, the first word of `status`
+is the deadline of the run, 0 for none, and the second the most bytes that it may take, 0 for any.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher
 from flowc.codegen.driver.memory import Memory
+from flowc.codegen.driver.output_dims import emit_output_dims
+from flowc.codegen.driver.pending import Pending
 from flowc.codegen.driver.scalars import emit_direct, memory_type
-from flowc.codegen.driver.sizes import BYTES, SizeFunction
+from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
 from flowc.errors import BROADCAST_HINT, InternalError
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
+from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
     Branch,
     CallHost,
@@ -85,7 +88,7 @@ class _Emitter:
         self.module = ir.Module("flowc_driver")
         self.places_of_sizes = {size: i for i, size in enumerate(tables.sizes)}
         self.region = plan.top
-        self.pending: list[tuple[Dim, Dim]] = []
+        self.pending = Pending(plan.computation)
         self.calls: list[Node] = []
         self.where = ""  # the loop or branch whose steps are emitted
 
@@ -97,8 +100,7 @@ class _Emitter:
         self.launcher = Launcher(frame, self.memory, every, self.target, self._bind)
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(size, self.b.load(frame.element(frame.sizes, i)))
-        self.pending = list(self.plan.computation.constraints)
-        self._check_constraints()
+        self._check_sizes()
         self.memory.acquire_arena()
         self.launcher.begin()
         self._steps()
@@ -106,8 +108,8 @@ class _Emitter:
         self.b.position_at_end(frame.exit)
         self.memory.release()
         frame.finish()
-        self._emit_dims("flowc_program_output_dims", lambda d: d)
-        self._emit_dims("flowc_program_output_bounds", self.plan.bounded)
+        emit_output_dims(self.module, "dims", self.plan, self.tables.sizes, lambda d: d)
+        emit_output_dims(self.module, "bounds", self.plan, self.tables.sizes, self.plan.bounded)
         return Driver(str(self.module), frame.errors, self.calls)
 
     # -- sizes
@@ -119,25 +121,29 @@ class _Emitter:
             place = self.frame.element(self.frame.sizes, self.places_of_sizes[size])
             self.b.store(value, place)
 
-    def _check_constraints(self) -> None:
-        """Sizes that must be equal, as soon as both are known."""
-        left: list[tuple[Dim, Dim]] = []
-        for x, y in self.pending:
-            if not symbols_of(x, y).keys() <= self.frame.env.keys():
-                left.append((x, y))
-                continue
-            a, c = self.frame.dim(x), self.frame.dim(y)
-            message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
-            one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
-            rows = [ErrorRow(text, self.where) for text in (message + BROADCAST_HINT, message)]
-            row = self.b.select(one, *map(self.frame.error_number, rows))
-            self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
-        self.pending = left
+    def _check_sizes(self) -> None:
+        """What must hold of sizes, as soon as they are known."""
+        frame, known = self.frame, self.frame.env.keys()
+        for x, y in self.pending.equal(known):
+            self._check_equal(x, y)
+        for dim, node in self.pending.signed(known):
+            frame.at_least_zero(dim, node)
+        for dim, what, node in self.pending.large(known):
+            frame.limit(dim, MOST_BYTES, what, node)
+
+    def _check_equal(self, x: Dim, y: Dim) -> None:
+        a, c = self.frame.dim(x), self.frame.dim(y)
+        message = f"sizes {x} and {y} must be equal, found {{a}} and {{b}}"
+        one = self.b.or_(*(self.b.icmp_signed("==", v, i64(1)) for v in (a, c)))
+        rows = [ErrorRow(text, self.where) for text in (message + BROADCAST_HINT, message)]
+        row = self.b.select(one, *map(self.frame.error_number, rows))
+        self.frame.leave_if(self.b.icmp_signed("!=", a, c), STATUS_INVALID, row, [a, c])
 
     # -- steps
 
     def _steps(self) -> None:
         for step in self.region.steps:
+            self.frame.node = step.value.node.name if isinstance(step, Copy) else step.node.name
             match step:
                 case Run():
                     self._run(step)
@@ -157,10 +163,10 @@ class _Emitter:
     def _nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
         """A region of a loop or branch, and what follows it where its sizes are known."""
         outer = self.region, self.pending, self.where
-        self.region, self.pending = region, list(region.computation.constraints)
+        self.region, self.pending = region, Pending(region.computation)
         self.where = node.name
         with self.frame.scope():
-            self._check_constraints()
+            self._check_sizes()
             self._steps()
             then()
         self.region, self.pending, self.where = outer
@@ -185,7 +191,7 @@ class _Emitter:
             memory.make(step.late_scratch, step.needs.scratch, times=memory.workers())
         for launch in self.launches[node]:
             self.launcher.emit(region, step, launch)
-            self._check_constraints()
+            self._check_sizes()
         if node.attrs["kind"] == "native":
             self.frame.poll()  # nothing tells how much work it was
         if not self.launches[node]:
@@ -240,7 +246,7 @@ class _Emitter:
         self.frame.call_python(len(self.calls) - 1, words)
         for size, _ in node.sizes:
             self._bind(size, b.load(self.frame.element(words, decided[expression(size)])))
-        self._check_constraints()
+        self._check_sizes()
         self.frame.poll()
         for value, at in zip(node.outputs, places):
             place = self.region.places[value]
@@ -267,7 +273,7 @@ class _Emitter:
             bad = b.icmp_signed("<", wide, i64(0))
             self.frame.leave_if(bad, STATUS_INVALID, ErrorRow(message, node.name), [found])
             self._bind(size, wide)
-        self._check_constraints()
+        self._check_sizes()
 
     def _write_sizes(self, node: Node) -> None:
         b = self.b
@@ -278,6 +284,10 @@ class _Emitter:
         for i, dim in enumerate(node.attrs["dims"]):
             value = self.frame.dim(dim)
             narrow = b.trunc(value, element) if element.width < 64 else value
+            if element.width < 64 and not isinstance(dim, int):
+                message = f"the size {dim} does not fit {node.attrs['dtype']}, found {{a}}"
+                wrong = b.icmp_signed("!=", b.sext(narrow, I64), value)
+                self.frame.leave_if(wrong, STATUS_INVALID, ErrorRow(message, node.name), [value])
             b.store(narrow, self.frame.element(base, i))
 
     # -- loops and branches
@@ -324,7 +334,7 @@ class _Emitter:
         b.position_at_end(end)
         for (size, _), variable in zip(node.sizes, variables):
             self._bind(size, b.load(variable))
-        self._check_constraints()
+        self._check_sizes()
 
     def _hand_on(self, loop: Loop) -> None:
         """Gives the next iteration what this one computed, all at once."""
@@ -356,26 +366,7 @@ class _Emitter:
         b.position_at_end(end)
         for (size, _), variable in zip(node.sizes, variables):
             self._bind(size, b.load(variable))
-        self._check_constraints()
-
-    # -- dims of the outputs
-
-    def _emit_dims(self, name: str, known: Callable[[Dim], Dim | None]) -> None:
-        """`void name(i64* sizes, i64* dims)`: dims of all outputs, one after another."""
-        signature = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64.as_pointer()])
-        function = ir.Function(self.module, signature, name)
-        f = SizeFunction(ir.IRBuilder(function.append_basic_block("entry")), {})
-        sizes, dims = function.args
-        for i, size in enumerate(self.tables.sizes):
-            f.bind(size, f.b.load(f.b.gep(sizes, [i64(i)])))
-        position = 0
-        for value in self.plan.computation.results:
-            for dim in value.dims:
-                found = known(dim)
-                shown = i64(-1) if found is None else f.dim(found)
-                f.b.store(shown, f.b.gep(dims, [i64(position)]))
-                position += 1
-        f.b.ret_void()
+        self._check_sizes()
 
 
 def words_of_call(node: Node) -> int:

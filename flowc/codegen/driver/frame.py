@@ -1,18 +1,23 @@
 """The frame of a run: its arguments, its variables, and how it ends.
 
 In: a module. Out: `flowc_program_run` with its entry block open. Invariants: all of its stack is
-taken in the entry block, so that loops take none; every way out passes through one block.
+taken in the entry block, so that loops take none; every way out passes through one block; no size
+that is used has wrapped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
+from flowc.codegen.driver.size_limits import WORD, SizeLimits
 from flowc.codegen.driver.sizes import BYTES, SizeFunction
+from flowc.errors import ResourceExhaustedError
+from flowc.ir.dims import Dim, Expr, symbols_of
 from flowc_runtime.native.interpreter import ENDED, WORDS
 from flowc_runtime.native.writer import I32, I64, declare, i64
 
@@ -24,7 +29,8 @@ SMALL_STEPS = 256  # iterations between two polls where kernels do little
 
 
 class RunFrame(SizeFunction):
-    """`errors`: rows of the error table so far. `loops`: how many loops are open."""
+    """`errors`: rows of the error table so far. `loops`: how many loops are open. `limits`: what is
+    known of sizes here. `node`: the name of the one whose step is emitted."""
 
     def __init__(self, module: ir.Module) -> None:
         words, pointers = I64.as_pointer(), BYTES.as_pointer()
@@ -39,6 +45,8 @@ class RunFrame(SizeFunction):
         self.threads, self.status, table = rest
         self.errors: list[ErrorRow] = []
         self.loops = 0
+        self.limits = SizeLimits()
+        self.node = ""
         self.exit = run.append_basic_block("exit")
         self.code = self.variable(I32, "code")
         self.b.store(ir.Constant(I32, 0), self.code)
@@ -47,6 +55,46 @@ class RunFrame(SizeFunction):
         self.interpreter = self.variable(I64, "interpreter", WORDS)
         release = self.declare("flowc_interpreter_release", ir.VoidType(), [words, BYTES, I64])
         self.b.call(release, [self.interpreter, table, self.b.load(self.status)])
+
+    # -- sizes
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        limits, self.limits = self.limits, self.limits.copy()
+        with super().scope():
+            yield
+        self.limits = limits
+
+    def dim(self, dim: Dim) -> ir.Value:
+        """A size as i64. The run ends where it could wrap, and does."""
+        self.limit(dim, WORD, "a size")
+        return self.wrapping(dim)
+
+    def limit(self, dim: Dim, most: int, what: str, node: str | None = None) -> None:
+        """Ends the run where a size wraps or is larger than `most`, if it can be. `what` is too
+        large then, at `node`, or the one whose step is emitted."""
+        if self.limits.of(dim) <= most:
+            return
+        if isinstance(dim, int):
+            text = f"{what} is too large for any memory: {dim}"
+            raise ResourceExhaustedError(text, node=node or self.node)
+        sizes = list(symbols_of(dim))[:3]
+        shown = ", ".join(f"{size} = {{{place}}}" for size, place in zip(sizes, "abc"))
+        row = no_memory(f"{what} is too large for any memory, with {shown}", node or self.node)
+        compared, bound = _compared(dim, most)
+        value, bad = self.exact(compared)
+        if most < WORD:
+            is_large = self.b.icmp_signed(">", value, i64(bound))
+            bad = is_large if bad is None else self.b.or_(bad, is_large)
+        if bad is not None:
+            self.leave_if(bad, STATUS_MEMORY, row, [self.env[size] for size in sizes])
+        self.limits.learn(dim, most)
+
+    def at_least_zero(self, dim: Dim, node: str) -> None:
+        """Ends the run where a size that has no proof of it is negative."""
+        value = self.dim(dim)
+        row = ErrorRow(f"a size of {dim} must not be negative, found {{a}}", node)
+        self.leave_if(self.b.icmp_signed("<", value, i64(0)), STATUS_INVALID, row, [value])
 
     def variable(self, kind: ir.Type, name: str, count: int = 1) -> Any:
         """Memory of the stack that lives as long as the run."""
@@ -122,3 +170,16 @@ class RunFrame(SizeFunction):
         b.store(ir.Constant(I32, code), self.code)
         b.branch(self.exit)
         b.position_at_end(stay)
+
+
+def no_memory(message: str, node: str) -> ErrorRow:
+    return ErrorRow(message, node, "ResourceExhaustedError")
+
+
+def _compared(dim: Expr, most: int) -> tuple[Dim, int]:
+    """What is compared with what to see whether a size is larger than `most`: of one product the
+    constant factor need not be multiplied."""
+    if len(dim.terms) == 1 and dim.terms[0][1] > 0:
+        ((monomial, factor),) = dim.terms
+        return Expr(((monomial, 1),)), most // factor
+    return dim, most

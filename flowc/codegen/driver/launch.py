@@ -15,6 +15,7 @@ from llvmlite import ir
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
+from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
 from flowc.codegen.target import Target
@@ -76,6 +77,7 @@ class Launcher:
         frame = self.frame
         self.prologue = frame.b.block
         self.first_env, self.first_known = dict(frame.env), dict(frame.known)
+        self.first_limits = frame.limits.copy()
         block = frame.function.append_basic_block("steps")
         frame.b.branch(block)
         frame.b.position_at_end(block)
@@ -124,6 +126,7 @@ class Launcher:
             with b.goto_block(self.prologue), frame.scope():
                 # What later blocks computed is not there yet.
                 frame.env, frame.known = self.first_env, self.first_known
+                frame.limits = self.first_limits
                 for i in fixed:
                     write_pointer(i, operands[i])
                 for i in early:
@@ -136,8 +139,9 @@ class Launcher:
             write_int(i, dim)
 
     def _is_early(self, dim: Dim) -> bool:
-        """Whether the inputs alone decide a size."""
-        return symbols_of(dim).keys() <= self.first_env.keys()
+        """Whether the inputs alone decide a size, and no check of it could end the run."""
+        is_given = symbols_of(dim).keys() <= self.first_env.keys()
+        return is_given and self.first_limits.of(dim) <= WORD
 
     def _is_fixed(self, region: Region, step: Run, operand: Operand) -> bool:
         """Whether an operand has one address throughout the run."""

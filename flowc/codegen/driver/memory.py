@@ -11,9 +11,11 @@ from typing import Any, cast
 
 from llvmlite import ir
 
-from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame
+from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame, no_memory
+from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, NULL
 from flowc.ir.dims import Dim, ceildiv
+from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
     ALIGNMENT,
     Arena,
@@ -30,6 +32,9 @@ from flowc.plan.plan import (
 from flowc_runtime.native.arena import HEADER
 from flowc_runtime.native.writer import I1, I64, i64
 
+_TOO_MUCH = "no memory for this run: it needs {a} bytes more, and may take {b} (max_memory)"
+_MISSING = "no memory for this run: {a} bytes could not be had"
+
 
 class Memory:
     """The memory of one run. `weight_offset` says where constants stand among the weights."""
@@ -44,6 +49,11 @@ class Memory:
         self.blocks = [frame.variable(BYTES, "block") for _ in range(count)]
         for block in self.blocks:
             frame.b.store(NULL, block)
+        # Bytes that the run may still take; the second word of `status` is 0 where all it can get.
+        self.room = frame.variable(I64, "room")
+        given = frame.b.load(frame.element(frame.status, 1))
+        is_open = frame.b.icmp_signed("==", given, i64(0))
+        frame.b.store(frame.b.select(is_open, i64(WORD), given), self.room)
         self.cells = [frame.variable(BYTES, "cell") for _ in plan.cells]
         self.locals = [frame.variable(ir.IntType(8 * size), "scalar") for size in plan.locals]
 
@@ -55,6 +65,8 @@ class Memory:
         for size in (*self.plan.slots, *self.plan.cells):
             offsets.append(frame.dim(total))
             total = total + ceildiv(size, ALIGNMENT) * ALIGNMENT
+        frame.limit(total, WORD // 2, "the memory of a run")
+        frame.limit(self.plan.scratch, MOST_BYTES, "the scratch memory of a worker")
         bytes_needed = frame.dim(total)
         self.scratch_offset = bytes_needed
         if self.plan.scratch != 0:
@@ -62,10 +74,11 @@ class Memory:
             bytes_needed = b.add(bytes_needed, scratch)
         self.arena: ir.Value = NULL
         if total != 0 or self.plan.scratch != 0:
+            self._take(bytes_needed)
             self.arena = b.call(self.acquire_block, [bytes_needed])
             b.store(self.arena, self.blocks[0])
             missing = b.icmp_unsigned("==", self.arena, NULL)
-            frame.leave_if(missing, STATUS_MEMORY, None, [bytes_needed])
+            frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, ""), [bytes_needed])
         self.slot_offsets = offsets[: len(self.plan.slots)]
         for cell, offset in zip(self.cells, offsets[len(self.plan.slots) :]):
             b.store(b.gep(self.arena, [offset]), cell)
@@ -132,16 +145,18 @@ class Memory:
         frame, b = self.frame, self.frame.b
         match place:
             case Heap(block):
+                frame.limit(size, MOST_BYTES, "a piece of memory")
                 wanted = frame.dim(size) if times is None else b.mul(frame.dim(size), times)
                 kept_bytes = None if kept is None else frame.dim(kept)
                 self._make_block(self.blocks[block + 1], wanted, kept_bytes)
             case Output(i) if not self._is_given(i):
                 malloc = frame.declare("malloc", BYTES, [I64])
                 wanted = b.add(frame.dim(size), i64(ALIGNMENT))
+                self._take(wanted)
                 pointer = b.call(malloc, [wanted])
                 b.store(pointer, frame.element(frame.outputs, i))
                 missing = b.icmp_unsigned("==", pointer, NULL)
-                frame.leave_if(missing, STATUS_MEMORY, None, [wanted])
+                frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, frame.node), [wanted])
             case _:
                 pass
 
@@ -164,12 +179,23 @@ class Memory:
             wanted = size
             if frame.loops or kept is not None:
                 wanted = frame.larger(size, b.shl(capacity, i64(1)))
+            self._take(b.sub(wanted, frame.larger(capacity, i64(0))))
             made = b.call(self.acquire_block, [wanted])
-            frame.leave_if(b.icmp_unsigned("==", made, NULL), STATUS_MEMORY, None, [wanted])
+            missing = b.icmp_unsigned("==", made, NULL)
+            frame.leave_if(missing, STATUS_MEMORY, no_memory(_MISSING, frame.node), [wanted])
             if kept is not None:
                 self.copy(made, old, kept)
             b.call(self.release_block, [old])
             b.store(made, variable)
+
+    def _take(self, size: ir.Value) -> None:
+        """Counts bytes that the run takes, which ends it where they are too many."""
+        frame, b = self.frame, self.frame.b
+        room = b.load(self.room)
+        left = b.sub(room, size)
+        row = no_memory(_TOO_MUCH, frame.node)
+        frame.leave_if(b.icmp_signed("<", left, i64(0)), STATUS_MEMORY, row, [size, room])
+        b.store(left, self.room)
 
     def copy(self, target: ir.Value, source: ir.Value, size: ir.Value) -> None:
         kinds = [BYTES, BYTES, I64, I1]

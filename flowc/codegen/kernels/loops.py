@@ -32,7 +32,7 @@ from flowc.codegen.kernels.row_stages import kept_values, stages_of
 from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, product, symbol
+from flowc.ir.dims import Dim, ceildiv, minimum, product, symbol
 from flowc.ir.lowering import Reduction
 from flowc.ir.scalar import held_dtype
 from flowc.ir.scalar_body import ScalarBody
@@ -182,6 +182,8 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Tar
                 index = r.row_index(value, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(kept)
+    if len(full_results) == len(body.results):
+        total = minimum(total, total * row)  # of empty rows there may be any number
     grain = r.choices.grain(cost.element, row)
     return c.launch(target, node.outputs, total, grain, scratch, node)
 

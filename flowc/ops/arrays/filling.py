@@ -69,6 +69,8 @@ def _ones_content(x: TensorType | np.ndarray) -> np.ndarray:
 
 
 def _infer_empty(c: Inference) -> Dims:
+    if c.rank(0) != 1:
+        raise c.fail(f"shape must be a vector, got {c.inputs[0]}")
     return tuple(as_dim(d) for d in c.need(0))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc.dtypes import i64
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
@@ -92,11 +93,12 @@ def _lower_reverse_sequence(node: Node) -> Lowering:
     seq, batch = node.attrs["seq_dim"], node.attrs["batch_dim"]
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
-        length = k.load(1, (index[batch],))
-        extent = k.index_value(dims[seq], length.dtype)
-        k.check(k.ge(length, 0), "seq_lens must be >= 0")
-        k.check(k.le(length, extent), "seq_lens must be <= the size of seq_dim")
-        place = k.index_value(index[seq], length.dtype)
+        found = k.cast(k.load(1, (index[batch],)), i64)
+        not_negative, fits = k.ge(found, 0), k.le(found, k.index_value(dims[seq], i64))
+        k.check(not_negative, "seq_lens must be >= 0")
+        k.check(fits, "seq_lens must be <= the size of seq_dim")
+        length = k.select(k.logical_and(not_negative, fits), found, k.const(0, i64))
+        place = k.index_value(index[seq], i64)
         turned = k.sub(k.sub(length, 1), place)
         source = k.as_index(k.select(k.lt(place, length), turned, place), dims[seq])
         return k.load(0, (*index[:seq], source, *index[seq + 1 :]))
@@ -147,8 +149,8 @@ def _lower_roll(node: Node) -> Lowering:
             if shifts is not None:
                 shift = shifts[i] % dim if isinstance(dim, int) else shifts[i]
             else:
-                found = k.load(1, (i,) if node.inputs[1].type.rank else ())
-                extent = k.index_value(dim, found.dtype)
+                found = k.cast(k.load(1, (i,) if node.inputs[1].type.rank else ()), i64)
+                extent = k.index_value(dim, i64)
                 shift = k.as_index(k.floormod(found, extent), dim)
             places[axis] = (places[axis] - shift) % dim
         return k.load(0, tuple(places))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.dtypes import DType
+from flowc.dtypes import DType, i32
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder, content_of, types_suffice
 from flowc.ir.computation import Node, Value
@@ -129,6 +129,24 @@ def _size_content(x: TensorType | np.ndarray) -> Any:
 @types_suffice
 def _rank_content(x: TensorType | np.ndarray) -> Any:
     return np.array(len(dims_of(x)), dtype=object)
+
+
+def _infer_shape(c: Inference) -> list[Dims]:
+    for i, dim in enumerate(d for t in c.inputs for d in t.dims):
+        if not _fits(c, dim):
+            raise c.fail(f"Shape output type is 32-bit but dim {i} is {dim}")
+    return [(t.rank,) for t in c.inputs]
+
+
+def _infer_size(c: Inference) -> Dims:
+    if not _fits(c, c.inputs[0].size):
+        raise c.fail("Number of elements was larger than representable by 32-bit output type")
+    return ()
+
+
+def _fits(c: Inference, dim: Dim) -> bool:
+    """Whether a size that is known can be told; the run looks at others."""
+    return c.attrs["out_type"] is not i32 or not isinstance(dim, int) or dim < 1 << 31
 
 
 def _shape(x: np.ndarray, *, out_type: DType) -> np.ndarray:
@@ -285,7 +303,7 @@ def _lower_concat_offset(b: Any, node: Node) -> list[Value]:
 shape = define(
     "shape",
     "Shape(input: T; T: type, out_type: {i32, i64} = i32) -> output: out_type",
-    infer=lambda c: (c.rank(0),),
+    infer=_infer_shape,
     reference=_shape,
     lowering=Decompose(_lower_shape),
     gradient=no_gradient,
@@ -296,7 +314,7 @@ shape = define(
 shape_n = define(
     "shape_n",
     "ShapeN(input: N*T; N: int >= 1, T: type, out_type: {i32, i64} = i32) -> output: N*out_type",
-    infer=lambda c: [(t.rank,) for t in c.inputs],
+    infer=_infer_shape,
     reference=lambda inputs, *, out_type: [_shape(x, out_type=out_type) for x in inputs],
     lowering=Decompose(
         lambda b, node: [b.sizes(v.dims, o.type.dtype) for v, o in zip(node.inputs, node.outputs)]
@@ -309,7 +327,7 @@ shape_n = define(
 size = define(
     "size",
     "Size(input: T; T: type, out_type: {i32, i64} = i32) -> output: out_type",
-    infer=lambda c: (),
+    infer=_infer_size,
     reference=lambda x, *, out_type: np.array(x.size, out_type.numpy),
     lowering=Decompose(_lower_size),
     gradient=no_gradient,

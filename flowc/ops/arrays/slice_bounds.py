@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flowc.dtypes import i64
 from flowc.ir.dims import (
     Dim,
     ceildiv,
@@ -115,7 +116,7 @@ class KernelBounds:
             known = None if part.from_begin or self.begins is None else self.begins[part.entry]
             return range_bounds(part, dim, known, None, stride)[0]
         value, extent, zero = self._wrapped(k, part.entry, dim)
-        one = k.const(1, value.dtype)
+        one = k.const(1, i64)
         low, high = (zero, extent) if stride > 0 else (zero, k.sub(extent, one))
         return k.as_index(k.min(k.max(value, low), high), dim + 1)
 
@@ -132,7 +133,6 @@ class KernelBounds:
         return k.checked_index(value, dim, message)
 
     def _wrapped(self, k: Any, entry: int, dim: Dim) -> tuple[Any, Any, Any]:
-        value = k.load(1, (entry,))
-        extent = k.index_value(dim, value.dtype)
-        zero = k.const(0, value.dtype)
+        value = k.cast(k.load(1, (entry,)), i64)
+        extent, zero = k.index_value(dim, i64), k.const(0, i64)
         return k.select(k.lt(value, zero), k.add(value, extent), value), extent, zero

@@ -23,7 +23,7 @@ from flowc.ir.dims import (
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.arrays.shapes import known_dims, size_scalar
+from flowc.ops.arrays.shapes import known_dims
 from flowc.ops.arrays.slice_bounds import AxisSlice, KernelBounds, axis_slices, range_bounds
 from flowc.ops.control.structure import may_be_rest
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -70,20 +70,25 @@ def _lower_slice(node: Node) -> Lowering:
     known = known_dims(node.inputs[1])
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
-        begins = [size_scalar(k, node.inputs[1], 1, a, d + 1) for a, d in enumerate(dims)]
-        for axis, (begin, size, dim) in enumerate(zip(begins, sizes, dims)):
-            if known is not None and is_nonnegative(dim - begin - size) and is_nonnegative(begin):
+        places: list[Dim] = []
+        fits, zero = k.const(True, dtypes.bool_), k.const(0, dtypes.i64)
+        for axis, (i, size, dim) in enumerate(zip(index, sizes, dims)):
+            begin, room = None if known is None else known[axis], dim - size
+            if begin is not None and is_nonnegative(room - begin) and is_nonnegative(begin):
+                places.append(begin + i)
                 continue
-            fault = f"Expected size[{axis}] in [0, {dim}] - begin[{axis}]"
-            if known is None:
-                first = k.load(1, (axis,))
-                dtype = first.dtype
-                room = k.sub(k.index_value(dim, dtype), k.index_value(size, dtype))
-                inside = k.logical_and(k.ge(first, 0), k.le(first, room))
+            if begin is None:
+                first = k.cast(k.load(1, (axis,)), dtypes.i64)
             else:
-                inside = k.in_range(begin, 0, dim - size + 1)
-            k.check(inside, fault)
-        return k.load(0, tuple(b + i for b, i in zip(begins, index)))
+                first = k.index_value(begin, dtypes.i64)
+            most = k.index_value(room, dtypes.i64)
+            inside = k.logical_and(k.ge(first, 0), k.le(first, most))
+            k.check(inside, f"Expected size[{axis}] in [0, {dim}] - begin[{axis}]")
+            # One beside the input reads from its start, if there is as much there.
+            places.append(k.as_index(k.select(inside, first, zero), room + 1) + i)
+            if not is_nonnegative(room):
+                fits = k.logical_and(fits, inside)
+        return k.load_if(fits, 0, tuple(places), k.const(0, node.output.type.dtype))
 
     return View(read)
 
@@ -198,6 +203,8 @@ def _lower_strided_slice(node: Node) -> Lowering:
 
 
 def _infer_strided_slice_grad(c: Inference) -> Dims:
+    if c.rank(0) != 1:
+        raise c.fail(f"shape must be a vector, got {c.inputs[0]}")
     dims = tuple(as_dim(d) for d in c.need(0))
     given, expected = c.dims(4), sliced_dims(c, dims)
     fault = f"shape of dy was {list(given)} instead of {list(expected)}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import Dim, as_dim, floordiv
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
@@ -359,6 +360,8 @@ def _crops_reference(
 ) -> np.ndarray:
     height, width, channels = image.shape[1:]
     out_h, out_w = (int(n) for n in crop_size)
+    if box_ind.size and not 0 <= box_ind.min() <= box_ind.max() < len(image):
+        raise InvalidArgumentError("box_index has values outside [0, batch_size)")
     crops = np.empty((len(boxes), out_h, out_w, channels), f32)
     for i, (y1, x1, y2, x2) in enumerate(boxes):
         rows, columns = _crop_places(y1, y2, height, out_h), _crop_places(x1, x2, width, out_w)

@@ -19,12 +19,15 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, as_dim, product
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import define
-from flowc.ir.types import Dims
+from flowc.ir.types import MOST_BYTES, Dims
 from flowc.ops.arrays.shapes import size_scalar
 from flowc.ops.kernels.status import fail
 from flowc.ops.lists.dense_lists import numbered
 
-ADD = 0  # whether elements add up: the compiler gives it to the kernels
+# Globals that the compiler gives to kernels: whether elements add up, and the most numbers that one
+# list can hold.
+ADD = 0
+MOST = 0
 
 # -- new tables
 
@@ -32,10 +35,10 @@ ADD = 0  # whether elements add up: the compiler gives it to the kernels
 def ragged_pieces_kernel(lengths, shape, out, status, count, rank, begin, end):
     used = 0
     for i in range(count):
-        used += lengths[i]
-        if lengths[i] < 0:
+        if lengths[i] < 0 or lengths[i] > MOST - used:
             used = -1
             break
+        used += lengths[i]
     if used != shape[0]:
         fail(status, 1, used, shape[0], 0)
         return
@@ -53,8 +56,9 @@ def ragged_pieces_kernel(lengths, shape, out, status, count, rank, begin, end):
 
 def _pieces(lengths: np.ndarray, shape: np.ndarray, *, message: str) -> np.ndarray:
     total, *rest = (int(d) for d in shape)
-    if int(lengths.sum()) != total or (lengths < 0).any():
-        raise InvalidArgumentError(message.format(value=int(lengths.sum()), extent=total))
+    found = sum(int(n) for n in lengths)
+    if found != total or (lengths < 0).any():
+        raise InvalidArgumentError(message.format(value=found, extent=total))
     table = np.zeros((len(lengths), len(shape) + 1), np.int64)
     table[:, 0] = 1 + (np.cumsum(lengths) - lengths) * int(np.prod(rest))
     table[:, 1] = lengths
@@ -72,6 +76,7 @@ ragged_pieces = define(
         ragged_pieces_kernel,
         arguments=(node.inputs[0].dims[0], node.inputs[1].dims[0]),
         errors=(numbered(node.attrs["message"]),),
+        constants={"MOST": MOST_BYTES},
     ),
     examples=(
         'i64[3]=[1,0,3] i64[2]=[4,5]; message="{value} of {extent}"',

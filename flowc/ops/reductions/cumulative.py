@@ -14,7 +14,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidModelError
-from flowc.ir.dims import product
+from flowc.ir.dims import minimum, product
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -100,7 +100,7 @@ def _scan(
     return Native(
         kernel,
         arguments=(dims[at], inner),
-        parallel=product(dims[:at]) * inner,
+        parallel=minimum(product(dims[:at]) * inner, product(dims)),  # 0 where rows are empty
         constants={
             "EXCLUSIVE": bool(node.attrs["exclusive"]),
             "REVERSE": bool(node.attrs["reverse"]),

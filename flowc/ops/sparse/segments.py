@@ -125,6 +125,11 @@ def _check_ids(ids: np.ndarray, count: int) -> None:
         raise InvalidArgumentError(f"Segment id {ids[-1]} out of range [0, {count})")
 
 
+def _check_rows_read(places: np.ndarray, count: int) -> None:
+    if places.size and not 0 <= int(places.min()) <= int(places.max()) < count:
+        raise InvalidArgumentError(f"an index is not in [0, {count})")
+
+
 def _reference(fold: str) -> Callable[..., np.ndarray]:
     def reference(
         data: np.ndarray, indices: np.ndarray, ids: np.ndarray, number: Any = None
@@ -132,6 +137,7 @@ def _reference(fold: str) -> Callable[..., np.ndarray]:
         last = int(ids[-1]) + 1 if ids.size else 0
         count = last if number is None else int(number)
         _check_ids(ids, count)
+        _check_rows_read(indices, len(data))
         total = np.zeros((count, *data.shape[1:]), widened(data[:0]).dtype)
         np.add.at(total, ids, widened(data[indices]))
         if fold != "sum":
@@ -147,6 +153,8 @@ def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
         grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
     ) -> np.ndarray:
         dy = widened(grad)
+        _check_rows_read(ids, len(grad))
+        _check_rows_read(indices, int(count))
         if fold != "sum":
             scales = _scale_arrays(fold, ids, len(grad), dy.dtype)
             dy = dy * scales.reshape(-1, *(1,) * (grad.ndim - 1))

@@ -1,0 +1,50 @@
+"""The functions that tell the dims of a program's outputs, or their upper bounds.
+
+In: a Plan, and the sizes in the order of the run's table. Out: LLVM IR. Invariant: a number that is
+told is a size: what is wrong with one that wraps or is negative is for the run to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from llvmlite import ir
+
+from flowc.codegen.driver.size_limits import WORD
+from flowc.codegen.driver.sizes import SizeFunction
+from flowc.ir.dims import Dim, Symbol, is_nonnegative
+from flowc.plan.plan import Plan
+from flowc_runtime.native.writer import I64, i64
+
+
+def emit_output_dims(
+    module: ir.Module,
+    name: str,
+    plan: Plan,
+    sizes: Sequence[Symbol],
+    known: Callable[[Dim], Dim | None],
+) -> None:
+    """`void flowc_program_output_NAME(i64* sizes, i64* dims)`: `known` of the dims of all outputs,
+    one after another, -1 where that is None."""
+    signature = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64.as_pointer()])
+    function = ir.Function(module, signature, f"flowc_program_output_{name}")
+    f = SizeFunction(ir.IRBuilder(function.append_basic_block("entry")), {})
+    given, dims = function.args
+    for i, size in enumerate(sizes):
+        f.bind(size, f.b.load(f.b.gep(given, [i64(i)])))
+    position = 0
+    for value in plan.computation.results:
+        for dim in value.dims:
+            found = known(dim)
+            shown = i64(-1) if found is None else _saturated(f, found)
+            f.b.store(shown, f.b.gep(dims, [i64(position)]))
+            position += 1
+    f.b.ret_void()
+
+
+def _saturated(f: SizeFunction, dim: Dim) -> ir.Value:
+    """A size; where it wraps, one that is too large for any memory, and 0 where it is negative."""
+    value, wrapped = f.exact(dim)
+    if not is_nonnegative(dim):
+        value = f.larger(value, i64(0))
+    return value if wrapped is None else f.b.select(wrapped, i64(WORD), value)

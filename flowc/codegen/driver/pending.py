@@ -1,0 +1,103 @@
+"""What a run must check of sizes, as soon as it knows them.
+
+In: the Computation of a region. Out: pairs of sizes that must be equal, sizes that might be
+negative, and the bytes and sizes of values, which must not be too large. Each is given once.
+Invariant: what the sizes outside of a loop decide alone is checked outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Set
+from typing import TypeVar
+
+from flowc.ir.bodies import bodies_of, size_definitions
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, symbols_of
+from flowc.ir.types import Dims, shown_dims
+from flowc.plan.plan import bytes_of, rough
+
+Row = TypeVar("Row")
+Large = dict[Dim, tuple[str, str]]  # a size, or a number of bytes -> of what, and of which node
+
+
+class Pending:
+    """Sizes that are still unknown wait; `known`: those that are not."""
+
+    def __init__(self, c: Computation) -> None:
+        self._equal = list(c.constraints)
+        self._signed = list(_signed(c).items())
+        found = ((dim, what, node) for dim, (what, node) in _large(c).items())
+        # The largest first: where it fits, most others can be proved to.
+        self._large = sorted(found, key=lambda row: -rough(row[0]))
+
+    def equal(self, known: Set[Symbol]) -> list[tuple[Dim, Dim]]:
+        now, self._equal = _split(self._equal, known, lambda row: row)
+        return now
+
+    def signed(self, known: Set[Symbol]) -> list[tuple[Dim, str]]:
+        now, self._signed = _split(self._signed, known, lambda row: row[:1])
+        return now
+
+    def large(self, known: Set[Symbol]) -> list[tuple[Dim, str, str]]:
+        now, self._large = _split(self._large, known, lambda row: row[:1])
+        return now
+
+
+def _split(
+    rows: list[Row], known: Set[Symbol], dims: Callable[[Row], tuple[Dim, ...]]
+) -> tuple[list[Row], list[Row]]:
+    """The rows whose sizes are known, and the others."""
+    now: list[Row] = []
+    later: list[Row] = []
+    for row in rows:
+        is_known = all(symbols_of(dim).keys() <= known for dim in dims(row))
+        (now if is_known else later).append(row)
+    return now, later
+
+
+def _signed(c: Computation) -> dict[Dim, str]:
+    """The sizes of values in memory that have no proof that they are not negative."""
+    found: dict[Dim, str] = {}
+    for node in c.nodes:
+        for dim in (d for value in node.outputs for d in value.dims):
+            if isinstance(dim, Expr) and dim not in found and not is_nonnegative(dim):
+                found[dim] = node.name
+    return found
+
+
+def _large(c: Computation) -> Large:
+    found: Large = {}
+    seen: set[tuple[Dims, int]] = set()  # most values have dims that others have, too
+    for node in c.nodes:
+        for value in _values(node):
+            alike = value.dims, value.type.dtype.held_size
+            if alike not in seen:
+                seen.add(alike)
+                _note(found, value)
+        if node.op.name in ("while", "if"):
+            varying = node.attrs.get("varying", ())
+            for body in bodies_of(node).values():
+                own = {*varying, *size_definitions(body)}
+                for dim, row in _large(body).items():
+                    if own.isdisjoint(symbols_of(dim)):
+                        found.setdefault(dim, row)
+    return found
+
+
+def _values(node: Node) -> Iterator[Value]:
+    """The values of a node, also those that its kernels never store: their elements are counted."""
+    yield from node.outputs
+    if node.op.name == "cluster":
+        for inner in node.attrs["body"].nodes:
+            yield from inner.outputs
+
+
+def _note(found: Large, value: Value) -> None:
+    if value.type.is_static:
+        return
+    size = bytes_of(value)
+    if size not in found:
+        found[size] = f"a value of type {value.type}", value.node.name
+    for dim in value.dims:
+        if isinstance(dim, Expr) and dim not in found:
+            found[dim] = f"a dimension of {shown_dims(value.dims)}", value.node.name
