@@ -125,7 +125,7 @@ def described(error: Exception) -> tuple[str, int]:
     if isinstance(error, FlowcError):
         text = f"error[{error.code}]: {error}"
         if isinstance(error, InternalError):
-            text += f"\n  {_BUG}"
+            text += f"\n  {_BUG if error.report is None else _REPORTED}"
         return text, error.exit_code
     from flowc_runtime.errors import LoadError, ModelError
 
@@ -146,6 +146,7 @@ def described(error: Exception) -> tuple[str, int]:
 
 
 _BUG = "this is a fault of flowc: please report it with what --debug prints"
+_REPORTED = "this is a fault of flowc: please report it with the files of that folder"
 
 
 def _usage(error: click.ClickException) -> str:

@@ -112,7 +112,7 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
         return
     nodes = {node.name: node for node in function.body.nodes}
     for node in function.body.nodes:
-        if not has_trait(node.op_type, "assign") or len(node.inputs) < 2:
+        if not has_trait(node.type, "assign") or len(node.inputs) < 2:
             continue
         target, source = node.inputs[0], node.inputs[1]
         restored = _restored_in_body(source, nodes)
@@ -121,7 +121,7 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
 
 
 def _mentions_restore(function: Function) -> bool:
-    return any(node.op_type in RESTORE_OPS for node in function.body.nodes)
+    return any(node.type in RESTORE_OPS for node in function.body.nodes)
 
 
 def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restored | None:
@@ -129,7 +129,7 @@ def _restored_in_body(source: InputRef, nodes: Mapping[str, BodyNode]) -> Restor
         if source[0] == "arg":
             return None
         node = nodes[source[1]]
-        if node.op_type in RESTORE_OPS:
+        if node.type in RESTORE_OPS:
             names, parts = (_body_value(node, at, nodes) for at in (NAMES_AT, PARTS_AT))
             return _restored(names, parts, source[3])
         if not node.inputs:

@@ -14,17 +14,18 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import FlowcError, InvalidArgumentError, InvalidModelError
+from flowc.errors import FlowcError, InvalidArgumentError, InvalidModelError, as_raised
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, Expr, symbol, symbols_of
 from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
 from flowc.ir.signature import REQUIRED
-from flowc.ir.types import TensorType
+from flowc.ir.types import MAX_RANK, TensorType
 
 Content = np.ndarray | None
 CONTENT_LIMIT = 1024  # elements; larger integer tensors are data, not shapes
 NEVER_FOLDED = frozenset({"stateful", "random", "no_fold"})
+MAX_I32, MAX_SIZE = (1 << 31) - 1, (1 << 63) - 1
 SIZES_LIMIT = 32  # elements of a tensor that the run may read sizes from
 
 
@@ -45,6 +46,7 @@ class Builder:
         self.use_counts: dict[Value, int] = {}
         self._content: dict[Value, Content] = {}
         self._size_names: set[str] = set()  # taken, here or outside
+        self._numbers: dict[str, int] = {}  # by what names begin with, the next to try
         self._defined: set[str] = set()  # sizes that nodes and parameters of this builder define
 
     # -- making nodes
@@ -97,12 +99,17 @@ class Builder:
             if error.node is None and origin:
                 error.node = origin[0]
             raise
+        except Exception as error:
+            node = origin[0] if origin else None
+            raise as_raised(error, f"inferring the types of {op.tf_name}", node) from error
         many = dims if isinstance(dims, list) else [dims] if dtype_list else []
         if len(many) != len(dtype_list):
             raise InvalidModelError(
                 f"{op.tf_name}: {len(dtype_list)} outputs are declared, {len(many)} inferred",
                 node=origin[0] if origin else None,
             )
+        for found in many:
+            _check_dims(inference, found)
         return tuple(TensorType(t, tuple(d)) for t, d in zip(dtype_list, many)), tuple(sizes)
 
     def require_equal(self, one: Dim, other: Dim) -> None:
@@ -169,9 +176,10 @@ class Builder:
         return full
 
     def _fresh_name(self, hint: str) -> str:
-        name, number = hint, 1
+        name, number = hint, self._numbers.get(hint, 1)
         while name in self._size_names:
             name, number = f"{hint}_{number}", number + 1
+        self._numbers[hint] = number
         self._size_names.add(name)
         self._defined.add(name)
         return name
@@ -221,8 +229,12 @@ class Builder:
             dtype = dtypes.as_dtype(array.dtype)
         return self.emit(op_named("const"), (), {"value": array, "dtype": dtype}).output
 
-    def sizes(self, dims: Sequence[Dim], dtype: DType = dtypes.i32) -> Value:
-        """A vector holding sizes: a constant where all are known, else computed by the run."""
+    def sizes(self, dims: Sequence[Dim], dtype: DType | None = None) -> Value:
+        """A vector holding sizes: a constant where all are known, else computed by the run. Without
+        a dtype it is i32, or i64 where one of them is known to need it."""
+        if dtype is None:
+            wide = any(isinstance(d, int) and d > MAX_I32 for d in dims)
+            dtype = dtypes.i64 if wide else dtypes.i32
         if not any(isinstance(d, Expr) for d in dims):
             return self.const(np.array(dims, dtype.numpy), dtype)
         return self.emit(op_named("sizes"), (), {"dims": tuple(dims), "dtype": dtype}).output
@@ -282,6 +294,15 @@ class Builder:
             self._content.setdefault(asked, found)
             waiting.pop()
         return self._content[value]
+
+
+def _check_dims(c: Inference, dims: Sequence[Dim]) -> None:
+    """What no tensor can have is said before anyone makes one."""
+    if len(dims) > MAX_RANK:
+        raise c.fail(f"gives a tensor of {len(dims)} dimensions, expected at most {MAX_RANK}")
+    for axis, dim in enumerate(dims):
+        if isinstance(dim, int) and not 0 <= dim <= MAX_SIZE:
+            raise c.fail(f"gives the size {dim} along axis {axis}, expected one from 0 to 2^63-1")
 
 
 def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
@@ -353,7 +374,7 @@ def _wrapped(elements: np.ndarray, dtype: DType) -> np.ndarray:
 def _holds_sizes(array: Any) -> bool:
     if not isinstance(array, np.ndarray):
         return False
-    return any(isinstance(x, Expr) for x in cast(np.ndarray, array).flat)
+    return any(isinstance(x, Expr) for x in cast(np.ndarray, array).reshape(-1))
 
 
 def _as_objects(array: np.ndarray) -> np.ndarray:

@@ -57,6 +57,10 @@ def _one_by_one(c: Computation) -> list[Cluster]:
     return found
 
 
+# What reads its operands from memory, and not element by element.
+_READ_MEMORY = (MatMul, Convolution, Native)
+
+
 class _Assembly:
     """Builds the new Computation: cluster nodes in an order that respects what they read."""
 
@@ -134,12 +138,13 @@ class _Assembly:
         inputs: list[Value] = []
         members = self._with_floating(cluster)
         inside = set(members)
+        in_memory = {v for n in members if isinstance(n.lowering, _READ_MEMORY) for v in n.inputs}
         for node in members:
             for v in node.inputs:
                 if v.node in inside or v in inner:
                     continue
                 constant = v.constant
-                written = v.type.dtype.size and cluster.kind != "native"  # in the code itself
+                written = v.type.dtype.size and v not in in_memory  # in the code itself
                 if constant is not None and constant.size == 1 and written:
                     inner[v] = body.append(v.node.over(())).output
                     continue

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.errors import InvalidArgumentError
+from flowc.ir.dims import Dim, floordiv
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -30,7 +31,7 @@ CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 def _new_size(c: Inference, operand: int, what: str) -> tuple[Dim, Dim]:
     if c.dims(operand) != (2,):
         raise c.fail("shape_t must have two elements")
-    height, width = (as_dim(n) for n in c.need(operand).reshape(-1))
+    height, width = c.need_sizes(operand)
     if any(isinstance(n, int) and n <= 0 for n in (height, width)):
         raise c.fail(f"{what} dimensions must be positive")
     return height, width
@@ -344,6 +345,9 @@ def _crops_reference(
     method: str,
     extrapolation_value: float,
 ) -> np.ndarray:
+    wrong = np.flatnonzero((box_ind < 0) | (box_ind >= len(image)))
+    if len(wrong):
+        raise InvalidArgumentError(f"box_index has values outside [0, batch_size): {wrong[0]}")
     height, width, channels = image.shape[1:]
     out_h, out_w = (int(n) for n in crop_size)
     crops = np.empty((len(boxes), out_h, out_w, channels), f32)

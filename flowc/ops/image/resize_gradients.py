@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -46,7 +45,7 @@ def _infer_sized(c: Inference) -> Dims:
     _check(c)
     if c.dims(1) != (2,):
         raise c.fail("shape_t must have two elements")
-    height, width = (as_dim(n) for n in c.need(1).reshape(-1))
+    height, width = c.need_sizes(1)
     if any(isinstance(n, int) and n <= 0 for n in (height, width)):
         raise c.fail("shape_t's elements must be positive")
     return (c.dims(0)[0], height, width, c.dims(0)[3])

@@ -53,8 +53,8 @@ def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_attrs(c, rank)
     data_format = c.attrs["data_format"]
     dims = c.need_ints(1)
-    if len(dims) != rank:
-        raise c.fail(f"filter_sizes must have {rank} elements, found {len(dims)}")
+    if c.dims(1) != (rank,):
+        raise c.fail(f"filter_sizes must be a vector of {rank} elements, not {c.inputs[1]}")
     *window, filter_channels, outputs = dims
     x, dy = c.dims(0), c.dims(2)
     channels = x[channel_axis(data_format)]

@@ -104,13 +104,13 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
     data_format = c.attrs["data_format"]
     *window, filter_channels, outputs = c.dims(1)
     dy = c.dims(2)
-    given = tuple(c.need(0).reshape(-1))
+    given = c.need_sizes(0)
     batch, channel = data_format.index("N"), channel_axis(data_format)
     if len(given) == rank - 2:
         given = placed(dy[batch], given, filter_channels, data_format)
     if len(given) != rank:
         raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
-    dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
+    dims: Dims = tuple(given)
     if depthwise:
         filter_channels = c.equal(dims[channel], filter_channels)
         dims = (*dims[:channel], filter_channels, *dims[channel + 1 :])

@@ -13,7 +13,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
-from flowc.ir.dims import Expr, as_dim
+from flowc.ir.dims import Expr
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
@@ -47,13 +47,15 @@ def _infer(c: Inference) -> Dims:
             node=c.node_name,
             hint=f"use {c.op.tf_name}WithNumSegments, which says how many segments there are",
         )
+    if ids.size and ids.min() < 0:
+        raise c.fail("segment ids must be >= 0")
     return ((int(ids[-1]) + 1 if ids.size else 0), *c.dims(0)[1:])
 
 
 def _infer_counted(c: Inference) -> Dims:
     """The dims where the last input says how many rows there are."""
     _check_rows(c)
-    count = as_dim(c.need(3).reshape(-1)[0])
+    count = c.need_size(3)
     if isinstance(count, int) and count < 0:
         raise c.fail("segment ids must be >= 0")
     return (count, *c.dims(0)[1:])
@@ -135,6 +137,8 @@ def _reference(fold: str) -> Callable[..., np.ndarray]:
         last = int(ids[-1]) + 1 if ids.size else 0
         count = last if number is None else int(number)
         _check_ids(ids, count)
+        if indices.size and not 0 <= indices.min() <= indices.max() < len(data):
+            raise InvalidArgumentError(f"indices is out of range [0, {len(data)})")
         total = np.zeros((count, *data.shape[1:]), _wide(data[:0]).dtype)
         np.add.at(total, ids, _wide(data[indices]))
         if fold != "sum":
@@ -149,6 +153,10 @@ def _reference_grad(fold: str) -> Callable[..., np.ndarray]:
     def reference(
         grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
     ) -> np.ndarray:
+        if ids.size and not 0 <= ids.min() <= ids.max() < len(grad):
+            raise InvalidArgumentError(f"segment_ids is out of range [0, {len(grad)})")
+        if indices.size and not 0 <= indices.min() <= indices.max() < int(count):
+            raise InvalidArgumentError(f"indices is out of range [0, {count})")
         dy = _wide(grad)
         if fold != "sum":
             scales = _scale_arrays(fold, ids, len(grad), dy.dtype)
