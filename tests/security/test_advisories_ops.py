@@ -85,6 +85,8 @@ ROWS_OF_TABLE: list[Row] = [
     ("TFSA-2021-195", "crops of no size", "CropAndResize",
      (IMAGE, f(1, 4), i32([0]), i32(0, 1))),
     ("TFSA-2021-195", "crops of no image", "CropAndResize", (IMAGE, f(1, 4), i32([7]), i32(2, 2))),
+    ("TFSA-2021-195", "crops to infinity", "CropAndResize",
+     (IMAGE, f(1, 4) * f32(np.inf), i32([0]), i32(2, 2))),
     ("TFSA-2021-195", "crops of image -1", "CropAndResize",
      (IMAGE, f(1, 4), i32([-1]), i32(2, 2))),
     ("TFSA-2021-015", "a window of no size", "Conv2D", (IMAGE, f(0, 0, 1, 1)), ONE),

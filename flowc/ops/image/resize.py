@@ -348,6 +348,11 @@ def _crops_reference(
     wrong = np.flatnonzero((box_ind < 0) | (box_ind >= len(image)))
     if len(wrong):
         raise InvalidArgumentError(f"box_index has values outside [0, batch_size): {wrong[0]}")
+    wild = np.flatnonzero(~np.isfinite(boxes).all(axis=1))
+    if len(wild):
+        raise InvalidArgumentError(
+            f"Boxes contains at least one element that is not finite (box {wild[0]})"
+        )
     height, width, channels = image.shape[1:]
     out_h, out_w = (int(n) for n in crop_size)
     crops = np.empty((len(boxes), out_h, out_w, channels), f32)
