@@ -260,6 +260,8 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "an axis as a vector": ("ArgMax", (MATRIX, np.array([1])), {}),
     "an axis as an empty vector": ("Cumsum", (MATRIX, np.zeros(0, np.int32)), {}),
     "a size as a vector": ("TopKV2", (VECTOR, np.array([1], np.int32)), {}),
+    "a number of classes as a vector": (
+        "InTopKV2", (MATRIX, np.zeros(2, np.int32), np.ones(2, np.int32)), {}),
     "a transform of length -1": ("RFFT", (VECTOR, np.array([-1], np.int32)), {}),
     "a transform of length 0": ("RFFT", (VECTOR, np.array([0], np.int32)), {}),
     "steps beyond 2^63": ("Range", tuple(map(np.float32, (-1e38, 1, 1))), {}),

@@ -163,6 +163,8 @@ def _infer_in_top_k(c: Inference) -> Dims:
         raise c.fail("predictions must be 2-dimensional")
     if c.rank(1) != 1:
         raise c.fail("targets must be 1-dimensional")
+    if len(c.inputs) == 3 and c.rank(2) != 0:
+        raise c.fail(f"k must be a scalar, not {c.inputs[2]}")
     return (c.equal(c.dims(0)[0], c.dims(1)[0]),)
 
 
