@@ -20,7 +20,7 @@ from flowc import dtypes
 from flowc.cache.store import KernelCache, find_program, kernel_cache, program_key
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.targets import target_named
-from flowc.errors import UnsupportedError
+from flowc.errors import InternalError, UnsupportedError, as_raised
 from flowc.files.cache_folder import cache_folder
 from flowc.ir.bodies import bodies_of
 from flowc.ir.computation import Computation
@@ -85,17 +85,37 @@ def compile_fetches(
     """
     from flowc.extract.size_unification import extract_fetches
 
-    _, found = extract_fetches(graph, wanted, held, ranks)
-    c, spec = found.computation, found.spec
-    if not spec.outputs and all(n.op.name == "parameter" for n in c.nodes):
-        return CompiledFetches(spec, found.depends_on, None)
-    if found.assumes_ranks:
-        # A run that may end in the middle and be repeated changes nothing in place.
-        spec = replace(spec, aliases=())
-    executable = load_executable(c, options, spec, threads)
-    # First values are the graph's, and no part of a program that comes from the cache.
-    spec = replace(spec, aliases=executable.spec.aliases)
-    return CompiledFetches(spec, found.depends_on, executable)
+    with _faults_reported(graph, wanted):
+        _, found = extract_fetches(graph, wanted, held, ranks)
+        c, spec = found.computation, found.spec
+        if not spec.outputs and all(n.op.name == "parameter" for n in c.nodes):
+            return CompiledFetches(spec, found.depends_on, None)
+        if found.assumes_ranks:
+            # A run that may end in the middle and be repeated changes nothing in place.
+            spec = replace(spec, aliases=())
+        executable = load_executable(c, options, spec, threads)
+        # First values are the graph's, and no part of a program that comes from the cache.
+        spec = replace(spec, aliases=executable.spec.aliases)
+        return CompiledFetches(spec, found.depends_on, executable)
+
+
+@contextmanager
+def _faults_reported(graph: Graph, wanted: FetchSet) -> Iterator[None]:
+    """What fails in the block other than by an error of flowc or the system is an `InternalError`,
+    and what reproduces it is written down."""
+    try:
+        yield
+    except Exception as error:
+        found = as_raised(error, "compiling")
+        if isinstance(found, InternalError):
+            from flowc.files.fault_report import write_report  # late: hardly ever needed
+
+            request = f"feeds {[(f.name, str(f.type)) for f in wanted.feeds]}\nfetches "
+            request += f"{[f.name for f in wanted.fetches]}\ntargets {wanted.targets}"
+            write_report(found, request, lambda: graph.as_graph_def().SerializeToString())
+        if found is error:
+            raise
+        raise found from error
 
 
 def load_executable(
@@ -131,18 +151,19 @@ def compile_library(
     """
     from flowc.extract.size_unification import extract_fetches
 
-    unified, found = extract_fetches(graph, wanted)
-    extracted(unified)
-    spec = _with_first_values(found.spec, graph.variable_values)
-    return compile_computation(
-        found.computation,
-        options,
-        spec,
-        report=report,
-        watch=watch,
-        kernels=kernels,
-        for_library=True,
-    )
+    with _faults_reported(graph, wanted):
+        unified, found = extract_fetches(graph, wanted)
+        extracted(unified)
+        spec = _with_first_values(found.spec, graph.variable_values)
+        return compile_computation(
+            found.computation,
+            options,
+            spec,
+            report=report,
+            watch=watch,
+            kernels=kernels,
+            for_library=True,
+        )
 
 
 YOUNG_OBJECTS = 300_000

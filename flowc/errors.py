@@ -37,9 +37,19 @@ class FlowcError(Exception):
 
 
 class InternalError(FlowcError):
-    """A fault of flowc's own: an invariant of the compiler did not hold."""
+    """A fault of flowc's own: an invariant of the compiler did not hold.
+
+    `detail`: what was compiled, for who looks for the fault; `report`: the folder with all that
+    reproduces it, once that is written.
+    """
 
     code = "FL0070"
+    detail: str = ""
+    report: str | None = None
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.report is None else f"{text}\n  report: {self.report}"
 
 
 class UsageError(FlowcError, ValueError):
@@ -148,6 +158,18 @@ class ShapeError(InvalidArgumentError):
     """Types or shapes that an op does not take, found while they are inferred."""
 
     code = "FL0510"
+
+
+def as_raised(error: Exception, doing: str, node: str | None = None) -> Exception:
+    """What to raise where something failed that has no error of its own: what flowc or the system
+    raises stays, want of memory is said as such, and all else is a fault of flowc."""
+    if isinstance(error, FlowcError | OSError):
+        return error
+    if isinstance(error, MemoryError):
+        return ResourceExhaustedError(f"{doing} needs more memory than there is", node=node)
+    found = InternalError(f"{doing} failed: {error!r}", node=node)
+    found.__cause__ = error
+    return found
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 0.5) -> str | None:

@@ -127,7 +127,7 @@ def described(error: Exception) -> tuple[str, int]:
     ):
         text = f"error[{error.code}]: {error}"
         if isinstance(error, InternalError):
-            text += f"\n  {_BUG}"
+            text += f"\n  {_BUG if error.report is None else _REPORTED}"
         return text, error.exit_code
     if _is_short(error):
         text = str(error) if isinstance(error, MemoryError) else ""
@@ -161,6 +161,7 @@ def _is_short(error: BaseException | None) -> bool:
 
 _NO_ROOM = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 _BUG = "this is a fault of flowc: please report it with what --debug prints"
+_REPORTED = "this is a fault of flowc: please report it with the files of that folder"
 
 
 def _usage(error: click.ClickException) -> str:

@@ -15,6 +15,7 @@ import click
 from flowc.cli.parameters import debug_option, json_option, model_options
 
 if TYPE_CHECKING:
+    from flowc.extract.unsupported_ops import NamedNode
     from flowc.graph import Graph, Tensor
     from flowc.graph.signature import TensorInfo
 
@@ -75,16 +76,17 @@ def _library(path: str) -> dict[str, Any]:
 
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
-    from flowc.extract.unsupported_ops import is_supported, needed_nodes
+    from flowc.extract.unsupported_ops import faults_of, is_supported, needed_nodes
     from flowc.importer.read_model import INTERNAL_SIGNATURES, variables_without_value
     from flowc.importer.variables import variable_operations
 
     source = graph.source
-    nodes = list(_all_nodes(graph))
+    everything = list(_all_nodes(graph))
+    nodes = [(name, node.type) for name, node in everything]
     histogram = Counter(op_type for _, op_type in nodes)
     inputs, outputs, problem = _ports_of(graph)
     feeds, fetches = [t for _, t, _ in inputs], [t for _, t, _ in outputs]
-    needed = needed_nodes(graph, fetches, [], feeds)
+    needed = [(name, node.type) for name, node in needed_nodes(graph, fetches, [], feeds)]
     return {
         "schema": SCHEMA,
         "path": source.path,
@@ -108,6 +110,11 @@ def described(graph: Graph) -> dict[str, Any]:
         "ops": dict(histogram.most_common()),
         "needed_nodes": len(needed),
         "cannot_compile": _grouped(n for n in needed if not is_supported(n[1])),
+        "malformed": [
+            {"node": fault.node, "op": fault.op_type, "fault": fault.text}
+            for name, node in everything
+            for fault in faults_of(name, node)
+        ],
         "elsewhere": _grouped(n for n in nodes if not is_supported(n[1])),
     }
 
@@ -134,12 +141,12 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
     return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], problem
 
 
-def _all_nodes(graph: Graph) -> Iterable[tuple[str, str]]:
+def _all_nodes(graph: Graph) -> Iterable[NamedNode]:
     for op in graph.get_operations():
-        yield op.name, op.type
+        yield op.name, op
     for name, function in graph.functions.items():
         for node in function.body.nodes:
-            yield f"{name}/{node.name}", node.op_type
+            yield f"{name}/{node.name}", node
 
 
 def _grouped(nodes: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
@@ -214,6 +221,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         for side in ("inputs", "outputs"):
             rows = [{"name": k, **v} for k, v in signature[side].items()]
             lines += _ports(f"  {side}", rows)
+    for row in found["malformed"]:
+        lines.append(f"malformed: node '{row['node']}' ({row['op']}): {row['fault']}")
     if found["no_default"]:
         lines.append(f"not compiled as it is: {found['no_default']}")
     lines += _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc import dtypes
-from flowc.errors import UnsupportedError
+from flowc.errors import FlowcError, UnsupportedError, as_raised
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_extractor import NodeExtractor
 from flowc.extract.trace.branches import build_if
@@ -40,7 +40,18 @@ HANDLES = (dtypes.resource, dtypes.variant)
 
 
 def emit_node(region: RegionExtractor, key: Any) -> None:
-    """Binds the outputs of one plain node."""
+    """Binds the outputs of one plain node. What goes wrong in it has its name."""
+    try:
+        _bind_outputs(region, key)
+    except FlowcError as error:
+        error.node = error.node or region.source.name(key)
+        raise
+    except Exception as error:
+        name, kind = region.source.name(key), region.source.node(key).type
+        raise as_raised(error, f"extracting {kind}", name) from error
+
+
+def _bind_outputs(region: RegionExtractor, key: Any) -> None:
     node = region.source.node(key)
     name = region.source.name(key)
     region.scope.b.origin = (name,)

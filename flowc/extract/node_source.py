@@ -139,7 +139,7 @@ class CallSource(NodeSource):
 
     def _type(self, key: Any) -> str:
         body = self.body_nodes.get(key)
-        return "" if body is None else body.op_type
+        return "" if body is None else body.type
 
     def _read(self, key: str) -> SourceNode:
         body = self.body_nodes.get(key)
@@ -149,7 +149,7 @@ class CallSource(NodeSource):
                 node=self.prefix + key,
             )
         inputs = tuple([self.resolve(r) for r in body.inputs])
-        return SourceNode(body.name, body.op_type, body.attrs, inputs, body.control_inputs)
+        return SourceNode(body.name, body.type, body.attrs, inputs, body.control_inputs)
 
     def resolve(self, ref: Any) -> Ref:
         if ref[0] == "arg":
@@ -165,8 +165,8 @@ class CallSource(NodeSource):
 
     def _output_index(self, node: BodyNode, output_arg: str, k: int) -> int:
         index = 0
-        called = self.functions.get(node.op_type)
-        signature = signature_of(node.op_type)
+        called = self.functions.get(node.type)
+        signature = signature_of(node.type)
         if called is not None:
             for result in called.results:
                 if result.name == output_arg:
@@ -180,7 +180,7 @@ class CallSource(NodeSource):
                     return index + k
                 index += self._width(arg, signature, node.attrs)
         raise InvalidModelError(
-            f"{node.op_type} has no output {output_arg!r}", node=self.prefix + node.name
+            f"{node.type} has no output {output_arg!r}", node=self.prefix + node.name
         )
 
     def _width(self, arg: Any, signature: OpSignature, attrs: Mapping[str, Any]) -> int:

@@ -13,13 +13,17 @@ from typing import Any
 from flowc.errors import UnsupportedError, did_you_mean
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
+from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+from flowc.graph.verify import NodeFault, malformed, node_faults, operation_faults
 from flowc.ir.lowering import Structural
 from flowc.ir.traversal import reachable
 from flowc.ir.types import TensorType
 from flowc.ops import op_named, tf_names, tf_op
+
+NamedNode = tuple[str, Operation | BodyNode]  # its full name, and the node
 
 
 def check_supported(
@@ -29,11 +33,16 @@ def check_supported(
     feeds: Mapping[Tensor, TensorType],
     done: Collection[Operation] = (),
 ) -> None:
-    """Raises one `UnsupportedError` for all op types without a record that would be needed."""
+    """Raises one `InvalidModelError` for all that is wrong with the nodes that would be needed, or
+    one `UnsupportedError` for all op types among them that have no record."""
     found: dict[str, list[str]] = {}
-    for name, op_type in needed_nodes(graph, fetches, targets, feeds, done):
-        if not is_supported(op_type) and op_type not in graph.functions:
-            found.setdefault(op_type, []).append(name)
+    faults: list[NodeFault] = []
+    for name, node in needed_nodes(graph, fetches, targets, feeds, done):
+        if not is_supported(node.type) and node.type not in graph.functions:
+            found.setdefault(node.type, []).append(name)
+        faults += faults_of(name, node)
+    if faults:
+        raise malformed(faults)
     if found:
         raise unsupported(found)
 
@@ -43,9 +52,19 @@ def is_supported(op_type: str) -> bool:
     if op_type in FRAME_TYPES or op_type == SWITCH_N:
         return True
     record = tf_op(op_type)
-    return record is not None and (
-        record is op_named("const") or not isinstance(record.lowering, Structural)
-    )
+    if record is None or record.is_internal:
+        return False
+    return record is op_named("const") or not isinstance(record.lowering, Structural)
+
+
+def faults_of(name: str, node: Operation | BodyNode) -> list[NodeFault]:
+    """What is wrong with a node of an op that models may have. Of the inputs of a function's node
+    only the number is known."""
+    if not is_supported(node.type):
+        return []
+    if isinstance(node, Operation):
+        return operation_faults(node)
+    return node_faults(name, node.type, node.attrs, [None] * len(node.inputs))
 
 
 def needed_nodes(
@@ -54,10 +73,10 @@ def needed_nodes(
     targets: Sequence[Operation],
     feeds: Iterable[Tensor],
     done: Collection[Operation] = (),
-) -> list[tuple[str, str]]:
-    """(name, op type) of every node that a fetch set needs, those of called functions too. `done`:
-    operations for which nothing waits."""
-    found: list[tuple[str, str]] = []
+) -> list[NamedNode]:
+    """Every node that a fetch set needs, those of called functions too. `done`: operations for
+    which nothing waits."""
+    found: list[NamedNode] = []
     fed = {(t.op, t.value_index) for t in feeds}
     fetched = [t.op for t in fetches if (t.op, t.value_index) not in fed]
     functions: dict[str, str] = {}
@@ -67,7 +86,7 @@ def needed_nodes(
         return [*read, *(other for other in op.control_inputs if other not in done)]
 
     for op in reachable([*fetched, *targets], before):
-        found.append((op.name, op.type))
+        found.append((op.name, op))
         _note_functions(graph, op.attrs, op.type, op.name, functions)
     read: set[str] = set()
     while len(read) < len(functions):
@@ -78,8 +97,8 @@ def needed_nodes(
             continue
         for node in function.body.nodes:
             where = f"{functions[name]}/{node.name}"
-            found.append((where, node.op_type))
-            _note_functions(graph, node.attrs, node.op_type, where, functions)
+            found.append((where, node))
+            _note_functions(graph, node.attrs, node.type, where, functions)
     return found
 
 

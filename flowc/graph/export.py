@@ -128,12 +128,12 @@ def _reference(reference: InputRef, function: Function) -> str:
 
 def _fill_body_node(proto: NodeDef, node: BodyNode, function: Function) -> None:
     proto.name = node.name
-    proto.op = node.op_type
+    proto.op = node.type
     proto.device = node.device
     proto.input.extend(_reference(r, function) for r in node.inputs)
     proto.input.extend(f"^{name}" for name in node.control_inputs)
     where = f"node {node.name!r} of function {function.name!r}"
-    fill_attrs(proto.attr, node.attrs, where, signature_of(node.op_type))
+    fill_attrs(proto.attr, node.attrs, where, signature_of(node.type))
 
 
 def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:

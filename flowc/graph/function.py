@@ -50,7 +50,7 @@ class BodyNode:
     as control inputs (they order nothing) are left out."""
 
     name: str
-    op_type: str
+    type: str
     inputs: tuple[InputRef, ...]
     control_inputs: tuple[str, ...]
     attrs: Attrs

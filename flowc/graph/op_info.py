@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError
+from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.graph.attr_faults import attr_fault
 from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.control_types import control_flow_signature
 from flowc.ir.signature import REQUIRED, Arg, OpSignature
 
 if TYPE_CHECKING:
     from flowc.ir.op import Op
+
+MAX_OUTPUTS = 1 << 20  # of one node
 
 
 def signature_of(op_type: str) -> OpSignature | None:
@@ -54,20 +57,16 @@ def _attr(name: str, signature: OpSignature, attrs: Mapping[str, Any]) -> Any:
 
 
 def _arg_types(arg: Arg, signature: OpSignature, attrs: Mapping[str, Any]) -> list[DType | None]:
-    if arg.is_list and arg.type_attr is not None:
-        return list(_attr(arg.type_attr, signature, attrs) or ())
-    dtype = arg.dtype
-    if dtype is None and arg.type_attr is not None:
-        dtype = _attr(arg.type_attr, signature, attrs)
+    """The dtypes of what an output is made of, None where an attr does not say one; none where an
+    attr should say how many there are and does not."""
+    stated = None if arg.type_attr is None else _attr(arg.type_attr, signature, attrs)
+    if arg.is_list:
+        return list(stated) if isinstance(stated, list | tuple) else []
+    dtype = stated if isinstance(stated, DType) else arg.dtype
     if arg.number_attr is None:
         return [dtype]
     count = _attr(arg.number_attr, signature, attrs)
-    if not isinstance(count, int) or not 0 <= count <= 1 << 20:
-        raise InvalidModelError(
-            f"attr {arg.number_attr!r} of a {signature.name} node counts its outputs: expected a "
-            f"number of at most 2^20, found {count!r}"
-        )
-    return [dtype] * count
+    return [dtype] * count if isinstance(count, int) and count <= MAX_OUTPUTS else []
 
 
 def resolve_attr(value: Any, outer: Mapping[str, Any]) -> Any:
@@ -83,8 +82,15 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
     for name, definition in record.signature.attrs.items():
         if name not in attrs:
             continue
-        value = resolve_attr(attrs[name], outer)
+        value: Any = attrs[name]
+        if isinstance(value, AttrPlaceholder):
+            value = resolve_attr(value, outer)
+            fault = attr_fault(definition, value)
+            if fault is not None:
+                raise InvalidModelError(f"{record.tf_name} in a function: {fault}")
         kind = definition.kind
+        if kind == "type" and definition.allowed and value.is_quantized:
+            raise UnsupportedError(f"{record.tf_name} of {value}: flowc has no quantized ops")
         if kind == "string" and isinstance(value, bytes):
             value = value.decode("utf-8", "surrogateescape")
         elif kind.startswith("list"):

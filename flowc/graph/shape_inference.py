@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import resource
-from flowc.errors import FlowcError
+from flowc.errors import InvalidModelError, OpError, UnsupportedError
 from flowc.graph.op_info import node_attrs
 from flowc.graph.operation import Operation
 from flowc.graph.shape import UNKNOWN_SHAPE, as_shape
 from flowc.graph.tensor import Tensor
+from flowc.graph.verify import OUTPUT_SHAPES, operation_faults
 from flowc.ir.builder import Builder, Content
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Expr, expression, fresh_symbol
@@ -35,6 +36,8 @@ from flowc.ops import tf_op
 
 Sizes = tuple[int | None, ...] | None
 
+# What says that there are no shapes; a fault of flowc's own is none of these.
+REFUSALS = (InvalidModelError, UnsupportedError, OpError)
 CHAIN_LIMIT = 64  # operations of shape arithmetic that are followed for one shape
 RANKS = range(6)  # tried for inputs of unknown rank
 
@@ -66,6 +69,8 @@ class _Shapes(Builder):
     def _dims(self, tensor: Tensor) -> tuple[Dim, ...]:
         shape = tensor.settled_shape
         sizes = None if shape is None else shape.sizes
+        if sizes is None and tensor not in self._ranks:
+            raise NeedsContent(f"{tensor.name} has an unknown rank")
         if sizes is None:
             sizes = (None,) * self._ranks[tensor]
         return tuple(self._unknown() if s is None else s for s in sizes)
@@ -119,6 +124,8 @@ class _Shapes(Builder):
         record = tf_op(op.type)
         assert record is not None
         try:
+            if operation_faults(op):
+                return None
             if record.name == "const":
                 return (self.const(op.attrs["value"], op.attrs["dtype"]),)
             inputs = []
@@ -127,7 +134,7 @@ class _Shapes(Builder):
                 value = None if outputs is None else outputs[tensor.value_index]
                 inputs.append(self.value(tensor) if value is None else value)
             return self.emit(record, inputs, node_attrs(record, op.attrs, {})).outputs
-        except (FlowcError, KeyError):
+        except REFUSALS:
             return None  # an unknown rank, or not typed: its elements are not known
 
 
@@ -153,7 +160,7 @@ def infer_shapes(
     for ranks in choices:
         try:
             one = _inferred(record, inputs, plain, dict(zip(unranked, ranks)))
-        except FlowcError:
+        except REFUSALS:
             continue
         if one is None:
             return None
@@ -235,11 +242,13 @@ def settle_shapes(op: Operation) -> None:
 def _shapes_of(op: Operation) -> Sequence[Any] | None:
     record = tf_op(op.type)
     found = None
-    if record is not None and (op.inputs or "_output_shapes" not in op.attrs):
-        # An op of a file that is at fault has no shapes: extraction says what is wrong with it.
-        with suppress(FlowcError, KeyError):
+    # An op of a file that is at fault has no shapes: extraction says what is wrong with it.
+    with suppress(*REFUSALS):
+        if operation_faults(op):
+            return None
+        if record is not None and (op.inputs or OUTPUT_SHAPES not in op.attrs):
             found = infer_shapes(record, op.inputs, op.attrs)
-    return op.attrs.get("_output_shapes") if found is None else found
+    return op.attrs.get(OUTPUT_SHAPES) if found is None else found
 
 
 def constant_elements(tensor: Tensor) -> np.ndarray | None:

@@ -66,7 +66,8 @@ def detect(region: FileBytes) -> tuple[Kind, Encoding]:
             hint="give the .meta file, and this checkpoint with --checkpoint",
         )
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"{"):
+    # A node of 123 bytes, at the beginning of a binary GraphDef, looks like a brace.
+    if text.startswith(b"{") and _CONTROL.search(head) is None:
         return _kind_of_names(_json_names(region), region), Encoding.JSON
     found = _FIELD_OF_TEXT.match(head.removeprefix(b"\xef\xbb\xbf"))
     if found and any(found[1].decode() in m.DESCRIPTOR.fields_by_name for m in MESSAGES.values()):

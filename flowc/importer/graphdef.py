@@ -16,7 +16,7 @@ from flowc.errors import InvalidModelError, UsageError, did_you_mean
 from flowc.graph.attrs import Attrs
 from flowc.graph.control_types import NEXT
 from flowc.graph.graph import Graph, Versions
-from flowc.graph.op_info import signature_of
+from flowc.graph.op_info import MAX_OUTPUTS, signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.importer.attr_value import check_attr, decoder
@@ -26,7 +26,6 @@ from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
 
 MAX_NODES = 10_000_000
-MAX_OUTPUTS = 1 << 20
 # Attributes without which a node means nothing, whatever its record.
 REQUIRED_ATTRS = {"Const": ("value", "dtype")}
 

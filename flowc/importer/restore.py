@@ -105,11 +105,11 @@ def _restored_by_call(graph: Graph, call: Operation) -> Iterable[tuple[Operation
     if not isinstance(reference, FunctionRef) or reference.name not in graph.functions:
         return
     function = graph.functions[reference.name]
-    if not any(node.op_type in RESTORE_OPS for node in function.body.nodes):
+    if not any(node.type in RESTORE_OPS for node in function.body.nodes):
         return
     source = CallSource(function, "", reference.attrs, graph.functions)
     for node in function.body.nodes:
-        if not has_trait(node.op_type, "assign") or len(node.inputs) < 2:
+        if not has_trait(node.type, "assign") or len(node.inputs) < 2:
             continue
         target, value = node.inputs[0], node.inputs[1]
         restored = _restored_by(source, source.resolve(value))

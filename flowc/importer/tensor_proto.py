@@ -19,9 +19,10 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ResourceExhaustedError, UnsupportedError
 from flowc.graph.encode import FIELDS
 from flowc.importer.wire import pieces, varints
+from flowc.ir.types import MAX_RANK as HELD_RANK
 from flowc.proto.tensor_pb2 import DataType, TensorProto
 
-MAX_RANK = 254
+MAX_RANK = 254  # that TensorFlow takes
 MAX_ELEMENTS = 1 << 47
 MAX_BYTES = 1 << 30  # of one tensor that has to be filled in; mapped and equal ones take no memory
 
@@ -136,6 +137,10 @@ def decode_tensor(tensor: TensorProto | MappedTensor, where: str) -> np.ndarray:
     sizes = shape_of(proto.tensor_shape, where)
     elements = math.prod(sizes)
     check_tensor(tensor, where)
+    if len(sizes) > HELD_RANK:
+        raise UnsupportedError(
+            f"{where}: a tensor of {len(sizes)} dimensions, expected at most {HELD_RANK}"
+        )
     if elements == 0:
         found = np.empty(sizes, dtype.numpy)
     elif len(content):

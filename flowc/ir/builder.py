@@ -19,19 +19,19 @@ from flowc.errors import (
     InvalidArgumentError,
     InvalidModelError,
     ResourceExhaustedError,
-    ShapeError,
+    as_raised,
 )
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.dims import Dim, Expr, Symbol, expression, fresh_symbol, symbols_of
 from flowc.ir.lowering import Extracted, Structural
 from flowc.ir.op import Inference, Op, call_reference, op_named, output_dtypes
 from flowc.ir.signature import REQUIRED
-from flowc.ir.types import TensorType, shown_dims
+from flowc.ir.types import MAX_RANK, TensorType, shown_dims
 
 Content = np.ndarray | None
 CONTENT_LIMIT = 1024  # elements; larger integer tensors are data, not shapes
 NEVER_FOLDED = frozenset({"stateful", "random", "no_fold"})
-_MOST_I32 = 2**31 - 1
+MAX_I32, MAX_SIZE = (1 << 31) - 1, (1 << 63) - 1
 SIZES_LIMIT = 32  # elements of a tensor that the run may read sizes from
 
 
@@ -109,6 +109,9 @@ class Builder:
             if error.node is None and origin:
                 error.node = origin[0]
             raise
+        except Exception as error:
+            node = origin[0] if origin else None
+            raise as_raised(error, f"inferring the types of {op.tf_name}", node) from error
         many = dims if isinstance(dims, list) else [dims] if dtype_list else []
         if len(many) != len(dtype_list):
             raise InvalidModelError(
@@ -116,9 +119,7 @@ class Builder:
                 node=origin[0] if origin else None,
             )
         for found in many:
-            if any(isinstance(d, int) and d < 0 for d in found):
-                text = f"{op.tf_name}: a size is negative in the shape {shown_dims(found)}"
-                raise ShapeError(text, node=origin[0] if origin else None)
+            _check_dims(inference, found)
         return tuple(TensorType(t, tuple(d)) for t, d in zip(dtype_list, many)), tuple(sizes)
 
     def require_equal(self, one: Dim, other: Dim) -> None:
@@ -216,11 +217,11 @@ class Builder:
         return self.emit(op_named("const"), (), {"value": array, "dtype": dtype}).output
 
     def sizes(self, dims: Sequence[Dim], dtype: DType | None = None) -> Value:
-        """A vector holding sizes: a constant where all are known, else computed by the run. Of i32
-        where none is known not to fit."""
+        """A vector holding sizes: a constant where all are known, else computed by the run. Without
+        a dtype it is i32, or i64 where one of them is known to need it."""
         if dtype is None:
-            is_wide = any(isinstance(d, int) and abs(d) > _MOST_I32 for d in dims)
-            dtype = dtypes.i64 if is_wide else dtypes.i32
+            wide = any(isinstance(d, int) and abs(d) > MAX_I32 for d in dims)
+            dtype = dtypes.i64 if wide else dtypes.i32
         if not any(isinstance(d, Expr) for d in dims):
             try:
                 return self.const(np.array(dims, dtype.numpy), dtype)
@@ -284,6 +285,15 @@ class Builder:
             self._content.setdefault(asked, found)
             waiting.pop()
         return self._content[value]
+
+
+def _check_dims(c: Inference, dims: Sequence[Dim]) -> None:
+    """What no tensor can have is said before anyone makes one."""
+    if len(dims) > MAX_RANK:
+        raise c.fail(f"gives a tensor of {len(dims)} dimensions, expected at most {MAX_RANK}")
+    for axis, dim in enumerate(dims):
+        if isinstance(dim, int) and not 0 <= dim <= MAX_SIZE:
+            raise c.fail(f"gives the size {dim} along axis {axis}, expected one from 0 to 2^63-1")
 
 
 def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
@@ -355,7 +365,7 @@ def _wrapped(elements: np.ndarray, dtype: DType) -> np.ndarray:
 def _holds_sizes(array: Any) -> bool:
     if not isinstance(array, np.ndarray):
         return False
-    return any(isinstance(x, Expr) for x in cast(np.ndarray, array).flat)
+    return any(isinstance(x, Expr) for x in cast(np.ndarray, array).reshape(-1))
 
 
 def _as_objects(array: np.ndarray) -> np.ndarray:

@@ -16,11 +16,11 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ShapeError, UnsupportedError
-from flowc.ir.dims import Dim, Expr
+from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
 from flowc.ir.signature import REQUIRED, OpSignature, parse_signature
-from flowc.ir.types import Dims, TensorType
+from flowc.ir.types import MAX_RANK, Dims, TensorType
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
@@ -208,6 +208,25 @@ class Inference:
             )
         return found
 
+    def need_size(self, i: int) -> Dim:
+        """The element of input i, a scalar, as a size. Raises `ShapeError` where it is none, and
+        `NeedsContent`."""
+        self._check_rank(i, 0, "scalar")
+        return as_dim(self.need(i)[()])
+
+    def need_sizes(self, i: int, below: int = 0) -> Dims:
+        """The elements of input i, a vector with one for each dimension of a tensor, as sizes;
+        `below` as for `need`. Raises `ShapeError` where it is none, and `NeedsContent`."""
+        self._check_rank(i, 1, "vector")
+        count = self.dims(i)[0]
+        if isinstance(count, int) and count > MAX_RANK:
+            raise self.fail(f"input {i} has {count} sizes, expected at most {MAX_RANK} dimensions")
+        return tuple(as_dim(d) for d in self.need(i, below))
+
+    def _check_rank(self, i: int, rank: int, kind: str) -> None:
+        if self.rank(i) != rank:
+            raise self.fail(f"input {i} must be a {kind}, not {self.inputs[i]}")
+
     def need_ints(self, i: int) -> tuple[int, ...]:
         """The elements of input i as ints, flattened. Raises `NeedsContent` for sizes."""
         found = self._content(i)
@@ -221,7 +240,8 @@ class Inference:
         return tuple(int(x) for x in found.reshape(-1))
 
     def need_int(self, i: int) -> int:
-        """The one element of input i as an int. Raises `NeedsContent`."""
+        """The element of input i, a scalar, as an int. Raises as `need_size` does."""
+        self._check_rank(i, 0, "scalar")
         return self.need_ints(i)[0]
 
     def fresh(self, hint: str, bound: Dim | None = None) -> Dim:

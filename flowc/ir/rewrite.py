@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from flowc.errors import FlowcError, as_raised
 from flowc.ir.bodies import (
     bodies_of,
     replace_sizes,
@@ -96,7 +97,12 @@ def rewrite_nodes(c: Computation, rule: Rule) -> Computation:
         b.old, b.origin = old, old.origin
         start = len(b.nodes)
         mark = b.nodes[-1] if b.nodes else None
-        replacement = rule(b, node)
+        try:
+            replacement = rule(b, node)
+        except FlowcError:
+            raise
+        except Exception as error:
+            raise as_raised(error, f"{rule.__qualname__} of {node.op}", node.name) from error
         if replacement is None:
             _drop_tried(b, mark)
             if node.op.name == "read_sizes":

@@ -10,6 +10,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim, Expr, as_dim, parse_dim, product
 
+MAX_RANK = 64  # of the tensors that NumPy can hold
 Dims = tuple[Dim, ...]
 
 # Of a size, and of the bytes of a value: what is larger fits in no address space, and what is not

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
+from flowc.ir.lowering import Convolution, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.options import Options
 from flowc.passes.grouping import Cluster, Grouping, cluster_of
@@ -23,6 +24,10 @@ def fuse(c: Computation, options: Options) -> Computation:
     # A cluster for each node: what fusion is compared with in tests.
     clusters = grouping.run() if options.fuse else [k for n in c.nodes if (k := cluster_of(n))]
     return _Assembly(grouping, clusters).run()
+
+
+# What reads its operands from memory, and not element by element.
+_READ_MEMORY = (MatMul, Convolution, Native)
 
 
 class _Assembly:
@@ -98,12 +103,13 @@ class _Assembly:
         inputs: list[Value] = []
         members = self._with_floating(cluster)
         inside = set(members)
+        in_memory = {v for n in members if isinstance(n.lowering, _READ_MEMORY) for v in n.inputs}
         for node in members:
             for v in node.inputs:
                 if v.node in inside or v in inner:
                     continue
                 constant = v.constant
-                written = v.type.dtype.size and cluster.kind != "native"  # in the code itself
+                written = v.type.dtype.size and v not in in_memory  # in the code itself
                 if constant is not None and constant.size == 1 and written:
                     inner[v] = body.append(v.node.over(())).output
                     continue

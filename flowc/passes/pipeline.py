@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowc.errors import (
-    FlowcError,
-    InternalError,
-    ResourceExhaustedError,
-    UsageError,
-    did_you_mean,
-)
+from flowc.errors import InternalError, UsageError, as_raised, did_you_mean
 from flowc.ir.computation import Computation
 from flowc.ir.rewrite import rewrite_bodies
 from flowc.ir.text.value_names import name_sizes
@@ -96,12 +90,13 @@ def run_passes(c: Computation, options: Options, watch: Watcher | None = None) -
             lowered = lowered or run is lower
             if c is not before:
                 verify(c, name, lowered, inferred)
-        except FlowcError:
-            raise
-        except MemoryError as error:
-            raise ResourceExhaustedError(f"no memory for pass {name}: {error}") from error
         except Exception as error:
-            raise InternalError(f"pass {name} failed: {error!r}\n{before}") from error
+            found = as_raised(error, f"pass {name}")
+            if isinstance(found, InternalError):
+                found.detail = found.detail or f"before pass {name}:\n{before}"
+            if found is error:
+                raise
+            raise found from error
         if watch is not None:
             watch(name, c)
     return name_sizes(c)

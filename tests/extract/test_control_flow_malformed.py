@@ -160,7 +160,9 @@ CONDITIONALS: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
          "merge": node("Merge", "other", "add", T=I, N="i: 2")},
         ("'merge' (Merge)", "no condition says which one is alive"),
     ),
-    "predicate is a number": ({"p": constant(1)}, ("merge", "must be a bool", "'p'")),
+    "predicate is a number": (
+        {"p": constant(1)}, ("'switch' (Switch)", "'p:0' of i32, expected bool")
+    ),
     "predicate is a vector": (
         {"p": node("Const", dtype=B, value=f"tensor {{ dtype: {B} tensor_shape {{ dim {{ size: 2 "
          "} } bool_val: true }")},

@@ -254,12 +254,12 @@ def test_function_bodies() -> None:
     graph = load_graph(DATA / "tf2")
     function = next(f for f in graph.functions.values() if "inference_scale" in f.name)
     assert function.args[0].dtype is dtypes.f32
-    types = [node.op_type for node in function.body.nodes]
+    types = [node.type for node in function.body.nodes]
     assert "ReadVariableOp" in types
-    call = next(n for n in function.body.nodes if n.op_type == "StatefulPartitionedCall")
+    call = next(n for n in function.body.nodes if n.type == "StatefulPartitionedCall")
     assert call.inputs[0] == ("arg", 0)
     assert call.attrs["f"].name in graph.functions
-    add = next(n for n in function.body.nodes if n.op_type.startswith("Add"))
+    add = next(n for n in function.body.nodes if n.type.startswith("Add"))
     assert add.inputs[0] == ("node", call.name, "output", 0)
     assert function.body.results[0][0] == "node"
 
@@ -351,6 +351,7 @@ def test_outputs_that_no_node_reads_are_there() -> None:
     graph_def.node[1].attr["dtype"].type = 3
     graph_def.node[1].attr["value"].tensor.dtype = 3
     graph_def.node[1].attr["value"].tensor.int_val.append(2)
+    graph_def.node[0].attr["dtype"].type = graph_def.node[2].attr["T"].type = 1
     import_graph_def(chain(graph_def, ("after", "Neg", ["odd"])), name="", graph=graph)
     assert len(graph.get_operation_by_name("top").outputs) == 2
     assert graph.get_tensor_by_name("top:1").value_index == 1

@@ -15,6 +15,11 @@ from flowc.errors import FlowcError
 rng = np.random.default_rng(3)
 
 
+# Labels from the blank's on are none: losses, and the gradient of the third sequence.
+CTC_LOSSES = [2.0918641090393066, 2.0918641090393066, 3.00815486907959, 0.8109302520751953]
+CTC_GRADIENT = [[1 / 3, 1 / 3, -2 / 3]] * 3 + [[1 / 3, 1 / 3, 1 / 12]]
+
+
 def _spelled(path: Sequence[int], blank: int, merge: bool) -> list[int]:
     kept = [x for i, x in enumerate(path) if not merge or i == 0 or x != path[i - 1]]
     return [x for x in kept if x != blank]
@@ -57,6 +62,24 @@ def test_ctc_loss_is_the_sum_over_all_paths(merge: bool, symbolic: tuple[int, ..
             wanted = _slopes(logits[:n, i], row, merge)
             np.testing.assert_allclose(gradient[:n, i], wanted, rtol=1e-5, atol=1e-8)
             assert not gradient[n:, i].any()
+
+
+def test_ctc_loss_of_labels_that_are_none() -> None:
+    # What TensorFlow 2.21 gives for logits of zeros, three classes and four steps.
+    logits = np.zeros((4, 4, 3), np.float32)
+    rows = [[1, 2], [1], [2, 7], [2]]
+    places = np.array([(i, k) for i, row in enumerate(rows) for k in range(len(row))])
+    labels = np.array([x for row in rows for x in row], np.int32)
+    inputs = [logits, places, labels, np.array([4, 4, 4, 2], np.int32)]
+    for loss, gradient in (reference("ctc_loss", inputs), compiled("ctc_loss", inputs)):
+        np.testing.assert_allclose(loss, CTC_LOSSES, rtol=1e-6)
+        np.testing.assert_allclose(gradient[:, 2], CTC_GRADIENT, rtol=1e-5, atol=1e-6)
+    too_many = [np.zeros((4, 1, 3), np.float32), np.array([(0, k) for k in range(5)])]
+    too_many += [np.array([1, 2, 2, 2, 2], np.int32), np.array([4], np.int32)]
+    with pytest.raises(FlowcError, match="Not enough time"):
+        compiled("ctc_loss", too_many)
+    loss, gradient = compiled("ctc_loss", too_many, ignore_longer_outputs_than_inputs=True)
+    assert not loss.any() and not gradient.any()
 
 
 def test_ctc_loss_without_a_path_is_infinite() -> None:

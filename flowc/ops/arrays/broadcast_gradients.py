@@ -18,6 +18,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, as_dim
 from flowc.ir.extraction import Bound, Extractor, RunAxes, Unranked
 from flowc.ir.op import Attrs
+from flowc.ir.types import MAX_RANK
 
 Size = Dim | Value  # a size, or the scalar that holds it
 
@@ -35,9 +36,11 @@ def axes_of_data(x: Extractor, inputs: Sequence[Value], attrs: Attrs) -> Sequenc
 
 def _sizes(x: Extractor, shape: Value) -> list[Size]:
     count = shape.dims[0] if shape.type.rank == 1 else None
-    if not isinstance(count, int):
+    if not isinstance(count, int) or count > MAX_RANK:
         raise InvalidArgumentError(
-            f"'{x.name}' takes shapes as vectors of known length, found {shape.type}", node=x.name
+            f"'{x.name}' takes shapes as vectors of known length, of at most {MAX_RANK} sizes, "
+            f"found {shape.type}",
+            node=x.name,
         )
     content = x.b.content(shape)
     if content is not None:

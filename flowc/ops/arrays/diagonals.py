@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from flowc.ir.computation import Node
-from flowc.ir.dims import Dim, as_dim, maximum, minimum
+from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -173,7 +173,7 @@ def _infer_diag(c: Inference) -> Dims:
             "The number of diagonals provided in the input does not match the "
             "lower_diag_index and upper_diag_index range."
         )
-    asked = (as_dim(c.need(i).reshape(-1)[0]) for i in (2, 3))
+    asked = (c.need_size(i) for i in (2, 3))
     least, (rows, columns) = _matrix_sizes(dims[-1], low, high, *asked)
     for name, size, wanted in (("rows", rows, least[0]), ("columns", columns, least[1])):
         if isinstance(size, int) and isinstance(wanted, int) and size < wanted:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.dtypes import DType, i64
+from flowc.dtypes import DType, f64, i64
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import types_suffice
 from flowc.ir.computation import Node, Value
@@ -31,7 +31,7 @@ def _infer_fill(c: Inference) -> Dims:
         raise c.fail(f"dims must represent a vector, got {c.inputs[0]}")
     if c.rank(1) != 0:
         raise c.fail(f"value must represent a scalar, got {c.inputs[1]}")
-    dims = tuple(as_dim(d) for d in c.need(0))
+    dims = c.need_sizes(0)
     for i, dim in enumerate(dims):
         if isinstance(dim, int) and dim < 0:
             raise c.fail(f"Dimension {i} must be >= 0, not {dim}")
@@ -69,9 +69,7 @@ def _ones_content(x: TensorType | np.ndarray) -> np.ndarray:
 
 
 def _infer_empty(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"shape must be a vector, got {c.inputs[0]}")
-    return tuple(as_dim(d) for d in c.need(0))
+    return c.need_sizes(0)
 
 
 # -- range
@@ -96,6 +94,9 @@ def _infer_range(c: Inference) -> Dims:
     return (maximum(ceildiv(room, abs(step)), 0),)
 
 
+MOST_STEPS = float(1 << 63)
+
+
 def range_size(start: Any, limit: Any, delta: Any) -> int:
     """How many elements `range` has. Raises `InvalidArgumentError` with TensorFlow's wording."""
     if delta == 0:
@@ -105,7 +106,11 @@ def range_size(start: Any, limit: Any, delta: Any) -> int:
     if delta < 0 and start < limit:
         raise InvalidArgumentError(f"Requires start >= limit when delta < 0: {start}/{limit}")
     if isinstance(start, np.generic) and start.dtype.kind not in "iu":
-        return math.ceil(abs(float(((limit - start) / delta).astype(start.dtype))))
+        with np.errstate(all="ignore"):
+            steps = abs(float(((limit - start) / delta).astype(start.dtype)))
+        if not steps < MOST_STEPS:
+            raise InvalidArgumentError(f"Requires ((limit - start) / delta) < 2^63: {steps}")
+        return math.ceil(steps)
     room = abs(int(limit) - int(start))
     return -(-room // abs(int(delta)))
 
@@ -150,11 +155,25 @@ def _range_of_data(x: Extractor, inputs: Sequence[Value], attrs: Any) -> tuple[V
         b.check(b.logical_not(fault), message=message)
         x.effect(b.nodes[-1])
     if dtype.is_integer:
-        wide = [b.cast(v, DstT=i64) for v in (start, limit, delta)]
-        room, step = b.abs(b.sub(wide[1], wide[0])), b.maximum(b.abs(wide[2]), np.int64(1))
-        count = b.floor_div(b.sub(b.add(room, step), np.int64(1)), step)
+        first, last, step = (b.cast(v, DstT=i64) for v in (start, limit, delta))
+        room, none = b.sub(last, first), b.const(np.int64(0))
+        fits = b.logical_and(
+            b.logical_or(b.logical_not(up), b.greater_equal(room, none)),
+            b.logical_or(b.logical_not(down), b.less_equal(room, none)),
+        )
+        fits = b.logical_and(fits, b.not_equal(room, np.int64(-(1 << 63))))
+        b.check(fits, message="Requires ((limit - start) / delta) < 2^63")
+        x.effect(b.nodes[-1])
+        step = b.select_v2(b.equal(step, none), b.const(np.int64(1)), step)
+        whole = b.truncate_div(room, step)
+        rest = b.not_equal(b.mul(whole, step), room)
+        count = b.add(whole, b.cast(rest, DstT=i64))
     else:
-        count = b.cast(b.ceil(b.abs(b.real_div(b.sub(limit, start), delta))), DstT=i64)
+        steps = b.ceil(b.abs(b.real_div(b.sub(limit, start), delta)))
+        most = b.cast(b.const(MOST_STEPS, f64), DstT=dtype)
+        b.check(b.less(steps, most), message="Requires ((limit - start) / delta) < 2^63")
+        x.effect(b.nodes[-1])
+        count = b.cast(steps, DstT=i64)
     places = b.range(b.const(np.int64(0)), count, b.const(np.int64(1)))
     return (b.add(start, b.mul(b.cast(places, DstT=dtype), delta)),)
 
@@ -163,7 +182,7 @@ def _range_of_data(x: Extractor, inputs: Sequence[Value], attrs: Any) -> tuple[V
 
 
 def _infer_lin_space(c: Inference) -> Dims:
-    num = as_dim(c.need(2).reshape(-1)[0])
+    num = c.need_size(2)
     if isinstance(num, int) and num <= 0:
         raise c.fail(f"Requires num > 0: {num}")
     return (num,)
@@ -205,7 +224,10 @@ def _lower_lin_space(node: Node) -> Lowering:
 def _infer_one_hot(c: Inference) -> Dims:
     if c.rank(1) != 0:
         raise c.fail(f"depth must be a scalar, but got: {c.inputs[1]}")
-    depth = as_dim(c.need(1)[()])
+    depth = c.need_size(1)
+    for i, name in ((2, "on_value"), (3, "off_value")):
+        if c.rank(i) != 0:
+            raise c.fail(f"{name} must be a scalar, but got: {c.inputs[i]}")
     if isinstance(depth, int) and depth < 0:
         raise c.fail(f"depth must be non-negative, got: {depth}")
     dims = c.dims(0)

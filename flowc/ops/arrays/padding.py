@@ -34,6 +34,8 @@ def _paddings(c: Inference) -> Pairs:
 
 
 def _infer_pad(c: Inference) -> Dims:
+    if len(c.inputs) == 3 and c.rank(2) != 0:
+        raise c.fail(f"constant_values must be a scalar, not {c.inputs[2]}")
     result: list[Dim] = []
     for dim, (before, after) in zip(c.dims(0), _paddings(c)):
         if any(isinstance(p, int) and p < 0 for p in (before, after)):
@@ -253,7 +255,7 @@ def _part(b: Any, value: Value, axis: int, start: Dim, size: Dim) -> Value:
 def _infer_tile(c: Inference) -> Dims:
     if c.dims(1) != (c.rank(0),):
         raise c.fail(f"Expected multiples argument to be a vector of length {c.rank(0)}")
-    multiples = [as_dim(m) for m in c.need(1)]
+    multiples = list(c.need_sizes(1))
     for i, multiple in enumerate(multiples):
         if isinstance(multiple, int) and multiple < 0:
             raise c.fail(f"Expected multiples[{i}] >= 0, but got {multiple}")
@@ -291,7 +293,7 @@ def _tile_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 def _infer_broadcast_to(c: Inference) -> Dims:
     if c.rank(1) != 1:
         raise c.fail(f"Shape must be a vector, found {c.inputs[1]}")
-    wanted = tuple(as_dim(d) for d in c.need(1))
+    wanted = c.need_sizes(1)
     dims = c.dims(0)
     if len(wanted) < len(dims):
         raise c.fail(f"Rank of input ({len(dims)}) must be no greater than {len(wanted)}")

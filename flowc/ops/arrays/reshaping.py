@@ -13,7 +13,7 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, as_dim, floordiv, product
+from flowc.ir.dims import Dim, floordiv, product
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -66,9 +66,7 @@ def _lower_reshape(node: Node) -> Lowering:
 
 
 def _infer_reshape(c: Inference) -> Dims:
-    if c.rank(1) > 1:
-        raise c.fail(f"sizes input must be 1-D, not {c.inputs[1]}")
-    wanted = [as_dim(d) for d in c.need(1).reshape(-1)]
+    wanted = [c.need_size(1)] if c.rank(1) == 0 else list(c.need_sizes(1))
     total = c.inputs[0].size
     for i, dim in enumerate(wanted):
         if isinstance(dim, int) and dim < -1:
@@ -148,7 +146,7 @@ def _reshape_back(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 def _infer_expand_dims(c: Inference) -> Dims:
     if c.inputs[1].size != 1:
         raise c.fail(f"'dim' must be a tensor with a single value, not {c.inputs[1]}")
-    axis = c.need_int(1)
+    (axis,) = c.need_ints(1)
     dims = c.dims(0)
     if not -len(dims) - 1 <= axis <= len(dims):
         raise c.fail(f"dim {axis} not in the interval [{-len(dims) - 1}, {len(dims)}]")

@@ -14,7 +14,6 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
@@ -34,7 +33,7 @@ def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> 
 
 
 def _infer_scatter_nd(c: Inference) -> Dims:
-    target = tuple(as_dim(d) for d in c.need(2).reshape(-1))
+    target = c.need_sizes(2)
     c.refuse(1, dtypes.string)
     _check_scatter(c, c.dims(0), c.dims(1), target)
     return target

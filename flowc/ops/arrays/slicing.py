@@ -40,7 +40,7 @@ def _infer_slice(c: Inference) -> Dims:
         if c.dims(i) != (len(dims),):
             raise c.fail(f"{name} must be a vector of {len(dims)} elements, one a dimension")
     begins = c.content(1)
-    sizes = [as_dim(d) for d in c.need(2, below=1).reshape(-1)]
+    sizes = list(c.need_sizes(2, below=1))
     if begins is None and any(s == -1 or may_be_rest(s) for s in sizes):
         begins = c.need(1)
     result: list[Dim] = []
@@ -203,9 +203,7 @@ def _lower_strided_slice(node: Node) -> Lowering:
 
 
 def _infer_strided_slice_grad(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"shape must be a vector, got {c.inputs[0]}")
-    dims = tuple(as_dim(d) for d in c.need(0))
+    dims = c.need_sizes(0)
     given, expected = c.dims(4), sliced_dims(c, dims)
     fault = f"shape of dy was {list(given)} instead of {list(expected)}"
     c.match_dims(given, expected, fault)

@@ -163,8 +163,8 @@ _define(
 )
 _define(
     "case_function",
-    "Case(branch_index: i32, input: Tin; Tin: list(type), Tout: list(type), branches: list(func),"
-    f" {_SHAPES}) -> output: Tout",
+    "Case(branch_index: i32, input: Tin; Tin: list(type), Tout: list(type),"
+    f" branches: list(func) >= 1, {_SHAPES}) -> output: Tout",
     _case,
     aliases=("StatelessCase",),
 )

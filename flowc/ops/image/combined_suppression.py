@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.dims import Dim, Expr, as_dim, minimum
+from flowc.ir.dims import Dim, Expr, minimum
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -59,7 +59,7 @@ def _infer(c: Inference) -> list[Dims]:
 
 
 def _positive(c: Inference, i: int, fault: str) -> Dim:
-    found = as_dim(c.need(i).reshape(-1)[0])
+    found = c.need_size(i)
     if not isinstance(found, Expr) and found <= 0:
         raise c.fail(fault)
     return found

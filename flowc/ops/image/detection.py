@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from flowc.ir.dims import Dim, Expr, as_dim, minimum
+from flowc.ir.dims import Dim, Expr, minimum
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -35,7 +35,7 @@ def _infer_kept(c: Inference, padded: bool) -> Dim:
     if isinstance(corners, int) and corners != 4:
         raise c.fail(f"boxes must have 4 columns (Dimension must be 4 but is {corners})")
     _check_scores(c, count)
-    return as_dim(c.need(2).reshape(-1)[0]) if padded else c.fresh("selected", _most_kept(c))
+    return c.need_size(2) if padded else c.fresh("selected", _most_kept(c))
 
 
 def _check_scores(c: Inference, count: Dim) -> None:

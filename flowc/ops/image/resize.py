@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.dims import Dim, floordiv
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -31,7 +31,7 @@ CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 def new_size(c: Inference, operand: int, what: str) -> tuple[Dim, Dim]:
     if c.dims(operand) != (2,):
         raise c.fail("shape_t must have two elements")
-    height, width = (as_dim(n) for n in c.need(operand).reshape(-1))
+    height, width = c.need_sizes(operand)
     if any(isinstance(n, int) and n <= 0 for n in (height, width)):
         raise c.fail(f"{what} must be positive")
     return height, width
@@ -358,10 +358,16 @@ def _crops_reference(
     method: str,
     extrapolation_value: float,
 ) -> np.ndarray:
+    wrong = np.flatnonzero((box_ind < 0) | (box_ind >= len(image)))
+    if len(wrong):
+        raise InvalidArgumentError(f"box_index has values outside [0, batch_size): {wrong[0]}")
+    wild = np.flatnonzero(~np.isfinite(boxes).all(axis=1))
+    if len(wild):
+        raise InvalidArgumentError(
+            f"Boxes contains at least one element that is not finite (box {wild[0]})"
+        )
     height, width, channels = image.shape[1:]
     out_h, out_w = (int(n) for n in crop_size)
-    if box_ind.size and not 0 <= box_ind.min() <= box_ind.max() < len(image):
-        raise InvalidArgumentError("box_index has values outside [0, batch_size)")
     crops = np.empty((len(boxes), out_h, out_w, channels), f32)
     for i, (y1, x1, y2, x2) in enumerate(boxes):
         rows, columns = _crop_places(y1, y2, height, out_h), _crop_places(x1, x2, width, out_w)

@@ -354,7 +354,7 @@ def element_at(flat: np.ndarray, start: np.ndarray, shape: np.ndarray) -> np.nda
 ragged_get = define(
     "ragged_get",
     "_RaggedGet(flat: T, start: i64, shape: i64; T: type) -> output: T",
-    infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
+    infer=lambda c: c.need_sizes(2),
     reference=element_at,
     lowering=_lower_get,
     examples=(

@@ -12,7 +12,7 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
-from flowc.ir.dims import Dim, as_dim
+from flowc.ir.dims import Dim
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import define
 from flowc.ops.kernels.status import fail
@@ -116,7 +116,7 @@ def _stack(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray
 ragged_stack = define(
     "ragged_stack",
     "_RaggedStack(flat: T, table: i64, shape: i64; T: type) -> output: T",
-    infer=lambda c: (c.dims(1)[0], *(as_dim(d) for d in c.need(2))),
+    infer=lambda c: (c.dims(1)[0], *c.need_sizes(2)),
     reference=_stack,
     lowering=_lower_stack,
     examples=(
@@ -151,7 +151,7 @@ def _join(flat: np.ndarray, table: np.ndarray, shape: np.ndarray) -> np.ndarray:
 ragged_join = define(
     "ragged_join",
     "_RaggedJoin(flat: T, table: i64, shape: i64; T: type) -> output: T",
-    infer=lambda c: tuple(as_dim(d) for d in c.need(2)),
+    infer=lambda c: c.need_sizes(2),
     reference=_join,
     lowering=lambda node: Native(
         ragged_join_kernel,

@@ -39,7 +39,8 @@ def _copies(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 add_n = define(
     "add_n",
-    "AddN(inputs: N*T; N: int >= 1, T: NUMBER) -> sum: T",
+    "AddN(inputs: N*T; N: int >= 1, T: {f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64,"
+    " c64, c128, variant}) -> sum: T",
     infer=equal_dims,
     lowering=Elementwise(_sum),
     reference=_add_all,

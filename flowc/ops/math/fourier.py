@@ -259,7 +259,10 @@ def _infer_real(rank: int, forward: bool) -> Callable[[Inference], Dims]:
         _check_rank(c, rank)
         if c.dims(1) != (rank,):
             raise c.fail(f"fft_length must have shape [{rank}]")
-        lengths = [as_dim(n) for n in c.need(1).reshape(-1)]
+        lengths = list(c.need_sizes(1))
+        for i, length in enumerate(lengths):
+            if isinstance(length, int) and length < forward:
+                raise c.fail(f"fft_length[{i}] must be >= {int(forward)}, but got: {length}")
         spectrum = [*lengths[:-1], as_dim(lengths[-1] // 2 + 1)]
         for i, wanted in enumerate(lengths if forward else spectrum):
             found = c.dims(0)[c.rank(0) - rank + i]

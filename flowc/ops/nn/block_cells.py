@@ -36,7 +36,8 @@ ICFO, IFCO = ("i", "ci", "f", "o"), ("i", "f", "ci", "o")
 
 def _infer_lstm(c: Inference, x: int, rank: int) -> Dims:
     """The dims of one gate; `x`: the position of the input."""
-    for i, expected in ((x, rank), (x + 1, 2), (x + 2, 2), (x + 3, 2), (x + 7, 1)):
+    ranks = (rank, 2, 2, 2, 1, 1, 1, 1)
+    for i, expected in enumerate(ranks, x):
         if c.rank(i) != expected:
             raise c.fail(f"input {i} must be of rank {expected}, got {c.inputs[i]}")
     batch, cells = c.dims(x + 1)

@@ -48,8 +48,8 @@ def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 2, rank)
     check_attrs(c, rank)
     dims = c.need_ints(1)
-    if len(dims) != rank:
-        raise c.fail(f"filter_sizes must have {rank} elements, found {len(dims)}")
+    if c.dims(1) != (rank,):
+        raise c.fail(f"filter_sizes must be a vector of {rank} elements, not {c.inputs[1]}")
     *window, filter_channels, outputs = dims
     layout = layout_of(c.attrs["data_format"])
     batch, *sizes, channels = layout.logical(c.dims(0))

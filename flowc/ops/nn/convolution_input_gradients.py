@@ -98,12 +98,12 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
     layout = layout_of(c.attrs["data_format"])
     *window, filter_channels, outputs = c.dims(1)
     dy = c.dims(2)
-    given = tuple(c.need(0).reshape(-1))
+    given = c.need_sizes(0)
     if len(given) == rank - 2:
         given = layout.stored((dy[0], *given, filter_channels))
     if len(given) != rank:
         raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
-    dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
+    dims: Dims = tuple(given)
     batch, *sizes, channels = layout.logical(dims)
     if depthwise:
         filter_channels = c.equal(channels, filter_channels)

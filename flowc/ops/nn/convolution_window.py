@@ -115,7 +115,9 @@ def check_fit(
     window: Sequence[Dim],
     geometry: ConvolutionWindow,
 ) -> None:
-    """Raises where a window is larger than the padded input."""
+    """Raises where a window is larger than the padded input, or has no elements."""
+    if 0 in window:
+        raise fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
     for n, k, d, (low, high) in zip(sizes, window, geometry.dilations, geometry.pad):
         padded, reach = n + low + high, (k - 1) * d + 1
         if isinstance(padded, int) and isinstance(reach, int) and padded < reach:

@@ -204,6 +204,8 @@ ctc_best_paths = define(
 
 def _infer_sparse(c: Inference, count: int) -> list[Dims]:
     steps, batch = _check(c)
+    if count > c.attrs.get("beam_width", 1):
+        raise c.fail(f"requested more paths than the beam width: {count}")
     sizes = [c.fresh("decoded", batch * steps) for _ in range(count)]
     return [*((n, 2) for n in sizes), *((n,) for n in sizes), *[(2,)] * count, (batch, count)]
 

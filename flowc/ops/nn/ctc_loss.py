@@ -4,8 +4,9 @@ In: logits [time, batch, classes], of which the last class is the blank, labels 
 [batch, position], how many steps each sequence has. Out: for each sequence minus the logarithm of
 the probability that its logits spell its labels, and that number's derivatives. Invariants: steps
 behind a sequence's end have no part in it; where no path has a probability above 0, the loss is
-infinite and the gradient is the softmax. Source: Graves et al., "Connectionist temporal
-classification" (2006), equations 5.9 to 5.16.
+infinite and the gradient is the softmax. Labels from the blank's on are none, and where no other is
+left, the path of blanks may end a step early, as TensorFlow has it. Source: Graves et al.,
+"Connectionist temporal classification" (2006), equations 5.9 to 5.16.
 """
 
 from __future__ import annotations
@@ -190,9 +191,9 @@ def ctc_loss_kernel(
             fail(status, NO_LABELS, row, 0, 0)
             return
         loss[row] = 0
-        if size > length or length == 0:
-            if not IGNORE and size > length:
-                fail(status, NO_TIME, row, size, length)
+        if labels > length or length == 0:
+            if not IGNORE and labels > length:
+                fail(status, NO_TIME, row, labels, length)
                 return
             for t in range(steps):
                 for k in range(classes):
@@ -206,6 +207,8 @@ def ctc_loss_kernel(
         total = alpha[(length - 1) * size + size - 1]
         if size > 1:
             total = log_sum(total, alpha[(length - 1) * size + size - 2])
+        elif length > 1:
+            total = log_sum(total, alpha[length - 2])
         if total <= f64(-1e300):
             loss[row] = -log_f64(f64(0))
             continue
@@ -218,6 +221,8 @@ def ctc_loss_kernel(
                 for u in range(size):
                     after[u] = beta[u]
                 step_back(beta, after, logs, path, t, length, size, classes)
+            if back == 1 and size == 1:
+                beta[0] = log_sum(beta[0], f64(0))
             for k in range(classes):
                 sums[k] = none
             for u in range(size):
@@ -305,6 +310,8 @@ def _row_loss(p: Array, path: list[int], merge: bool) -> tuple[float, Array]:
     beta = np.full((steps, size), -np.inf)
     alpha[0, :2] = logs[0, path[:2]]
     beta[-1, -2:] = 0
+    if size == 1:
+        beta[-2:, 0] = 0
     before = [_places_before(path, u, classes - 1, merge) for u in range(size)]
     for t in range(1, steps):
         for u in range(size):
@@ -314,7 +321,7 @@ def _row_loss(p: Array, path: list[int], merge: bool) -> tuple[float, Array]:
             for v in before[u]:
                 come = beta[t, u] + logs[t, path[u]]
                 beta[t - 1, v] = np.logaddexp(beta[t - 1, v], come)
-    total = np.logaddexp.reduce(alpha[-1, -2:])
+    total = np.logaddexp.reduce(alpha[-1, -2:] if size > 1 else alpha[-2:, 0])
     if total == -np.inf:
         return np.inf, p
     gradient = p.astype(np.float64)
@@ -342,9 +349,9 @@ def _reference(
             raise InvalidArgumentError(f"sequence_length({row}) <= {steps}")
         found = labels_values[labels_indices[:, 0] == row].tolist()
         labels = _labels_of(row, found, blank, preprocess_collapse_repeated)
-        if len(labels) > length and not ignore_longer_outputs_than_inputs:
+        if len(found) > length and not ignore_longer_outputs_than_inputs:
             raise InvalidArgumentError("Not enough time for target transition sequence")
-        if len(labels) > length or not length:
+        if len(found) > length or not length:
             continue
         path = [x for label in labels for x in (blank, label)] + [blank]
         logits = inputs[:length, row]

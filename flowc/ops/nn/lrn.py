@@ -43,8 +43,9 @@ def _window_lowering(node: Node) -> View:
 
 
 def _sum_window(x: np.ndarray, *, radius: int) -> np.ndarray:
-    wide = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(radius, radius)])
     count = x.shape[-1]
+    radius = min(radius, max(count - 1, 0))
+    wide = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(radius, radius)])
     total = np.zeros(x.shape, x.dtype)
     for offset in range(2 * radius + 1):
         total += wide[..., offset : offset + count]
@@ -65,7 +66,14 @@ sum_window = define(
 def _infer_lrn(c: Inference) -> Dims:
     if c.rank(0) != 4:
         raise c.fail(f"in must be 4-dimensional, found {shown_dims(c.dims(0))}")
+    _check_radius(c)
     return c.dims(0)
+
+
+def _check_radius(c: Inference) -> None:
+    radius = c.attrs["depth_radius"]
+    if not 0 <= radius < (1 << 31) - 1:
+        raise c.fail(f"depth_radius = {radius}, expected one from 0 to 2^31-2")
 
 
 def _build_lrn(b: Builder, node: Node) -> Value:
@@ -112,6 +120,7 @@ lrn = define(
 
 
 def _infer_grad(c: Inference) -> Dims:
+    _check_radius(c)
     dims = c.dims(0)
     for i in (1, 2):
         if len(dims) != 4 or c.rank(i) != 4:

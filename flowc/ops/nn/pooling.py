@@ -40,14 +40,18 @@ MAX_TYPES = "{f16, bf16, f32, f64, i32, i64, u8, i16, i8, u16}"
 FLOATS = "{f16, bf16, f32, f64}"
 
 
-def infer_pool(c: Inference) -> Dims:
-    """The output dims of a pooling node; a window over channels must divide them."""
+def infer_pool(c: Inference, image: Dims | None = None) -> Dims:
+    """The output dims of a pooling node; a window over channels must divide them. `image`: the dims
+    of what it pools, which are those of input 0 where no others are given."""
     attrs = c.attrs
     form = attrs.get("data_format", "NHWC")
     layout, rank = layout_of(form), len(form)
     ksize, strides = attrs["ksize"], attrs["strides"]
     check_window(c, ksize, strides, rank)
-    batch, *sizes, channels = layout.logical(c.dims(0))
+    dims = c.dims(0) if image is None else image
+    if len(dims) != rank:
+        raise c.fail(f"tensor_in must be {rank}-dimensional")
+    batch, *sizes, channels = layout.logical(dims)
     (_, *window, depth), (_, *steps, step) = layout.logical(ksize), layout.logical(strides)
     if depth != 1 or step != 1:
         if not c.op.tf_name.startswith("MaxPool") or rank != 4 or layout.channels_first:
@@ -63,9 +67,10 @@ def infer_pool(c: Inference) -> Dims:
                 "Depthwise max pooling requires the depth window to evenly divide the input depth"
             )
         channels = floordiv(channels, depth)
-    if attrs["padding"] == "EXPLICIT" and len(attrs["explicit_paddings"]) != 2 * rank:
-        raise c.fail(f"explicit_paddings must hold {2 * rank} numbers")
-    slides = window_of_node(c.dims(0), attrs)
+    explicit = attrs["explicit_paddings"] if attrs["padding"] == "EXPLICIT" else (0,) * 2 * rank
+    if len(explicit) != 2 * rank or min(explicit) < 0:
+        raise c.fail(f"explicit_paddings must hold {2 * rank} numbers that are not negative")
+    slides = window_of_node(dims, attrs)
     output = checked_output(c, sizes, slides.sizes, slides)
     return layout.stored((batch, *output, channels))
 
@@ -174,7 +179,7 @@ def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 max_pool = define(
     "max_pool",
-    f"MaxPool(input: T; T: {MAX_TYPES} = f32, ksize: list(int), strides: list(int), "
+    f"MaxPool(input: T; T: {MAX_TYPES} = f32, ksize: list(int) >= 4, strides: list(int) >= 4, "
     'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
     'data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
     infer=infer_pool,
@@ -205,7 +210,7 @@ max_pool_v2 = define(
 
 avg_pool = define(
     "avg_pool",
-    "AvgPool(value: T; ksize: list(int), strides: list(int), "
+    "AvgPool(value: T; ksize: list(int) >= 4, strides: list(int) >= 4, "
     'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,
@@ -223,7 +228,7 @@ avg_pool = define(
 
 max_pool_3d = define(
     "max_pool_3d",
-    "MaxPool3D(input: T; ksize: list(int), strides: list(int), "
+    "MaxPool3D(input: T; ksize: list(int) >= 4, strides: list(int) >= 4, "
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     "T: {f16, bf16, f32}) -> output: T",
     infer=infer_pool,
@@ -240,7 +245,7 @@ max_pool_3d = define(
 
 avg_pool_3d = define(
     "avg_pool_3d",
-    "AvgPool3D(input: T; ksize: list(int), strides: list(int), "
+    "AvgPool3D(input: T; ksize: list(int) >= 4, strides: list(int) >= 4, "
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.ir.dims import as_dim
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 REAL = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
 FLOATS = "{f16, bf16, f32, f64}"
-WINDOW = "ksize: list(int), strides: list(int)"
+WINDOW = "ksize: list(int) >= 4, strides: list(int) >= 4"
 IMAGE_FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 VOLUME_FORMAT = 'data_format: {"NDHWC", "NCDHW"} = "NDHWC"'
 
@@ -108,10 +107,7 @@ max_pool_with_argmax = define(
 def _infer_max_grad(c: Inference) -> Dims:
     pooled = infer_pool(c)
     for i in (1, 2):
-        if c.rank(i) != len(pooled):
-            raise c.fail("orig_output and grad must have the pooled shape")
-        for x, y in zip(c.dims(i), pooled):
-            c.equal(x, y)
+        c.match_dims(c.dims(i), pooled, "orig_output and grad must have the pooled shape")
     return c.dims(0)
 
 
@@ -174,14 +170,9 @@ max_pool_grad = define(
 def _infer_avg_grad(c: Inference) -> Dims:
     """The image's dims are the elements of the shape operand."""
     shape_operand = 0 if c.rank(0) == 1 else 1
-    dims = tuple(as_dim(n) for n in c.need(shape_operand).reshape(-1))
-    rank = len(c.attrs["ksize"])
-    if len(dims) != rank or c.rank(1 - shape_operand) != rank:
-        raise c.fail(f"out_backprop must be {rank}-dimensional")
-    output = window_of_node(dims, c.attrs).output
-    grad = layout_of(c.attrs["data_format"]).logical(c.dims(1 - shape_operand))
-    for x, y in zip(grad[1:-1], output):
-        c.equal(x, y)
+    dims = c.need_sizes(shape_operand)
+    pooled = infer_pool(c, dims)
+    c.match_dims(c.dims(1 - shape_operand), pooled, "out_backprop must have the pooled shape")
     return dims
 
 

@@ -55,8 +55,6 @@ def window_of_node(dims: Sequence[Dim], attrs: Any) -> Window:
 
 
 def check_window(c: Inference, ksize: Sequence[int], strides: Sequence[int], rank: int) -> None:
-    if c.rank(0) != rank:
-        raise c.fail(f"tensor_in must be {rank}-dimensional")
     for name, values in (("window ksize", ksize), ("window stride", strides)):
         if len(values) != rank:
             raise c.fail(f"Sliding {name} field must specify {rank} dimensions")
@@ -111,12 +109,23 @@ def to_volume(x: np.ndarray, attrs: dict[str, Any]) -> tuple[np.ndarray, Window]
 
 
 def taps_of(x: np.ndarray, window: Window, outside: Any) -> list[np.ndarray]:
-    """For each tap of the window, row by row, the elements that it sees: one an output."""
-    pads: Any = ((0, 0), *window.pads, (0, 0))
-    padded = np.pad(x, pads, constant_values=outside)
+    """For each tap of the window that sees the image, row by row, the elements that it sees: one an
+    output."""
     out: Any = window.output
+    pads, taps = [(0, 0)], []
+    for size, k, stride, (before, _), n in zip(
+        x.shape[1:-1], window.sizes, window.strides, window.pads, out
+    ):
+        assert isinstance(before, int)
+        reach = max(n - 1, 0) * stride
+        first = max(before - reach, 0)
+        last = max(min(k, before + size), first + 1)
+        lead = min(before, reach)
+        pads.append((lead, max(reach + last - before - size, 0)))
+        taps.append(range(first - before + lead, last - before + lead))
+    padded = np.pad(x, [*pads, (0, 0)], constant_values=outside)
     found = []
-    for tap in all_combinations(*(range(k) for k in window.sizes)):
+    for tap in all_combinations(*taps):
         spans = [slice(t, t + s * (n - 1) + 1, s) for t, s, n in zip(tap, window.strides, out)]
         empty = any(n <= 0 for n in out)
         found.append(padded[:, :0, :0, :0] if empty else padded[:, spans[0], spans[1], spans[2]])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _infer(c: Inference) -> Dims:
-    (axis,), rank = c.need_ints(1), c.rank(0)
+    axis, rank = c.need_int(1), c.rank(0)
     if not -rank <= axis < rank:
         raise c.fail(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
     return c.dims(0)

@@ -151,7 +151,11 @@ def _extremum(ufunc: np.ufunc) -> Callable[..., np.ndarray]:
 
 def _extremum_of_sizes(choose: Callable[[Dim, Dim], Dim]) -> Callable[..., np.ndarray]:
     def content(x: np.ndarray, axes: np.ndarray, *, keep_dims: bool) -> np.ndarray:
-        return reduce_array(np.frompyfunc(choose, 2, 1), x, axes, keep_dims)
+        each = np.frompyfunc(choose, 2, 1)  # which NumPy folds along one axis at a time
+        which = {int(a) % max(x.ndim, 1) for a in axes.reshape(-1)}
+        for axis in sorted(which, reverse=True):
+            x = reduce_array(each, x, axis, keep_dims)
+        return x
 
     return content
 

@@ -43,7 +43,7 @@ def _infer_top(c: Inference, k: Dim) -> list[Dims]:
 def _infer_top_k(c: Inference) -> list[Dims]:
     if c.rank(1) != 0:
         raise c.fail(f"k must be a scalar, got rank {c.rank(1)}")
-    return _infer_top(c, as_dim(c.need(1).reshape(-1)[0]))
+    return _infer_top(c, c.need_size(1))
 
 
 def _lower_top_k(node: Node) -> Lowering:
@@ -108,7 +108,8 @@ def _infer_nth(c: Inference) -> Dims:
         raise c.fail("Input must be >= 1-D")
     if c.rank(1) != 0:
         raise c.fail(f"N must be scalar but has rank {c.rank(1)}")
-    n, columns = c.need(1).reshape(-1)[0], c.dims(0)[-1]
+    known, columns = c.content(1), c.dims(0)[-1]
+    n = None if known is None else known[()]
     if isinstance(n, (int, np.integer)):
         if n < 0:
             raise c.fail(f"n must be non-negative but is {n}")
@@ -120,13 +121,15 @@ def _infer_nth(c: Inference) -> Dims:
 def _nth_of_sorted(b: Builder, node: Node) -> Value:
     """The last of the top k: k = n+1 for the n-th largest, columns-n for the n-th smallest."""
     x, n = node.inputs
-    known = b.content(n)
-    assert known is not None, "inference read n"
-    columns = x.dims[-1]
-    place = as_dim(known.reshape(-1)[0])
+    known, columns, rank = b.content(n), x.dims[-1], x.type.rank
+    if known is None:  # of all, in order, the one that the run asks for
+        values, _ = b.top_k(x, b.reshape(b.sizes((columns,)), ()))
+        end = b.cast(b.reshape(b.sizes((columns,)), ()), DstT=n.type.dtype)
+        place = n if node.attrs["reverse"] else b.sub(b.sub(end, 1), n)
+        return b.gather(values, place, np.int32(rank - 1))
+    place = as_dim(known[()])
     k = place + 1 if node.attrs["reverse"] else columns - place
     values, _ = b.top_k(x, b.reshape(b.sizes((k,)), ()))
-    rank = x.type.rank
     last = b.slice(values, (0,) * (rank - 1) + (k - 1,), (*x.dims[:-1], 1))
     return b.reshape(last, node.output.dims)
 
@@ -154,6 +157,8 @@ def _infer_in_top_k(c: Inference) -> Dims:
         raise c.fail("predictions must be 2-dimensional")
     if c.rank(1) != 1:
         raise c.fail("targets must be 1-dimensional")
+    if len(c.inputs) == 3 and c.rank(2) != 0:
+        raise c.fail(f"k must be a scalar, not {c.inputs[2]}")
     return (c.equal(c.dims(0)[0], c.dims(1)[0]),)
 
 

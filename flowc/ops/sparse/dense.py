@@ -13,7 +13,6 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import as_dim
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -28,7 +27,7 @@ def _infer(c: Inference) -> Dims:
         raise c.fail("sparse_values must be a scalar or a vector")
     if c.rank(3):
         raise c.fail("default_value should be a scalar.")
-    dims = tuple(as_dim(d) for d in c.need(1))
+    dims = c.need_sizes(1)
     wide = c.dims(0)[1] if c.rank(0) == 2 else 1
     if wide != len(dims):
         raise c.fail(f"output_shape has {len(dims)} elements, and places have {wide}")

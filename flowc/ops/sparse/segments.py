@@ -13,7 +13,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
-from flowc.ir.dims import Expr, as_dim
+from flowc.ir.dims import Expr
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
@@ -48,13 +48,15 @@ def _infer(c: Inference) -> Dims:
             node=c.node_name,
             hint=f"use {c.op.tf_name}WithNumSegments, which says how many segments there are",
         )
+    if ids.size and ids.min() < 0:
+        raise c.fail("segment ids must be >= 0")
     return ((int(ids[-1]) + 1 if ids.size else 0), *c.dims(0)[1:])
 
 
 def _infer_counted(c: Inference) -> Dims:
     """The dims where the last input says how many rows there are."""
     _check_rows(c)
-    count = as_dim(c.need(3).reshape(-1)[0])
+    count = c.need_size(3)
     if isinstance(count, int) and count < 0:
         raise c.fail("segment ids must be >= 0")
     return (count, *c.dims(0)[1:])
