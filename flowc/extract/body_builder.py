@@ -67,10 +67,7 @@ class BodyBuilder:
                 return self.b.const(np.logical_not(known.constant))
         assert self.outer is not None
         elements = self.outer.b.content(value) if value.type.rank <= 1 else None
-        if elements is None:
-            return None
-        sizes = self.b.sizes(tuple(elements.reshape(-1)), value.type.dtype)
-        return sizes if value.type.rank == 1 else self.b.reshape(sizes, ())
+        return None if elements is None else self.b.holding(elements, value.type)
 
     # -- resources
 

@@ -188,6 +188,11 @@ class Inference:
     def rank(self, i: int) -> int:
         return self.inputs[i].rank
 
+    def need_rank(self, i: int, rank: int, fault: str) -> None:
+        """Fails with `fault` where input i is of another rank."""
+        if self.rank(i) != rank:
+            raise self.fail(fault)
+
     def content(self, i: int) -> np.ndarray | None:
         """The elements of input i: an int array, or an object array of ints and sizes; or None."""
         return self._content(i)

@@ -289,8 +289,7 @@ def _tile_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 def _infer_broadcast_to(c: Inference) -> Dims:
-    if c.rank(1) != 1:
-        raise c.fail(f"Shape must be a vector, found {c.inputs[1]}")
+    c.need_rank(1, 1, f"Shape must be a vector, found {c.inputs[1]}")
     wanted = tuple(as_dim(d) for d in c.need(1))
     dims = c.dims(0)
     if len(wanted) < len(dims):

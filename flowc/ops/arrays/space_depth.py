@@ -246,8 +246,7 @@ batch_to_space = define(
 
 def _check_image(c: Inference) -> None:
     rank = 5 if c.attrs["data_format"] == "NCHW_VECT_C" else 4
-    if c.rank(0) != rank:
-        raise c.fail(f"Input rank should be: {rank} instead of: {c.rank(0)}")
+    c.need_rank(0, rank, f"Input rank should be: {rank} instead of: {c.rank(0)}")
 
 
 def _infer_space_to_depth(c: Inference) -> Dims:

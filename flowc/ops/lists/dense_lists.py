@@ -37,8 +37,7 @@ def list_new_kernel(dims, out, value, total, begin, end):
 
 
 def _infer_new(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"the dims of a list must be a vector, found {c.inputs[0]}")
+    c.need_rank(0, 1, f"the dims of a list must be a vector, found {c.inputs[0]}")
     dims = tuple(as_dim(d) for d in c.need(0))
     for dim in dims:
         if isinstance(dim, int) and dim < 0:

@@ -83,8 +83,7 @@ def _truncated(
 
 
 def infer_shape(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"shape must be a vector, got rank {c.rank(0)}")
+    c.need_rank(0, 1, f"shape must be a vector, got rank {c.rank(0)}")
     dims = tuple(as_dim(d) for d in c.need(0).reshape(-1))
     for i, d in enumerate(dims):
         if isinstance(d, int) and d < 0:

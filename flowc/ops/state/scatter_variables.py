@@ -24,7 +24,6 @@ from flowc.ops.state.variables import (
     require_same,
     value_of,
     variable_of,
-    wrong_shapes,
 )
 
 # -- the ops of TensorFlow
@@ -45,7 +44,7 @@ def _emit_rows(combine: str) -> Emit:
             f" updates.shape {{given}}, indices.shape {shown_dims(indices.dims)},"
             f" params.shape {shown_dims(held.dims)}"
         )
-        require_same(x, wanted, updates.dims, wrong_shapes(x, text))
+        require_same(x, wanted, updates.dims, text)
         places = x.b.reshape(indices, (*indices.dims, 1))
         x.replace(
             variable, x.b.change_slices(held, places, updates, combine=combine, depth=1, rows=True)
@@ -66,8 +65,7 @@ def _emit_slices(combine: str) -> Emit:
         if not isinstance(depth, int):
             raise InvalidArgumentError(
                 f"node '{x.name}': indices must be at least a vector, with a known last dimension,"
-                f" found {shown_dims(indices.dims)}",
-                node=x.name,
+                f" found {shown_dims(indices.dims)}"
             )
         if depth == 0:  # every update is one of the whole
             changed = _whole(x, held, updates, combine)
@@ -139,7 +137,7 @@ def _emit_box(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     places = x.b.reshape(_numbers(x, total), held.dims)
     wanted = x.b.strided_slice(places, *bounds, **masks)
     text = "Shapes do not match: the slice has {held} and the value {given}"
-    require_same(x, wanted.dims, value.dims, wrong_shapes(x, text))
+    require_same(x, wanted.dims, value.dims, text)
     count = product(wanted.dims)
     changed = x.b.change_slices(
         x.b.reshape(held, (total,)),
@@ -154,7 +152,7 @@ def _emit_box(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
 
 def _numbers(x: Extractor, total: Dim) -> Value:
     """0, 1, ... below the total."""
-    stop = x.b.reshape(x.b.sizes((total,), dtypes.i64), ())
+    stop = x.b.scalar_size(total, dtypes.i64)
     return x.b.range(x.b.const(np.int64(0)), stop, x.b.const(np.int64(1)))
 
 
