@@ -118,8 +118,9 @@ class _Assembly:
 
     def _with_floating(self, cluster: Cluster) -> list[Node]:
         """The members and the floating nodes that they read, in order."""
-        floating = lambda node: [v.node for v in node.inputs if v.node in self.floating]
-        return sorted(reachable(cluster.nodes, floating), key=self.grouping.position.__getitem__)
+        grouping = self.grouping
+        found = reachable(cluster.nodes, grouping.copied_for)
+        return sorted(found, key=grouping.position.__getitem__)
 
     def _leaves(self, value: Value, inside: set[Node]) -> bool:
         """Whether a value of a cluster is read outside it (by more than floating copies)."""

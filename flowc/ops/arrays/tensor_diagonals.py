@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from flowc.ir.computation import Node
+from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Lowering, View
+from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
@@ -53,19 +53,9 @@ def _band_part(x: np.ndarray, num_lower: np.ndarray, num_upper: np.ndarray) -> n
     return np.where(inside, x, np.zeros((), x.dtype))
 
 
-def _lower_tensor_diag(node: Node) -> Lowering:
-    rank = node.inputs[0].type.rank
-
-    def read(k: Any, index: tuple[Dim, ...]) -> Any:
-        inside = None
-        for i, j in zip(index[:rank], index[rank:]):
-            same = k.in_range(i - j, 0, 1)
-            inside = same if inside is None else k.logical_and(inside, same)
-        if inside is None:
-            return k.load(0, ())
-        return k.load_if(inside, 0, index[:rank], k.const(0, node.output.type.dtype))
-
-    return View(read)
+def _build_tensor_diag(b: Any, node: Node) -> Value:
+    (x,) = node.inputs
+    return b.spread_axes(x, axes=tuple(range(x.type.rank)) * 2)
 
 
 def _tensor_diag(diagonal: np.ndarray) -> np.ndarray:
@@ -80,11 +70,8 @@ def _infer_tensor_part(c: Inference) -> Dims:
     if len(dims) % 2 or not dims:
         raise c.fail(f"The rank of the tensor should be even and positive, got shape {list(dims)}")
     for i in range(half):
-        if all(isinstance(d, int) for d in (dims[i], dims[half + i])) and (
-            dims[i] != dims[half + i]
-        ):
-            raise c.fail(f"dimensions {i} and {half + i} do not match in {list(dims)}")
-        c.equal(dims[i], dims[half + i])
+        fault = f"dimensions {i} and {half + i} do not match in {list(dims)}"
+        c.equal(dims[i], dims[half + i], fault)
     return dims[:half]
 
 
@@ -101,7 +88,7 @@ diag = define(
     f"Diag(diagonal: T; T: {_DIAGONAL_DTYPES}) -> output: T",
     infer=lambda c: (*c.dims(0), *c.dims(0)),
     reference=_tensor_diag,
-    lowering=_lower_tensor_diag,
+    lowering=Decompose(_build_tensor_diag),
     gradient=lambda b, node, dy: b.diag_part(dy),
     examples=("T[3]", "f32[2,3]", "f32[0]"),
 )

@@ -19,10 +19,7 @@ from flowc.ir.extraction import (
     OptionalValue,
 )
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_operations import (
-    readable,
-    with_element,
-)
+from flowc.ops.lists.list_operations import readable, with_element
 from flowc.ops.lists.list_values import (
     Partial,
     complete,

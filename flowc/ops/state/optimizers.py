@@ -22,12 +22,7 @@ from flowc.ir.op import Attrs, op_named
 from flowc.ir.types import TensorType
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term
-from flowc.ops.state.variables import (
-    define_change,
-    require_same,
-    value_of,
-    variable_of,
-)
+from flowc.ops.state.variables import define_change, require_same, value_of, variable_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +239,6 @@ def _define(step: Step, form: str, sparse: bool) -> None:
         f"{form.lower()}{'_' if form else ''}{'sparse_' if sparse else ''}apply_{step.name}",
         f"{tf_name}({arguments}; {attrs})" + ("" if form else " -> out: ref(T)"),
         _emit(step, text),
-        on_handle=bool(form),
     )
 
 

@@ -98,7 +98,6 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
         " -> output_ref: ref(T)",
         emit,
-        on_handle=False,
     )
     attrs = (
         f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
@@ -111,7 +110,6 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
         f" {attrs})",
         emit,
-        on_handle=True,
     )
 
 
@@ -166,11 +164,7 @@ strided_slice_assign = define_change(
     "strided_slice_assign",
     f"StridedSliceAssign(ref: ref(T), {_BOX} -> output_ref: ref(T)",
     _emit_box,
-    on_handle=False,
 )
 resource_strided_slice_assign = define_change(
-    "resource_strided_slice_assign",
-    f"ResourceStridedSliceAssign(ref: resource, {_BOX}",
-    _emit_box,
-    on_handle=True,
+    "resource_strided_slice_assign", f"ResourceStridedSliceAssign(ref: resource, {_BOX}", _emit_box
 )

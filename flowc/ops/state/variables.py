@@ -69,7 +69,6 @@ def define_change(
     name: str,
     tf: str,
     emit: Emit,
-    on_handle: bool,
     infer: Callable[[Inference], Dims] = lambda c: c.dims(0),
     traits: frozenset[str] = STATE,
 ) -> Op:
@@ -84,6 +83,7 @@ def define_change(
         emit(x, inputs, attrs)
         return []
 
+    on_handle = "->" not in tf
     return define(
         name,
         tf,
@@ -327,7 +327,6 @@ assign = define_change(
     "Assign(ref: ref(T), value: T; T: type, validate_shape: bool = True,"
     " use_locking: bool = True) -> output_ref: ref(T)",
     _emit_assign,
-    False,
     _infer_assign,
     STATE | {"assign"},
 )
@@ -335,7 +334,6 @@ assign_variable = define_change(
     "assign_variable",
     "AssignVariableOp(resource: resource, value: dtype; dtype: type, validate_shape: bool = False)",
     _emit_assign_handle,
-    True,
     _infer_assign,
     STATE | {"assign"},
 )
@@ -345,7 +343,6 @@ for _op, _kind in (("add", "Add"), ("sub", "Sub")):
         f"Assign{_kind}(ref: ref(T), value: T; T: NUMBER, use_locking: bool = False)"
         " -> output_ref: ref(T)",
         _emit_change(_op, "Parameters and update must be the same size, found {held} and {given}"),
-        False,
         same_as_held,
     )
     define_change(
@@ -356,7 +353,6 @@ for _op, _kind in (("add", "Add"), ("sub", "Sub")):
             "Cannot update variable with shape {held} using a Tensor with shape {given}, shapes"
             " must be equal.",
         ),
-        True,
         same_as_held,
     )
 var_is_initialized = _define(
