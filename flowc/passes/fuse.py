@@ -127,8 +127,11 @@ class _Assembly:
         if value in self.grouping.results:
             return True
         users = self.grouping.users
-        copied = lambda node: node in self.floating and node not in inside
-        readers = reachable(users[value], lambda n: users[n.output] if copied(n) else ())
+
+        def beyond(node: Node) -> list[Node]:
+            return users[node.output] if node in self.floating and node not in inside else []
+
+        readers = reachable(users[value], beyond)
         return not all(n in inside or n in self.floating for n in readers)
 
 

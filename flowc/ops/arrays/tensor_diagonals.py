@@ -6,13 +6,14 @@ the diagonal. Invariant: views only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from flowc.ir.computation import Node, Value
+from flowc.ir.computation import Node
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Decompose, Lowering, View
+from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
@@ -53,9 +54,21 @@ def _band_part(x: np.ndarray, num_lower: np.ndarray, num_upper: np.ndarray) -> n
     return np.where(inside, x, np.zeros((), x.dtype))
 
 
-def _build_tensor_diag(b: Any, node: Node) -> Value:
-    (x,) = node.inputs
-    return b.spread_axes(x, axes=tuple(range(x.type.rank)) * 2)
+def spread_view(node: Node, axes: Sequence[int]) -> View:
+    """Axis i of the output is axis `axes[i]` of the input; zeros off the diagonal."""
+    first = [axes.index(i) for i in range(node.inputs[0].type.rank)]
+
+    def read(k: Any, index: tuple[Dim, ...]) -> Any:
+        inside = None
+        for position, axis in enumerate(axes):
+            if first[axis] != position:
+                same = k.in_range(index[position] - index[first[axis]], 0, 1)
+                inside = same if inside is None else k.logical_and(inside, same)
+        element = k.load(0, tuple(index[i] for i in first))
+        zero = k.const(0, node.output.type.dtype)
+        return element if inside is None else k.select(inside, element, zero)
+
+    return View(read)
 
 
 def _tensor_diag(diagonal: np.ndarray) -> np.ndarray:
@@ -88,7 +101,7 @@ diag = define(
     f"Diag(diagonal: T; T: {_DIAGONAL_DTYPES}) -> output: T",
     infer=lambda c: (*c.dims(0), *c.dims(0)),
     reference=_tensor_diag,
-    lowering=Decompose(_build_tensor_diag),
+    lowering=lambda node: spread_view(node, [*range(node.inputs[0].type.rank)] * 2),
     gradient=lambda b, node, dy: b.diag_part(dy),
     examples=("T[3]", "f32[2,3]", "f32[0]"),
 )
