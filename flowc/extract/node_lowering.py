@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
 from flowc import dtypes
-from flowc.errors import UnsupportedError
+from flowc.errors import FlowcError, UnsupportedError
 from flowc.extract.body_builder import BodyBuilder
 from flowc.extract.node_extractor import NodeExtractor
 from flowc.extract.trace.branches import build_if
@@ -50,10 +50,14 @@ def emit_node(region: RegionExtractor, key: Any) -> None:
     if chosen is not None and (record is None or "identity" not in record.traits):
         _emit_for_each(region, key, chosen)
         return
-    if record is None:
-        outputs = _call_by_type(region, key, inputs)
-    else:
-        outputs = _by_record(region, key, record, inputs)
+    try:
+        if record is None:
+            outputs = _call_by_type(region, key, inputs)
+        else:
+            outputs = _by_record(region, key, record, inputs)
+    except FlowcError as error:
+        error.node = error.node or name
+        raise
     for i, bound in enumerate(outputs):
         if (key, i) not in region.flow.fed:
             region.values[(key, i)] = bound

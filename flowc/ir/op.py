@@ -16,7 +16,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ShapeError, UnsupportedError
-from flowc.ir.dims import Dim, Expr
+from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
 from flowc.ir.signature import REQUIRED, OpSignature, parse_signature
@@ -188,6 +188,11 @@ class Inference:
     def rank(self, i: int) -> int:
         return self.inputs[i].rank
 
+    def need_rank(self, i: int, rank: int, fault: str) -> None:
+        """Fails with `fault` where input i is of another rank."""
+        if self.rank(i) != rank:
+            raise self.fail(fault)
+
     def content(self, i: int) -> np.ndarray | None:
         """The elements of input i: an int array, or an object array of ints and sizes; or None."""
         return self._content(i)
@@ -219,6 +224,15 @@ class Inference:
                 hint="feed that input as a constant, or freeze the graph",
             )
         return tuple(int(x) for x in found.reshape(-1))
+
+    def need_sizes(self, i: int, fault: str) -> Dims:
+        """The elements of input i as sizes, flattened. Fails with `fault`, which may mention the
+        {size} and its {place}, where one is negative."""
+        sizes = tuple(as_dim(x) for x in self.need(i).reshape(-1))
+        for place, size in enumerate(sizes):
+            if isinstance(size, int) and size < 0:
+                raise self.fail(fault.format(place=place, size=size))
+        return sizes
 
     def need_int(self, i: int) -> int:
         """The one element of input i as an int. Raises `NeedsContent`."""

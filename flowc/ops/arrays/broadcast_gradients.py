@@ -37,7 +37,7 @@ def _sizes(x: Extractor, shape: Value) -> list[Size]:
     count = shape.dims[0] if shape.type.rank == 1 else None
     if not isinstance(count, int):
         raise InvalidArgumentError(
-            f"'{x.name}' takes shapes as vectors of known length, found {shape.type}", node=x.name
+            f"'{x.name}' takes shapes as vectors of known length, found {shape.type}"
         )
     content = x.b.content(shape)
     if content is not None:
@@ -53,7 +53,7 @@ def _is_summed(x: Extractor, own: Size | None, other: Size | None) -> Value | bo
         return False
     if not isinstance(own, Value) and x.is_lasting(own):
         return False  # the op itself made sure that both are of one size
-    number = own if isinstance(own, Value) else x.b.reshape(x.b.sizes((own,)), ())
+    number = own if isinstance(own, Value) else x.b.scalar_size(own)
     return x.b.equal(number, 1)
 
 
@@ -62,8 +62,7 @@ def sum_over_run_axes(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Se
     value, axes = _tensor(x, inputs[0]), inputs[1]
     if not isinstance(axes, RunAxes) or len(axes.parts) != value.type.rank:
         raise InvalidArgumentError(
-            f"'{x.name}' sums {value.type} over axes of another tensor, which the run finds",
-            node=x.name,
+            f"'{x.name}' sums {value.type} over axes of another tensor, which the run finds"
         )
     known = tuple(i for i, summed in enumerate(axes.parts) if summed is True)
     if known:
@@ -88,8 +87,7 @@ def _tensor(x: Extractor, bound: Bound) -> Value:
         return bound
     raise UnsupportedError(
         f"node '{x.name}' takes axes, or a tensor of a rank, that only the run knows: flowc sums "
-        "over such axes, and reshapes what it summed",
-        node=x.name,
+        "over such axes, and reshapes what it summed"
     )
 
 

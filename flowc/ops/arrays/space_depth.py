@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.ir.dims import Dim, as_dim, floordiv
+from flowc.ir.dims import Dim, floordiv
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, View
 from flowc.ir.op import Inference, define
@@ -62,9 +62,7 @@ def _infer_batch_to_space(c: Inference, blocks: Sequence[int], operand: int) -> 
 
 def _pairs(c: Inference, operand: int, name: str) -> list[tuple[Dim, Dim]]:
     """Start and end of each spatial axis of a paddings or crops operand."""
-    flat = [as_dim(n) for n in c.need(operand).reshape(-1)]
-    if any(isinstance(n, int) and n < 0 for n in flat):
-        raise c.fail(f"{name} must be non-negative")
+    flat = c.need_sizes(operand, f"{name} must be non-negative")
     return list(zip(flat[::2], flat[1::2]))
 
 
@@ -246,8 +244,7 @@ batch_to_space = define(
 
 def _check_image(c: Inference) -> None:
     rank = 5 if c.attrs["data_format"] == "NCHW_VECT_C" else 4
-    if c.rank(0) != rank:
-        raise c.fail(f"Input rank should be: {rank} instead of: {c.rank(0)}")
+    c.need_rank(0, rank, f"Input rank should be: {rank} instead of: {c.rank(0)}")
 
 
 def _infer_space_to_depth(c: Inference) -> Dims:

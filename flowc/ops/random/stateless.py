@@ -14,7 +14,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, as_dim, ceildiv, product
+from flowc.ir.dims import Dim, ceildiv, product
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -83,13 +83,8 @@ def _truncated(
 
 
 def infer_shape(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"shape must be a vector, got rank {c.rank(0)}")
-    dims = tuple(as_dim(d) for d in c.need(0).reshape(-1))
-    for i, d in enumerate(dims):
-        if isinstance(d, int) and d < 0:
-            raise c.fail(f"Dimension {d} must be >= 0 (at position {i} of the shape)")
-    return dims
+    c.need_rank(0, 1, f"shape must be a vector, got rank {c.rank(0)}")
+    return c.need_sizes(0, "Dimension {size} must be >= 0 (at position {place} of the shape)")
 
 
 def need_dims(c: Inference, i: int, name: str, dims: Dims) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
-from flowc.ir.dims import as_dim, product
+from flowc.ir.dims import product
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -62,9 +62,7 @@ def bound_kernel(sorted_rows, values, out, length, count, begin, end):
 
 
 def _infer_bincount(c: Inference) -> Dims:
-    size = as_dim(c.need(1).reshape(-1)[0])
-    if isinstance(size, int) and size < 0:
-        raise c.fail(f"size ({size}) must be non-negative")
+    size = c.need_sizes(1, "size ({size}) must be non-negative")[0]
     if c.inputs[2].size != 0 and c.dims(2) != c.dims(0):
         raise c.fail("weights must have the shape of the values, or have no elements")
     if c.op.tf_name == "Bincount":

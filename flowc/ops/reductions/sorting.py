@@ -125,7 +125,7 @@ def _nth_of_sorted(b: Builder, node: Node) -> Value:
     columns = x.dims[-1]
     place = as_dim(known.reshape(-1)[0])
     k = place + 1 if node.attrs["reverse"] else columns - place
-    values, _ = b.top_k(x, b.reshape(b.sizes((k,)), ()))
+    values, _ = b.top_k(x, b.scalar_size(k))
     rank = x.type.rank
     last = b.slice(values, (0,) * (rank - 1) + (k - 1,), (*x.dims[:-1], 1))
     return b.reshape(last, node.output.dims)

@@ -13,7 +13,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
-from flowc.ir.dims import Expr, as_dim
+from flowc.ir.dims import Expr
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
@@ -54,10 +54,7 @@ def _infer(c: Inference) -> Dims:
 def _infer_counted(c: Inference) -> Dims:
     """The dims where the last input says how many rows there are."""
     _check_rows(c)
-    count = as_dim(c.need(3).reshape(-1)[0])
-    if isinstance(count, int) and count < 0:
-        raise c.fail("segment ids must be >= 0")
-    return (count, *c.dims(0)[1:])
+    return (c.need_sizes(3, "segment ids must be >= 0")[0], *c.dims(0)[1:])
 
 
 def _scales(b: Builder, fold: str, ids: Value, count: Value, kind: Any) -> Value:
