@@ -23,7 +23,7 @@ from flowc.ops.nn.convolution_window import (
     check_attrs,
     check_fit,
     check_rank,
-    convolution_window,
+    sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 
@@ -63,8 +63,8 @@ def infer_convolution(c: Inference, rank: int) -> Dims:
     groups = count_groups(c, channels, filter_channels, outputs)
     if rank == 5 and groups != 1:
         raise c.fail(f"input and filter must have the same depth: {channels} vs {filter_channels}")
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
+    geometry = sliding_window(sizes, window, c.attrs)
+    check_fit(c, sizes, geometry)
     return layout.stored((batch, *geometry.output, outputs))
 
 
@@ -72,7 +72,7 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
     if not is_last(node):
         return in_channels_last(images=(0,))
     x, w = (v.dims for v in node.inputs)
-    geometry = convolution_window(x[1:-1], w[:-2], node.attrs)
+    geometry = sliding_window(x[1:-1], w[:-2], node.attrs)
     known = isinstance(x[-1], int) and isinstance(w[-2], int)
     groups = x[-1] // w[-2] if known else 1
     assert isinstance(groups, int)
@@ -82,7 +82,7 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
 def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:
     layout = layout_of(attrs["data_format"])
     x = layout.unpacked(input)
-    geometry = convolution_window(x.shape[1:-1], filter.shape[:-2], attrs)
+    geometry = sliding_window(x.shape[1:-1], filter.shape[:-2], attrs)
     return layout.packed(convolve(x, filter, geometry))
 
 
@@ -154,8 +154,8 @@ def infer_depthwise(c: Inference) -> Dims:
         raise c.fail(
             f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
         )
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
+    geometry = sliding_window(sizes, window, c.attrs)
+    check_fit(c, sizes, geometry)
     outputs = c.equal(channels, filter_channels) * multiplier
     return layout.stored((batch, *geometry.output, outputs))
 

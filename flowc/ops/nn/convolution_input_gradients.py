@@ -30,11 +30,12 @@ from flowc.ops.nn.convolution import (
 )
 from flowc.ops.nn.convolution_reference import convolve_transposed
 from flowc.ops.nn.convolution_window import (
+    SlidingWindow,
     check_attrs,
     check_fit,
     check_gradient,
     check_rank,
-    convolution_window,
+    sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last
 
@@ -64,7 +65,8 @@ def _transposed_reference(
     groups: int,
 ) -> np.ndarray:
     pairs = tuple(zip(pad[::2], pad[1::2]))
-    return convolve_transposed(input, filter, strides, dilations, pairs, output_dims, groups)
+    window = SlidingWindow(filter.shape[:-2], strides, dilations, pairs, input.shape[1:-1])
+    return convolve_transposed(input, filter, window, output_dims, groups)
 
 
 # The gradient of a channels-last convolution with respect to its input, whose spatial sizes are
@@ -111,8 +113,8 @@ def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
         outputs = filter_channels * outputs
     else:
         count_groups(c, channels, filter_channels, outputs)
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
+    geometry = sliding_window(sizes, window, c.attrs)
+    check_fit(c, sizes, geometry)
     expected = layout.stored((batch, *geometry.output, outputs))
     check_gradient(c, dy, expected)
     return dims
@@ -122,7 +124,7 @@ def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
     def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
         _, w, dy = operands
         _, *sizes, channels = layout_of(node.attrs["data_format"]).logical(node.output.dims)
-        geometry = convolution_window(sizes, w.dims[:-2], attrs)
+        geometry = sliding_window(sizes, w.dims[:-2], attrs)
         outputs = channels * w.dims[-1] if depthwise else w.dims[-1]
         dy = with_known_sizes(b, dy, (dy.dims[0], *geometry.output, outputs))
         if depthwise:
@@ -151,17 +153,9 @@ def _input_gradient(
     sizes, channels = [int(d) for d in dims], w.shape[-2]
     if len(sizes) == dy.ndim:
         _, *sizes, channels = layout.logical(sizes)
-    geometry = convolution_window(sizes, w.shape[:-2], attrs)
-    result = convolve_transposed(
-        layout.unpacked(dy),
-        w,
-        geometry.strides,
-        geometry.dilations,
-        geometry.pad,
-        sizes,
-        channels // w.shape[-2],
-    )
-    return layout.packed(result)
+    geometry = sliding_window(sizes, w.shape[:-2], attrs)
+    groups = channels // w.shape[-2]
+    return layout.packed(convolve_transposed(layout.unpacked(dy), w, geometry, sizes, groups))
 
 
 def _depthwise_input_gradient(
