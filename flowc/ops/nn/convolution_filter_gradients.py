@@ -25,13 +25,12 @@ from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
     DEPTHWISE_ATTRS,
-    count_groups,
+    convolved,
     with_known_sizes,
 )
 from flowc.ops.nn.convolution_reference import met
 from flowc.ops.nn.convolution_window import (
     SlidingWindow,
-    check_attrs,
     check_gradient,
     check_rank,
     sliding_window,
@@ -46,20 +45,10 @@ if TYPE_CHECKING:
 def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 2, rank)
-    check_attrs(c, rank)
     dims = c.need_ints(1)
     if len(dims) != rank:
         raise c.fail(f"filter_sizes must have {rank} elements, found {len(dims)}")
-    *window, filter_channels, outputs = dims
-    layout = layout_of(c.attrs["data_format"])
-    batch, *sizes, channels = layout.logical(c.dims(0))
-    if depthwise:
-        c.equal(channels, filter_channels)
-        outputs = filter_channels * outputs
-    else:
-        count_groups(c, channels, filter_channels, outputs)
-    geometry = sliding_window(sizes, window, c.attrs)
-    check_gradient(c, c.dims(2), layout.stored((batch, *geometry.output, outputs)))
+    check_gradient(c, c.dims(2), convolved(c, c.dims(0), dims, depthwise))
     return dims
 
 

@@ -23,7 +23,7 @@ from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
     DEPTHWISE_ATTRS,
-    count_groups,
+    convolved,
     depthwise_weights,
     unknown_channels,
     with_known_sizes,
@@ -31,8 +31,6 @@ from flowc.ops.nn.convolution import (
 from flowc.ops.nn.convolution_reference import convolve_transposed
 from flowc.ops.nn.convolution_window import (
     SlidingWindow,
-    check_attrs,
-    check_fit,
     check_gradient,
     check_rank,
     sliding_window,
@@ -96,28 +94,19 @@ convolution_transposed = define(
 def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 1, rank)
     check_rank(c, 2, rank)
-    check_attrs(c, rank)
     layout = layout_of(c.attrs["data_format"])
-    *window, filter_channels, outputs = c.dims(1)
-    dy = c.dims(2)
+    filter_channels, dy = c.dims(1)[-2], c.dims(2)
     given = tuple(c.need(0).reshape(-1))
     if len(given) == rank - 2:
         given = layout.stored((dy[0], *given, filter_channels))
     if len(given) != rank:
         raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
     dims: Dims = tuple(d if not isinstance(d, np.integer) else int(d) for d in given)
-    batch, *sizes, channels = layout.logical(dims)
-    if depthwise:
-        filter_channels = c.equal(channels, filter_channels)
-        dims = layout.stored((batch, *sizes, filter_channels))
-        outputs = filter_channels * outputs
-    else:
-        count_groups(c, channels, filter_channels, outputs)
-    geometry = sliding_window(sizes, window, c.attrs)
-    check_fit(c, sizes, geometry)
-    expected = layout.stored((batch, *geometry.output, outputs))
-    check_gradient(c, dy, expected)
-    return dims
+    check_gradient(c, dy, convolved(c, dims, c.dims(1), depthwise))
+    if not depthwise:
+        return dims
+    *rest, channels = layout.logical(dims)
+    return layout.stored((*rest, c.equal(channels, filter_channels)))
 
 
 def _lower_backprop(node: Node, depthwise: bool) -> Decompose:

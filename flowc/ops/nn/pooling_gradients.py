@@ -90,10 +90,7 @@ max_pool_with_argmax = define(
 def _infer_max_grad(c: Inference) -> Dims:
     pooled = infer_pool(c)
     for i in (1, 2):
-        if c.rank(i) != len(pooled):
-            raise c.fail("orig_output and grad must have the pooled shape")
-        for x, y in zip(c.dims(i), pooled):
-            c.equal(x, y)
+        c.match_dims(c.dims(i), pooled, "orig_output and grad must have the pooled shape")
     return c.dims(0)
 
 
