@@ -155,11 +155,7 @@ def _space_to_batch_reference(x: np.ndarray, blocks: Sequence[int], pads: np.nda
     inner = range(2, 2 * count + 1, 2)
     outer = range(1, 2 * count, 2)
     x = x.transpose(*inner, 0, *outer, *range(2 * count + 1, x.ndim))
-    return np.ascontiguousarray(x.reshape(-1 if x.size else _rows(x, count), *x.shape[count + 1 :]))
-
-
-def _rows(x: np.ndarray, count: int) -> int:
-    return prod(x.shape[: count + 1])
+    return np.ascontiguousarray(x.reshape(prod(x.shape[: count + 1]), *x.shape[count + 1 :]))
 
 
 def _batch_to_space_reference(
