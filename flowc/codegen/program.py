@@ -23,7 +23,7 @@ from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
-from flowc.ir.bodies import bodies_of, nodes_within
+from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.program_spec import Alias, ProgramSpec
@@ -176,13 +176,8 @@ def native_object(processor: Processor) -> bytes:
 
 def has_texts(c: Computation) -> bool:
     """Whether a run holds strings."""
-    stack = [c]
-    while stack:
-        for node in stack.pop().nodes:
-            if any(v.type.dtype is dtypes.string for v in (*node.inputs, *node.outputs)):
-                return True
-            stack += bodies_of(node).values()
-    return False
+    values = (v for top in c.nodes for n in nodes_within(top) for v in (*n.inputs, *n.outputs))
+    return any(v.type.dtype is dtypes.string for v in values)
 
 
 def _host_call(node: Node) -> HostCall:

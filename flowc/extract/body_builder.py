@@ -6,7 +6,7 @@ latter. Invariant: every Value that `capture` gives belongs to this body's build
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -67,32 +67,27 @@ class BodyBuilder:
                 return self.b.const(np.logical_not(known.constant))
         assert self.outer is not None
         elements = self.outer.b.content(value) if value.type.rank <= 1 else None
-        if elements is None:
-            return None
-        sizes = self.b.sizes(tuple(elements.reshape(-1)), value.type.dtype)
-        return sizes if value.type.rank == 1 else self.b.reshape(sizes, ())
+        return None if elements is None else self.b.holding(elements, value.type)
+
+    def _scopes(self) -> Iterator[BodyBuilder]:
+        """This scope, and those around it."""
+        scope: BodyBuilder | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
 
     # -- resources
 
     def owner(self, resource: Resource) -> BodyBuilder:
         """The scope that a resource was created in; the outermost for variables."""
-        scope = self
-        while scope.outer is not None and resource not in scope.created:
-            scope = scope.outer
-        return scope
+        return next(s for s in self._scopes() if resource in s.created or s.outer is None)
 
     def iteration(self) -> BodyBuilder:
         """The scope of the innermost loop around this one; the outermost where there is none."""
-        scope = self
-        while scope.outer is not None and not scope.iterates:
-            scope = scope.outer
-        return scope
+        return next(s for s in self._scopes() if s.iterates or s.outer is None)
 
     def is_within(self, scope: BodyBuilder) -> bool:
-        inner: BodyBuilder | None = self
-        while inner is not None and inner is not scope:
-            inner = inner.outer
-        return inner is scope
+        return scope in self._scopes()
 
     def find(self, resource: Resource) -> Bound | None:
         """What a resource holds here; None where nothing ever gave it contents."""
@@ -111,9 +106,7 @@ class BodyBuilder:
         found = self.find(resource)
         if found is not None:
             return found
-        top = self
-        while top.outer is not None:
-            top = top.outer
+        *_, top = self._scopes()
         if top.first is None or resource.kind != "variable":
             return None
         start = top.first(top.b, resource)

@@ -61,10 +61,14 @@ def _bind_outputs(region: RegionExtractor, key: Any) -> None:
     if chosen is not None and (record is None or "identity" not in record.traits):
         _emit_for_each(region, key, chosen)
         return
-    if record is None:
-        outputs = _call_by_type(region, key, inputs)
-    else:
-        outputs = _by_record(region, key, record, inputs)
+    try:
+        if record is None:
+            outputs = _call_by_type(region, key, inputs)
+        else:
+            outputs = _by_record(region, key, record, inputs)
+    except FlowcError as error:
+        error.node = error.node or name
+        raise
     for i, bound in enumerate(outputs):
         if (key, i) not in region.flow.fed:
             region.values[(key, i)] = bound

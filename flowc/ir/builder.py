@@ -230,6 +230,19 @@ class Builder:
                 raise ResourceExhaustedError(text, node=next(iter(self.origin), None)) from None
         return self.emit(op_named("sizes"), (), {"dims": tuple(dims), "dtype": dtype}).output
 
+    def scalar_size(self, dim: Dim, dtype: DType = dtypes.i32) -> Value:
+        """A size as a scalar."""
+        if isinstance(dim, Expr):
+            return self.reshape(self.sizes((dim,), dtype), ())
+        return self.const(np.asarray(dim, dtype.numpy), dtype)
+
+    def holding(self, elements: np.ndarray, type: TensorType) -> Value:
+        """A scalar or a vector whose elements are numbers and sizes."""
+        found = elements.reshape(-1)
+        if type.rank == 0:
+            return self.scalar_size(found[0], type.dtype)
+        return self.sizes(tuple(found), type.dtype)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)

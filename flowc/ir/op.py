@@ -7,7 +7,7 @@ Invariant: names are unique, and nothing about an op stands outside its record.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
@@ -188,6 +188,11 @@ class Inference:
     def rank(self, i: int) -> int:
         return self.inputs[i].rank
 
+    def need_rank(self, i: int, rank: int, fault: str) -> None:
+        """Fails with `fault` where input i is of another rank."""
+        if self.rank(i) != rank:
+            raise self.fail(fault)
+
     def content(self, i: int) -> np.ndarray | None:
         """The elements of input i: an int array, or an object array of ints and sizes; or None."""
         return self._content(i)
@@ -208,20 +213,28 @@ class Inference:
             )
         return found
 
-    def need_size(self, i: int) -> Dim:
-        """The element of input i, a scalar, as a size. Raises `ShapeError` where it is none, and
-        `NeedsContent`."""
+    def need_size(self, i: int, fault: str = "") -> Dim:
+        """The element of input i, a scalar, as a size. Raises `ShapeError` where it is none, with
+        `fault` (see `need_sizes`) where it is negative, and `NeedsContent`."""
         self._check_rank(i, 0, "scalar")
-        return as_dim(self.need(i)[()])
+        return self._sizes([self.need(i)[()]], fault)[0]
 
-    def need_sizes(self, i: int, below: int = 0) -> Dims:
+    def need_sizes(self, i: int, fault: str = "", below: int = 0) -> Dims:
         """The elements of input i, a vector with one for each dimension of a tensor, as sizes;
-        `below` as for `need`. Raises `ShapeError` where it is none, and `NeedsContent`."""
+        `below` as for `need`. Raises `ShapeError` where it is none, with `fault`, if given, where
+        one is negative: it may mention the {size} and its {place}; and `NeedsContent`."""
         self._check_rank(i, 1, "vector")
         count = self.dims(i)[0]
         if isinstance(count, int) and count > MAX_RANK:
             raise self.fail(f"input {i} has {count} sizes, expected at most {MAX_RANK} dimensions")
-        return tuple(as_dim(d) for d in self.need(i, below))
+        return self._sizes(self.need(i, below), fault)
+
+    def _sizes(self, found: Iterable[Any], fault: str) -> Dims:
+        sizes = tuple(as_dim(d) for d in found)
+        for place, size in enumerate(sizes):
+            if fault and isinstance(size, int) and size < 0:
+                raise self.fail(fault.format(place=place, size=size))
+        return sizes
 
     def _check_rank(self, i: int, rank: int, kind: str) -> None:
         if self.rank(i) != rank:

@@ -14,11 +14,9 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import NEVER_FOLDED, Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Expr
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
-from flowc.ir.types import TensorType
 from flowc.options import Options
 
 GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
@@ -93,12 +91,4 @@ def _known_sizes(b: Builder, node: Node) -> list[Value] | None:
     known = [c for c in contents if c is not None]
     if len(known) != len(contents):
         return None
-    return [_holding(b, v.type, elements) for v, elements in zip(node.outputs, known)]
-
-
-def _holding(b: Builder, type_: TensorType, elements: np.ndarray) -> Value:
-    if not any(isinstance(x, Expr) for x in elements.reshape(-1)):
-        array = elements.astype(type_.dtype.numpy)
-        return b.const(array.reshape(type_.static_dims), type_.dtype)
-    sizes = b.sizes(tuple(elements.reshape(-1)), type_.dtype)
-    return sizes if type_.rank == 1 else b.reshape(sizes, ())
+    return [b.holding(elements, v.type) for v, elements in zip(node.outputs, known)]

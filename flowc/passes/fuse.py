@@ -14,6 +14,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value, parameter_node
 from flowc.ir.lowering import Convolution, MatMul, Native
 from flowc.ir.op import op_named
+from flowc.ir.traversal import inputs_first, reachable
 from flowc.options import Options
 from flowc.passes.grouping import Cluster, Grouping, cluster_of
 
@@ -45,47 +46,27 @@ class _Assembly:
 
     def run(self) -> Computation:
         """Places each node when the last member of its cluster comes up, inputs first."""
-        done: set[Node | Cluster] = set()
-        waiting: set[object] = set()
-        stack: list[tuple[Node | Cluster, bool]] = []
-        for root in self.c.nodes:
-            if root in self.floating and root not in self.owner:
-                continue
-            stack.append((self.owner.get(root, root), False))
-            while stack:
-                item, ready = stack.pop()
-                if item in done:
-                    continue
-                if ready:
-                    done.add(item)
-                    self._place(item)
-                    continue
-                assert item not in waiting, "two clusters need each other"
-                waiting.add(item)
-                stack.append((item, True))
-                for node in self._needs(item):
-                    key = self.owner.get(node, node)
-                    if key is not item and key not in done:
-                        stack.append((key, False))
+        nodes = [n for n in self.c.nodes if n not in self.floating or n in self.owner]
+        for item in inputs_first(map(self._placed_as, nodes), self._needs, _refuse_circle):
+            self._place(item)
         self.b.parameters = [self.nodes[p] for p in self.c.parameters]
         return self.b.build([self.values[v] for v in self.c.results])
 
-    def _needs(self, item: Node | Cluster) -> list[Node]:
-        """Nodes that must be placed before: inputs (through floating ones), order, sizes."""
-        found: dict[Node, None] = {}
-        stack = list(item.nodes) if isinstance(item, Cluster) else [item]
-        seen: set[Node] = set()
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            for source in (*self.grouping.sources(node), *node.after):
-                if source in self.floating:
-                    stack.append(source)
-                else:
-                    found[source] = None
-        return list(found)
+    def _placed_as(self, node: Node) -> Node | Cluster:
+        return self.owner.get(node, node)
+
+    def _needs(self, item: Node | Cluster) -> list[Node | Cluster]:
+        """What must be placed before: inputs (through floating ones), order, sizes."""
+        found: dict[Node | Cluster, None] = {}
+
+        def floating_sources(node: Node) -> list[Node]:
+            sources = (*self.grouping.sources(node), *node.after)
+            found.update((self._placed_as(n), None) for n in sources if n not in self.floating)
+            return [n for n in sources if n in self.floating]
+
+        reachable(item.nodes if isinstance(item, Cluster) else [item], floating_sources)
+        found.pop(item, None)
+        return list(reversed(found))
 
     def _place(self, item: Node | Cluster) -> None:
         if isinstance(item, Cluster):
@@ -143,30 +124,25 @@ class _Assembly:
 
     def _with_floating(self, cluster: Cluster) -> list[Node]:
         """The members and the floating nodes that they read, in order."""
-        found: set[Node] = set(cluster.nodes)
-        stack = list(cluster.nodes)
-        while stack:
-            for v in stack.pop().inputs:
-                if v.node in self.floating and v.node not in found:
-                    found.add(v.node)
-                    stack.append(v.node)
-        return sorted(found, key=lambda n: self.grouping.position[n])
+        grouping = self.grouping
+        found = reachable(cluster.nodes, grouping.copied_for)
+        return sorted(found, key=grouping.position.__getitem__)
 
     def _leaves(self, value: Value, inside: set[Node]) -> bool:
         """Whether a value of a cluster is read outside it (by more than floating copies)."""
         if value in self.grouping.results:
             return True
         users = self.grouping.users
-        stack = list(users[value])
-        while stack:
-            user = stack.pop()
-            if user in inside:
-                continue
-            if user in self.floating:
-                stack += users[user.output]
-                continue
-            return True
-        return False
+
+        def beyond(node: Node) -> list[Node]:
+            return users[node.output] if node in self.floating and node not in inside else []
+
+        readers = reachable(users[value], beyond)
+        return not all(n in inside or n in self.floating for n in readers)
+
+
+def _refuse_circle(circle: list[Node | Cluster]) -> None:
+    raise AssertionError("two clusters need each other")
 
 
 def _raw_first(raw: Value, outputs: list[Value]) -> list[Value]:

@@ -29,6 +29,7 @@ from flowc.ir.lowering import (
     View,
 )
 from flowc.ir.rewrite import size_sources
+from flowc.ir.traversal import reachable
 from flowc.ir.types import Dims
 
 NODE_LIMIT = 64  # nodes in one cluster: bounds compile time and the depth of expressions
@@ -212,6 +213,10 @@ class Grouping:
         sizes = size_sources(node, self.definitions) if self.definitions else []
         return [*(v.node for v in node.inputs), *sizes]
 
+    def copied_for(self, node: Node) -> list[Node]:
+        """The floating nodes that a node reads."""
+        return [v.node for v in node.inputs if v.node in self.floating]
+
     def _depends(self, nodes: list[Node], cluster: Cluster) -> bool:
         """Whether any of the nodes is computed, through other clusters, from the cluster."""
         if self._leads_to(nodes, cluster, cluster.start):
@@ -326,14 +331,8 @@ class Grouping:
         """Whether the node reads from the cluster at other indices: through floating inputs, or as
         a view itself."""
         turned = isinstance(node.lowering, View)
-        stack = [node] if turned else [v.node for v in node.inputs if v.node in self.floating]
-        while stack:
-            for v in stack.pop().inputs:
-                if self.cluster_of.get(v.node) is cluster:
-                    return True
-                if v.node in self.floating:
-                    stack.append(v.node)
-        return False
+        readers = reachable([node] if turned else self.copied_for(node), self.copied_for)
+        return any(self.cluster_of.get(v.node) is cluster for n in readers for v in n.inputs)
 
     def _row_dims(self, cluster: Cluster) -> Dims:
         axes = cluster.axes or ()

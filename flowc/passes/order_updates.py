@@ -7,13 +7,13 @@ buffer that do not depend on it. Elsewhere the order stays.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable
 from dataclasses import replace
 
 from flowc.ir.aliasing import root_of, updated_input
 from flowc.ir.bodies import size_definitions, sizes_used
 from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.traversal import inputs_first, reachable
 from flowc.options import Options
 
 Order = dict[Node, list[Node]]  # for a node, those that must stand before it
@@ -39,7 +39,7 @@ def order_updates(c: Computation, options: Options) -> Computation:
                     moved = True
     if not moved:
         return c
-    return replace(c, nodes=tuple(_sorted(c, before, position)))
+    return replace(c, nodes=tuple(inputs_first(c.nodes, before.__getitem__)))
 
 
 def _changed_values(node: Node) -> tuple[Value, ...]:
@@ -73,31 +73,4 @@ def _dependencies(c: Computation) -> Order:
 
 def _depends(node: Node, other: Node, before: Order) -> bool:
     """Whether a node must stand behind another one."""
-    stack, seen = [node], {node}
-    while stack:
-        found = stack.pop()
-        if found is other:
-            return True
-        for needed in before[found]:
-            if needed not in seen:
-                seen.add(needed)
-                stack.append(needed)
-    return False
-
-
-def _sorted(c: Computation, before: Order, position: dict[Node, int]) -> Iterable[Node]:
-    """The nodes in their old order, except that each waits for what must stand before it."""
-    waiting = {node: len(needed) for node, needed in before.items()}
-    after: Order = {node: [] for node in c.nodes}
-    for node, needed in before.items():
-        for other in needed:
-            after[other].append(node)
-    ready = [position[node] for node in c.nodes if not waiting[node]]
-    heapq.heapify(ready)
-    while ready:
-        node = c.nodes[heapq.heappop(ready)]
-        yield node
-        for other in after[node]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                heapq.heappush(ready, position[other])
+    return other in reachable([node], before.__getitem__)

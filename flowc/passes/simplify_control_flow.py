@@ -85,8 +85,7 @@ def _known(b: Rewriter, value: Value) -> Make | None:
 
     def make(inner: Rewriter) -> Value:
         inner.origin = origin
-        sizes = inner.sizes(tuple(content.reshape(-1)), value.type.dtype)
-        return sizes if value.type.rank == 1 else inner.reshape(sizes, ())
+        return inner.holding(content, value.type)
 
     return make
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from flowc.cache.store import program_key
 from flowc.codegen.program import launches_of
-from flowc.codegen.target import target_named
+from flowc.codegen.targets import target_named
 from flowc.ir.bodies import size_definitions
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation

@@ -33,7 +33,7 @@ from flowc.ir.lowering import (
 from flowc.ir.op import Op, input_spans
 from flowc.ir.types import TensorType
 from flowc.ops.nn.convolution_reference import convolve
-from flowc.ops.nn.convolution_window import ConvolutionWindow
+from flowc.ops.nn.convolution_window import SlidingWindow
 
 
 def apply_op(
@@ -97,7 +97,8 @@ def evaluate_node(
         case Convolution(transposed=False):
             pad = tuple((evaluate(a, env), evaluate(b, env)) for a, b in lowering.pad)
             sizes_out = tuple(evaluate(d, env) for d in node.output.dims[1:-1])
-            window = ConvolutionWindow(lowering.strides, lowering.dilations, pad, sizes_out)
+            kernel = arrays[1].shape[:-2]
+            window = SlidingWindow(kernel, lowering.strides, lowering.dilations, pad, sizes_out)
             return [convolve(arrays[0], arrays[1], window)]
         case Decompose(build=build):
             return _evaluate_decomposition(build, node, arrays, env)

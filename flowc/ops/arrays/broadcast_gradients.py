@@ -39,8 +39,7 @@ def _sizes(x: Extractor, shape: Value) -> list[Size]:
     if not isinstance(count, int) or count > MAX_RANK:
         raise InvalidArgumentError(
             f"'{x.name}' takes shapes as vectors of known length, of at most {MAX_RANK} sizes, "
-            f"found {shape.type}",
-            node=x.name,
+            f"found {shape.type}"
         )
     content = x.b.content(shape)
     if content is not None:
@@ -56,7 +55,7 @@ def _is_summed(x: Extractor, own: Size | None, other: Size | None) -> Value | bo
         return False
     if not isinstance(own, Value) and x.is_lasting(own):
         return False  # the op itself made sure that both are of one size
-    number = own if isinstance(own, Value) else x.b.reshape(x.b.sizes((own,)), ())
+    number = own if isinstance(own, Value) else x.b.scalar_size(own)
     return x.b.equal(number, 1)
 
 
@@ -65,8 +64,7 @@ def sum_over_run_axes(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Se
     value, axes = _tensor(x, inputs[0]), inputs[1]
     if not isinstance(axes, RunAxes) or len(axes.parts) != value.type.rank:
         raise InvalidArgumentError(
-            f"'{x.name}' sums {value.type} over axes of another tensor, which the run finds",
-            node=x.name,
+            f"'{x.name}' sums {value.type} over axes of another tensor, which the run finds"
         )
     known = tuple(i for i, summed in enumerate(axes.parts) if summed is True)
     if known:
@@ -91,8 +89,7 @@ def _tensor(x: Extractor, bound: Bound) -> Value:
         return bound
     raise UnsupportedError(
         f"node '{x.name}' takes axes, or a tensor of a rank, that only the run knows: flowc sums "
-        "over such axes, and reshapes what it summed",
-        node=x.name,
+        "over such axes, and reshapes what it summed"
     )
 
 

@@ -27,15 +27,9 @@ from flowc.ops.lists.list_operations import zeros_like_list
 
 
 def _infer_fill(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"dims must represent a vector, got {c.inputs[0]}")
-    if c.rank(1) != 0:
-        raise c.fail(f"value must represent a scalar, got {c.inputs[1]}")
-    dims = c.need_sizes(0)
-    for i, dim in enumerate(dims):
-        if isinstance(dim, int) and dim < 0:
-            raise c.fail(f"Dimension {i} must be >= 0, not {dim}")
-    return dims
+    c.need_rank(0, 1, f"dims must represent a vector, got {c.inputs[0]}")
+    c.need_rank(1, 0, f"value must represent a scalar, got {c.inputs[1]}")
+    return c.need_sizes(0, "Dimension {place} must be >= 0, not {size}")
 
 
 def _fill(dims: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -222,14 +216,10 @@ def _lower_lin_space(node: Node) -> Lowering:
 
 
 def _infer_one_hot(c: Inference) -> Dims:
-    if c.rank(1) != 0:
-        raise c.fail(f"depth must be a scalar, but got: {c.inputs[1]}")
-    depth = c.need_size(1)
+    c.need_rank(1, 0, f"depth must be a scalar, but got: {c.inputs[1]}")
+    depth = c.need_size(1, "depth must be non-negative, got: {size}")
     for i, name in ((2, "on_value"), (3, "off_value")):
-        if c.rank(i) != 0:
-            raise c.fail(f"{name} must be a scalar, but got: {c.inputs[i]}")
-    if isinstance(depth, int) and depth < 0:
-        raise c.fail(f"depth must be non-negative, got: {depth}")
+        c.need_rank(i, 0, f"{name} must be a scalar, but got: {c.inputs[i]}")
     dims = c.dims(0)
     axis = c.attrs["axis"]
     if not -1 <= axis <= len(dims):

@@ -114,8 +114,7 @@ def _unfed(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Boun
     dtype = attrs["dtype"]
     raise InvalidArgumentError(
         f"You must feed a value for placeholder tensor '{x.name}' with dtype "
-        f"{'float' if dtype is dtypes.f32 else dtype.name}",
-        node=x.name,
+        f"{'float' if dtype is dtypes.f32 else dtype.name}"
     )
 
 

@@ -210,8 +210,7 @@ def invert_permutation_kernel(x, out, status, n, begin, end):
 
 
 def _infer_invert_permutation(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"invert_permutation expects a 1D vector, found {c.inputs[0]}")
+    c.need_rank(0, 1, f"invert_permutation expects a 1D vector, found {c.inputs[0]}")
     return c.dims(0)
 
 

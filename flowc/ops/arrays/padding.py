@@ -255,10 +255,7 @@ def _part(b: Any, value: Value, axis: int, start: Dim, size: Dim) -> Value:
 def _infer_tile(c: Inference) -> Dims:
     if c.dims(1) != (c.rank(0),):
         raise c.fail(f"Expected multiples argument to be a vector of length {c.rank(0)}")
-    multiples = list(c.need_sizes(1))
-    for i, multiple in enumerate(multiples):
-        if isinstance(multiple, int) and multiple < 0:
-            raise c.fail(f"Expected multiples[{i}] >= 0, but got {multiple}")
+    multiples = c.need_sizes(1, "Expected multiples[{place}] >= 0, but got {size}")
     return tuple(d * m for d, m in zip(c.dims(0), multiples))
 
 
@@ -291,21 +288,15 @@ def _tile_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
 
 
 def _infer_broadcast_to(c: Inference) -> Dims:
-    if c.rank(1) != 1:
-        raise c.fail(f"Shape must be a vector, found {c.inputs[1]}")
-    wanted = c.need_sizes(1)
+    c.need_rank(1, 1, f"Shape must be a vector, found {c.inputs[1]}")
+    wanted = c.need_sizes(1, "Dimension {place} of the shape must be non-negative, not {size}")
     dims = c.dims(0)
     if len(wanted) < len(dims):
         raise c.fail(f"Rank of input ({len(dims)}) must be no greater than {len(wanted)}")
-    for i, d in enumerate(wanted):
-        if isinstance(d, int) and d < 0:
-            raise c.fail(f"Dimension {i} of the shape must be non-negative, not {d}")
+    fault = f"Incompatible shapes: {shown_dims(dims)} vs. {shown_dims(wanted)}"
     for dim, size in zip(dims, wanted[len(wanted) - len(dims) :]):
-        if dim != 1:
-            if isinstance(dim, int) and isinstance(size, int) and dim != size:
-                raise c.fail(f"Incompatible shapes: {shown_dims(dims)} vs. {shown_dims(wanted)}")
-            if not _may_be_repeated(dim, size):
-                c.equal(dim, size)
+        if dim != 1 and not _may_be_repeated(dim, size):
+            c.equal(dim, size, fault)
     return wanted
 
 

@@ -163,8 +163,7 @@ def _expand_dims(x: np.ndarray, dim: np.ndarray) -> np.ndarray:
 
 def _infer_transpose(c: Inference) -> Dims:
     dims = c.dims(0)
-    if c.rank(1) != 1:
-        raise c.fail(f"perm must be rank 1, got {c.inputs[1]}")
+    c.need_rank(1, 1, f"perm must be rank 1, got {c.inputs[1]}")
     if c.dims(1)[0] != len(dims):
         raise c.fail(f"transpose expects a vector of size {len(dims)}. But {c.inputs[1]} was given")
     perm = [p + len(dims) if -len(dims) <= p < 0 else p for p in c.need_ints(1)]

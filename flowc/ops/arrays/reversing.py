@@ -77,8 +77,7 @@ def _sequence_axes(c: Inference) -> tuple[int, int]:
 
 def _infer_reverse_sequence(c: Inference) -> Dims:
     batch = _sequence_axes(c)[1]
-    if c.rank(1) != 1:
-        raise c.fail(f"seq_lengths must be 1-dim, not {c.rank(1)}")
+    c.need_rank(1, 1, f"seq_lengths must be 1-dim, not {c.rank(1)}")
     dims = c.dims(0)
     if all(isinstance(d, int) for d in (dims[batch], c.dims(1)[0])) and dims[batch] != c.dims(1)[0]:
         raise c.fail(

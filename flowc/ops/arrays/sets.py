@@ -174,16 +174,14 @@ def known_list_diff_kernel(x, y, out, idx, n, m, begin, end):
 
 
 def _infer_unique(c: Inference) -> list[Dims]:
-    if c.rank(0) != 1:
-        raise c.fail("unique expects a 1D vector.")
+    c.need_rank(0, 1, "unique expects a 1D vector.")
     (n,) = c.dims(0)
     distinct: Dims = (c.fresh("unique", n),)
     return [distinct, (n,), distinct][: len(c.op.signature.outputs)]
 
 
 def _infer_unique_along(c: Inference) -> list[Dims]:
-    if c.rank(1) != 1:
-        raise c.fail("axis expects a 1D vector.")
+    c.need_rank(1, 1, "axis expects a 1D vector.")
     axes = list(c.need_ints(1))
     if not axes:
         return _infer_unique(c)
@@ -264,8 +262,7 @@ def _unique_along(x: np.ndarray, axis: np.ndarray, *, out_idx: DType) -> list[np
 
 def _infer_list_diff(c: Inference) -> list[Dims]:
     for i, name in enumerate("xy"):
-        if c.rank(i) != 1:
-            raise c.fail(f"{name} should be a 1D vector.")
+        c.need_rank(i, 1, f"{name} should be a 1D vector.")
     x, y = c.content(0), c.content(1)
     if x is None or y is None or _holds_sizes(x) or _holds_sizes(y):
         kept: Dims = (c.fresh("kept", c.dims(0)[0]),)

@@ -188,8 +188,7 @@ def _infer_broadcast_args(c: Inference) -> Dims:
 
 
 def _static_length(c: Inference, i: int) -> int:
-    if c.rank(i) != 1:
-        raise c.fail(f"In[{i}] must be a vector. {c.dims(i)}")
+    c.need_rank(i, 1, f"In[{i}] must be a vector. {c.dims(i)}")
     length = c.dims(i)[0]
     if not isinstance(length, int):
         raise c.fail(f"input {i} must have a known length")

@@ -29,10 +29,8 @@ def _infer(c: Inference) -> Dims:
     if len(given) > len(wanted):
         raise c.fail(fault)
     for one, other in zip(given, wanted[len(wanted) - len(given) :]):
-        if isinstance(one, int) and isinstance(other, int) and one not in (1, other):
-            raise c.fail(fault)
         if one != 1:
-            c.equal(one, other)
+            c.equal(one, other, fault)
     return c.dims(0)
 
 

@@ -62,8 +62,8 @@ def _infer_batch_to_space(c: Inference, blocks: Sequence[int], operand: int) -> 
 
 def _pairs(c: Inference, operand: int, name: str) -> list[tuple[Dim, Dim]]:
     """Start and end of each spatial axis of a paddings or crops operand."""
-    flat = [as_dim(n) for n in c.need(operand).reshape(-1)]
-    if any(isinstance(n, int) and n < 0 for n in flat):
+    flat = [as_dim(d) for d in c.need(operand).reshape(-1)]
+    if any(isinstance(d, int) and d < 0 for d in flat):
         raise c.fail(f"{name} must be non-negative")
     return list(zip(flat[::2], flat[1::2]))
 
@@ -157,11 +157,7 @@ def _space_to_batch_reference(x: np.ndarray, blocks: Sequence[int], pads: np.nda
     inner = range(2, 2 * count + 1, 2)
     outer = range(1, 2 * count, 2)
     x = x.transpose(*inner, 0, *outer, *range(2 * count + 1, x.ndim))
-    return np.ascontiguousarray(x.reshape(-1 if x.size else _rows(x, count), *x.shape[count + 1 :]))
-
-
-def _rows(x: np.ndarray, count: int) -> int:
-    return prod(x.shape[: count + 1])
+    return np.ascontiguousarray(x.reshape(prod(x.shape[: count + 1]), *x.shape[count + 1 :]))
 
 
 def _batch_to_space_reference(
@@ -246,8 +242,7 @@ batch_to_space = define(
 
 def _check_image(c: Inference) -> None:
     rank = 5 if c.attrs["data_format"] == "NCHW_VECT_C" else 4
-    if c.rank(0) != rank:
-        raise c.fail(f"Input rank should be: {rank} instead of: {c.rank(0)}")
+    c.need_rank(0, rank, f"Input rank should be: {rank} instead of: {c.rank(0)}")
 
 
 def _infer_space_to_depth(c: Inference) -> Dims:

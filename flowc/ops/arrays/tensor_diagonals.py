@@ -6,6 +6,7 @@ the diagonal. Invariant: views only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,17 +54,19 @@ def _band_part(x: np.ndarray, num_lower: np.ndarray, num_upper: np.ndarray) -> n
     return np.where(inside, x, np.zeros((), x.dtype))
 
 
-def _lower_tensor_diag(node: Node) -> Lowering:
-    rank = node.inputs[0].type.rank
+def spread_view(node: Node, axes: Sequence[int]) -> View:
+    """Axis i of the output is axis `axes[i]` of the input; zeros off the diagonal."""
+    first = [axes.index(i) for i in range(node.inputs[0].type.rank)]
 
     def read(k: Any, index: tuple[Dim, ...]) -> Any:
         inside = None
-        for i, j in zip(index[:rank], index[rank:]):
-            same = k.in_range(i - j, 0, 1)
-            inside = same if inside is None else k.logical_and(inside, same)
-        if inside is None:
-            return k.load(0, ())
-        return k.load_if(inside, 0, index[:rank], k.const(0, node.output.type.dtype))
+        for position, axis in enumerate(axes):
+            if first[axis] != position:
+                same = k.in_range(index[position] - index[first[axis]], 0, 1)
+                inside = same if inside is None else k.logical_and(inside, same)
+        element = k.load(0, tuple(index[i] for i in first))
+        zero = k.const(0, node.output.type.dtype)
+        return element if inside is None else k.select(inside, element, zero)
 
     return View(read)
 
@@ -80,11 +83,8 @@ def _infer_tensor_part(c: Inference) -> Dims:
     if len(dims) % 2 or not dims:
         raise c.fail(f"The rank of the tensor should be even and positive, got shape {list(dims)}")
     for i in range(half):
-        if all(isinstance(d, int) for d in (dims[i], dims[half + i])) and (
-            dims[i] != dims[half + i]
-        ):
-            raise c.fail(f"dimensions {i} and {half + i} do not match in {list(dims)}")
-        c.equal(dims[i], dims[half + i])
+        fault = f"dimensions {i} and {half + i} do not match in {list(dims)}"
+        c.equal(dims[i], dims[half + i], fault)
     return dims[:half]
 
 
@@ -101,7 +101,7 @@ diag = define(
     f"Diag(diagonal: T; T: {_DIAGONAL_DTYPES}) -> output: T",
     infer=lambda c: (*c.dims(0), *c.dims(0)),
     reference=_tensor_diag,
-    lowering=_lower_tensor_diag,
+    lowering=lambda node: spread_view(node, [*range(node.inputs[0].type.rank)] * 2),
     gradient=lambda b, node, dy: b.diag_part(dy),
     examples=("T[3]", "f32[2,3]", "f32[0]"),
 )

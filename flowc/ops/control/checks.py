@@ -10,8 +10,7 @@ from flowc.ir.types import Dims
 
 
 def _infer_check(c: Inference) -> list[Dims]:
-    if c.rank(0) != 0:
-        raise c.fail("the condition must be a scalar")
+    c.need_rank(0, 0, "the condition must be a scalar")
     return []
 
 

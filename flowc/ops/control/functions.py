@@ -31,7 +31,7 @@ def as_condition(x: Extractor, bound: Bound) -> Value:
     """A tensor as a condition, as TensorFlow reads it: a scalar that is not zero, or a tensor of
     higher rank that is not empty."""
     if not isinstance(bound, Value):
-        raise UnsupportedError(f"the condition of '{x.name}' is no tensor", node=x.name)
+        raise UnsupportedError(f"the condition of '{x.name}' is no tensor")
     if bound.type.rank:
         return x.b.not_equal(x.b.size(bound, out_type=dtypes.i64), np.int64(0))
     if bound.type.dtype is dtypes.bool_:
@@ -56,7 +56,7 @@ def _case(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Se
     index, *given = inputs
     branches = attrs["branches"]
     if not isinstance(index, Value) or index.type.rank:
-        raise InvalidArgumentError(f"the branch index of '{x.name}' must be a scalar", node=x.name)
+        raise InvalidArgumentError(f"the branch index of '{x.name}' must be a scalar")
     known = index.constant
     if known is not None:
         chosen = int(known)
@@ -87,7 +87,7 @@ def _while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> S
         found = inner.call(attrs["cond"], inputs)
         if len(found) != 1:
             raise InvalidArgumentError(
-                f"the condition of '{x.name}' gives {len(found)} values: expected one", node=x.name
+                f"the condition of '{x.name}' gives {len(found)} values: expected one"
             )
         return [as_condition(inner, found[0])]
 

@@ -153,7 +153,6 @@ def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, op: Op) -> Sequen
             raise UnsupportedError(
                 f"node '{x.name}' calls Python, and nothing in the graph "
                 f"says what rank its output {k} ({dtype}) has",
-                node=x.name,
                 hint="run it in a Session, which finds out, or call set_shape on the tensor when "
                 "the graph is built; a library cannot call Python at all",
             )

@@ -63,17 +63,9 @@ def _most_kept(c: Inference) -> Dim:
     return count if known is None else minimum(known, count)
 
 
-def _infer_indices(c: Inference) -> Dims:
-    return (_infer_kept(c, padded=False),)
-
-
-def _infer_v4(c: Inference) -> list[Dims]:
-    return [(_infer_kept(c, c.attrs["pad_to_max_output_size"]),), ()]
-
-
-def _infer_v5(c: Inference) -> list[Dims]:
-    kept = _infer_kept(c, c.attrs["pad_to_max_output_size"])
-    return [(kept,), (kept,), ()]
+def _infer(c: Inference) -> list[Dims]:
+    kept = (_infer_kept(c, c.attrs.get("pad_to_max_output_size", False)),)
+    return [() if output.name == "valid_outputs" else kept for output in c.op.signature.outputs]
 
 
 # -- lowering
@@ -292,7 +284,7 @@ non_max_suppression_v5 = define(
     "NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: i32, iou_threshold: T, "
     f"score_threshold: T, soft_nms_sigma: T; {TYPES}, pad_to_max_output_size: bool = False)"
     " -> (selected_indices: i32, selected_scores: T, valid_outputs: i32)",
-    infer=_infer_v5,
+    infer=_infer,
     lowering=_lower_v5,
     reference=_v5_reference,
     examples=(
@@ -311,7 +303,7 @@ non_max_suppression_v4 = define(
     "NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: i32, "
     f"iou_threshold: T_threshold, score_threshold: T_threshold; {THRESHOLDS}, "
     "pad_to_max_output_size: bool = False) -> (selected_indices: i32, valid_outputs: i32)",
-    infer=_infer_v4,
+    infer=_infer,
     lowering=Decompose(_as_v5),
     reference=lambda *inputs, pad_to_max_output_size: _v5_reference(
         *inputs, pad_to_max_output_size=pad_to_max_output_size
@@ -327,7 +319,7 @@ non_max_suppression_v3 = define(
     "NonMaxSuppressionV3(boxes: T, scores: T, max_output_size: i32, "
     "iou_threshold: T_threshold, "
     f"score_threshold: T_threshold; {THRESHOLDS}) -> selected_indices: i32",
-    infer=_infer_indices,
+    infer=_infer,
     lowering=Decompose(_as_v5),
     reference=_indices_reference,
     examples=(
@@ -342,7 +334,7 @@ non_max_suppression_v2 = define(
     "NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: i32, "
     "iou_threshold: T_threshold; "
     f"{THRESHOLDS}) -> selected_indices: i32",
-    infer=_infer_indices,
+    infer=_infer,
     lowering=Decompose(_as_v5),
     reference=_indices_reference,
     examples=("f32[25,4]~prob f32[25] i32[]=20 f32[]=0.4",),
@@ -352,7 +344,7 @@ non_max_suppression = define(
     "non_max_suppression",
     "NonMaxSuppression(boxes: f32, scores: f32, max_output_size: i32; "
     "iou_threshold: float = 0.5) -> selected_indices: i32",
-    infer=_infer_indices,
+    infer=_infer,
     lowering=Decompose(_as_v5),
     reference=lambda *inputs, iou_threshold: _indices_reference(
         *inputs, np.array(iou_threshold, f32)

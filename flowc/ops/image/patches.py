@@ -6,7 +6,6 @@ the image. Invariant: a View, which costs nothing where it fuses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,19 +14,14 @@ from flowc.ir.dims import Dim, floordiv
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.nn.pooling_window import Window, window_of
+from flowc.ops.nn.convolution_reference import met
+from flowc.ops.nn.convolution_window import sliding_window
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
     from flowc.ir.scalar import ScalarBuilder
 
 PATCH_TYPES = "{bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, c64, c128, bool}"
-
-
-def _patch_window(dims: Sequence[Dim], attrs: Any) -> Window:
-    sizes, rates = attrs["ksizes"][1:3], attrs["rates"][1:3]
-    spread = [k + (k - 1) * (r - 1) for k, r in zip(sizes, rates)]
-    return window_of(dims[1:3], spread, attrs["strides"][1:3], attrs["padding"])
 
 
 def _infer_patches(c: Inference) -> Dims:
@@ -38,25 +32,23 @@ def _infer_patches(c: Inference) -> Dims:
         if len(values) != 4 or values[0] != 1 or values[3] != 1 or min(values) < 1:
             raise c.fail(f"{name} must be [1, rows, columns, 1] and positive, found {list(values)}")
     n, _, _, depth = c.dims(0)
-    window = _patch_window(c.dims(0), c.attrs)
+    rows, columns = c.attrs["ksizes"][1:3]
+    window = sliding_window(c.dims(0)[1:3], (rows, columns), c.attrs)
     for size in window.output:
         if isinstance(size, int) and size < 0:
             raise c.fail(f"Computed output size would be negative: {size}")
-    rows, columns = c.attrs["ksizes"][1:3]
     return (n, *window.output, depth * (rows * columns))
 
 
 def _patches(node: Node) -> Lowering:
     dims = node.inputs[0].dims
-    window = _patch_window(dims, node.attrs)
-    columns = node.attrs["ksizes"][2]
+    rows, columns = node.attrs["ksizes"][1:3]
+    window = sliding_window(dims[1:3], (rows, columns), node.attrs)
 
     def read(k: ScalarBuilder, index: tuple[Dim, ...]) -> Any:
         tap, channel = floordiv(index[3], dims[3]), index[3] % dims[3]
         at = [
-            index[1 + i] * window.strides[i]
-            + place * node.attrs["rates"][1 + i]
-            - window.pads[i][0]
+            index[1 + i] * window.strides[i] + place * window.dilations[i] - window.pad[i][0]
             for i, place in enumerate((floordiv(tap, columns), tap % columns))
         ]
         inside = k.logical_and(k.in_range(at[0], 0, dims[1]), k.in_range(at[1], 0, dims[2]))
@@ -66,21 +58,11 @@ def _patches(node: Node) -> Lowering:
     return View(read)
 
 
-def _patches_reference(
-    x: np.ndarray, *, ksizes: Any, strides: Any, rates: Any, padding: str
-) -> np.ndarray:
-    attrs = dict(ksizes=ksizes, strides=strides, rates=rates, padding=padding)
-    window = _patch_window(x.shape, attrs)
-    output: Any = window.output
-    pads: Any = ((0, 0), *window.pads, (0, 0))
-    x = np.pad(x, pads)
-    found = np.zeros((x.shape[0], *output, ksizes[1], ksizes[2], x.shape[3]), x.dtype)
-    for row in range(ksizes[1]):
-        for column in range(ksizes[2]):
-            at = (row * rates[1], column * rates[2])
-            spans = [slice(a, a + s * (n - 1) + 1, s) for a, s, n in zip(at, strides[1:3], output)]
-            found[:, :, :, row, column] = x[:, spans[0], spans[1]] if found.size else 0
-    return found.reshape(x.shape[0], *output, ksizes[1] * ksizes[2] * x.shape[3])
+def _patches_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
+    rows, columns = attrs["ksizes"][1:3]
+    window = sliding_window(x.shape[1:3], (rows, columns), attrs)
+    found = np.stack([part for _, part in met(x, window)], axis=3)
+    return found.reshape(*found.shape[:3], rows * columns * x.shape[3])
 
 
 extract_image_patches = define(

@@ -6,7 +6,7 @@ the images. Invariant: the pixels and weights are those that the forward ops (`r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,51 +59,33 @@ def _lower(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     return lower
 
 
-def _give_back(
-    dy: np.ndarray, dims: Sequence[int], dtype: Any, rows: np.ndarray, columns: np.ndarray,
-    row_weights: np.ndarray, column_weights: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Adds each gradient to the pixels that it came from. Taps are [taps, out_size] arrays."""
-    carrier = wide_dtype(dtype)
-    dx = np.zeros(dims, carrier)
-    for r, down in zip(rows, row_weights):
-        for s, across in zip(columns, column_weights):
-            value = dy * down[:, None, None] * across[:, None]
-            at: Any = (slice(None), r[:, None], s[None, :])
-            np.add.at(dx, at, value.astype(carrier))
-    return dx.astype(dtype)
+Taps = tuple[np.ndarray, np.ndarray]  # indices and weights, each [taps, out_size]
 
 
-def _nearest_grad(
-    grads: np.ndarray, size: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
-) -> np.ndarray:
-    height, width = (int(n) for n in size)
-    batch, out_h, out_w, channels = grads.shape
-    centers = (align_corners, half_pixel_centers)
-    carrier = wide_dtype(grads.dtype)
-    dx = np.zeros((batch, height, width, channels), carrier)
-    rows = nearest_indices(height, out_h, *centers)
-    columns = nearest_indices(width, out_w, *centers)
-    at: Any = (slice(None), rows[:, None], columns[None, :])
-    np.add.at(dx, at, grads.astype(carrier))
-    return dx.astype(grads.dtype)
+def _nearest_taps(size: int, new: int, align: bool, half: bool) -> Taps:
+    return nearest_indices(size, new, align, half)[None], np.ones((1, new), f32)
 
 
-def _interpolated(
-    taps: Callable[..., tuple[np.ndarray, np.ndarray]], products: Any
-) -> Callable[..., np.ndarray]:
-    """`products`: the dtype in which gradients are multiplied by weights."""
+def _given_back(taps: Callable[..., Taps], products: Any = None) -> Callable[..., np.ndarray]:
+    """Adds each gradient to the pixels that it came from. `products`: the dtype in which gradients
+    are multiplied by weights, if not that of the sums."""
 
     def reference(
-        grads: np.ndarray, original: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
+        grads: np.ndarray, like: np.ndarray, *, align_corners: bool, half_pixel_centers: bool
     ) -> np.ndarray:
+        if like.ndim == 1:  # the image's size
+            like = np.empty((len(grads), *like, grads.shape[3]), grads.dtype)
         centers = (align_corners, half_pixel_centers)
-        rows, row_weights = taps(original.shape[1], grads.shape[1], *centers)
-        columns, column_weights = taps(original.shape[2], grads.shape[2], *centers)
-        given = grads.astype(products)
-        return _give_back(
-            given, original.shape, original.dtype, rows, columns, row_weights, column_weights
-        )
+        rows, row_weights = taps(like.shape[1], grads.shape[1], *centers)
+        columns, column_weights = taps(like.shape[2], grads.shape[2], *centers)
+        carrier = wide_dtype(like.dtype)
+        given, dx = grads.astype(products or carrier), np.zeros(like.shape, carrier)
+        for r, down in zip(rows, row_weights):
+            for s, across in zip(columns, column_weights):
+                value = given * down[:, None, None] * across[:, None]
+                at: Any = (slice(None), r[:, None], s[None, :])
+                np.add.at(dx, at, value.astype(carrier))
+        return dx.astype(like.dtype)
 
     return reference
 
@@ -130,7 +112,7 @@ resize_nearest_neighbor_grad = define(
     f" {CENTERS}) -> output: T",
     infer=_infer_sized,
     lowering=_lower(kernels.resize_nearest_grad),
-    reference=_nearest_grad,
+    reference=_given_back(_nearest_taps),
     gradient=_interpolation_gradient("resize_nearest_neighbor"),
     examples=(
         "T[1,5,3,2]~small i32[2]=[3,4]",
@@ -158,12 +140,12 @@ def _define_interpolation(tf_name: str, kernel: Any, reference: Any, allowed: st
 resize_bilinear_grad = _define_interpolation(
     "ResizeBilinearGrad",
     kernels.resize_bilinear_grad,
-    _interpolated(linear_taps, f32),
+    _given_back(linear_taps, f32),
     "{f32, bf16, f16, f64}",
 )
 resize_bicubic_grad = _define_interpolation(
     "ResizeBicubicGrad",
     kernels.resize_bicubic_grad,
-    _interpolated(cubic_taps, np.float64),
+    _given_back(cubic_taps, np.float64),
     "{f32, f64}",
 )

@@ -19,6 +19,7 @@ from flowc.ir.dims import Dim, product
 from flowc.ir.lowering import Decompose, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.arrays.tensor_diagonals import spread_view
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.math.elementwise import HALVES
 
@@ -140,22 +141,6 @@ take_axes = define(
 )
 
 
-def _spread_view(node: Node) -> View:
-    axes, kind = node.attrs["axes"], node.output.type
-    first = [axes.index(i) for i in range(node.inputs[0].type.rank)]
-
-    def read(k: Any, index: tuple[Dim, ...]) -> Any:
-        inside = None
-        for position, axis in enumerate(axes):
-            if first[axis] != position:
-                same = k.in_range(index[position] - index[first[axis]], 0, 1)
-                inside = same if inside is None else k.logical_and(inside, same)
-        element = k.load(0, tuple(index[i] for i in first))
-        return element if inside is None else k.select(inside, element, k.const(0, kind.dtype))
-
-    return View(read)
-
-
 def _spread(input: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
     result = np.zeros([input.shape[a] for a in axes], input.dtype)
     indices = np.indices(input.shape)
@@ -168,7 +153,7 @@ spread_axes = define(
     "spread_axes",
     f"_SpreadAxes(input: T; T: {_TYPES}, axes: list(int)) -> output: T",
     infer=lambda c: tuple(c.dims(0)[a] for a in c.attrs["axes"]),
-    lowering=_spread_view,
+    lowering=lambda node: spread_view(node, node.attrs["axes"]),
     reference=_spread,
     examples=("T[3]; axes=[0,0]", "T[2,3]; axes=[1,0,1]"),
 )

@@ -47,7 +47,6 @@ from flowc.ops.lists.list_values import (
     merged,
     rows_for,
     shape_shown,
-    size_value,
 )
 from flowc.ops.lists.ragged_values import is_new
 from flowc.ops.state.variables import value_of
@@ -61,7 +60,7 @@ def array_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
         contents = x.contents(bound)
         assert isinstance(contents, ListValue)
         return bound, contents
-    raise InvalidArgumentError(f"the handle given to '{x.name}' is no TensorArray's", node=x.name)
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no TensorArray's")
 
 
 def flow(x: Extractor) -> Value:
@@ -105,8 +104,7 @@ def _check_written_dtype(x: Extractor, contents: ListValue, value: Value) -> Non
     if value.type.dtype is not contents.dtype:
         raise InvalidArgumentError(
             f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op is trying to write dtype "
-            f"{dtype_shown(value.type.dtype)}.",
-            node=x.name,
+            f"{dtype_shown(value.type.dtype)}."
         )
 
 
@@ -122,8 +120,7 @@ def _typed_for(
         raise InvalidArgumentError(
             f"TensorArray {array.name}: Could not write to TensorArray index {shown} because the "
             f"value shape is {shape_shown(given)} which is incompatible with the TensorArray's "
-            f"inferred element shape: {shape_shown(held)} (consider setting infer_shape=False).",
-            node=x.name,
+            f"inferred element shape: {shape_shown(held)} (consider setting infer_shape=False)."
         )
     return typed_for(x, contents, contents.dtype, given)
 
@@ -134,8 +131,7 @@ def emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
     if elements.type.rank < 1 or indices.type.rank != 1:
         raise InvalidArgumentError(
             f"Expected value to be at least a vector and indices to be one, found {elements.type} "
-            f"and {indices.type}",
-            node=x.name,
+            f"and {indices.type}"
         )
     count = counts_to(x.b, indices)
     if count is not None and count == elements.dims[0]:
@@ -151,7 +147,7 @@ def _write_all(x: Extractor, handle: Bound, elements: Value) -> None:
     array, contents = array_of(x, handle)
     _check_written_dtype(x, contents, elements)
     rows, given = elements.dims[0], elements.dims[1:]
-    indices = x.b.range(np.int32(0), size_value(x.b, rows), np.int32(1))
+    indices = x.b.range(np.int32(0), x.b.scalar_size(rows), np.int32(1))
     room = rows == contents.rows or (array.info["grows"] and contents.rows == 0)
     if not (room and is_new(_marks_of(contents), UNWRITTEN)):
         _write(x, handle, indices, elements)
@@ -182,8 +178,7 @@ def _check_count(x: Extractor, handle: Bound, count: Dim, what: str) -> None:
     if isinstance(rows, int) and isinstance(count, int) and rows != count:
         raise InvalidArgumentError(
             f"TensorArray's size is not equal to the {what} ({rows} vs. {count}), and the "
-            "TensorArray is not marked as dynamically resizeable",
-            node=x.name,
+            "TensorArray is not marked as dynamically resizeable"
         )
 
 
@@ -280,8 +275,7 @@ def _readable(
     if dtype is not contents.dtype:
         raise InvalidArgumentError(
             f"TensorArray dtype is {dtype_shown(contents.dtype)} but Op requested dtype "
-            f"{dtype_shown(dtype)}.",
-            node=x.name,
+            f"{dtype_shown(dtype)}."
         )
     partial = merged(contents.partial, shape)
     found = readable(x, contents, shape)
@@ -302,13 +296,12 @@ def _unwritten(
         return UnimplementedError(
             f"TensorArray has size zero, but element shape {shape_shown(partial)} is not fully "
             "defined. Currently only static shapes are supported when packing zero-size "
-            "TensorArrays.",
-            node=x.name,
+            "TensorArrays."
         )
     known = x.b.content(index) if index.type.rank == 0 else np.zeros(1, np.int32)
     shown = "?" if known is None or not known.size else known.reshape(-1)[0]
     fault = read_fault(array.name, shape_shown(partial), 2, shown)
-    return InvalidArgumentError(fault, node=x.name)
+    return InvalidArgumentError(fault)
 
 
 def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -318,8 +311,7 @@ def emit_concat(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
         raise UnimplementedError(
             f"TensorArray has size zero, but element_shape_except0 {shape_shown(rest)} is not "
             "fully defined. Currently only static shapes are supported when concatenating "
-            "zero-size TensorArrays.",
-            node=x.name,
+            "zero-size TensorArrays."
         )
     shape = None if rest is None else (None, *rest)
     unknown = contents.element is None and complete(contents.partial) is None

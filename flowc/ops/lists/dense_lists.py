@@ -15,7 +15,7 @@ import numpy as np
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
-from flowc.ir.dims import Dim, as_dim, ceildiv, maximum, product
+from flowc.ir.dims import Dim, ceildiv, maximum, product
 from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import Inference, define
@@ -37,13 +37,8 @@ def list_new_kernel(dims, out, value, total, begin, end):
 
 
 def _infer_new(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"the dims of a list must be a vector, found {c.inputs[0]}")
-    dims = tuple(as_dim(d) for d in c.need(0))
-    for dim in dims:
-        if isinstance(dim, int) and dim < 0:
-            raise c.fail(f"Size should be >= 0, found {dim}")
-    return dims
+    c.need_rank(0, 1, f"the dims of a list must be a vector, found {c.inputs[0]}")
+    return c.need_sizes(0, "Size should be >= 0, found {size}")
 
 
 ANYTHING = 77  # in a list that is not filled: none reads it
@@ -89,10 +84,9 @@ def list_resize_kernel(buffer, size, out, old, new, begin, end):
 
 
 def _infer_resize(c: Inference) -> Dims:
-    rows = as_dim(c.need(1).reshape(-1)[0])
-    if isinstance(rows, int) and rows < 0:
-        raise c.fail(f"a list cannot have {rows} elements")
-    return (rows, *c.dims(0)[1:])
+    fault = "a list cannot have {size} elements"
+    size = c.need_size(1, fault) if c.rank(1) == 0 else c.need_sizes(1, fault)[0]
+    return (size, *c.dims(0)[1:])
 
 
 def _resize(buffer: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -229,9 +223,7 @@ def _dims_with(c: Inference, index: Dims, value: Dims) -> Dims:
     """The dims of input 0 once it holds the elements of a value, one for each index."""
     fault = f"values of shape {shown_dims(value)} do not fit indices of shape {shown_dims(index)}"
     for ours, theirs in zip(index, value):
-        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
-            raise c.fail(fault)
-        c.equal(ours, theirs)
+        c.equal(ours, theirs, fault)
     return (c.dims(0)[0], *_new_element(c, c.dims(0)[1:], value[len(index) :]))
 
 

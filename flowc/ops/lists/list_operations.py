@@ -41,7 +41,6 @@ from flowc.ops.lists.list_values import (
     known_numbers,
     merged,
     settled,
-    size_value,
     with_sizes,
 )
 from flowc.ops.lists.ragged_values import (
@@ -69,8 +68,7 @@ def tensors_in(x: Extractor, contents: ListValue) -> Dense | Ragged:
         return contents.held
     raise UnsupportedError(
         f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are optionals"
-        " or lists that differ in size",
-        node=x.name,
+        " or lists that differ in size"
     )
 
 
@@ -162,7 +160,7 @@ def popped(
         case Columns():
             return _popped_parts(x, contents, held)
         case None:
-            raise InvalidArgumentError(faults.outside, node=x.name)
+            raise InvalidArgumentError(faults.outside)
         case _:
             assert_never(held)
     return replace(with_held(contents, held), known=contents.known), item
@@ -174,7 +172,7 @@ def _last(x: Extractor, contents: ListValue, buffer: Value, faults: Faults) -> V
     if known and None not in known:
         numbers = tuple(d for d in known if d is not None)
         return x.b.reshape(x.b.sizes(numbers, contents.dtype), buffer.dims[1:])
-    last = x.b.sub(size_value(x.b, contents.rows), 1)
+    last = x.b.sub(x.b.scalar_size(contents.rows), 1)
     item = x.b.list_get(buffer, last, message=faults.outside)
     return with_sizes(x.b, item, known) if known else item
 
@@ -240,11 +238,11 @@ def joined(
     held, b = tensors_in(x, contents), x.b
     if contents.common == ():
         text = "Concat saw a scalar shape at index 0 but requires at least vectors."
-        raise InvalidArgumentError(f"{text} {hint}".rstrip(), node=x.name)
+        raise InvalidArgumentError(f"{text} {hint}".rstrip())
     if isinstance(held, Ragged):
         return joined_ragged(b, held, faults, shape)
     rows, length, *rest = held.buffer.dims
-    lengths = b.fill(b.sizes((rows,)), size_value(b, length, dtypes.i64))
+    lengths = b.fill(b.sizes((rows,)), b.scalar_size(length, dtypes.i64))
     return b.reshape(held.buffer, (rows * length, *rest)), lengths
 
 
@@ -273,17 +271,13 @@ def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValu
 def _pushed_parts(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
     """The list with an optional, a ragged list, or a list of such at its end."""
     if not isinstance(item, Element):
-        raise UnsupportedError(f"'{x.name}' keeps optionals beside other things", node=x.name)
+        raise UnsupportedError(f"'{x.name}' keeps optionals beside other things")
     like = contents.held.element if isinstance(contents.held, Columns) else None
     pair = (like, item)
     if all(isinstance(e, ListValue) and not isinstance(e.held, Columns) for e in pair):
         assert isinstance(item, ListValue) and isinstance(like, ListValue)
         item = as_ragged(x.b, item, like.common or (), like.dtype)
-    try:
-        union = united(x.b, element_of(contents, item), item, x.is_lasting)
-    except UnsupportedError as fault:
-        fault.node = x.name
-        raise
+    union = united(x.b, element_of(contents, item), item, x.is_lasting)
     typed, own = arranged(x.b, contents, union, 0), values_of(item)
     lists = (
         pushed(x, column, own[part]) if isinstance(part, int) else _filled(x, column, part.value)
@@ -350,7 +344,7 @@ def sum_of_lists(
     """AddN of TensorLists, element by element; one that was never written to adds nothing."""
     lists = [bound for bound in inputs if isinstance(bound, ListValue)]
     if len(lists) != len(inputs):
-        raise InvalidArgumentError(f"'{x.name}' adds lists to tensors", node=x.name)
+        raise InvalidArgumentError(f"'{x.name}' adds lists to tensors")
     held = [c for c in lists if c.held is not None]
     added = [c for c in held if not is_new(values_of(c)[0], 0)]
     if any(must_be_ragged(x, held[0], c.element or ()) for c in held):

@@ -98,13 +98,6 @@ def size_of(b: Builder, scalar: Value) -> Dim:
     return b.list_new(b.reshape(scalar, (1,)), T=dtypes.u8).dims[0]
 
 
-def size_value(b: Builder, size: Dim, dtype: DType = dtypes.i32) -> Value:
-    """A size as a scalar."""
-    if isinstance(size, int):
-        return b.const(np.asarray(size, dtype.numpy), dtype)
-    return b.reshape(b.sizes((size,), dtype), ())
-
-
 def known_numbers(x: Extractor, value: Value) -> Known:
     """The numbers in an element: those that are known and the same all through the run, None for
     other sizes. Nothing where an element may be no size."""

@@ -35,7 +35,7 @@ EMPTY = "The given optional does not have a value."
 def _from_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     if len(inputs) != 1:
         raise UnsupportedError(
-            f"the optional '{x.name}' has {len(inputs)} components: flowc takes one", node=x.name
+            f"the optional '{x.name}' has {len(inputs)} components: flowc takes one"
         )
     (held,) = inputs
     if isinstance(held, OptionalValue):
@@ -54,7 +54,7 @@ def _get_value(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     if isinstance(optional, ListValue):
         return [optional]  # found already by who asked for the optional around it
     if not isinstance(optional, OptionalValue) or len(attrs["output_types"]) != 1:
-        raise UnsupportedError(f"'{x.name}' reads no optional of one component", node=x.name)
+        raise UnsupportedError(f"'{x.name}' reads no optional of one component")
     dtype, shape = attrs["output_types"][0], attrs["output_shapes"][0]
     living = [c for c in optional.cases if _known(c) is not False]
     certain = [c for c in living if _known(c)]
@@ -85,7 +85,7 @@ def _nothing(x: Extractor, dtype: dtypes.DType, shape: Partial) -> Value:
     """What a run finds that reads a value which no branch has made: an error."""
     dims = complete(shape)
     if dims is None:
-        raise InvalidArgumentError(EMPTY, node=x.name)
+        raise InvalidArgumentError(EMPTY)
     x.b.check(x.b.const(np.bool_(False)), message=EMPTY)
     x.effect(x.b.nodes[-1])
     return x.b.broadcast_to(x.b.const(np.zeros((), dtype.numpy), dtype), dims)
@@ -99,7 +99,6 @@ def _one_of(x: Extractor, cases: Sequence[OptionalCase], shape: Partial) -> Valu
         raise UnsupportedError(
             f"'{x.name}' reads an optional whose value may be of several ranks ({shown}), and "
             "nothing says which when it is compiled",
-            node=x.name,
             hint="give the tensor that the branches compute a static shape",
         )
     found = values[-1]

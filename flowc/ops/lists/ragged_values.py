@@ -22,7 +22,7 @@ from flowc.ir.dims import Dim, maximum, product
 from flowc.ir.extraction import Columns, Extractor, ListValue, Ragged, joined_dims
 from flowc.ir.op import op_named
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import Faults, size_value
+from flowc.ops.lists.list_values import Faults
 
 Shape = Sequence[Dim | None]  # dims, as far as they are known
 OUTSIDE = Faults("Trying to modify element {value} in a list with {extent} elements.")
@@ -90,8 +90,8 @@ def as_ragged(b: Builder, contents: ListValue, common: Shape, dtype: DType) -> L
 def _table_of(b: Builder, dims: Dims) -> Value:
     """The table of a dense list whose buffer has some dims."""
     rows, *element = dims
-    count = b.range(np.int64(0), size_value(b, rows, dtypes.i64), np.int64(1))
-    starts = b.add(b.mul(count, size_value(b, product(element), dtypes.i64)), 1)
+    count = b.range(np.int64(0), b.scalar_size(rows, dtypes.i64), np.int64(1))
+    starts = b.add(b.mul(count, b.scalar_size(product(element), dtypes.i64)), 1)
     shapes = b.broadcast_to(b.sizes(tuple(element), dtypes.i64), (rows, len(element)))
     return b.concat(b.reshape(starts, (rows, 1)), shapes, np.int32(1))
 
@@ -115,8 +115,7 @@ def made_ragged(x: Extractor, contents: ListValue, given: Dims, dtype: DType) ->
     if len(common) != len(given):
         raise UnsupportedError(
             f"'{x.name}' puts an element of rank {len(given)} into a list whose elements have rank "
-            f"{len(common)}: flowc keeps the elements of one list in one rank",
-            node=x.name,
+            f"{len(common)}: flowc keeps the elements of one list in one rank"
         )
     return replace(found, held=replace(found.held, common=joined_dims(common, given)))
 
@@ -186,7 +185,7 @@ def popped_ragged(
 ) -> tuple[Ragged, Value]:
     """Without the last element, and that element."""
     rows = held.table.dims[0]
-    last = b.sub(b.reshape(b.sizes((rows,)), ()), 1)
+    last = b.sub(b.scalar_size(rows), 1)
     item, left = ragged_element(b, held, last, faults, shape)
     table = b.list_resize(held.table, b.sizes((maximum(rows - 1, 0),)))
     return Ragged(b.list_resize(held.flat, b.sizes((left,))), table, held.common), item
@@ -255,7 +254,7 @@ def appended_ragged(b: Builder, one: Ragged, other: Ragged) -> Ragged:
     rows, columns = other.table.dims
     first = b.slice(other.table, np.array([0, 0], np.int32), b.sizes((rows, 1)))
     rest = b.slice(other.table, np.array([0, 1], np.int32), b.sizes((rows, columns - 1)))
-    total = b.reshape(b.sizes((one.flat.dims[0],), dtypes.i64), ())
+    total = b.scalar_size(one.flat.dims[0], dtypes.i64)
     moved = b.select_v2(b.greater(first, 0), b.add(first, total), first)
     moved = b.concat(moved, rest, np.int32(1))
     flat = b.concat(one.flat, other.flat, np.int32(0))

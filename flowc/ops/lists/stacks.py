@@ -23,7 +23,6 @@ from flowc.ops.lists.list_values import (
     dtype_shown,
     known_when_extracted,
     size_of,
-    size_value,
 )
 from flowc.ops.state.variables import value_of
 
@@ -36,7 +35,7 @@ def _stack_of(x: Extractor, bound: Bound) -> tuple[Resource, ListValue]:
         contents = x.contents(bound)
         assert isinstance(contents, ListValue)
         return bound, contents
-    raise InvalidArgumentError(f"the handle given to '{x.name}' is no stack's", node=x.name)
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no stack's")
 
 
 def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
@@ -53,13 +52,12 @@ def _emit_push(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
         array = x.contents(item)
         assert isinstance(array, ListValue)
         x.note_kept(stack, item)
-        x.replace(stack, pushed(x, contents, size_value(x.b, array.rows)))
+        x.replace(stack, pushed(x, contents, x.b.scalar_size(array.rows)))
         return [item]
     value = value_of(x, item)
     if value.type.dtype is not contents.dtype:
         raise InvalidArgumentError(
-            f"Must have type {dtype_shown(contents.dtype)} but got {dtype_shown(value.type.dtype)}",
-            node=x.name,
+            f"Must have type {dtype_shown(contents.dtype)} but got {dtype_shown(value.type.dtype)}"
         )
     x.replace(stack, pushed(x, contents, value))
     return [value]
@@ -69,7 +67,7 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     stack, contents = _stack_of(x, inputs[0])
     message = f"Stack[{stack.name}] is empty when calling Pop()."
     if contents.held is None or contents.rows == 0:
-        raise InvalidArgumentError(message, node=x.name)
+        raise InvalidArgumentError(message)
     rest, item = popped(x, contents, Faults(plain(message)))
     x.replace(stack, rest)
     if attrs["elem_type"] is dtypes.resource:

@@ -31,7 +31,7 @@ from flowc.ops.lists.array_access import (
     flow,
 )
 from flowc.ops.lists.list_operations import with_element, zeros
-from flowc.ops.lists.list_values import complete, known_when_extracted, size_of, size_value
+from flowc.ops.lists.list_values import complete, known_when_extracted, size_of
 from flowc.ops.state.variables import Emit, value_of
 
 # -- creation
@@ -40,7 +40,7 @@ from flowc.ops.state.variables import Emit, value_of
 def _emit_array(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     rows = size_of(x.b, value_of(x, inputs[0]))
     if isinstance(rows, int) and rows < 0:
-        raise InvalidArgumentError("Size should be >= 0.", node=x.name)
+        raise InvalidArgumentError("Size should be >= 0.")
     dtype, partial = attrs["dtype"], attrs["element_shape"]
     alike = attrs.get("identical_element_shapes", False)
     marks = zeros(x.b, (rows,), dtypes.u8)
@@ -68,7 +68,7 @@ def _emit_gradient_with_shape(
     prepended = x.b.content(value_of(x, inputs[2]))
     if prepended is None:
         raise UnsupportedError(
-            f"flowc must know the shape that '{x.name}' prepends when it compiles", node=x.name
+            f"flowc must know the shape that '{x.name}' prepends when it compiles"
         )
     return [_gradient(x, inputs[0], attrs["source"], tuple(prepended.reshape(-1))), flow(x)]
 
@@ -113,7 +113,7 @@ def _gradient(x: Extractor, handle: Bound, source: str, prepended: Dims) -> Reso
 
 def _emit_size(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     _, contents = array_of(x, inputs[0])
-    return [size_value(x.b, contents.rows)]
+    return [x.b.scalar_size(contents.rows)]
 
 
 def _emit_close(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:

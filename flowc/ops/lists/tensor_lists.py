@@ -42,7 +42,6 @@ from flowc.ops.lists.list_values import (
     shape_input,
     shape_shown,
     size_of,
-    size_value,
 )
 from flowc.ops.lists.variant_lists import (
     UNSET,
@@ -76,8 +75,7 @@ def _emit_reserve(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequen
     rows = size_of(x.b, value_of(x, inputs[1]))
     if isinstance(rows, int) and rows < 0:
         raise InvalidArgumentError(
-            f"The num_elements to reserve must be a non negative number, but got {rows}",
-            node=x.name,
+            f"The num_elements to reserve must be a non negative number, but got {rows}"
         )
     return [unset_list(x, rows, shape_input(x, value_of(x, inputs[0])), attrs["element_dtype"])]
 
@@ -126,7 +124,7 @@ def _emit_pop(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     contents = list_of(x, contents)
     check_dtype(x, contents.dtype, dtype)
     if contents.rows == 0:
-        raise InvalidArgumentError(POP, node=x.name)
+        raise InvalidArgumentError(POP)
     shape = None if dtype is dtypes.variant else shape_input(x, value_of(x, inputs[1]))
     fault = "Trying to read an uninitialized tensor but element_shape is not fully defined.{}"
     contents = readable_list(x, contents, dtype, shape, fault)
@@ -151,20 +149,18 @@ def _emit_concat_lists(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> S
 def _emit_resize(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     rows = size_of(x.b, value_of(x, inputs[1]))
     if isinstance(rows, int) and rows < 0:
-        raise InvalidArgumentError(
-            f"TensorListSlice expects size to be non-negative. Got: {rows}", node=x.name
-        )
+        raise InvalidArgumentError(f"TensorListSlice expects size to be non-negative. Got: {rows}")
     return [resized(x, list_of(x, inputs[0]), rows)]
 
 
 def _emit_length(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
-    return [size_value(x.b, list_of(x, inputs[0]).rows)]
+    return [x.b.scalar_size(list_of(x, inputs[0]).rows)]
 
 
 def _emit_element_shape(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     partial, dtype = list_of(x, inputs[0]).partial, attrs["shape_type"]
     if partial is None:
-        return [size_value(x.b, -1, dtype)]
+        return [x.b.scalar_size(-1, dtype)]
     return [x.b.sizes(tuple(-1 if d is None else d for d in partial), dtype)]
 
 
@@ -180,14 +176,12 @@ def _rows(x: Extractor, tensor: Value, partial: Partial) -> ListValue:
     """The rows of a tensor as a list."""
     if tensor.type.rank < 1:
         raise InvalidArgumentError(
-            f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}",
-            node=x.name,
+            f"Tensor must be at least a vector, but saw shape: {shape_shown(tensor.dims)}"
         )
     if not fits(partial, tensor.dims[1:]):
         raise InvalidArgumentError(
             "Specified a list with shape "
-            f"{shape_shown(partial)} from a tensor with shape {shape_shown(tensor.dims[1:])}",
-            node=x.name,
+            f"{shape_shown(partial)} from a tensor with shape {shape_shown(tensor.dims[1:])}"
         )
     return whole(ListValue(tensor.type.dtype, 0, partial=partial, home=x.b), tensor)
 
@@ -199,9 +193,7 @@ def _emit_scatter(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequen
     if wanted == -1:
         wanted = rows_for(x.b, 0, indices)
     elif isinstance(wanted, int) and wanted < -1:
-        raise InvalidArgumentError(
-            f"TensorListScatter expects num_elements >= -1, found: {wanted}", node=x.name
-        )
+        raise InvalidArgumentError(f"TensorListScatter expects num_elements >= -1, found: {wanted}")
     if counts_to(x.b, indices) == tensor.dims[0] == wanted:
         return [_rows(x, tensor, partial)]
     contents = unset_list(x, wanted, partial, tensor.type.dtype)
@@ -212,7 +204,7 @@ def _scattered(x: Extractor, contents: ListValue, indices: Value, tensor: Value)
     (rows, *given), (count,) = tensor.dims, indices.dims
     if isinstance(rows, int) and isinstance(count, int) and rows != count:
         raise InvalidArgumentError(
-            f"Expected len(indices) == tensor.shape[0], but saw: {count} vs. {rows}", node=x.name
+            f"Expected len(indices) == tensor.shape[0], but saw: {count} vs. {rows}"
         )
     check_takes(x, contents, tensor.type.dtype, tuple(given), "scatter")
     typed = typed_for(x, contents, tensor.type.dtype, tuple(given))
@@ -255,9 +247,7 @@ def _emit_stack(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     rows, wanted = list_of(x, inputs[0]).rows, attrs["num_elements"]
     if wanted != -1 and isinstance(rows, int) and rows != wanted:
         raise InvalidArgumentError(
-            f"Operation expected a list with {wanted} elements but got a list with {rows} "
-            "elements.",
-            node=x.name,
+            f"Operation expected a list with {wanted} elements but got a list with {rows} elements."
         )
     fault = UNSET
     if rows == 0:

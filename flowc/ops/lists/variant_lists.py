@@ -19,10 +19,7 @@ from flowc.ir.extraction import (
     OptionalValue,
 )
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_operations import (
-    readable,
-    with_element,
-)
+from flowc.ops.lists.list_operations import readable, with_element
 from flowc.ops.lists.list_values import (
     Partial,
     complete,
@@ -46,7 +43,7 @@ def list_of(x: Extractor, bound: Bound) -> ListValue:
         bound = lists[0] if len(lists) == 1 else bound
     if isinstance(bound, ListValue):
         return bound
-    raise InvalidArgumentError(f"the handle given to '{x.name}' is no list", node=x.name)
+    raise InvalidArgumentError(f"the handle given to '{x.name}' is no list")
 
 
 def unset_list(x: Extractor, rows: Dim, partial: Partial, dtype: DType) -> ListValue:
@@ -67,12 +64,11 @@ def as_item(x: Extractor, bound: Bound) -> Value:
         return bound.held.buffer
     if bound.held is None:
         raise UnsupportedError(
-            f"'{x.name}' puts a list into a list before its elements have a shape", node=x.name
+            f"'{x.name}' puts a list into a list before its elements have a shape"
         )
     raise UnsupportedError(
         f"'{x.name}' sets an element to a list whose own elements differ in size, which flowc does "
-        "not",
-        node=x.name,
+        "not"
     )
 
 
@@ -87,8 +83,7 @@ def check_dtype(x: Extractor, held: DType, asked: DType) -> None:
     if asked is not held and asked is not dtypes.variant and held is not dtypes.variant:
         raise InvalidArgumentError(
             f"Invalid data types; op elements {dtype_shown(asked)} but list elements "
-            f"{dtype_shown(held)}",
-            node=x.name,
+            f"{dtype_shown(held)}"
         )
 
 
@@ -98,8 +93,7 @@ def check_takes(x: Extractor, contents: ListValue, dtype: DType, given: Dims, ve
     if not fits(contents.partial, given):
         raise InvalidArgumentError(
             f"Tried to {verb} a tensor with incompatible shape to a list. Op element shape: "
-            f"{shape_shown(given)} list shape: {shape_shown(contents.partial)}",
-            node=x.name,
+            f"{shape_shown(given)} list shape: {shape_shown(contents.partial)}"
         )
 
 
@@ -113,5 +107,5 @@ def readable_list(
     found = readable(x, contents, shape)
     if found is None:
         shown = shape_shown(merged(contents.partial, shape))
-        raise InvalidArgumentError(fault.format(shown), node=x.name)
+        raise InvalidArgumentError(fault.format(shown))
     return found

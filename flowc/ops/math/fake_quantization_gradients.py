@@ -27,10 +27,7 @@ _F32 = np.float32
 
 def _check_alike(c: Inference) -> Dims:
     check_bits(c)
-    if c.rank(0) != c.rank(1):
-        raise c.fail("gradient and input must be the same size")
-    for mine, other in zip(c.dims(0), c.dims(1)):
-        c.equal(mine, other)
+    c.match_dims(c.dims(0), c.dims(1), "gradient and input must be the same size")
     return c.dims(1)
 
 

@@ -116,7 +116,7 @@ def _turned(b: Builder, parts: tuple[Value, Value], inverse: bool) -> tuple[Valu
     sign = 2.0 * np.pi if inverse else -2.0 * np.pi
     if isinstance(n, Expr):
         zero, one = b.const(np.int64(0)), b.const(np.int64(1))
-        size = b.reshape(b.sizes((n,), dtypes.i64), ())
+        size = b.scalar_size(n, dtypes.i64)
         places = b.cast(b.range(zero, size, one), DstT=dtypes.f64)
         places = b.reshape(places, (n,))
         turns = b.real_div(b.mul(places, np.float64(sign)), b.cast(size, DstT=dtypes.f64))
@@ -146,7 +146,7 @@ def _scaled(b: Builder, value: Value, sizes: Sequence[Dim]) -> Value:
     dtype = value.type.dtype
     if not isinstance(total, Expr):
         return b.mul(value, b.const(1.0 / max(total, 1), dtype))
-    count = b.cast(b.reshape(b.sizes((total,), dtypes.i64), ()), DstT=dtype)
+    count = b.cast(b.scalar_size(total, dtypes.i64), DstT=dtype)
     return b.real_div(value, count)
 
 

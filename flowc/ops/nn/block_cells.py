@@ -19,7 +19,6 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Extracted
 from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.lists.list_values import size_value
 from flowc.ops.state.variables import value_of
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def _emit_block(order: Sequence[str]) -> Callable[..., Sequence[Bound]]:
         below = b.slice(w, (width, 0), (cells, cells * 4))
         dtype = xs.type.dtype
         series = [b.list_new(b.sizes((steps, batch, cells)), T=dtype) for _ in range(7)]
-        stop = b.minimum(limit, size_value(b, steps, dtypes.i64))
+        stop = b.minimum(limit, b.scalar_size(steps, dtypes.i64))
 
         def condition(inner: Extractor, state: Sequence[Any]) -> Sequence[Bound]:
             return [inner.b.less(state[0], state[1])]

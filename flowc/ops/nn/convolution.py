@@ -23,7 +23,7 @@ from flowc.ops.nn.convolution_window import (
     check_attrs,
     check_fit,
     check_rank,
-    convolution_window,
+    sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 
@@ -53,18 +53,28 @@ def count_groups(c: Inference, channels: Dim, filter_channels: Dim, outputs: Dim
     return groups
 
 
-def infer_convolution(c: Inference, rank: int) -> Dims:
+def infer_convolution(c: Inference, rank: int, depthwise: bool = False) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 1, rank)
+    return convolved(c, c.dims(0), c.dims(1), depthwise)
+
+
+def convolved(c: Inference, image: Dims, weights: Dims, depthwise: bool) -> Dims:
+    """The dims of a convolution's result. Raises `ShapeError` where image, weights and attrs do not
+    fit together."""
+    rank = len(image)
     check_attrs(c, rank)
     layout = layout_of(c.attrs["data_format"])
-    *window, filter_channels, outputs = c.dims(1)
-    batch, *sizes, channels = layout.logical(c.dims(0))
-    groups = count_groups(c, channels, filter_channels, outputs)
-    if rank == 5 and groups != 1:
+    *window, filter_channels, outputs = weights
+    batch, *sizes, channels = layout.logical(image)
+    if depthwise:
+        depths = f"{channels} vs {filter_channels}"
+        fault = f"input depth must be evenly divisible by filter depth: {depths}"
+        outputs = c.equal(channels, filter_channels, fault) * outputs
+    elif count_groups(c, channels, filter_channels, outputs) != 1 and rank == 5:
         raise c.fail(f"input and filter must have the same depth: {channels} vs {filter_channels}")
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
+    geometry = sliding_window(sizes, window, c.attrs)
+    check_fit(c, sizes, geometry)
     return layout.stored((batch, *geometry.output, outputs))
 
 
@@ -72,7 +82,7 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
     if not is_last(node):
         return in_channels_last(images=(0,))
     x, w = (v.dims for v in node.inputs)
-    geometry = convolution_window(x[1:-1], w[:-2], node.attrs)
+    geometry = sliding_window(x[1:-1], w[:-2], node.attrs)
     known = isinstance(x[-1], int) and isinstance(w[-2], int)
     groups = x[-1] // w[-2] if known else 1
     assert isinstance(groups, int)
@@ -82,7 +92,7 @@ def _lower_conv(node: Node) -> Convolution | Decompose:
 def convolution_array(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:
     layout = layout_of(attrs["data_format"])
     x = layout.unpacked(input)
-    geometry = convolution_window(x.shape[1:-1], filter.shape[:-2], attrs)
+    geometry = sliding_window(x.shape[1:-1], filter.shape[:-2], attrs)
     return layout.packed(convolve(x, filter, geometry))
 
 
@@ -142,24 +152,6 @@ conv3d = define(
 # -- DepthwiseConv2dNative
 
 
-def infer_depthwise(c: Inference) -> Dims:
-    check_rank(c, 0, 4)
-    check_rank(c, 1, 4)
-    check_attrs(c, 4)
-    layout = layout_of(c.attrs["data_format"])
-    *window, filter_channels, multiplier = c.dims(1)
-    batch, *sizes, channels = layout.logical(c.dims(0))
-    both = (channels, filter_channels)
-    if all(isinstance(d, int) for d in both) and channels != filter_channels:
-        raise c.fail(
-            f"input depth must be evenly divisible by filter depth: {channels} vs {filter_channels}"
-        )
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
-    outputs = c.equal(channels, filter_channels) * multiplier
-    return layout.stored((batch, *geometry.output, outputs))
-
-
 def _build_depthwise(b: Builder, node: Node) -> Value:
     x, w = node.inputs
     attrs = {k: v for k, v in node.attrs.items() if k != "T"}
@@ -202,7 +194,7 @@ DEPTHWISE_ATTRS = CONV2D_ATTRS.replace(" use_cudnn_on_gpu: bool = True,", "")
 depthwise_conv2d = define(
     "depthwise_conv2d",
     f"DepthwiseConv2dNative(input: T, filter: T; T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
-    infer=infer_depthwise,
+    infer=lambda c: infer_convolution(c, 4, depthwise=True),
     lowering=Decompose(_build_depthwise),
     gradient=_gradient,
     reference=depthwise_array,

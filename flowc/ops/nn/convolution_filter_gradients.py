@@ -9,12 +9,12 @@ Invariant: window and channels are known when compiling; batch and spatial sizes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowc.ir.dims import Dim, product
+from flowc.ir.dims import product
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
@@ -25,16 +25,15 @@ from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
     DEPTHWISE_ATTRS,
-    count_groups,
+    convolved,
     with_known_sizes,
 )
-from flowc.ops.nn.convolution_reference import known, known_pairs, taps
+from flowc.ops.nn.convolution_reference import met
 from flowc.ops.nn.convolution_window import (
-    ConvolutionWindow,
-    check_attrs,
+    SlidingWindow,
     check_gradient,
     check_rank,
-    convolution_window,
+    sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last
 
@@ -46,34 +45,24 @@ if TYPE_CHECKING:
 def _infer(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 0, rank)
     check_rank(c, 2, rank)
-    check_attrs(c, rank)
     dims = c.need_ints(1)
     if c.dims(1) != (rank,):
         raise c.fail(f"filter_sizes must be a vector of {rank} elements, not {c.inputs[1]}")
-    *window, filter_channels, outputs = dims
-    layout = layout_of(c.attrs["data_format"])
-    batch, *sizes, channels = layout.logical(c.dims(0))
-    if depthwise:
-        c.equal(channels, filter_channels)
-        outputs = filter_channels * outputs
-    else:
-        count_groups(c, channels, filter_channels, outputs)
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_gradient(c, c.dims(2), layout.stored((batch, *geometry.output, outputs)))
+    check_gradient(c, c.dims(2), convolved(c, c.dims(0), dims, depthwise))
     return dims
 
 
 # -- the decomposition
 
 
-def _padded(b: Builder, x: Value, geometry: ConvolutionWindow) -> Value:
+def _padded(b: Builder, x: Value, geometry: SlidingWindow) -> Value:
     flat = [p for pair in geometry.pad for p in pair]
     if all(isinstance(p, int) and p == 0 for p in flat):
         return x
     return b.pad(x, b.reshape(b.sizes((0, 0, *flat, 0, 0)), (x.type.rank, 2)))
 
 
-def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: ConvolutionWindow) -> Value:
+def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: SlidingWindow) -> Value:
     """The gradient as a convolution: channels for a batch, the batch for channels, the gradient of
     the result for weights, steps and dilations exchanged."""
     rank = len(dims) - 2
@@ -95,7 +84,7 @@ def _convolved(b: Builder, x: Value, dy: Value, dims: Dims, geometry: Convolutio
 
 
 def _taps(
-    b: Builder, x: Value, window: Sequence[int], geometry: ConvolutionWindow, output: Dims
+    b: Builder, x: Value, window: Sequence[int], geometry: SlidingWindow, output: Dims
 ) -> Iterator[Value]:
     """For each window element the part of the padded input that it meets, [N, *output, C]."""
     x = _padded(b, x, geometry)
@@ -141,7 +130,7 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
         x, _, dy = operands
         if not isinstance(x.dims[-1], int):
             x = with_known_sizes(b, x, (*x.dims[:-1], channels))
-        geometry = convolution_window(x.dims[1:-1], window, attrs)
+        geometry = sliding_window(x.dims[1:-1], window, attrs)
         if not depthwise and x.dims[-1] == channels and any(n != 1 for n in window):
             return _convolved(b, x, dy, dims, geometry)
         parts = _taps(b, x, window, geometry, dy.dims[1:-1])
@@ -154,40 +143,28 @@ def _lower(node: Node, depthwise: bool) -> Decompose:
 # -- references
 
 
-def _reference(
-    x: np.ndarray, dims: Sequence[Dim], dy: np.ndarray, attrs: dict[str, Any], depthwise: bool
-) -> np.ndarray:
-    *window, channels, outputs = known([int(d) for d in dims])
-    wide = np.float32 if x.dtype in HALVES else x.dtype
-    layout = layout_of(attrs["data_format"])
-    image, gradient = (layout.unpacked(v).astype(wide) for v in (x, dy))
-    geometry = convolution_window(image.shape[1:-1], window, attrs)
-    padded = np.pad(image, [(0, 0), *known_pairs(geometry.pad), (0, 0)])
-    groups = image.shape[-1] // channels
-    result = np.empty((*window, channels, outputs), wide)
-    rows = int(np.prod(gradient.shape[:-1]))
-    for tap, span in taps(window, geometry.strides, geometry.dilations, gradient.shape[1:-1]):
-        part = padded[span]
-        if depthwise:
-            pairs = part.reshape(rows, channels, 1) * gradient.reshape(rows, channels, outputs)
-            result[tap] = pairs.sum(axis=0)
-        else:
-            left = part.reshape(rows, groups, channels)
-            right = gradient.reshape(rows, groups, outputs // groups)
-            result[tap] = np.einsum("rgc,rgo->cgo", left, right).reshape(channels, outputs)
-    return result.astype(x.dtype)
+def _filter_gradient(depthwise: bool) -> Callable[..., np.ndarray]:
+    def reference(
+        input: np.ndarray, filter_sizes: np.ndarray, out_backprop: np.ndarray, **attrs: Any
+    ) -> np.ndarray:
+        *window, channels, outputs = filter_sizes.tolist()
+        wide = np.float32 if input.dtype in HALVES else input.dtype
+        layout = layout_of(attrs["data_format"])
+        x, dy = (layout.unpacked(v).astype(wide) for v in (input, out_backprop))
+        groups = x.shape[-1] // channels
+        result = np.empty((*window, channels, outputs), wide)
+        rows = int(np.prod(dy.shape[:-1]))
+        for tap, part in met(x, sliding_window(x.shape[1:-1], window, attrs)):
+            if depthwise:
+                pairs = part.reshape(rows, channels, 1) * dy.reshape(rows, channels, outputs)
+                result[tap] = pairs.sum(axis=0)
+            else:
+                left = part.reshape(rows, groups, channels)
+                right = dy.reshape(rows, groups, outputs // groups)
+                result[tap] = np.einsum("rgc,rgo->cgo", left, right).reshape(channels, outputs)
+        return result.astype(input.dtype)
 
-
-def _filter_gradient(
-    input: np.ndarray, filter_sizes: np.ndarray, out_backprop: np.ndarray, **attrs: Any
-) -> np.ndarray:
-    return _reference(input, list(filter_sizes), out_backprop, attrs, depthwise=False)
-
-
-def _depthwise_filter_gradient(
-    input: np.ndarray, filter_sizes: np.ndarray, out_backprop: np.ndarray, **attrs: Any
-) -> np.ndarray:
-    return _reference(input, list(filter_sizes), out_backprop, attrs, depthwise=True)
+    return reference
 
 
 # -- records
@@ -206,7 +183,7 @@ conv2d_backprop_filter = define(
     infer=lambda c: _infer(c, 4, depthwise=False),
     gradient=_conv2d_gradient,
     lowering=lambda node: _lower(node, depthwise=False),
-    reference=_filter_gradient,
+    reference=_filter_gradient(depthwise=False),
     examples=(
         'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,2]; strides=[1,2,2,1], padding="SAME"',
         'T[2,6,5,2] i32[4]=[2,3,2,5] T[2,5,3,5]; strides=[1,1,1,1], padding="VALID"',
@@ -221,7 +198,7 @@ depthwise_conv2d_backprop_filter = define(
     f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
     infer=lambda c: _infer(c, 4, depthwise=True),
     lowering=lambda node: _lower(node, depthwise=True),
-    reference=_depthwise_filter_gradient,
+    reference=_filter_gradient(depthwise=True),
     examples=(
         'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
         'T[2,5,5,4] i32[4]=[3,3,4,1] T[2,3,3,4]; strides=[1,1,1,1], padding="VALID"',
@@ -233,6 +210,6 @@ conv3d_backprop_filter = define(
     f" {CONV3D_ATTRS}) -> output: T",
     infer=lambda c: _infer(c, 5, depthwise=False),
     lowering=lambda node: _lower(node, depthwise=False),
-    reference=_filter_gradient,
+    reference=_filter_gradient(depthwise=False),
     examples=('T[1,4,5,6,2] i32[5]=[2,3,3,2,3] T[1,4,5,6,3]; strides=[1,1,1,1,1], padding="SAME"',),
 )

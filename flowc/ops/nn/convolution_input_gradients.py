@@ -23,18 +23,17 @@ from flowc.ops.nn.convolution import (
     CONV2D_ATTRS,
     CONV3D_ATTRS,
     DEPTHWISE_ATTRS,
-    count_groups,
+    convolved,
     depthwise_weights,
     unknown_channels,
     with_known_sizes,
 )
 from flowc.ops.nn.convolution_reference import convolve_transposed
 from flowc.ops.nn.convolution_window import (
-    check_attrs,
-    check_fit,
+    SlidingWindow,
     check_gradient,
     check_rank,
-    convolution_window,
+    sliding_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last
 
@@ -64,7 +63,8 @@ def _transposed_reference(
     groups: int,
 ) -> np.ndarray:
     pairs = tuple(zip(pad[::2], pad[1::2]))
-    return convolve_transposed(input, filter, strides, dilations, pairs, output_dims, groups)
+    window = SlidingWindow(filter.shape[:-2], strides, dilations, pairs, input.shape[1:-1])
+    return convolve_transposed(input, filter, window, output_dims, groups)
 
 
 # The gradient of a channels-last convolution with respect to its input, whose spatial sizes are
@@ -94,35 +94,25 @@ convolution_transposed = define(
 def _infer_backprop(c: Inference, rank: int, depthwise: bool) -> Dims:
     check_rank(c, 1, rank)
     check_rank(c, 2, rank)
-    check_attrs(c, rank)
     layout = layout_of(c.attrs["data_format"])
-    *window, filter_channels, outputs = c.dims(1)
-    dy = c.dims(2)
+    filter_channels, dy = c.dims(1)[-2], c.dims(2)
     given = c.need_sizes(0)
     if len(given) == rank - 2:
         given = layout.stored((dy[0], *given, filter_channels))
     if len(given) != rank:
         raise c.fail(f"input_sizes must have {rank} elements, found {len(given)}")
-    dims: Dims = tuple(given)
-    batch, *sizes, channels = layout.logical(dims)
-    if depthwise:
-        filter_channels = c.equal(channels, filter_channels)
-        dims = layout.stored((batch, *sizes, filter_channels))
-        outputs = filter_channels * outputs
-    else:
-        count_groups(c, channels, filter_channels, outputs)
-    geometry = convolution_window(sizes, window, c.attrs)
-    check_fit(c.fail, sizes, window, geometry)
-    expected = layout.stored((batch, *geometry.output, outputs))
-    check_gradient(c, dy, expected)
-    return dims
+    check_gradient(c, dy, convolved(c, given, c.dims(1), depthwise))
+    if not depthwise:
+        return given
+    *rest, channels = layout.logical(given)
+    return layout.stored((*rest, c.equal(channels, filter_channels)))
 
 
 def _lower_backprop(node: Node, depthwise: bool) -> Decompose:
     def build(b: Builder, node: Node, operands: Sequence[Value], attrs: Mapping[str, Any]) -> Value:
         _, w, dy = operands
         _, *sizes, channels = layout_of(node.attrs["data_format"]).logical(node.output.dims)
-        geometry = convolution_window(sizes, w.dims[:-2], attrs)
+        geometry = sliding_window(sizes, w.dims[:-2], attrs)
         outputs = channels * w.dims[-1] if depthwise else w.dims[-1]
         dy = with_known_sizes(b, dy, (dy.dims[0], *geometry.output, outputs))
         if depthwise:
@@ -151,17 +141,9 @@ def _input_gradient(
     sizes, channels = [int(d) for d in dims], w.shape[-2]
     if len(sizes) == dy.ndim:
         _, *sizes, channels = layout.logical(sizes)
-    geometry = convolution_window(sizes, w.shape[:-2], attrs)
-    result = convolve_transposed(
-        layout.unpacked(dy),
-        w,
-        geometry.strides,
-        geometry.dilations,
-        geometry.pad,
-        sizes,
-        channels // w.shape[-2],
-    )
-    return layout.packed(result)
+    geometry = sliding_window(sizes, w.shape[:-2], attrs)
+    groups = channels // w.shape[-2]
+    return layout.packed(convolve_transposed(layout.unpacked(dy), w, geometry, sizes, groups))
 
 
 def _depthwise_input_gradient(

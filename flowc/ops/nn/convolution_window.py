@@ -1,17 +1,17 @@
-"""The geometry of convolutions: which axes slide, how much is padded, how large the result is.
+"""The geometry of windows that slide over images, as those of convolutions and of pooling do: over
+which axes, how much is padded, how large the result is.
 
-In: dims, and a convolution's attrs as TensorFlow writes them (one value an axis, in the order of
-`data_format`). Out: a `ConvolutionWindow` of the spatial axes alone. Invariant: sizes may be
-symbolic; what can be checked when compiling is checked here, in TensorFlow's words.
+In: sizes, and a node's attrs as TensorFlow writes them (one value an axis, in the order of
+`data_format`). Out: a `SlidingWindow` of the spatial axes alone. Invariant: sizes may be symbolic;
+what can be checked when compiling is checked here, in TensorFlow's words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flowc.errors import FlowcError
 from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.layout import layout_of
 from flowc.ir.op import Inference
@@ -20,44 +20,35 @@ from flowc.ops.nn.through_channels_last import explicit_pairs
 
 
 @dataclass(frozen=True, slots=True)
-class ConvolutionWindow:
-    """One entry for each spatial axis. `output` are the sizes of a forward convolution's result."""
+class SlidingWindow:
+    """One entry for each spatial axis. `output`: how often the window fits."""
 
+    sizes: Dims
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     pad: tuple[tuple[Dim, Dim], ...]
     output: Dims
 
 
-def convolution_window(
-    sizes: Sequence[Dim], window: Sequence[Dim], attrs: Mapping[str, Any]
-) -> ConvolutionWindow:
-    """The geometry for spatial `sizes` of the input and of the `window`; attrs must be checked."""
-    layout = layout_of(attrs["data_format"])
+def sliding_window(
+    image: Sequence[Dim], window: Sequence[Dim], attrs: Mapping[str, Any]
+) -> SlidingWindow:
+    """A window of these spatial sizes over an image of these; attrs must be checked."""
+    layout, padding = layout_of(attrs.get("data_format", "NHWC")), attrs["padding"]
     strides = layout.logical(attrs["strides"])[1:-1]
-    dilations = layout.logical(attrs["dilations"])[1:-1]
+    rates = attrs.get("dilations", attrs.get("rates"))
+    dilations = layout.logical(rates)[1:-1] if rates else (1,) * len(strides)
     reach = [(k - 1) * d + 1 for k, d in zip(window, dilations)]
-    pairs = layout.logical(explicit_pairs(attrs))[1:-1] if attrs["padding"] == "EXPLICIT" else ()
-    pad, output = slid(sizes, reach, strides, attrs["padding"], pairs)
-    return ConvolutionWindow(strides, dilations, pad, output)
-
-
-def slid(
-    sizes: Sequence[Dim],
-    reach: Sequence[Dim],
-    strides: Sequence[int],
-    padding: str,
-    explicit: Sequence[tuple[Dim, Dim]] = (),
-) -> tuple[tuple[tuple[Dim, Dim], ...], Dims]:
-    """The zeros before and after each axis, and how often a window that reaches so far fits."""
+    pad: tuple[tuple[Dim, Dim], ...] = ((0, 0),) * len(strides)
     if padding == "SAME":
-        pad = tuple(_same(n, r, s) for n, r, s in zip(sizes, reach, strides))
-        return pad, tuple(ceildiv(n, s) for n, s in zip(sizes, strides))
-    pad = tuple(explicit) if padding == "EXPLICIT" else ((0, 0),) * len(strides)
+        pad = tuple(_same(n, r, s) for n, r, s in zip(image, reach, strides))
+    elif padding == "EXPLICIT":
+        pad = layout.logical(explicit_pairs(attrs))[1:-1]
     output = tuple(
-        (n + low + high - r) // s + 1 for n, r, s, (low, high) in zip(sizes, reach, strides, pad)
+        ceildiv(n, s) if padding == "SAME" else (n + low + high - r) // s + 1
+        for n, r, s, (low, high) in zip(image, reach, strides, pad)
     )
-    return pad, output
+    return SlidingWindow(tuple(window), strides, dilations, pad, output)
 
 
 def _same(size: Dim, reach: Dim, stride: int) -> tuple[Dim, Dim]:
@@ -109,19 +100,14 @@ def check_rank(c: Inference, operand: int, rank: int) -> None:
         raise c.fail(f"Shape must be rank {rank} but is rank {c.rank(operand)}")
 
 
-def check_fit(
-    fail: Callable[[str], FlowcError],
-    sizes: Sequence[Dim],
-    window: Sequence[Dim],
-    geometry: ConvolutionWindow,
-) -> None:
-    """Raises where a window is larger than the padded input, or has no elements."""
-    if 0 in window:
-        raise fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
-    for n, k, d, (low, high) in zip(sizes, window, geometry.dilations, geometry.pad):
+def check_fit(c: Inference, image: Sequence[Dim], window: SlidingWindow) -> None:
+    """Raises where a window is larger than the padded image, or has no elements."""
+    if 0 in window.sizes:
+        raise c.fail("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+    for n, k, d, (low, high) in zip(image, window.sizes, window.dilations, window.pad):
         padded, reach = n + low + high, (k - 1) * d + 1
         if isinstance(padded, int) and isinstance(reach, int) and padded < reach:
-            raise fail(f"Negative dimension size caused by subtracting {reach} from {padded}")
+            raise c.fail(f"Negative dimension size caused by subtracting {reach} from {padded}")
 
 
 def check_gradient(c: Inference, given: Dims, computed: Dims) -> None:

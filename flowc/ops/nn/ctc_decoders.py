@@ -215,7 +215,7 @@ def _sparse(b: Builder, labels: Value, counts: Value, path: int) -> tuple[Value,
     batch, _, steps = labels.dims
     rows = b.reshape(b.slice(labels, (0, path, 0), (batch, 1, steps)), (batch, steps))
     lengths = b.slice(counts, (0, path), (batch, 1))
-    stop = b.reshape(b.sizes((steps,), dtypes.i64), ())
+    stop = b.scalar_size(steps, dtypes.i64)
     places = b.range(b.const(np.int64(0)), stop, b.const(np.int64(1)))
     indices = b.where(b.less(b.reshape(places, (1, steps)), lengths))
     longest = b.maximum(b.max(lengths, np.array([0, 1], np.int32)), np.int64(0))

@@ -16,27 +16,12 @@ from flowc.ir.dims import product
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.nn.convolution_reference import known, known_pairs
-from flowc.ops.nn.convolution_window import (
-    ConvolutionWindow,
-    check_fit,
-    check_rank,
-    convolution_window,
-)
+from flowc.ops.nn.convolution_reference import known, met
+from flowc.ops.nn.convolution_window import check_fit, check_rank, sliding_window
 from flowc.ops.reductions.folds import carried, lowest
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
-
-
-def _geometry(image: Dims, window: Dims, attrs: Any) -> ConvolutionWindow:
-    renamed = {
-        "strides": attrs["strides"],
-        "dilations": attrs["rates"],
-        "padding": attrs["padding"],
-        "data_format": "NHWC",
-    }
-    return convolution_window(image[1:3], window[:2], renamed)
 
 
 def _infer(c: Inference) -> Dims:
@@ -49,8 +34,8 @@ def _infer(c: Inference) -> Dims:
     image, window = c.dims(0), c.dims(1)
     if isinstance(image[3], int) and isinstance(window[2], int) and image[3] != window[2]:
         raise c.fail(f"input and filter must have the same depth: {image[3]} vs {window[2]}")
-    geometry = _geometry(image, window, c.attrs)
-    check_fit(c.fail, image[1:3], window[:2], geometry)
+    geometry = sliding_window(image[1:3], window[:2], c.attrs)
+    check_fit(c, image[1:3], geometry)
     return (image[0], *geometry.output, c.equal(image[3], window[2]))
 
 
@@ -88,7 +73,7 @@ def dilation_kernel(
 
 def _lower(node: Node) -> Native:
     image, window = (v.dims for v in node.inputs)
-    geometry = _geometry(image, window, node.attrs)
+    geometry = sliding_window(image[1:3], window[:2], node.attrs)
     rows, columns = geometry.output
     dtype = node.inputs[0].type.dtype
     (top, _), (left, _) = geometry.pad
@@ -105,30 +90,16 @@ def _lower(node: Node) -> Native:
     )
 
 
-def _reference(
-    input: np.ndarray,
-    filter: np.ndarray,
-    *,
-    strides: tuple[int, ...],
-    rates: tuple[int, ...],
-    padding: str,
-) -> np.ndarray:
-    attrs = {"strides": strides, "rates": rates, "padding": padding}
-    geometry = _geometry(input.shape, filter.shape, attrs)
-    output = known(geometry.output)
+def _reference(input: np.ndarray, filter: np.ndarray, **attrs: Any) -> np.ndarray:
+    geometry = sliding_window(input.shape[1:3], filter.shape[:2], attrs)
     floor = lowest(dtypes.as_dtype(input.dtype))
-    pairs = [(0, 0), *known_pairs(geometry.pad), (0, 0)]
-    inside = np.pad(np.ones(input.shape, bool), pairs)
-    padded = np.pad(input, pairs)
-    result = np.full((input.shape[0], *output, input.shape[3]), floor, input.dtype)
+    inside = met(np.ones(input.shape, bool), geometry)
+    dims = (input.shape[0], *known(geometry.output), input.shape[3])
+    result = np.full(dims, floor, input.dtype)
     with np.errstate(all="ignore"):
-        for tap in np.ndindex(*filter.shape[:2]):
-            spans = [slice(None)]
-            for t, d, n, k in zip(tap, geometry.dilations, geometry.strides, output):
-                spans.append(slice(t * d, t * d + n * (k - 1) + 1, n))
-            where = tuple(spans)
-            total = padded[where] + filter[tap]
-            result = np.where(inside[where] & (total > result), total, result)
+        for (tap, seen), (_, there) in zip(met(input, geometry), inside):
+            total = seen + filter[tap]
+            result = np.where(there & (total > result), total, result)
     return result
 
 

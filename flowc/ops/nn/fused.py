@@ -25,7 +25,6 @@ from flowc.ops.nn.convolution import (
     convolution_array,
     depthwise_array,
     infer_convolution,
-    infer_depthwise,
 )
 from flowc.ops.nn.normalization import (
     arrays_with_reserve,
@@ -242,7 +241,7 @@ fused_depthwise_conv2d = define(
     ' num_args: int >= 0, strides: list(int), padding: {"SAME", "VALID"},'
     ' data_format: {"NHWC", "NCHW"} = "NHWC", dilations: list(int) = [1, 1, 1, 1],'
     f" {_FUSED_ATTRS}) -> output: T",
-    infer=lambda c: _check(c, infer_depthwise(c)),
+    infer=lambda c: _check(c, infer_convolution(c, 4, depthwise=True)),
     lowering=_contracted("depthwise_conv2d"),
     reference=_contracted_array(depthwise_array),
     examples=(

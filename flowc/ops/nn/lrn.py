@@ -125,8 +125,7 @@ def _infer_grad(c: Inference) -> Dims:
     for i in (1, 2):
         if len(dims) != 4 or c.rank(i) != 4:
             raise c.fail("inputs must be 4-dimensional")
-        for mine, other in zip(dims, c.dims(i)):
-            c.equal(mine, other)
+        c.match_dims(dims, c.dims(i), "inputs must have one shape")
     return c.dims(1)
 
 

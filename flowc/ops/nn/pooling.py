@@ -20,14 +20,12 @@ from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
+from flowc.ops.nn.convolution_reference import met
 from flowc.ops.nn.pooling_window import (
+    check_output,
     check_window,
-    checked_output,
-    from_volume,
     pool_arguments,
-    taps_of,
-    to_volume,
-    window_of_node,
+    pooling_window,
 )
 from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 from flowc.ops.reductions.folds import carried, lowest
@@ -70,9 +68,9 @@ def infer_pool(c: Inference, image: Dims | None = None) -> Dims:
     explicit = attrs["explicit_paddings"] if attrs["padding"] == "EXPLICIT" else (0,) * 2 * rank
     if len(explicit) != 2 * rank or min(explicit) < 0:
         raise c.fail(f"explicit_paddings must hold {2 * rank} numbers that are not negative")
-    slides = window_of_node(dims, attrs)
-    output = checked_output(c, sizes, slides.sizes, slides)
-    return layout.stored((batch, *output, channels))
+    slides = pooling_window(dims, attrs)
+    check_output(c, sizes, slides)
+    return layout.stored((batch, *slides.output, channels))
 
 
 def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
@@ -82,7 +80,7 @@ def _lower_pool(mean: bool) -> Callable[[Node], Lowering]:
             return in_channels_last()
         if node.attrs["ksize"][-1] != 1:
             return Decompose(_pool_channels)
-        window = window_of_node(x.dims, node.attrs)
+        window = pooling_window(x.dims, node.attrs)
         start = 0 if mean else carried(lowest(x.type.dtype), x.type.dtype)
         return Native(
             kernels.pool,
@@ -105,38 +103,24 @@ def _pool_channels(b: Builder, node: Node) -> Value:
 
 
 def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
-    data_format, k = attrs["data_format"], attrs["ksize"][-1]
-    if k != 1 and not layout_of(data_format).channels_first:
+    layout, k = layout_of(attrs["data_format"]), attrs["ksize"][-1]
+    if k != 1 and not layout.channels_first:
         rows = x.reshape(-1, x.shape[-1] // k, k, 1)
         one = (1, 1, k, 1)
         y = _max_of_windows(rows, ksize=one, strides=one, padding="VALID", data_format="NHWC")
         return y.reshape(*x.shape[:-1], -1)
-    volume, window = to_volume(x, attrs)
-    start = np.array(lowest(as_dtype(x.dtype)), x.dtype)
-    taps = taps_of(volume, window, start)
-    y = np.full(taps[0].shape, start, x.dtype)
-    for seen in taps:
+    y = start = np.array(lowest(as_dtype(x.dtype)), x.dtype)
+    for _, seen in met(layout.unpacked(x), pooling_window(x.shape, attrs), start):
         y = np.where(seen > y, seen, y)
-    return from_volume(y, volume, window, data_format, x.ndim)
+    return layout.packed(y)
 
 
-def _avg_reference(
-    x: np.ndarray, *, ksize: Any, strides: Any, padding: Any, data_format: Any
-) -> np.ndarray:
-    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
-    volume, window = to_volume(x, attrs)
-    carrier = np.float32 if x.dtype.itemsize < 4 else x.dtype
-    sums = _sum(taps_of(volume.astype(carrier), window, 0))
-    counts = _sum(taps_of(np.ones_like(volume, carrier), window, 0))
-    y = (sums / counts).astype(x.dtype)
-    return from_volume(y, volume, window, data_format, x.ndim)
-
-
-def _sum(taps: list[np.ndarray]) -> np.ndarray:
-    total = np.zeros_like(taps[0])
-    for seen in taps:
-        total = total + seen
-    return total
+def _avg_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
+    layout, window = layout_of(attrs["data_format"]), pooling_window(x.shape, attrs)
+    image = layout.unpacked(x).astype(np.float32 if x.dtype.itemsize < 4 else x.dtype)
+    sums: Any = sum(seen for _, seen in met(image, window))
+    counts: Any = sum(seen for _, seen in met(np.ones_like(image), window))
+    return layout.packed((sums / counts).astype(x.dtype))
 
 
 # -- records

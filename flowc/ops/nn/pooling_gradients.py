@@ -18,14 +18,10 @@ from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import pooling as kernels
+from flowc.ops.nn.convolution_reference import met
+from flowc.ops.nn.convolution_window import SlidingWindow
 from flowc.ops.nn.pooling import infer_pool
-from flowc.ops.nn.pooling_window import (
-    Window,
-    pool_arguments,
-    taps_of,
-    to_volume,
-    window_of_node,
-)
+from flowc.ops.nn.pooling_window import pool_arguments, pooling_window
 from flowc.ops.nn.through_channels_last import in_channels_last, is_last
 
 if TYPE_CHECKING:
@@ -44,7 +40,7 @@ VOLUME_FORMAT = 'data_format: {"NDHWC", "NCDHW"} = "NDHWC"'
 
 def _lower_argmax(node: Node) -> Lowering:
     dims = node.inputs[0].dims
-    window = window_of_node(dims, node.attrs)
+    window = pooling_window(dims, node.attrs)
     return Native(
         kernels.max_pool_with_argmax,
         arguments=(*pool_arguments(dims, window), int(node.attrs["include_batch_in_index"])),
@@ -52,37 +48,23 @@ def _lower_argmax(node: Node) -> Lowering:
     )
 
 
-def _first_maxima(x: np.ndarray, window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """Maxima of volumes and their flat positions in `x`; a NaN stays only where it comes first."""
-    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)
-    best: np.ndarray | None = None
-    at = np.empty(0, np.int64)
-    for values, where in zip(taps_of(x, window, 0), taps_of(places, window, -1)):
-        if best is None:
-            best, at = values.copy(), where.copy()
-            continue
+def _first_maxima(x: np.ndarray, window: SlidingWindow) -> tuple[np.ndarray, np.ndarray]:
+    """Maxima of windows and their flat positions in `x`; a NaN stays only where it comes first."""
+    places = np.arange(x.size).reshape(x.shape)
+    best, at = np.zeros((), x.dtype), np.array(-1)
+    for (_, values), (_, where) in zip(met(x, window), met(places, window, -1)):
         wins = (where >= 0) & ((at < 0) | (values > best))
         best, at = np.where(wins, values, best), np.where(wins, where, at)
-    assert best is not None, "a window has at least one tap"
     return best, at
 
 
 def _argmax_reference(
-    x: np.ndarray,
-    *,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    Targmax: DType,
-    include_batch_in_index: bool,
+    x: np.ndarray, *, Targmax: DType, include_batch_in_index: bool, **attrs: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format="NHWC")
-    volume, window = to_volume(x, attrs)
-    best, at = _first_maxima(volume, window)
+    best, at = _first_maxima(x, pooling_window(x.shape, attrs))
     if not include_batch_in_index:
         at = at % max(1, int(np.prod(x.shape[1:])))
-    shape: Any = (x.shape[0], *window.output[1:], x.shape[3])
-    return best.reshape(shape), at.reshape(shape).astype(Targmax.numpy)
+    return best, at.astype(Targmax.numpy)
 
 
 max_pool_with_argmax = define(
@@ -116,7 +98,7 @@ def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
         if not is_last(node):
             return in_channels_last()
         dims = node.inputs[0].dims
-        window = window_of_node(dims, node.attrs)
+        window = pooling_window(dims, node.attrs)
         return Native(kernel, arguments=pool_arguments(dims, window), parallel=dims[0])
 
     return lower
@@ -125,26 +107,32 @@ def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
 def _max_grad_reference(
     x: np.ndarray, pooled: np.ndarray, dy: np.ndarray, **attrs: Any
 ) -> np.ndarray:
-    volume, window = to_volume(x, attrs)
-    _, at = _first_maxima(volume, window)
     layout = layout_of(attrs["data_format"])
+    image = layout.unpacked(x)
+    _, at = _first_maxima(image, pooling_window(x.shape, attrs))
     carrier = np.float32 if x.dtype.kind in "fV" and x.dtype.itemsize < 4 else x.dtype
     dx = np.zeros(x.size, carrier)
     np.add.at(dx, at.reshape(-1), layout.unpacked(dy).reshape(-1).astype(carrier))
-    return layout.packed(dx.astype(x.dtype).reshape(volume.shape[0], *volume.shape[2:]))
+    return layout.packed(dx.astype(x.dtype).reshape(image.shape))
+
+
+def _places_met(dims: Sequence[int], attrs: Mapping[str, Any]) -> list[np.ndarray]:
+    """For each window element the flat positions, in an array of `dims`, that it meets; -1 beside
+    the image."""
+    places = layout_of(attrs["data_format"]).unpacked(np.arange(np.prod(dims)).reshape(dims))
+    return [where for _, where in met(places, pooling_window(dims, attrs), -1)]
 
 
 def _max_3d_grad_reference(
     x: np.ndarray, pooled: np.ndarray, dy: np.ndarray, **attrs: Any
 ) -> np.ndarray:
     """In volumes every element that equals the maximum has the gradient."""
-    places, window = to_volume(np.arange(x.size).reshape(x.shape), attrs)
     layout = layout_of(attrs["data_format"])
     largest, spread = layout.unpacked(pooled), layout.unpacked(dy).astype(np.float32)
     dx = np.zeros(x.size, np.float32)
-    for tap in taps_of(places, window, -1):
-        wins = (tap >= 0) & (x.reshape(-1)[tap] == largest)
-        np.add.at(dx, tap[wins], spread[wins])
+    for where in _places_met(x.shape, attrs):
+        wins = (where >= 0) & (x.reshape(-1)[where] == largest)
+        np.add.at(dx, where[wins], spread[wins])
     return dx.astype(dy.dtype).reshape(x.shape)
 
 
@@ -187,34 +175,20 @@ def _avg_grad_image(
 
 def _lower_avg_grad(node: Node) -> Lowering:
     dims = node.output.dims
-    window = window_of_node(dims, node.attrs)
+    window = pooling_window(dims, node.attrs)
     return Native(kernels.avg_pool_grad, arguments=pool_arguments(dims, window), parallel=dims[0])
 
 
-def _avg_grad_reference(
-    shape: np.ndarray,
-    dy: np.ndarray,
-    *,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str,
-) -> np.ndarray:
-    attrs = dict(ksize=ksize, strides=strides, padding=padding, data_format=data_format)
+def _avg_grad_reference(shape: np.ndarray, dy: np.ndarray, **attrs: Any) -> np.ndarray:
     carrier = np.float32 if dy.dtype.itemsize < 4 else dy.dtype
-    dims = tuple(int(n) for n in shape)
-    places, window = to_volume(np.arange(int(np.prod(dims))).reshape(dims), attrs)
-    # Positions are counted in the layout of `shape`, so the result needs no transpose.
-    taps = taps_of(places, window, -1)
-    inside = [t >= 0 for t in taps]
-    counts = np.sum(inside, axis=0)
-    spread = layout_of(data_format).unpacked(dy).reshape(counts.shape).astype(
-        carrier
-    ) / counts.astype(carrier)
-    dx = np.zeros(int(np.prod(dims)), carrier)
-    for tap, kept in zip(taps, inside):
-        np.add.at(dx, tap[kept], spread[kept])
-    return dx.astype(dy.dtype).reshape(dims)
+    seen = _places_met(shape.tolist(), attrs)
+    counts = np.sum([where >= 0 for where in seen], axis=0).astype(carrier)
+    given = layout_of(attrs["data_format"]).unpacked(dy).reshape(counts.shape)
+    spread = given.astype(carrier) / counts
+    dx = np.zeros(np.prod(shape), carrier)
+    for where in seen:
+        np.add.at(dx, where[where >= 0], spread[where >= 0])
+    return dx.astype(dy.dtype).reshape(shape)
 
 
 avg_pool_grad_image = define(
@@ -224,9 +198,7 @@ avg_pool_grad_image = define(
     " -> output: T",
     infer=_infer_avg_grad,
     lowering=_lower_avg_grad,
-    reference=lambda dy, shape, *, ksize, strides, padding, data_format: _avg_grad_reference(
-        shape, dy, ksize=ksize, strides=strides, padding=padding, data_format=data_format
-    ),
+    reference=lambda dy, shape, **attrs: _avg_grad_reference(shape, dy, **attrs),
     examples=('f32[1,2,3,2] i32[4]=[1,4,5,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',),
 )
 

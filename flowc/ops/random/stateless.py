@@ -83,13 +83,8 @@ def _truncated(
 
 
 def infer_shape(c: Inference) -> Dims:
-    if c.rank(0) != 1:
-        raise c.fail(f"shape must be a vector, got rank {c.rank(0)}")
-    dims = c.need_sizes(0)
-    for i, d in enumerate(dims):
-        if isinstance(d, int) and d < 0:
-            raise c.fail(f"Dimension {d} must be >= 0 (at position {i} of the shape)")
-    return dims
+    c.need_rank(0, 1, f"shape must be a vector, got rank {c.rank(0)}")
+    return c.need_sizes(0, "Dimension {size} must be >= 0 (at position {place} of the shape)")
 
 
 def need_dims(c: Inference, i: int, name: str, dims: Dims) -> None:

@@ -62,9 +62,7 @@ def bound_kernel(sorted_rows, values, out, length, count, begin, end):
 
 
 def _infer_bincount(c: Inference) -> Dims:
-    size = c.need_size(1)
-    if isinstance(size, int) and size < 0:
-        raise c.fail(f"size ({size}) must be non-negative")
+    size = c.need_size(1, "size ({size}) must be non-negative")
     if c.inputs[2].size != 0 and c.dims(2) != c.dims(0):
         raise c.fail("weights must have the shape of the values, or have no elements")
     if c.op.tf_name == "Bincount":

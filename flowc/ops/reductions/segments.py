@@ -14,7 +14,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
-from flowc.ir.dims import Dim, Expr, product
+from flowc.ir.dims import Expr, product
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
@@ -176,9 +176,7 @@ def _infer_unsorted(c: Inference) -> Dims:
     data, ids = c.dims(0), c.dims(1)
     fault = f"data.shape = {list(data)} does not start with segment_ids.shape = {list(ids)}"
     c.match_dims(data[: len(ids)], ids, fault)
-    segments: Dim = c.need_size(2)
-    if isinstance(segments, int) and segments < 0:
-        raise c.fail(f"num_segments must be >= 0, not {segments}")
+    segments = c.need_size(2, "num_segments must be >= 0, not {size}")
     return (segments, *data[len(ids) :])
 
 

@@ -123,13 +123,13 @@ def _nth_of_sorted(b: Builder, node: Node) -> Value:
     x, n = node.inputs
     known, columns, rank = b.content(n), x.dims[-1], x.type.rank
     if known is None:  # of all, in order, the one that the run asks for
-        values, _ = b.top_k(x, b.reshape(b.sizes((columns,)), ()))
-        end = b.cast(b.reshape(b.sizes((columns,)), ()), DstT=n.type.dtype)
+        values, _ = b.top_k(x, b.scalar_size(columns))
+        end = b.cast(b.scalar_size(columns), DstT=n.type.dtype)
         place = n if node.attrs["reverse"] else b.sub(b.sub(end, 1), n)
         return b.gather(values, place, np.int32(rank - 1))
     place = as_dim(known[()])
     k = place + 1 if node.attrs["reverse"] else columns - place
-    values, _ = b.top_k(x, b.reshape(b.sizes((k,)), ()))
+    values, _ = b.top_k(x, b.scalar_size(k))
     last = b.slice(values, (0,) * (rank - 1) + (k - 1,), (*x.dims[:-1], 1))
     return b.reshape(last, node.output.dims)
 

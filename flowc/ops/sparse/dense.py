@@ -21,8 +21,7 @@ from flowc.ir.types import Dims
 def _infer(c: Inference) -> Dims:
     if c.rank(0) > 2:
         raise c.fail("sparse_indices should be a scalar, vector, or matrix")
-    if c.rank(1) != 1:
-        raise c.fail("output_shape must be rank 1")
+    c.need_rank(1, 1, "output_shape must be rank 1")
     if c.rank(2) > 1:
         raise c.fail("sparse_values must be a scalar or a vector")
     if c.rank(3):

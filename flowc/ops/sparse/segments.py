@@ -56,10 +56,7 @@ def _infer(c: Inference) -> Dims:
 def _infer_counted(c: Inference) -> Dims:
     """The dims where the last input says how many rows there are."""
     _check_rows(c)
-    count = c.need_size(3)
-    if isinstance(count, int) and count < 0:
-        raise c.fail("segment ids must be >= 0")
-    return (count, *c.dims(0)[1:])
+    return (c.need_size(3, "segment ids must be >= 0"), *c.dims(0)[1:])
 
 
 def _scales(b: Builder, fold: str, ids: Value, count: Value, kind: Any) -> Value:

@@ -22,13 +22,7 @@ from flowc.ir.op import Attrs, op_named
 from flowc.ir.types import TensorType
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term
-from flowc.ops.state.variables import (
-    define_change,
-    require_same,
-    value_of,
-    variable_of,
-    wrong_shapes,
-)
+from flowc.ops.state.variables import define_change, require_same, value_of, variable_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +144,12 @@ def _check(x: Extractor, slots: Sequence[str], values: Mapping[str, Value]) -> N
     held = values["var"].dims
     for name in slots[1:]:
         text = f"var and {name} do not have the same shape{{held}} {{given}}"
-        require_same(x, held, values[name].dims, wrong_shapes(x, text))
+        require_same(x, held, values[name].dims, text)
     name = "grad" if "grad" in values else "delta"
     indices = values.get("indices")
     wanted = held if indices is None else (*indices.dims, *held[1:])
     text = f"var and {name} do not have the same shape{{held}} {{given}}"
-    require_same(x, wanted, values[name].dims, wrong_shapes(x, text))
+    require_same(x, wanted, values[name].dims, text)
 
 
 def _whole(b: Builder, step: Step, values: Mapping[str, Value], attrs: Attrs) -> dict[str, Value]:
@@ -171,7 +165,7 @@ def _rows(
 ) -> dict[str, Value]:
     """A loop over the rows of the gradient: what the first of two equal indices wrote is what the
     second one finds."""
-    count = b.reshape(b.sizes((values["indices"].dims[0],), dtypes.i64), ())
+    count = b.scalar_size(values["indices"].dims[0], dtypes.i64)
     others = {n: v for n, v in values.items() if n not in slots}
     carried = {"row": b.const(np.int64(0)), **{n: values[n] for n in slots}}
     inputs = {**carried, "count": count, **others}
@@ -245,7 +239,6 @@ def _define(step: Step, form: str, sparse: bool) -> None:
         f"{form.lower()}{'_' if form else ''}{'sparse_' if sparse else ''}apply_{step.name}",
         f"{tf_name}({arguments}; {attrs})" + ("" if form else " -> out: ref(T)"),
         _emit(step, text),
-        on_handle=bool(form),
     )
 
 

@@ -24,7 +24,6 @@ from flowc.ops.state.variables import (
     require_same,
     value_of,
     variable_of,
-    wrong_shapes,
 )
 
 # -- the ops of TensorFlow
@@ -45,7 +44,7 @@ def _emit_rows(combine: str) -> Emit:
             f" updates.shape {{given}}, indices.shape {shown_dims(indices.dims)},"
             f" params.shape {shown_dims(held.dims)}"
         )
-        require_same(x, wanted, updates.dims, wrong_shapes(x, text))
+        require_same(x, wanted, updates.dims, text)
         places = x.b.reshape(indices, (*indices.dims, 1))
         x.replace(
             variable, x.b.change_slices(held, places, updates, combine=combine, depth=1, rows=True)
@@ -66,8 +65,7 @@ def _emit_slices(combine: str) -> Emit:
         if not isinstance(depth, int):
             raise InvalidArgumentError(
                 f"node '{x.name}': indices must be at least a vector, with a known last dimension,"
-                f" found {shown_dims(indices.dims)}",
-                node=x.name,
+                f" found {shown_dims(indices.dims)}"
             )
         if depth == 0:  # every update is one of the whole
             changed = _whole(x, held, updates, combine)
@@ -100,7 +98,6 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f" Tindices: {{i32, i64}}, use_locking: bool = {locking}{policy})"
         " -> output_ref: ref(T)",
         emit,
-        on_handle=False,
     )
     attrs = (
         f"T: type, Tindices: {{i32, i64}}, use_locking: bool = True{policy}"
@@ -113,7 +110,6 @@ def _define(kind: str, combine: str, ref_types: str, resource_types: str, nd: st
         f"ResourceScatter{nd}{kind}({handle}: resource, indices: Tindices, updates: {dtype};"
         f" {attrs})",
         emit,
-        on_handle=True,
     )
 
 
@@ -139,7 +135,7 @@ def _emit_box(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
     places = x.b.reshape(_numbers(x, total), held.dims)
     wanted = x.b.strided_slice(places, *bounds, **masks)
     text = "Shapes do not match: the slice has {held} and the value {given}"
-    require_same(x, wanted.dims, value.dims, wrong_shapes(x, text))
+    require_same(x, wanted.dims, value.dims, text)
     count = product(wanted.dims)
     changed = x.b.change_slices(
         x.b.reshape(held, (total,)),
@@ -154,7 +150,7 @@ def _emit_box(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[B
 
 def _numbers(x: Extractor, total: Dim) -> Value:
     """0, 1, ... below the total."""
-    stop = x.b.reshape(x.b.sizes((total,), dtypes.i64), ())
+    stop = x.b.scalar_size(total, dtypes.i64)
     return x.b.range(x.b.const(np.int64(0)), stop, x.b.const(np.int64(1)))
 
 
@@ -168,11 +164,7 @@ strided_slice_assign = define_change(
     "strided_slice_assign",
     f"StridedSliceAssign(ref: ref(T), {_BOX} -> output_ref: ref(T)",
     _emit_box,
-    on_handle=False,
 )
 resource_strided_slice_assign = define_change(
-    "resource_strided_slice_assign",
-    f"ResourceStridedSliceAssign(ref: resource, {_BOX}",
-    _emit_box,
-    on_handle=True,
+    "resource_strided_slice_assign", f"ResourceStridedSliceAssign(ref: resource, {_BOX}", _emit_box
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.errors import FlowcError, InvalidArgumentError, UnsupportedError
+from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor, Resource
@@ -40,8 +40,7 @@ def variable_of(x: Extractor, bound: Bound) -> Resource:
     if isinstance(bound, Resource):
         return bound
     raise InvalidArgumentError(
-        f"node '{x.name}' changes its input, which is no variable (a fed value, or a copy)",
-        node=x.name,
+        f"node '{x.name}' changes its input, which is no variable (a fed value, or a copy)"
     )
 
 
@@ -49,37 +48,27 @@ def value_of(x: Extractor, bound: Bound) -> Value:
     """The value of an input; what a variable holds now, where a reference to one is given."""
     found = x.contents(bound) if isinstance(bound, Resource) else bound
     if not isinstance(found, Value):
-        raise UnsupportedError(f"node '{x.name}' takes a list as a plain value", node=x.name)
+        raise UnsupportedError(f"node '{x.name}' takes a list as a plain value")
     return found
 
 
-def require_same(
-    x: Extractor, held: Dims, given: Dims, fault: Callable[[str, str], FlowcError]
-) -> None:
-    """Raises `fault` of both shapes where they differ; sizes that only a run knows are checked by
-    it."""
+def require_same(x: Extractor, held: Dims, given: Dims, text: str) -> None:
+    """Raises an error of `text`, with {held} and {given} in it, where two shapes differ; sizes that
+    only a run knows are checked by it."""
     same = len(held) == len(given)
     for one, other in zip(held, given):
         same = same and not (isinstance(one, int) and isinstance(other, int) and one != other)
     if not same:
-        raise fault(shown_dims(held), shown_dims(given))
+        raise InvalidArgumentError(text.format(held=shown_dims(held), given=shown_dims(given)))
     for one, other in zip(held, given):
         if one != other:
             x.b.require_equal(one, other)
-
-
-def wrong_shapes(x: Extractor, text: str) -> Callable[[str, str], FlowcError]:
-    """An error of a text with {held} and {given} in it."""
-    return lambda held, given: InvalidArgumentError(
-        text.format(held=held, given=given), node=x.name
-    )
 
 
 def define_change(
     name: str,
     tf: str,
     emit: Emit,
-    on_handle: bool,
     infer: Callable[[Inference], Dims] = lambda c: c.dims(0),
     traits: frozenset[str] = STATE,
 ) -> Op:
@@ -94,6 +83,7 @@ def define_change(
         emit(x, inputs, attrs)
         return []
 
+    on_handle = "->" not in tf
     return define(
         name,
         tf,
@@ -162,7 +152,7 @@ def _emit_assign(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
         text = (
             "Assign requires shapes of both tensors to match. lhs shape= {held} rhs shape= {given}"
         )
-        require_same(x, held, value.dims, wrong_shapes(x, text))
+        require_same(x, held, value.dims, text)
         if held != value.dims:  # equal sizes, one of them known by another name
             value = x.b.reshape(value, held)
     x.replace(variable, value)
@@ -183,7 +173,7 @@ def _emit_assign_handle(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> 
         text = (
             "Trying to assign to variable with tensor with wrong shape. Expected {held} got {given}"
         )
-        require_same(x, held, value.dims, wrong_shapes(x, text))
+        require_same(x, held, value.dims, text)
     x.replace(variable, value)
     return [variable]
 
@@ -195,7 +185,7 @@ def _emit_change(op: str, text: str) -> Emit:
     def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
         variable, value = variable_of(x, inputs[0]), value_of(x, inputs[1])
         held = value_of(x, variable)
-        require_same(x, held.dims, value.dims, wrong_shapes(x, text))
+        require_same(x, held.dims, value.dims, text)
         x.replace(variable, getattr(x.b, op)(held, value))
         return [variable]
 
@@ -247,7 +237,6 @@ def _emit_destroy_temporary(x: Extractor, inputs: Sequence[Bound], attrs: Attrs)
 def _emit_destroy(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     raise UnsupportedError(
         f"flowc cannot free one variable: node '{x.name}' (DestroyResourceOp)",
-        node=x.name,
         hint="a Session's variables are freed when it is closed",
     )
 
@@ -338,7 +327,6 @@ assign = define_change(
     "Assign(ref: ref(T), value: T; T: type, validate_shape: bool = True,"
     " use_locking: bool = True) -> output_ref: ref(T)",
     _emit_assign,
-    False,
     _infer_assign,
     STATE | {"assign"},
 )
@@ -346,7 +334,6 @@ assign_variable = define_change(
     "assign_variable",
     "AssignVariableOp(resource: resource, value: dtype; dtype: type, validate_shape: bool = False)",
     _emit_assign_handle,
-    True,
     _infer_assign,
     STATE | {"assign"},
 )
@@ -356,7 +343,6 @@ for _op, _kind in (("add", "Add"), ("sub", "Sub")):
         f"Assign{_kind}(ref: ref(T), value: T; T: NUMBER, use_locking: bool = False)"
         " -> output_ref: ref(T)",
         _emit_change(_op, "Parameters and update must be the same size, found {held} and {given}"),
-        False,
         same_as_held,
     )
     define_change(
@@ -367,7 +353,6 @@ for _op, _kind in (("add", "Add"), ("sub", "Sub")):
             "Cannot update variable with shape {held} using a Tensor with shape {given}, shapes"
             " must be equal.",
         ),
-        True,
         same_as_held,
     )
 var_is_initialized = _define(

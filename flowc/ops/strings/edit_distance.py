@@ -160,8 +160,7 @@ edit_distances = define(
 
 def _infer(c: Inference) -> Dims:
     for i, name in ((0, "hypothesis_indices"), (3, "truth_indices")):
-        if c.rank(i) != 2:
-            raise c.fail(f"{name} should be a matrix, but got shape: {c.inputs[i]}")
+        c.need_rank(i, 2, f"{name} should be a matrix, but got shape: {c.inputs[i]}")
         if c.rank(i + 1) != 1 or c.rank(i + 2) != 1:
             raise c.fail("values and shapes of sparse tensors are vectors")
         c.equal(c.dims(i)[0], c.dims(i + 1)[0])

@@ -249,7 +249,6 @@ def _emit_print_text(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Seq
     if stream is None:
         raise UnsupportedError(
             f"node '{x.name}' writes to {attrs['output_stream']!r}",
-            node=x.name,
             hint="stderr and stdout can be written to",
         )
     line = _joined(x.b, [text, attrs["end"]])
@@ -262,7 +261,6 @@ def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
     if condition.type.rank:
         raise ShapeError(
             f"In[0] should be a scalar: {condition.type} is the condition of '{x.name}'",
-            node=x.name,
             hint="a condition is one bool: reduce it with tf.reduce_all or tf.reduce_any",
         )
     known = condition.constant
@@ -286,8 +284,7 @@ def _emit_assert(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequenc
 
 
 def _infer_condition(c: Inference) -> list[Dims]:
-    if c.rank(0) != 0:
-        raise c.fail("the condition must be a scalar")
+    c.need_rank(0, 0, "the condition must be a scalar")
     return []
 
 
