@@ -22,7 +22,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "string": lambda v: isinstance(v, bytes | str),
     "type": lambda v: isinstance(v, DType),
     "shape": lambda v: v is None or isinstance(v, tuple),
-    "tensor": lambda v: isinstance(v, np.ndarray),
+    "tensor": lambda v: isinstance(v, np.ndarray | np.generic),
     "func": lambda v: isinstance(v, FunctionRef),
 }
 

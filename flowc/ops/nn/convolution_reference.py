@@ -7,6 +7,7 @@ the input's dtype. Invariant: one matrix product a window element; halves are su
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,27 @@ def met(
     padded = np.pad(x, [(0, 0), *map(known, window.pad), (0, 0)], constant_values=outside)
     for tap, span in taps(window):
         yield tap, padded[span]
+
+
+def parts_met(x: np.ndarray, window: SlidingWindow, outside: Any = 0) -> Iterator[np.ndarray]:
+    """What those elements of an undilated window meet that meet the image at all, one element an
+    output: a window may be far larger than the image, and its padding with it."""
+    output = known(window.output)
+    pads, elements = [(0, 0)], []
+    for size, k, stride, pair, n in zip(
+        x.shape[1:-1], known(window.sizes), window.strides, window.pad, output
+    ):
+        before, _ = known(pair)
+        reach = max(n - 1, 0) * stride
+        first = max(before - reach, 0)
+        last = max(min(k, before + size), first + 1)
+        lead = min(before, reach)
+        pads.append((lead, max(reach + last - before - size, 0)))
+        elements.append(range(first - before + lead, last - before + lead))
+    padded = np.pad(x, [*pads, (0, 0)], constant_values=outside)
+    for starts in product(*elements):
+        spans = (slice(a, a + s * n, s) for a, s, n in zip(starts, window.strides, output))
+        yield padded[(slice(None), *spans)]
 
 
 def _grouped(x: np.ndarray, groups: int) -> np.ndarray:

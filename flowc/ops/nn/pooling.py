@@ -20,7 +20,7 @@ from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
-from flowc.ops.nn.convolution_reference import met
+from flowc.ops.nn.convolution_reference import parts_met
 from flowc.ops.nn.pooling_window import (
     check_output,
     check_window,
@@ -110,7 +110,7 @@ def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
         y = _max_of_windows(rows, ksize=one, strides=one, padding="VALID", data_format="NHWC")
         return y.reshape(*x.shape[:-1], -1)
     y = start = np.array(lowest(as_dtype(x.dtype)), x.dtype)
-    for _, seen in met(layout.unpacked(x), pooling_window(x.shape, attrs), start):
+    for seen in parts_met(layout.unpacked(x), pooling_window(x.shape, attrs), start):
         y = np.where(seen > y, seen, y)
     return layout.packed(y)
 
@@ -118,8 +118,8 @@ def _max_of_windows(x: np.ndarray, **attrs: Any) -> np.ndarray:
 def _avg_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
     layout, window = layout_of(attrs["data_format"]), pooling_window(x.shape, attrs)
     image = layout.unpacked(x).astype(np.float32 if x.dtype.itemsize < 4 else x.dtype)
-    sums: Any = sum(seen for _, seen in met(image, window))
-    counts: Any = sum(seen for _, seen in met(np.ones_like(image), window))
+    sums: Any = sum(parts_met(image, window))
+    counts: Any = sum(parts_met(np.ones_like(image), window))
     return layout.packed((sums / counts).astype(x.dtype))
 
 

@@ -18,7 +18,7 @@ from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.kernels import pooling as kernels
-from flowc.ops.nn.convolution_reference import met
+from flowc.ops.nn.convolution_reference import parts_met
 from flowc.ops.nn.convolution_window import SlidingWindow
 from flowc.ops.nn.pooling import infer_pool
 from flowc.ops.nn.pooling_window import pool_arguments, pooling_window
@@ -52,7 +52,7 @@ def _first_maxima(x: np.ndarray, window: SlidingWindow) -> tuple[np.ndarray, np.
     """Maxima of windows and their flat positions in `x`; a NaN stays only where it comes first."""
     places = np.arange(x.size).reshape(x.shape)
     best, at = np.zeros((), x.dtype), np.array(-1)
-    for (_, values), (_, where) in zip(met(x, window), met(places, window, -1)):
+    for values, where in zip(parts_met(x, window), parts_met(places, window, -1)):
         wins = (where >= 0) & ((at < 0) | (values > best))
         best, at = np.where(wins, values, best), np.where(wins, where, at)
     return best, at
@@ -117,10 +117,10 @@ def _max_grad_reference(
 
 
 def _places_met(dims: Sequence[int], attrs: Mapping[str, Any]) -> list[np.ndarray]:
-    """For each window element the flat positions, in an array of `dims`, that it meets; -1 beside
-    the image."""
+    """For each window element that meets the image the flat positions, in an array of `dims`, that
+    it meets; -1 beside the image."""
     places = layout_of(attrs["data_format"]).unpacked(np.arange(np.prod(dims)).reshape(dims))
-    return [where for _, where in met(places, pooling_window(dims, attrs), -1)]
+    return list(parts_met(places, pooling_window(dims, attrs), -1))
 
 
 def _max_3d_grad_reference(
