@@ -7,6 +7,7 @@ goes the input of its node that stands for it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from flowc.ir.rewrite import Rewriter, needed_nodes, rewrite_nodes
 PruneBody = Callable[[Computation], Computation]
 
 
-class BodyPruning:
+class BodyPruning(ABC):
     """A loop or conditional that is changed step by step: `inputs` are what its bodies are given,
     `outputs` the place of each original output among those of now, or the value that it is."""
 
@@ -50,10 +51,10 @@ class BodyPruning:
         assert made is not None
         return [made[o] if isinstance(o, int) else o for o in self.outputs]
 
+    @abstractmethod
     def step(self, used: set[int], sizes: set[Symbol]) -> bool:
         """Drops what it finds of the outputs and sizes that are not read, and of the inputs;
         whether there was anything. `sizes` are those that the bodies know."""
-        raise NotImplementedError
 
     def changed_attrs(self) -> dict[str, Any]:
         return {}

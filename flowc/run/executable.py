@@ -107,8 +107,9 @@ class Layout:
                 raise self.no_room() from None
         return found
 
-    def no_room(self) -> ResourceExhaustedError:
-        """The error of outputs that do not fit in memory. It names the largest."""
+    def no_room(self, most: int | None = None) -> ResourceExhaustedError:
+        """The error of outputs that do not fit in memory, or in the `most` bytes that a run may
+        take. It names the largest."""
         count, number = max(
             (math.prod(output[0]) * output[1].itemsize, number)
             for number, output in enumerate(self.outputs)
@@ -117,6 +118,8 @@ class Layout:
         name, output = self.names[number], self.outputs[number]
         assert output is not None
         text = f"no memory for {name!r}: shape {list(output[0])} of {output[1]} is {count} bytes"
+        if most is not None:
+            text += f", and a run may take {most} (max_memory)"
         return ResourceExhaustedError(text, node=name.partition(":")[0])
 
 
@@ -221,7 +224,7 @@ class Executable:
         names = [slot.name for slot in self.outputs]
         layout = Layout(tuple(sizes[: self.metadata.input_sizes]), tuple(outputs), names)
         if layout.bytes > self.max_memory:
-            raise layout.no_room()
+            raise layout.no_room(self.max_memory)
         if len(self._layouts) >= LAYOUTS:
             self._layouts.clear()
         self._layouts[tuple([a.shape for a in arrays])] = layout
