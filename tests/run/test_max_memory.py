@@ -54,7 +54,7 @@ def test_a_run_takes_no_more_than_it_may(name: str) -> None:
                 np.testing.assert_array_equal(session.run(y, {x: X}), wanted)
         with tf.Session(threads=1, max_memory=little) as session:
             for _ in range(2):
-                with pytest.raises(ResourceExhaustedError, match="no memory for.*max_memory"):
+                with pytest.raises(ResourceExhaustedError, match=r"no memory for.*max_memory"):
                     session.run(y, {x: X})
             small = X[:16] if name != "size of the run" else X[:1] * 0
             session.run(y, {x: small})
