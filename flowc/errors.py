@@ -160,6 +160,10 @@ class ShapeError(InvalidArgumentError):
     code = "FL0510"
 
 
+class NegativeSizeError(InvalidArgumentError):
+    """A run read a size or a bound that is below 0, and its program takes none that are."""
+
+
 def as_raised(error: Exception, doing: str, node: str | None = None) -> Exception:
     """What to raise where something failed that has no error of its own: what flowc or the system
     raises stays, want of memory is said as such, and all else is a fault of flowc."""

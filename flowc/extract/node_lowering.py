@@ -30,7 +30,8 @@ from flowc.ir.extraction import (
     TwoRanks,
 )
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Op
+from flowc.ir.op import NeedsContent, Op
+from flowc.ir.traversal import inputs_first
 from flowc.ops import tf_op
 
 if TYPE_CHECKING:
@@ -130,13 +131,30 @@ def _by_record(
     if record.name == "const":
         return [_constant(region, record, attrs, name)]
     values = [_read(region, key, i, bound) for i, bound in enumerate(inputs)]
-    node = scope.b.emit(record, values, attrs)
+    try:
+        node = scope.b.emit(record, values, attrs)
+    except NeedsContent as error:
+        if error.input is not None and error.input < len(values):
+            error.hint = _what_decides(values[error.input])
+        raise
     if "stateful" in record.traits:
         scope.note_effect(node)
     first = inputs[0] if "identity" in record.traits else None
     if isinstance(first, Resource) and first.info.get("is_ref"):
         region.extraction.shared[node.output] = first
     return node.outputs
+
+
+def _what_decides(value: Value) -> str:
+    """What to try where the elements of a value are needed: they may follow from what is fed."""
+    nodes = inputs_first([value.node], lambda node: [v.node for v in node.inputs])
+    fed = [f"'{n.attrs['name'].removesuffix(':0')}'" for n in nodes if n.op.name == "parameter"]
+    if not fed:
+        return "make it a constant of the graph"
+    return (
+        f"it follows from {', '.join(fed)}: make that a constant of the graph; "
+        "a Session compiles for the values of small integer feeds"
+    )
 
 
 def _emitter(

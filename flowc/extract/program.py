@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flowc.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -39,6 +41,7 @@ from flowc.ir.extraction import Bound, Resource, TwoRanks
 from flowc.ir.program_spec import ProgramSpec, spec_of
 from flowc.ir.types import TensorType
 
+Array = np.ndarray[Any, Any]
 OutputName = tuple[str, int]  # the node, as errors name it, and which of its outputs
 # Assumes the rank of an output of which the graph tells none; given that of the first input.
 RankOf = Callable[[OutputName, int], int]
@@ -95,10 +98,12 @@ class Extraction:
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
         feeds: Mapping[Tensor, TensorType],
+        values: Mapping[Tensor, Array],
     ) -> ExtractedProgram:
         source = GraphSource(self.graph, self.done)
         b = self.top.b
         fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
+        fed |= {source.ref(t): b.const(value, t.dtype) for t, value in values.items()}
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = self._control_flow(source, roots, fed, refs)
@@ -266,24 +271,27 @@ def extract_program(
     ranks: RankOf | None = None,
     met: list[tuple[Dim, Dim]] | None = None,
     done: Collection[Operation] = (),
+    values: Mapping[Tensor, Array] | None = None,
 ) -> ExtractedProgram:
     """The program of a fetch set. `held`: types of the variables whose value the caller keeps and
     gives to every run; of the others those with a value are constants, unless they are assigned.
     `ranks`: of outputs of which the graph tells none, if they may be assumed. `met`: where to note
     sizes that the graph needs to be equal and that are not seen to be, whatever branches it takes.
-    `done`: operations that ran before, for which nothing waits.
+    `done`: operations that ran before, for which nothing waits. `values`: of tensors that are fed
+    the same in every run, which are constants of the program.
 
     Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
     a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
     `FailedPreconditionError` for a variable without a value, `InvalidModelError` for malformed
     control flow.
     """
-    check_supported(graph, fetches, targets, feeds, done)
+    known = values or {}
+    check_supported(graph, fetches, targets, {*feeds, *known}, done)
     assigned: set[str] = set()
     while True:
         try:
             extraction = Extraction(graph, held or {}, assigned, ranks, met, done)
-            return extraction.run(fetches, targets, feeds)
+            return extraction.run(fetches, targets, feeds, known)
         except _AssignedLater as found:
             assigned |= found.names
 

@@ -39,11 +39,12 @@ def extract_fetches(
     while True:
         met: list[tuple[Dim, Dim]] | None = [] if any(f.open for f in wanted.feeds) else None
         fetches = [f.tensor for f in wanted.fetches]
-        types = {f.tensor: f.type for f in wanted.feeds}
+        types = {f.tensor: f.type for f in wanted.feeds if f.value is None}
+        values = {f.tensor: f.value for f in wanted.feeds if f.value is not None}
         program, fault = None, None
         try:
             program = extract_program(
-                graph, fetches, types, wanted.targets, held, ranks, met, wanted.done
+                graph, fetches, types, wanted.targets, held, ranks, met, wanted.done, values
             )
         except FlowcError as error:
             fault = error  # perhaps of sizes that seemed to differ
@@ -51,7 +52,8 @@ def extract_fetches(
         if names:
             wanted = _renamed(wanted, names)
         elif program is not None:
-            fed, fetched = [f.name for f in wanted.feeds], [f.name for f in wanted.fetches]
+            fed = [f.name for f in wanted.feeds if f.value is None]
+            fetched = [f.name for f in wanted.fetches]
             return wanted, replace(program, spec=program.spec.renamed(fed, fetched))
         else:
             assert fault is not None

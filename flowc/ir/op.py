@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, cast
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError, ShapeError, UnsupportedError
+from flowc.errors import InvalidModelError, ShapeError, UnimplementedError, UnsupportedError
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
@@ -29,8 +29,20 @@ Attrs = Mapping[str, Any]
 P = ParamSpec("P")
 
 
-class NeedsContent(ShapeError):
-    """Inference needs the elements of an input (a shape, an axis) that are not known yet."""
+class NeedsContent(UnimplementedError):
+    """Inference needs the elements of an input (a shape, an axis) that are not known yet: a limit
+    of flowc, no fault of the graph. `input`: its number, where one is wanted."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        hint: str | None = None,
+        input: int | None = None,
+    ) -> None:
+        super().__init__(message, node=node, hint=hint)
+        self.input = input
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +221,7 @@ class Inference:
                 f"{self.op.tf_name} needs the elements of its input {i} "
                 f"({self.inputs[i]}) when it is compiled, and they are computed at run time",
                 node=self.node_name,
-                hint="feed that input as a constant, or freeze the graph",
+                input=i,
             )
         return found
 
@@ -248,7 +260,7 @@ class Inference:
                 f"{self.op.tf_name} needs constants as its input {i} ({self.inputs[i]}), "
                 f"found {'values computed at run time' if found is None else list(found.flat)}",
                 node=self.node_name,
-                hint="feed that input as a constant, or freeze the graph",
+                input=i,
             )
         return tuple(int(x) for x in found.reshape(-1))
 

@@ -23,6 +23,7 @@ from flowc.codegen.string_table import Texts
 from flowc.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
+    NegativeSizeError,
     ResourceExhaustedError,
     misfit,
 )
@@ -276,6 +277,8 @@ class Executable:
         text = _taken_text(a) if "{text}" in found.message else ""
         message = found.message.format(a=a, b=b, c=c, text=text)
         kind = getattr(errors, found.kind, InvalidArgumentError)
+        if kind is NegativeSizeError and self.calls is not None:
+            kind = InvalidArgumentError  # what it called is not called twice: no other attempt
         return kind(message, node=found.node or None)
 
 

@@ -11,11 +11,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flowc.errors import FlowcError
+from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Tensor
 from flowc.graph.fetch_set import FetchSet
+from flowc.ir.op import NeedsContent
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
@@ -23,6 +25,13 @@ from flowc.run.host_ranks import HostRanks
 from flowc.run.segments import Segment, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
 from flowc.run.state import RunState
+from flowc.run.value_specialization import (
+    MOST_PROGRAMS,
+    FeedValues,
+    needed_values,
+    signed_feeds,
+    values_key,
+)
 
 if TYPE_CHECKING:
     from flowc.run.executable import Executable
@@ -33,7 +42,7 @@ class SessionProgram:
     """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
     do). `expects`: the types that the variables in it had when it was compiled, None for those that
     the session did not hold. `ranks`: what it assumes of what functions of Python return.
-    `is_exact`: it serves one tuple of shapes of the feeds only."""
+    `is_exact`: it serves one tuple of shapes of the feeds only. `serves_every_value` of them."""
 
     executable: Executable | None
     spec: ProgramSpec
@@ -41,6 +50,7 @@ class SessionProgram:
     expects: dict[str, TensorType | None]
     ranks: HostRanks
     is_exact: bool
+    serves_every_value: bool = True
 
     def suits(self, types: Mapping[str, TensorType]) -> bool:
         return not self.ranks.is_news and all(
@@ -55,6 +65,16 @@ class _Family:
         self.compiling = threading.Lock()
         self.shapes = FeedShapes()
         self.programs: dict[Any, SessionProgram] = {}
+        self.constants: tuple[Tensor, ...] = ()  # feeds whose values programs are compiled for
+        # Those of which some values are below 0, and count from the end: these values.
+        self.signed: tuple[Tensor, ...] = ()
+        self.negative: set[Any] = set()
+
+    def constants_of(self, fed: FeedValues) -> tuple[Tensor, ...]:
+        """The feeds that are constants of the program that serves `fed`."""
+        if self.negative and values_key(fed, self.signed) in self.negative:
+            return tuple(dict.fromkeys((*self.constants, *self.signed)))
+        return self.constants
 
 
 class ProgramCache:
@@ -85,20 +105,53 @@ class ProgramCache:
             self._segments[key] = found
         return found
 
-    def find(self, wanted: Segment, exact: FeedTypes) -> tuple[int, SessionProgram]:
+    def find(
+        self, wanted: Segment, exact: FeedTypes, fed: FeedValues
+    ) -> tuple[int, SessionProgram]:
         """The program for feeds of these types, and the version of the variables that it suits."""
-        asked = wanted.tensors, wanted.operations, wanted.done, outline(exact)
-        family = self._families.get(asked) or self._families.setdefault(asked, _Family())
+        family = self._family(wanted, exact)
         with family.compiling:
-            types = family.shapes.to_compile(exact)
-            if types is not exact:
-                with suppress(FlowcError):
-                    return self._suiting(family, wanted, types)
-            found = self._suiting(family, wanted, exact)
-            # Where only the exact shapes compile, the fetch set needs numbers for its sizes.
-            family.shapes.always_exact |= types is not exact
-            family.shapes.learn(exact)
-            return found
+            try:
+                return self._serving(family, wanted, exact, fed)
+            except NeedsContent as error:
+                attempt = partial(self._extract, wanted, exact)
+                family.constants = needed_values(attempt, fed, family.constants, error)
+                return self._serving(family, wanted, exact, fed)
+
+    def learn_negative(
+        self, wanted: Segment, exact: FeedTypes, fed: FeedValues, error: NegativeSizeError
+    ) -> None:
+        """Takes note of values for which the program that serves all ended with an error. Raises
+        `InvalidArgumentError` where none of the small feeds is behind it, or where they are
+        constants of that program."""
+        family = self._family(wanted, exact)
+        with family.compiling:
+            signed = signed_feeds(self._graph, fed, error)
+            if not signed or set(signed) <= set(family.constants_of(fed)):
+                raise InvalidArgumentError(error.message, node=error.node)
+            if signed != family.signed:
+                family.negative.clear()
+            family.signed = signed
+            family.negative.add(values_key(fed, signed))
+            for program in family.programs.values():
+                program.serves_every_value = False
+
+    def _family(self, wanted: Segment, exact: FeedTypes) -> _Family:
+        asked = wanted.tensors, wanted.operations, wanted.done, outline(exact)
+        return self._families.get(asked) or self._families.setdefault(asked, _Family())
+
+    def _serving(
+        self, family: _Family, wanted: Segment, exact: FeedTypes, fed: FeedValues
+    ) -> tuple[int, SessionProgram]:
+        types = family.shapes.to_compile(exact)
+        if types is not exact:
+            with suppress(FlowcError):
+                return self._suiting(family, wanted, types, fed)
+        found = self._suiting(family, wanted, exact, fed)
+        # Where only the exact shapes compile, the fetch set needs numbers for its sizes.
+        family.shapes.always_exact |= types is not exact
+        family.shapes.learn(exact)
+        return found
 
     def all(self) -> list[SessionProgram]:
         return [p for family in self._families.values() for p in family.programs.values()]
@@ -108,28 +161,36 @@ class ProgramCache:
         self._segments.clear()
 
     def _suiting(
-        self, family: _Family, wanted: Segment, types: FeedTypes
+        self, family: _Family, wanted: Segment, types: FeedTypes, fed: FeedValues
     ) -> tuple[int, SessionProgram]:
-        """The program for these types of feeds, compiled if there is none for the variables."""
-        key = tuple(types.items())
+        """The program for these types of feeds, and for the values of those that are constants of
+        it, compiled if there is none for the variables."""
+        values = {t: fed[t] for t in family.constants_of(fed)}
+        types = {t: type_ for t, type_ in types.items() if t not in values}
+        key = (*types.items(), *values_key(values, values))
         while True:
             version, held = self._state.variables.types()
             found = family.programs.get(key)
             if found is not None and found.suits(held):
                 return version, found
             ranks = HostRanks(self._state.ranks) if found is None else found.ranks
-            family.programs[key] = self._compile(wanted, types, held, ranks)
+            if values and len(family.programs) >= MOST_PROGRAMS:
+                del family.programs[next(iter(family.programs))]
+            found = self._compile(wanted, types, values, held, ranks)
+            found.serves_every_value = not values and not family.negative
+            family.programs[key] = found
 
     def _compile(
         self,
         wanted: Segment,
         types: FeedTypes,
+        values: FeedValues,
         held: Mapping[str, TensorType],
         ranks: HostRanks,
     ) -> SessionProgram:
         from flowc.compiler import compile_fetches
 
-        asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done)
+        asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done, values)
         found = ranks.extracted(
             lambda rank_of: compile_fetches(
                 self._graph, asked, self._options, held=held, ranks=rank_of, threads=self._threads
@@ -140,5 +201,15 @@ class ProgramCache:
         self._state.begin(found.spec.reads)
         expects = {name: held.get(name) for name in found.depends_on}
         expects |= {v.name: v.tensor.type for v in found.spec.reads}
-        exact = all(t.is_static for t in types.values())
+        exact = all(t.is_static for t in types.values()) and not values
         return SessionProgram(found.executable, found.spec, list(types), expects, ranks, exact)
+
+    def _extract(self, wanted: Segment, exact: FeedTypes, values: FeedValues) -> None:
+        """Extracts a fetch set, as `_compile` does first, with some of the feeds as constants."""
+        from flowc.extract.size_unification import extract_fetches
+
+        types = {t: type_ for t, type_ in exact.items() if t not in values}
+        asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done, values)
+        held = self._state.variables.types()[1]
+        ranks = HostRanks(self._state.ranks)
+        ranks.extracted(lambda rank_of: extract_fetches(self._graph, asked, held, rank_of))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import NotFoundError, did_you_mean
+from flowc.errors import NegativeSizeError, NotFoundError, did_you_mean
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
@@ -133,7 +133,7 @@ class Session:
             return self._run_slowly(fetches, feeds, key, timeout)
         try:
             return call(feeds.values(), timeout)
-        except Outdated:
+        except (Outdated, NegativeSizeError):
             return self._run_slowly(fetches, feeds, None, timeout)
 
     def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any, timeout: float) -> Any:
@@ -181,18 +181,24 @@ class Session:
         types = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
         log = RunLog()
         while True:
-            version, program = self._programs.find(asked, types)
+            version, program = self._programs.find(asked, types, fed)
             if program.executable is None:
                 return rebuild([])
             given = [fed[t] for t in program.feeds]
             call = call_of(program, version, self._state, given, rebuild)
-            if key is not None and program.feeds == list(fed) and not program.ranks.open:
+            suits = program.serves_every_value and program.feeds == list(fed)
+            if key is not None and suits and not program.ranks.open:
                 self._remember(key, call, version)
                 lasts = program.is_exact and not program.ranks.assumed
                 if request is not None and lasts and not program.spec.variables:
                     request.remember((*asked.tensors, *program.feeds), program.executable)
-            with suppress(Outdated):
+            try:
                 return program.ranks.run(partial(call, timeout=timeout), given, log)
+            except Outdated:
+                continue
+            except NegativeSizeError as error:
+                self._programs.learn_negative(asked, types, fed, error)
+                self._calls.clear()
 
     def _run_segment(
         self, segment: Segment, given: Mapping[Tensor, np.ndarray], timeout: float
@@ -200,7 +206,7 @@ class Session:
         key = (self._variables.version, segment, *map(_form, given.values()))
         call = self._calls.get(key)
         if call is not None:
-            with suppress(Outdated):
+            with suppress(Outdated, NegativeSizeError):
                 return call(given.values(), timeout)
         return self._run_program(segment, given, timeout, lambda results: results, key)
 

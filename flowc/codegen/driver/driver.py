@@ -32,7 +32,7 @@ from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
-from flowc.errors import BROADCAST_HINT, InternalError
+from flowc.errors import BROADCAST_HINT, InternalError, NegativeSizeError
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
@@ -270,8 +270,9 @@ class _Emitter:
             if node.attrs["below"]:
                 wide = b.add(wide, i64(node.attrs["below"]))
             message = f"a size must not be negative, found {{a}} at position {i}"
+            row = ErrorRow(message, node.name, NegativeSizeError.__name__)
             bad = b.icmp_signed("<", wide, i64(0))
-            self.frame.leave_if(bad, STATUS_INVALID, ErrorRow(message, node.name), [found])
+            self.frame.leave_if(bad, STATUS_INVALID, row, [found])
             self._bind(size, wide)
         self._check_sizes()
 

@@ -66,7 +66,7 @@ def constant_ints(node: Node, i: int) -> tuple[int, ...]:
         raise NeedsContent(
             f"{node.op.tf_name} needs constants as its input {i} ({node.inputs[i].type})",
             node=node.name,
-            hint="feed that input as a constant, or freeze the graph",
+            hint="make that input a constant of the graph",
         )
     return found
 

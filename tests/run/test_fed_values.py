@@ -1,0 +1,112 @@
+"""What decides ranks and axes may be fed: a Session compiles for the values that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flowc as tf
+from flowc.errors import InvalidArgumentError, UnimplementedError
+from flowc.run.value_specialization import MOST_PROGRAMS
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+Case = tuple[Callable[..., Any], Callable[..., Any], Sequence[Any]]
+
+# What is built of x and what is fed, the same in NumPy, and what is fed in turn.
+CASES: dict[str, Case] = {
+    "perm": (tf.transpose, np.transpose, [[2, 0, 1], [1, 0, 2], [2, 0, 1]]),
+    "sum over an axis": (tf.reduce_sum, np.sum, [1, -1]),
+    "sum over axes": (tf.reduce_sum, lambda x, a: np.sum(x, tuple(a)), [[0, 2], [1, 2]]),
+    "argmax": (tf.argmax, np.argmax, [0, 2]),
+    "concat": (
+        lambda x, a: tf.concat([x, x + 1], a),
+        lambda x, a: np.concatenate([x, x + 1], a),
+        [1, -1],
+    ),
+    "split": (
+        lambda x, a: tf.split(x, 2, a)[1],
+        lambda x, a: np.split(x, 2, a)[1],
+        [0, 2],
+    ),
+    "gather": (
+        lambda x, a: tf.gather(x, [1, 0], axis=a),
+        lambda x, a: np.take(x, [1, 0], a),
+        [0, 1],
+    ),
+    "cumsum": (tf.cumsum, np.cumsum, [0, 1]),
+    "expand_dims": (tf.expand_dims, np.expand_dims, [0, 3, -1]),
+    "reverse": (tf.reverse, lambda x, a: np.flip(x, a), [[0], [2]]),
+    "stride": (lambda x, a: x[:, ::a], lambda x, a: x[:, ::a], [1, 2, -1]),
+    "reshape": (tf.reshape, np.reshape, [[6, 4], [-1, 4], [2, -1], [4, 6], [-1, 4]]),
+    "bound": (lambda x, a: x[:, a:], lambda x, a: x[:, a:], [1, -1, 0, -2, 2, -1]),
+    "index": (lambda x, a: x[a], lambda x, a: x[a], [0, -1]),
+    "computed": (
+        lambda x, a: tf.reduce_max(x, tf.range(a, 3)),
+        lambda x, a: np.max(x, tuple(range(a, 3))),
+        [1, 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_that_are_fed_decide_shapes(name: str) -> None:
+    build, wanted, fed = CASES[name]
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3, 4])
+        a = tf.placeholder(tf.int32, np.shape(fed[0]))
+        y = build(x, a)
+        for value in fed:
+            np.testing.assert_allclose(session.run(y, {x: X, a: value}), wanted(X, value))
+
+
+def test_data_stays_data() -> None:
+    """Small feeds of integers are constants only where it does not compile without."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3, 4])
+        axis, step = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+        y = tf.reduce_sum(x, axis) * tf.cast(step, tf.float32)
+        for number in range(5):
+            found = session.run(y, {x: X, axis: 1, step: number})
+            np.testing.assert_allclose(found, X.sum(1) * number)
+        assert len(session._programs.all()) == 1
+
+
+def test_what_counts_from_the_end_is_compiled_once() -> None:
+    """The program for all values serves those that are not negative, also after others."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, a = tf.placeholder(tf.float32, [2, 3, 4]), tf.placeholder(tf.int32, [])
+        y = x[:, a:]
+        for value in (1, -1, 2, -1, 0, 1, -1):
+            np.testing.assert_array_equal(session.run(y, {x: X, a: value}), X[:, value:])
+        assert len(session._programs.all()) == 2
+
+
+def test_programs_for_values_are_bounded() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.placeholder(tf.int32, [1])
+        y = tf.cumsum(tf.ones([2, 2]), tf.reshape(a % 2, []))
+        for value in range(MOST_PROGRAMS + 3):
+            session.run(y, {a: [value]})
+        assert len(session._programs.all()) == MOST_PROGRAMS
+
+
+def test_what_no_small_feed_decides_is_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2, 3])
+        y = tf.cumsum(x, tf.cast(tf.reduce_sum(x), tf.int32), name="total")
+        with pytest.raises(UnimplementedError, match="needs constants as its input 1") as caught:
+            session.run(y, {x: np.zeros((2, 3))})
+        assert caught.value.node == "total"
+
+
+def test_sizes_that_are_wrong_stay_wrong() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, shape = tf.placeholder(tf.float32, [24]), tf.placeholder(tf.int32, [2])
+        y = tf.reshape(x, shape)
+        for wrong in ([-1, -1], [-2, 12], [-1, 5]):
+            with pytest.raises(InvalidArgumentError):
+                session.run(y, {x: X.reshape(-1), shape: wrong})
+        assert session.run(y, {x: X.reshape(-1), shape: [4, -1]}).shape == (4, 6)
