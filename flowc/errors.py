@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class FlowcError(Exception):
@@ -94,10 +95,18 @@ class UnsupportedError(FlowcError):
 
 
 class OpError(FlowcError):
-    """The root of TensorFlow's own error classes (`tf.errors.OpError`)."""
+    """The root of TensorFlow's own error classes (`tf.errors.OpError`). `error_code`: TensorFlow's
+    number for the class; `op`: the operation at fault, where a Session found it in its graph."""
 
     code = "FL0500"
     exit_code = 4
+    error_code = 2
+    op: Any = None
+
+    @property
+    def node_def(self) -> Any:
+        """The operation at fault as a NodeDef message, or None."""
+        return None if self.op is None else self.op.node_def
 
 
 class UnknownError(OpError):
@@ -108,10 +117,12 @@ class UnknownError(OpError):
 
 class InvalidArgumentError(OpError, ValueError):
     code = "FL0503"
+    error_code = 3
 
 
 class NotFoundError(OpError, LookupError):
     code = "FL0505"
+    error_code = 5
 
     def __str__(self) -> str:
         return FlowcError.__str__(self)
@@ -119,38 +130,46 @@ class NotFoundError(OpError, LookupError):
 
 class AlreadyExistsError(OpError):
     code = "FL0506"
+    error_code = 6
 
 
 class FailedPreconditionError(OpError, RuntimeError):
     code = "FL0509"
+    error_code = 9
 
 
 class OutOfRangeError(OpError, IndexError):
     code = "FL0511"
+    error_code = 11
 
 
 class UnimplementedError(OpError, NotImplementedError):
     code = "FL0512"
+    error_code = 12
     exit_code = 3
 
 
 class ResourceExhaustedError(OpError, MemoryError):
     code = "FL0508"
+    error_code = 8
     exit_code = 5
 
 
 class CancelledError(OpError):
     code = "FL0501"
+    error_code = 1
 
 
 class DeadlineExceededError(OpError, TimeoutError):
     code = "FL0504"
+    error_code = 4
 
 
 class DataLossError(OpError, InvalidModelError):
     """A file whose checksums or structure show damage."""
 
     code = "FL0515"
+    error_code = 15
     exit_code = 4
 
 

@@ -137,6 +137,13 @@ class Graph:
         self._ops[op.name] = op
         self.names.take(op.name)
 
+    def remove_operations(self, ops: Collection[Operation]) -> None:
+        """Takes out operations on which no others depend: those of an import that failed."""
+        for op in ops:
+            op.set_inputs(())
+            op.set_control_inputs(())
+            del self._ops[op.name]
+
     def _check_not_finalized(self) -> None:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,14 +38,16 @@ def add_graph_def(
     prefix: str = "",
     input_map: Mapping[str, Tensor | Operation] | None = None,
     where: str = "the graph",
+    check: Callable[[Collection[Operation]], None] | None = None,
 ) -> dict[str, Operation]:
     """Adds nodes and the functions of `rest` to `graph`; returns the operations by their old names.
 
     `prefix` stands before every name; `input_map` replaces inputs by tensors of the graph. Raises
-    `InvalidModelError` for a graph that is malformed.
+    `InvalidModelError` for a graph that is malformed, and what `check` raises: no operation is
+    added then.
     """
     with _without_collection():
-        return _add(graph, nodes, rest, prefix, input_map or {}, where)
+        return _add(graph, nodes, rest, prefix, input_map or {}, where, check)
 
 
 @contextmanager
@@ -68,9 +70,28 @@ def _add(
     prefix: str,
     input_map: Mapping[str, Tensor | Operation],
     where: str,
+    check: Callable[[Collection[Operation]], None] | None,
 ) -> dict[str, Operation]:
     _add_functions(graph, rest, where)
     made: dict[str, Operation] = {}
+    try:
+        _add_operations(made, graph, nodes, prefix, input_map, where)
+        if check is not None:
+            check(made.values())
+    except BaseException:
+        graph.remove_operations(made.values())
+        raise
+    return made
+
+
+def _add_operations(
+    made: dict[str, Operation],
+    graph: Graph,
+    nodes: Iterable[Node],
+    prefix: str,
+    input_map: Mapping[str, Tensor | Operation],
+    where: str,
+) -> None:
     texts: list[Sequence[str]] = []
     for node, attrs in nodes:
         op = _read_operation(graph, node, attrs, prefix, where)
@@ -88,7 +109,6 @@ def _add(
     inputs.check_all_used()
     if not in_order:  # files that TensorFlow writes mostly are, and have no cycles then
         check_acyclic(made, where)
-    return made
 
 
 def set_versions(graph: Graph, rest: GraphDef) -> None:

@@ -1,24 +1,34 @@
 """`import_graph_def`: a GraphDef into a Graph that may hold operations already.
 
 In: a GraphDef message (flowc's, TensorFlow's), its bytes, or a path. Out: operations in the graph,
-and the elements that were asked for.
+and the elements that were asked for. Invariant: an import that fails adds no operation.
+
+Unlike `load_graph`, for which a model may hold what nobody asks for, it takes what TensorFlow's own
+takes: ops that TensorFlow or flowc knows, or that are functions, with the inputs and attrs that
+their signatures say. Defaults of attrs that are left out are filled in.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from flowc.errors import UsageError
+from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
+from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.default import get_default_graph
-from flowc.graph.graph import Graph
+from flowc.graph.graph import PRODUCER, Graph
+from flowc.graph.op_info import signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+from flowc.graph.verify import malformed, operation_faults
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.wire import FileBytes, open_region
+from flowc.ir.op import tf_names
 from flowc.proto.graph_pb2 import GraphDef
 
 
@@ -34,10 +44,12 @@ def import_graph_def(
 
     `input_map`: names of inputs in `graph_def` -> tensors of the graph that take their place.
     Returns what `return_elements` names: operations (`a`) and tensors (`a:0`). Raises
-    `InvalidModelError` for a malformed graph, `UsageError` for names that are not there.
+    `InvalidModelError` for a malformed graph, `NotFoundError` for an op that nobody knows,
+    `UsageError` for names that are not there.
     """
     graph = graph if graph is not None else get_default_graph()
     nodes, rest, where = _read(graph_def)
+    _check_versions(rest, where)
     replaced = {_key(k): _as_element(graph, v) for k, v in (input_map or {}).items()}
     prefix = ""
     if name is None or name:
@@ -47,7 +59,9 @@ def import_graph_def(
         prefix = graph.names.scope + "/"
     if not len(graph.get_operations()) and graph.encoded is None:
         set_versions(graph, rest)
-    made = add_graph_def(graph, nodes, rest, prefix=prefix, input_map=replaced, where=where)
+    made = add_graph_def(
+        graph, nodes, rest, prefix=prefix, input_map=replaced, where=where, check=_complete
+    )
     if return_elements is None:
         return None
     return [_returned(made, element) for element in return_elements]
@@ -75,6 +89,50 @@ def _read(source: Any) -> tuple[Any, GraphDef, str]:
         return *_split(region), region.name
     message = parse_text(region, kind, encoding)
     return parsed_nodes(message), message, region.name
+
+
+def _check_versions(rest: GraphDef, where: str) -> None:
+    versions = rest.versions
+    if versions.min_consumer > PRODUCER:
+        raise InvalidModelError(
+            f"{where}: GraphDef min consumer version {versions.min_consumer} above current version "
+            f"{PRODUCER}: it needs a newer reader"
+        )
+    if PRODUCER in versions.bad_consumers:
+        raise InvalidModelError(f"{where}: GraphDef disallows consumer version {PRODUCER}")
+
+
+def _complete(operations: Collection[Operation]) -> None:
+    """Checks operations against the signatures of their ops, and fills in defaults of attrs."""
+    for op in operations:
+        _check_known(op)
+        signature = signature_of(op.type)
+        for key, default in {} if signature is None else signature.attr_defaults.items():
+            if key not in op.attrs:
+                op.attrs[key] = default
+    faults = [fault for op in operations for fault in operation_faults(op)]
+    if faults:
+        raise malformed(faults)
+
+
+def _check_known(op: Operation) -> None:
+    kind = op.type
+    known = signature_of(kind) is not None or kind in op.graph.functions
+    if not known and kind not in _tensorflow_ops():
+        near = did_you_mean(kind, tf_names())
+        raise NotFoundError(
+            f"Op type not registered '{kind}' in binary running on this machine. Make sure the Op "
+            "and Kernel are registered in the binary running in this process.",
+            node=op.name,
+            hint=near,
+        )
+
+
+@cache
+def _tensorflow_ops() -> frozenset[str]:
+    """The ops that TensorFlow registers, those that flowc has no record of among them."""
+    text = files("flowc.importer").joinpath("tensorflow_ops.txt").read_text()
+    return frozenset(text.split()) | FRAME_TYPES | {SWITCH_N}
 
 
 def _split(region: FileBytes) -> tuple[Any, GraphDef]:

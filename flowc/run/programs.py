@@ -21,6 +21,7 @@ from flowc.ir.op import NeedsContent
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
+from flowc.run.devices import Placement
 from flowc.run.host_ranks import HostRanks
 from flowc.run.segments import Segment, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
@@ -87,11 +88,13 @@ class ProgramCache:
         threads: int | None,
         state: RunState,
         max_memory: int | None,
+        placement: Placement,
     ) -> None:
         self._graph = graph
         self._options = options
         self._threads = threads
         self._max_memory = max_memory
+        self._placement = placement
         self._state = state
         self._families: dict[Any, _Family] = {}
         self._segments: dict[Any, list[Segment]] = {}
@@ -190,6 +193,7 @@ class ProgramCache:
     ) -> SessionProgram:
         from flowc.compiler import compile_fetches
 
+        self._placement.check(wanted.needs({*types, *values}))
         asked = FetchSet.of(wanted.tensors, types, wanted.operations, wanted.done, values)
         found = ranks.extracted(
             lambda rank_of: compile_fetches(

@@ -35,6 +35,11 @@ class Segment:
     feeds: tuple[Tensor, ...] = ()
     done: frozenset[Operation] = frozenset()
 
+    def needs(self, fed: Collection[Tensor]) -> list[Operation]:
+        """The operations that run, each after what it depends on."""
+        ends = [*(t.op for t in self.tensors if t not in fed), *self.operations]
+        return _needed(ends, fed, self.done)
+
 
 def segments_of(
     tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]

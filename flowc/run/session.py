@@ -7,25 +7,34 @@ where shapes vary, one program comes to serve them all (`shape_specialization.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import NegativeSizeError, NotFoundError, did_you_mean
+from flowc.errors import (
+    InvalidArgumentError,
+    NegativeSizeError,
+    NotFoundError,
+    OpError,
+    did_you_mean,
+)
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.calls import Call, PlainCall, SegmentedCall, call_of, hosted
+from flowc.run.devices import DeviceAttributes, Placement, devices
 from flowc.run.fetches import Fetches, Rebuild, feed_array, only, operation_names
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import RunLog
+from flowc.run.partial_runs import PartialRun
 from flowc.run.programs import ProgramCache
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
@@ -35,7 +44,20 @@ if TYPE_CHECKING:
 
 
 _form = attrgetter("__class__", "shape", "strides", "dtype")
+CLOSED = "Attempted to use a closed Session."
 CALLS = 1024  # forms of fetches and feeds that are remembered
+
+
+def _check_target(target: Any) -> None:
+    if not isinstance(target, str):
+        kind = type(target).__name__
+        raise TypeError(f'Argument `target` must be a string, but got "{kind}"')
+    if target:
+        raise NotFoundError(
+            f'No session factory registered for the given session options: {{target: "{target}"}}:'
+            " flowc runs in the process that calls it",
+            hint="leave out the target",
+        )
 
 
 def _is_plain(feeds: Mapping[Any, Any], fed: Mapping[Tensor, np.ndarray]) -> bool:
@@ -74,12 +96,10 @@ class Session:
     ) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
-        if target:
-            raise NotFoundError(
-                f"No session factory registered for the given session options: {{target: "
-                f'"{target}"}}: flowc runs in the process that calls it',
-                hint="leave out the target",
-            )
+        if not hasattr(config, "allow_soft_placement") and config is not None:
+            kind = type(config).__name__
+            raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{kind}"')
+        _check_target(target)
         self._graph = graph if graph is not None else get_default_graph()
         wanted = getattr(config, "intra_op_parallelism_threads", 0)
         self._threads = threads if threads is not None else wanted or None
@@ -90,14 +110,38 @@ class Session:
         self._variables = self._state.variables
         self._max_memory = max_memory
         self._programs = ProgramCache(
-            self._graph, self._options, self._threads, self._state, max_memory
+            self._graph,
+            self._options,
+            self._threads,
+            self._state,
+            max_memory,
+            Placement.of(config),
         )
+        self._partial_runs: dict[str, PartialRun] = {}
+        self._handles = count()
         self._closed = False
         self._contexts: list[Any] = []
 
     @property
     def graph(self) -> Graph:
         return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as a GraphDef message."""
+        return self._graph.as_graph_def()
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Does nothing: the state of a Session is its own. Raises as `Session` does for a target
+        other than `""`."""
+        _check_target(target)
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The devices that runs can use: one CPU."""
+        if self._closed:
+            raise RuntimeError(CLOSED)
+        return devices()
 
     @property
     def sess_str(self) -> str:
@@ -129,17 +173,73 @@ class Session:
         except (AttributeError, TypeError):
             call, key = None, None
         timeout = 0 if options is None else max(0, options.timeout_in_ms)
-        if call is None or self._closed:
-            return self._run_slowly(fetches, feeds, key, timeout)
         try:
-            return call(feeds.values(), timeout)
-        except (Outdated, NegativeSizeError):
-            return self._run_slowly(fetches, feeds, None, timeout)
+            if call is not None and not self._closed:
+                try:
+                    return call(feeds.values(), timeout)
+                except (Outdated, NegativeSizeError):
+                    key = None
+            return self._run_slowly(fetches, feeds, key, timeout)
+        except OpError as error:
+            if error.node is not None and error.op is None:
+                with suppress(KeyError, ValueError):
+                    error.op = self._graph.get_operation_by_name(error.node)
+            raise
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function that runs the fetches with its arguments as the values of `feed_list`.
+
+        With `accept_options` it takes `options` and `run_metadata` by name. It raises what `run`
+        raises, and `ValueError` for another number of arguments.
+        """
+        keys = list(feed_list or ())
+
+        def call(*values: Any, **settings: Any) -> Any:
+            if len(values) != len(keys):
+                raise ValueError(f"expected {len(keys)} values to feed, found {len(values)}")
+            if not accept_options and settings:
+                raise TypeError(f"unexpected arguments: {', '.join(settings)}")
+            return self.run(fetches, dict(zip(keys, values)), **settings)
+
+        return call
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begins one step of the graph that is computed in several calls of `partial_run`: these
+        may fetch `fetches` and feed `feeds`, each once. Returns the step's handle. Raises as `run`,
+        and `InvalidArgumentError` where there is nothing to fetch."""
+        if self._closed:
+            raise RuntimeError(CLOSED)
+        wanted = Fetches(self._graph, fetches)
+        keys = [self._feed_key(key) for key in (feeds or ())]
+        handle = f"partial_run_{next(self._handles)}"
+        self._partial_runs[handle] = PartialRun([*wanted.tensors], [*wanted.operations], keys)
+        return handle
+
+    def partial_run(
+        self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """Computes some fetches of a step from what it has been fed so far. Raises as `run`, and
+        `InvalidArgumentError` for a handle of no step, for what the step does not have, and for
+        what needs more feeds."""
+        step = self._partial_runs.get(handle)
+        if step is None:
+            raise InvalidArgumentError("Must run 'setup' before performing partial runs!")
+        wanted = Fetches(self._graph, fetches)
+        asked = [*wanted.tensors], [*wanted.operations]
+        step.feed(self._feeds(feed_dict or {}))
+        segment = step.segment(*asked)
+        results = self._run_segment(segment, step.given(segment), 0)
+        step.finish(segment, results, [*asked[0], *asked[1]])
+        if not step.pending:
+            del self._partial_runs[handle]
+        return wanted.rebuild(step.values(asked[0]))
 
     def _run_slowly(self, fetches: Any, feeds: Mapping[Any, Any], key: Any, timeout: float) -> Any:
         """Checks everything, compiles if need be, and remembers the call for `run`."""
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
+            raise RuntimeError(CLOSED)
         request = self._request(fetches, feeds)
         if request is not None:
             found = request.executable(self._threads)

@@ -24,8 +24,10 @@ from flowc.graph import Graph
 from flowc.graph.export import graph_to_meta_graph_def
 from flowc.importer import load_graph
 from flowc.importer.formats import detect
+from flowc.importer.graphdef import add_graph_def
 from flowc.importer.importing import import_graph_def
 from flowc.importer.model import saved_model_file
+from flowc.importer.nodes import parsed_nodes
 from flowc.importer.read_model import variables_without_value
 from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.graph_pb2 import GraphDef
@@ -352,7 +354,8 @@ def test_outputs_that_no_node_reads_are_there() -> None:
     graph_def.node[1].attr["value"].tensor.dtype = 3
     graph_def.node[1].attr["value"].tensor.int_val.append(2)
     graph_def.node[0].attr["dtype"].type = graph_def.node[2].attr["T"].type = 1
-    import_graph_def(chain(graph_def, ("after", "Neg", ["odd"])), name="", graph=graph)
+    chain(graph_def, ("after", "Neg", ["odd"]))
+    add_graph_def(graph, parsed_nodes(graph_def), graph_def)
     assert len(graph.get_operation_by_name("top").outputs) == 2
     assert graph.get_tensor_by_name("top:1").value_index == 1
     with pytest.raises(KeyError, match="exists but only has 2 outputs"):
@@ -366,7 +369,14 @@ def test_outputs_that_no_node_reads_are_there() -> None:
 def test_a_loop_is_no_cycle() -> None:
     nodes = [("e", "Enter", []), ("m", "Merge", ["e", "n"]), ("n", "NextIteration", ["m"])]
     graph = Graph()
-    import_graph_def(chain(GraphDef(), *nodes), name="", graph=graph)
+    graph_def = chain(GraphDef(), *nodes)
+    for node in graph_def.node:
+        node.attr["T"].type = 1
+    graph_def.node[0].attr["frame_name"].s = b"f"
+    graph_def.node[1].attr["N"].i = 2
+    graph_def.node[0].input.append("x")
+    chain(graph_def, ("x", "Placeholder", [])).node[3].attr["dtype"].type = 1
+    import_graph_def(graph_def, name="", graph=graph)
     assert [t.op.name for t in graph.get_operation_by_name("m").inputs] == ["e", "n"]
 
 
@@ -437,7 +447,10 @@ def test_functions_that_are_malformed() -> None:
 
 def test_deep_graphs_import_without_recursion() -> None:
     graph_def = chain(GraphDef(), *((f"n{i}", "Relu", [f"n{i + 1}"]) for i in range(50_000)))
+    for node in graph_def.node:
+        node.attr["T"].type = 1
     chain(graph_def, ("n50000", "Placeholder", []))  # the last node feeds the one before it
+    graph_def.node[50_000].attr["dtype"].type = 1
     graph = Graph()
     import_graph_def(graph_def, name="", graph=graph)
     assert len(graph.get_operations()) == 50_001

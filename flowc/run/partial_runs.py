@@ -1,0 +1,104 @@
+"""One step of a graph, computed in several calls (`Session.partial_run`).
+
+In: all that the step may fetch and feed, then fetches and feeds call by call. Out: their values.
+Invariant: every operation of the step runs once: what a later call may need of those that ran is
+computed with them, kept, and fed to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.graph import Operation, Tensor
+from flowc.ir.traversal import inputs_first
+from flowc.run.fetches import feed_array
+from flowc.run.segments import Segment
+
+Array = np.ndarray[Any, Any]
+
+
+class PartialRun:
+    """A step under way. `tensors` and `operations`: what it may fetch; `feeds`: what it may be
+    fed."""
+
+    def __init__(
+        self,
+        tensors: Sequence[Tensor],
+        operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+    ) -> None:
+        if not tensors and not operations:
+            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
+        self.pending: set[Tensor | Operation] = {*tensors, *operations}
+        self._may_feed = set(feeds)
+        self._known: dict[Tensor, Array] = {}
+        self._done: frozenset[Operation] = frozenset()
+        self._whole = self._needed([*(t.op for t in tensors), *operations], self._may_feed)
+
+    def feed(self, fed: Mapping[Tensor, Array]) -> None:
+        """Takes values. Raises `InvalidArgumentError` for a tensor that `partial_run_setup` was not
+        told of, or that has a value."""
+        for tensor, value in fed.items():
+            if tensor not in self._may_feed:
+                raise InvalidArgumentError(
+                    f"The feed {tensor.name} was not specified in partial_run_setup."
+                )
+            if tensor in self._known:
+                raise InvalidArgumentError(f"The feed {tensor.name} has already been fed.")
+            self._known[tensor] = value
+
+    def segment(self, tensors: Sequence[Tensor], operations: Sequence[Operation]) -> Segment:
+        """What runs next. Raises `InvalidArgumentError` for what `partial_run_setup` was not told
+        of, what was fetched before, and what needs a tensor that is not fed yet."""
+        for wanted in (*tensors, *operations):
+            if wanted not in self.pending:
+                raise InvalidArgumentError(
+                    f"The fetch {wanted.name} was not specified in partial_run_setup, or has "
+                    "already been fetched."
+                )
+        new = [t for t in tensors if t not in self._known]
+        inside = self._needed([*(t.op for t in new), *operations], self._known)
+        missing = self._may_feed - self._known.keys()
+        for op in inside:
+            for tensor in op.inputs:
+                if tensor in missing:
+                    raise InvalidArgumentError(
+                        f"Fetch {(*tensors, *operations)[0].name} can't be computed from the feeds "
+                        f"that have been fed so far: it needs {tensor.name}."
+                    )
+        ran = set(inside)
+        later = [op for op in self._whole if op not in ran and op not in self._done]
+        crossing = [t for op in later for t in op.inputs if t.op in ran and t not in self._known]
+        given = tuple(dict.fromkeys([*new, *crossing]))
+        feeds = dict.fromkeys(t for op in inside for t in op.inputs if t in self._known)
+        return Segment(given, tuple(operations), tuple(feeds), self._done)
+
+    def finish(
+        self, segment: Segment, results: Sequence[Any], wanted: Sequence[Tensor | Operation]
+    ) -> None:
+        """Keeps what a segment computed. `wanted`: what the caller fetched with it."""
+        ran = self._needed([*(t.op for t in segment.tensors), *segment.operations], self._known)
+        self._known |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
+        self._done |= frozenset(ran)
+        self.pending -= set(wanted)
+
+    def values(self, tensors: Sequence[Tensor]) -> list[Any]:
+        found = [self._known[t] for t in tensors]
+        return [value if value.ndim else value[()] for value in found]
+
+    def given(self, segment: Segment) -> dict[Tensor, Array]:
+        return {t: self._known[t] for t in segment.feeds}
+
+    def _needed(self, ends: Sequence[Operation], fed: Any) -> list[Operation]:
+        done = self._done
+        return inputs_first(
+            [op for op in ends if op not in done],
+            lambda op: [
+                *(t.op for t in op.inputs if t not in fed and t.op not in done),
+                *(c for c in op.control_inputs if c not in done),
+            ],
+        )
