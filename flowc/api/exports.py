@@ -190,6 +190,19 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             zeros=zeros_initializer""",
     },
     "train": {"flowc.api.framework.models": "write_graph"},
+    "app": {"flowc.api.framework.app": "flags run"},
+    "flags": {
+        "absl.flags": """FLAGS DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_flag
+            DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi_float DEFINE_multi_integer
+            DEFINE_multi_string DEFINE_spaceseplist DEFINE_string DuplicateFlagError Error Flag
+            FlagValues IllegalFlagValueError UnparsedFlagAccessError UnrecognizedFlagError
+            ValidationError declare_key_flag mark_flag_as_required mark_flags_as_required
+            register_validator set_default validator"""
+    },
+    "gfile": {
+        "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob
+            IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
+    },
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",
