@@ -131,6 +131,9 @@ _TOP = {
         ones_initializer zeros_initializer""",
     "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
         truncated_normal""",
+    "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
+        global_norm""",
+    "flowc.api.training.moving_averages": "moving_average_variables",
     "flowc.dtypes": _DTYPES,
     "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": "get_default_session",
@@ -154,6 +157,23 @@ _MATH = {
     "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
     "flowc.api.arrays.filling": "linspace",
+}
+_TRAIN = {
+    "flowc.api.training.optimizer": "Optimizer",
+    "flowc.api.training.gradient_descent": """GradientDescentOptimizer
+        ProximalGradientDescentOptimizer""",
+    "flowc.api.training.momentum": "MomentumOptimizer",
+    "flowc.api.training.adagrad": """AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer
+        ProximalAdagradOptimizer""",
+    "flowc.api.training.adam": "AdamOptimizer",
+    "flowc.api.training.rms_prop": "RMSPropOptimizer",
+    "flowc.api.training.ftrl": "FtrlOptimizer",
+    "flowc.api.training.global_step": """assert_global_step create_global_step get_global_step
+        get_or_create_global_step global_step""",
+    "flowc.api.training.learning_rate_decay": """cosine_decay cosine_decay_restarts
+        exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
+        noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
+    "flowc.api.training.moving_averages": "ExponentialMovingAverage",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
@@ -189,7 +209,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             glorot_uniform=glorot_uniform_initializer ones=ones_initializer
             zeros=zeros_initializer""",
     },
-    "train": {"flowc.api.framework.models": "write_graph"},
+    "train": {"flowc.api.framework.models": "write_graph", **_TRAIN},
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",
