@@ -123,8 +123,8 @@ _TOP = {
     "flowc.api.control_flow.tensor_array": "TensorArray",
     "flowc.api.variables.variables": "Variable",
     "flowc.api.variables.variable_ops": _VARIABLES,
-    "flowc.api.framework.composites": """IndexedSlices IndexedSlicesValue SparseTensor
-        SparseTensorValue sparse_placeholder""",
+    "flowc.graph.indexed_slices": "IndexedSlices IndexedSlicesValue",
+    "flowc.api.framework.composites": "SparseTensor SparseTensorValue sparse_placeholder",
     "flowc.api.variables.variable_scope": """AUTO_REUSE VariableScope get_variable
         get_variable_scope variable_scope""",
     "flowc.api.variables.initializers": """constant_initializer glorot_uniform_initializer
@@ -144,6 +144,8 @@ _TOP = {
         RunMetadata RunOptions""",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings.strings": "as_string string_join=join",
+    "flowc.api.training.gradients": "UnconnectedGradients gradients",
+    "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
     "flowc.version": "__version__=VERSION",
@@ -217,7 +219,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 # What programs may look for here and will not find yet.
 _LATER = """
-FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
+FIFOQueue RandomShuffleQueue contrib data estimator keras
 layers losses saved_model summary
 """
 _NOT_YET = frozenset(_LATER.split())

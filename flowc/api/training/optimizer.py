@@ -22,6 +22,7 @@ from flowc.api.framework.nest import flatten
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import control_dependencies, group, init_scope, name_scope, tuple_
 from flowc.api.math.reductions import unsorted_segment_sum
+from flowc.api.training.gradients import gradients
 from flowc.api.training.slots import (
     Initializer,
     base_dtype,
@@ -114,8 +115,6 @@ class Optimizer:
         """(gradient, variable) for each variable; None for one that the loss does not depend on.
         Raises `ValueError` for no variables and for losses and variables that are no floats,
         `RuntimeError` for a function in place of a loss."""
-        from flowc.api.training.gradients import gradients
-
         if callable(loss):
             raise RuntimeError("`loss` is a function: flowc builds graphs, and needs a Tensor.")
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
