@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowc.api.framework.basics import cast
-from flowc.api.framework.composites import IndexedSlices
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import control_dependencies, group
 from flowc.api.math.elementwise import sqrt
@@ -19,6 +18,7 @@ from flowc.api.training.step_optimizer import Hyperparameter, StepOptimizer, zer
 from flowc.api.variables.variable_ops import assign, assign_sub, scatter_add
 from flowc.api.variables.variables import ResourceVariable, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.indexed_slices import IndexedSlices
 
 ScatterAdd = Callable[[Variable, Tensor, Tensor], Tensor]  # gives the variable's new contents
 

@@ -16,13 +16,13 @@ from flowc.api.arrays.filling import range as range_of
 from flowc.api.arrays.selection import where
 from flowc.api.arrays.shaping import rank, size, stack
 from flowc.api.framework.basics import cast, constant, identity
-from flowc.api.framework.composites import IndexedSlices
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import maximum, minimum, rsqrt, sqrt
 from flowc.api.math.reductions import reduce_sum
 from flowc.api.nn.losses import l2_loss
 from flowc.graph import Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.indexed_slices import IndexedSlices
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:

@@ -17,7 +17,6 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.arrays.selection import unique
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.framework.composites import IndexedSlices
 from flowc.api.framework.nest import flatten
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import control_dependencies, group, init_scope, name_scope, tuple_
@@ -36,6 +35,7 @@ from flowc.api.variables.variables import ResourceVariable, Variable
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.indexed_slices import IndexedSlices
 
 Gradient = Tensor | IndexedSlices
 GradsAndVars = list[tuple[Gradient | None, Any]]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from flowc.api.framework.basics import cast
-from flowc.api.framework.composites import IndexedSlices
 from flowc.api.training.optimizer import Optimizer
 from flowc.api.training.slots import base_dtype
 from flowc.api.variables.variables import ResourceVariable, Variable
 from flowc.graph import Operation, Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create, record_of
+from flowc.graph.indexed_slices import IndexedSlices
 
 
 @dataclass(frozen=True, slots=True)
