@@ -123,14 +123,17 @@ _TOP = {
     "flowc.api.control_flow.tensor_array": "TensorArray",
     "flowc.api.variables.variables": "Variable",
     "flowc.api.variables.variable_ops": _VARIABLES,
-    "flowc.api.framework.composites": """IndexedSlices IndexedSlicesValue SparseTensor
-        SparseTensorValue sparse_placeholder""",
+    "flowc.graph.indexed_slices": "IndexedSlices IndexedSlicesValue",
+    "flowc.api.framework.composites": "SparseTensor SparseTensorValue sparse_placeholder",
     "flowc.api.variables.variable_scope": """AUTO_REUSE VariableScope get_variable
         get_variable_scope variable_scope""",
     "flowc.api.variables.initializers": """constant_initializer glorot_uniform_initializer
         ones_initializer zeros_initializer""",
     "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
         truncated_normal""",
+    "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
+        global_norm""",
+    "flowc.api.training.moving_averages": "moving_average_variables",
     "flowc.dtypes": _DTYPES,
     "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": "get_default_session",
@@ -141,6 +144,8 @@ _TOP = {
         RunMetadata RunOptions""",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings.strings": "as_string string_join=join",
+    "flowc.api.training.gradients": "UnconnectedGradients gradients",
+    "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
     "flowc.version": "__version__=VERSION",
@@ -154,6 +159,23 @@ _MATH = {
     "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
     "flowc.api.arrays.filling": "linspace",
+}
+_TRAIN = {
+    "flowc.api.training.optimizer": "Optimizer",
+    "flowc.api.training.gradient_descent": """GradientDescentOptimizer
+        ProximalGradientDescentOptimizer""",
+    "flowc.api.training.momentum": "MomentumOptimizer",
+    "flowc.api.training.adagrad": """AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer
+        ProximalAdagradOptimizer""",
+    "flowc.api.training.adam": "AdamOptimizer",
+    "flowc.api.training.rms_prop": "RMSPropOptimizer",
+    "flowc.api.training.ftrl": "FtrlOptimizer",
+    "flowc.api.training.global_step": """assert_global_step create_global_step get_global_step
+        get_or_create_global_step global_step""",
+    "flowc.api.training.learning_rate_decay": """cosine_decay cosine_decay_restarts
+        exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
+        noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
+    "flowc.api.training.moving_averages": "ExponentialMovingAverage",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
@@ -203,6 +225,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
+    "train": {"flowc.api.framework.models": "write_graph", **_TRAIN},
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",
@@ -210,7 +233,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 # What programs may look for here and will not find yet.
 _LATER = """
-FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
+FIFOQueue RandomShuffleQueue contrib data estimator keras
 layers losses saved_model summary
 """
 _NOT_YET = frozenset(_LATER.split())

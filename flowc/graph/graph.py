@@ -122,7 +122,6 @@ class Graph:
         if not self.scopes.colocations:
             return
         groups = {group for other in self.scopes.colocations for group in other.colocation_groups()}
-        groups.update(op.attrs.get("_class", ()))
         op.attrs["_class"] = sorted(groups)
         device = self.scopes.colocations[-1].device
         if device:

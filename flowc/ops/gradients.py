@@ -115,6 +115,11 @@ class GradientBuilder(ABC):
         dims = self.dims_of(x)
         return self.range(0, self.rank(x), 1) if dims is None else np.arange(len(dims), dtype="i4")
 
+    def sum_rows(self, rows: Any, indices: Any, x: Any) -> Any:
+        """What is zero in the dims of `x`, save for `rows` at `indices`; rows at one index add
+        up."""
+        return self.unsorted_segment_sum(rows, indices, self.size_of(x, 0))
+
     def sum_to_shape_of(self, dy: Any, x: Any) -> Any:
         """`dy` summed over the axes along which `x` was broadcast, so that it has the dims of `x`.
         A size of 1 is taken to be one where only the run knows the other."""

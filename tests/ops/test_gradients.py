@@ -21,7 +21,7 @@ from flowc import dtypes
 from flowc.errors import FlowcError
 from flowc.graph import Graph, Tensor
 from flowc.graph.building.creation import create
-from flowc.graph.gradients import op_gradient
+from flowc.graph.gradients.operation import op_gradient
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.lowering import Elementwise
@@ -146,7 +146,8 @@ def graph_gradients(
     ]
     operation = create(case.op.tf_name, grouped, case.attrs)
     dys = [entry(w) for w in weights_of(case.op, outputs)]
-    return op_gradient(operation, *dys)
+    found = op_gradient(operation, *dys)
+    return [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in found]
 
 
 def run_both(cases: Sequence[Case], known: bool) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:

@@ -14,12 +14,12 @@ from flowc import dtypes
 from flowc.api.control_flow.tensor_array import flow_or_tensor, with_flows
 from flowc.api.framework import nest
 from flowc.api.framework.basics import cast
-from flowc.api.framework.composites import IndexedSlices
 from flowc.api.framework.scopes import name_scope, with_dependencies
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building import control_nodes
 from flowc.graph.building.contexts import CondContext
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.indexed_slices import IndexedSlices
 
 
 def cond(

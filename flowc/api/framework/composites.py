@@ -1,4 +1,4 @@
-"""`SparseTensor` and `IndexedSlices`: values that are made of several tensors.
+"""`SparseTensor`: a value that is made of several tensors.
 
 In: their tensors. Out: objects that loops and conditionals carry and sessions fetch and feed.
 Invariant: `with_components(components())` is the same value.
@@ -13,51 +13,15 @@ from typing import Any
 from flowc import dtypes
 from flowc.api.framework.basics import placeholder
 from flowc.api.framework.scopes import name_scope
-from flowc.dtypes import DType
-from flowc.graph import Graph, Operation, Tensor, TensorShape
+from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.indexed_slices import ValuesAtIndices
 from flowc.graph.shape_inference import constant_elements
 
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
-IndexedSlicesValue = namedtuple(
-    "IndexedSlicesValue", ("values", "indices", "dense_shape"), defaults=(None,)
-)
 
 
-class _OfTensors:
-    """`values[n]`, each for a place `indices[n]` of a tensor of sizes `dense_shape`."""
-
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        self._indices = indices
-        self._values = values
-        self._dense_shape = dense_shape
-
-    @property
-    def indices(self) -> Tensor:
-        return self._indices
-
-    @property
-    def values(self) -> Tensor:
-        return self._values
-
-    @property
-    def dense_shape(self) -> Any:
-        return self._dense_shape
-
-    @property
-    def dtype(self) -> DType | None:
-        return self._values.dtype
-
-    @property
-    def op(self) -> Operation:
-        return self._values.op
-
-    @property
-    def graph(self) -> Graph:
-        return self._values.graph
-
-
-class SparseTensor(_OfTensors):
+class SparseTensor(ValuesAtIndices):
     """A tensor of which only some elements are kept: `values[n]` at `indices[n, rank]`, in a tensor
     of sizes `dense_shape[rank]`. Raises `ValueError` for shapes that contradict each other."""
 
@@ -120,63 +84,6 @@ class SparseTensor(_OfTensors):
     def __repr__(self) -> str:
         parts = ", ".join(f"{n}={getattr(self, n)}" for n in ("indices", "values", "dense_shape"))
         return f"SparseTensor({parts})"
-
-
-class IndexedSlices(_OfTensors):
-    """Rows of a tensor: `values[n, ...]` are the rows at `indices[n]` of a tensor of sizes
-    `dense_shape`, which need not be known."""
-
-    value_type = IndexedSlicesValue
-
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
-        super().__init__(indices, values, dense_shape)
-
-    @property
-    def name(self) -> str:
-        return self.values.name
-
-    @property
-    def device(self) -> str:
-        return self.values.device
-
-    @property
-    def _control_input(self) -> Operation:
-        return self.op
-
-    @property
-    def shape(self) -> TensorShape:
-        known = None if self.dense_shape is None else constant_elements(self.dense_shape)
-        return TensorShape(None if known is None else known.tolist())
-
-    def components(self) -> Sequence[Tensor]:
-        kept = (self.values, self.indices)
-        return kept if self.dense_shape is None else (*kept, self.dense_shape)
-
-    def with_components(self, components: Sequence[Tensor]) -> IndexedSlices:
-        return IndexedSlices(*components)
-
-    def component_invariants(self, shape: TensorShape | None) -> list[TensorShape]:
-        """The shapes that the components keep in a loop; `shape`: that of the values."""
-        if shape is None:
-            return [t.shape for t in self.components()]
-        found = [shape, shape[:1]]
-        if self.dense_shape is not None:
-            found.append(TensorShape([shape.ndims]))
-        return found
-
-    def _as_tensor(self) -> Tensor:
-        """The whole tensor, with the rows of equal indices summed."""
-        if self.dense_shape is None:
-            raise ValueError(
-                f"Tensor conversion requested for IndexedSlices without dense_shape: {self}"
-            )
-        from flowc.api.math.reductions import unsorted_segment_sum
-
-        return unsorted_segment_sum(self.values, self.indices, self.dense_shape[0])
-
-    def __repr__(self) -> str:
-        sizes = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
-        return f"IndexedSlices(indices={self.indices}, values={self.values}{sizes})"
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:

@@ -233,6 +233,8 @@ def _lower_invert_permutation(node: Node) -> Lowering:
 def _gather_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     """The rows of `dy` summed by their index, which counts on from one batch to the next."""
     params, indices = node.inputs[:2]
+    if constant_int(b, node, 2) == 0 == node.attrs["batch_dims"]:
+        return rows_gradient(b, node, dy)
     rank, places = b.rank_of(params), b.rank_of(indices)
     axis, batch = constant_int(b, node, 2) % rank, node.attrs["batch_dims"]
     batch += places if batch < 0 else 0
@@ -259,11 +261,12 @@ def _gather_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return _arranged(b, summed, back)
 
 
-def _rows_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    params, indices = node.inputs
+def rows_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Of an op that gathers rows, whose first inputs are these."""
+    params, indices = node.inputs[:2]
     count = b.reshape(b.size(indices), (1,))
     rows = b.reshape(dy, b.concat(count, b.shape_of(params, 1), np.int32(0)))
-    return b.unsorted_segment_sum(rows, b.reshape(indices, (-1,)), b.size_of(params, 0))
+    return b.sum_rows(rows, b.reshape(indices, (-1,)), params)
 
 
 def _arranged(b: GradientBuilder, x: Any, order: list[int]) -> Any:
@@ -296,7 +299,7 @@ gather_v1 = define(
     infer=lambda c: gather_dims(c, 0, 0),
     reference=lambda params, indices: gather_elements(params, indices, 0, 0),
     lowering=Decompose(lambda b, node: b.gather(*node.inputs, np.int32(0))),
-    gradient=_rows_gradient,
+    gradient=rows_gradient,
     examples=("Tparams[5,3] i32[4]~index5", "f32[5] Tindices[]=4"),
     content=True,
 )

@@ -18,8 +18,8 @@ from flowc import dtypes
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.op import Attrs, op_named
-from flowc.ir.types import TensorType
+from flowc.ir.op import Attrs, Inference, op_named
+from flowc.ir.types import Dims, TensorType, shown_dims
 from flowc.ops.state import optimizer_formulas as formulas
 from flowc.ops.state.optimizer_formulas import Formula, Term
 from flowc.ops.state.variables import define_change, require_same, value_of, variable_of
@@ -227,6 +227,25 @@ def _argument(word: str, form: str) -> str:
     return f"{word}: {types.get(word, 'T')}"
 
 
+def _infer(words: Sequence[str]) -> Callable[[Inference], Dims]:
+    """Slots and the gradient have the shape of the variable."""
+
+    def infer(c: Inference) -> Dims:
+        held = c.dims(0)
+        rows = words.index("indices") if "indices" in words else None
+        for place, word in enumerate(words):
+            wanted = held
+            if rows is not None and word == "grad":
+                wanted = (*c.dims(rows), *held[1:])
+            if word.isupper() or word in ("grad", "delta"):
+                fault = f"var and {word.lower()} do not have the same shape"
+                shown = f"{shown_dims(wanted)} {shown_dims(c.dims(place))}"
+                c.match_dims(wanted, c.dims(place), fault + shown)
+        return held
+
+    return infer
+
+
 def _define(step: Step, form: str, sparse: bool) -> None:
     text = step.sparse if sparse else step.inputs
     assert text is not None
@@ -239,6 +258,7 @@ def _define(step: Step, form: str, sparse: bool) -> None:
         f"{form.lower()}{'_' if form else ''}{'sparse_' if sparse else ''}apply_{step.name}",
         f"{tf_name}({arguments}; {attrs})" + ("" if form else " -> out: ref(T)"),
         _emit(step, text),
+        infer=_infer(("VAR", *text.split())),
     )
 
 

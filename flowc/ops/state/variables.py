@@ -19,7 +19,7 @@ from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, Op, define, op_named
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.identity import shape_attr_dims
-from flowc.ops.arrays.indexing import gather_dims
+from flowc.ops.arrays.indexing import gather_dims, rows_gradient
 from flowc.ops.gradients import same_gradient
 
 STATE = frozenset({"stateful"})
@@ -314,6 +314,7 @@ resource_gather = _define(
     " validate_indices: bool = True, dtype: type, Tindices: {i32, i64}) -> output: dtype",
     _emit_resource_gather,
     _infer_resource_gather,
+    gradient=rows_gradient,
 )
 resource_gather_nd = _define(
     "resource_gather_nd",

@@ -1,13 +1,8 @@
-"""Gradients of a Graph's operations, as new operations under TensorFlow's names.
+"""The gradient of one operation of a Graph, as new operations under TensorFlow's names.
 
 In: an operation, and the gradients of its outputs. Out: the gradients of its inputs, made by the
 gradient of the op's record in a name scope `<operation>_grad`. Invariant: every operation made is
 of a type that TensorFlow registers; where a size is unknown, ops on shapes compute it in the run.
-
-`op_gradient` is one step. The walk that gradients of whole graphs need goes back from the ys over
-the operations that xs reach, in an order in which an operation comes after all its consumers; sums
-(`AddN`) what the consumers give an output; asks for `op_gradient`, or follows a loop, a branch or a
-function back; and keeps a gather's gradient as rows and their indices.
 """
 
 from __future__ import annotations
@@ -20,8 +15,9 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
-from flowc.graph.building.conversion import constant_array, constant_tensor
-from flowc.graph.building.creation import create
+from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
+from flowc.graph.building.creation import create, output
+from flowc.graph.indexed_slices import IndexedSlices
 from flowc.graph.op_info import node_attrs, with_defaults
 from flowc.graph.operation import Operation
 from flowc.graph.shape_inference import constant_elements
@@ -29,7 +25,7 @@ from flowc.graph.tensor import Tensor
 from flowc.ir.dims import Dim
 from flowc.ir.op import Attrs, Op, input_spans
 from flowc.ops import tf_op
-from flowc.ops.gradients import Dims, GradientBuilder, input_gradients
+from flowc.ops.gradients import Dims, GradientBuilder, input_gradients, same_gradient
 
 # What TensorFlow's Python functions call the operations that they make.
 NAMES = {
@@ -66,10 +62,15 @@ class GraphGradients(GradientBuilder):
         return self.const(np.array(dims, dtype.numpy))
 
     def dims_of(self, x: Tensor) -> Dims:
+        if x.dtype is dtypes.resource:  # those of the variable behind a handle
+            return x.op.attrs.get("shape")
         return x.shape.sizes
 
     def elements_of(self, x: Tensor) -> np.ndarray | None:
         return constant_elements(x)
+
+    def sum_rows(self, rows: Tensor, indices: Tensor, x: Tensor) -> IndexedSlices:
+        return IndexedSlices(rows, indices, self.shape_of(x))
 
 
 class _ForwardOperation:
@@ -88,7 +89,18 @@ class _ForwardOperation:
         return output
 
 
-def op_gradient(operation: Operation, *grad_ys: Tensor | None) -> list[Tensor | None]:
+Gradient = Tensor | IndexedSlices
+# Whose gradients reshape what they are given: they make the whole tensor without a warning.
+_RESHAPED = frozenset({"ExpandDims", "Gather", "GatherV2", "Reshape", "Squeeze"})
+TRAINABLE = frozenset({dtypes.resource, dtypes.variant, *dtypes.FLOATS, *dtypes.COMPLEX})
+
+
+def is_trainable(tensor: Tensor) -> bool:
+    """Whether gradients flow through a tensor."""
+    return tensor.dtype in TRAINABLE
+
+
+def op_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any]:
     """The gradient of each input of an operation, None where nothing flows back.
 
     `grad_ys`: the gradient of each output; None counts as zeros. Raises `LookupError` for an op
@@ -96,20 +108,42 @@ def op_gradient(operation: Operation, *grad_ys: Tensor | None) -> list[Tensor | 
     """
     record = tf_op(operation.type)
     if record is None or record.gradient is None:
-        raise LookupError(
-            f"No gradient defined for operation '{operation.name}' (op type: {operation.type})"
-        )
+        raise no_gradient_defined(operation)
     graph = operation.graph
     with graph.as_default(), graph.name_scope(f"{operation.name}_grad"):
-        b = GraphGradients()
         given = zip(operation.outputs, grad_ys, strict=True)
-        dys = [_zeros(b, y) if dy is None else dy for y, dy in given]
-        return input_gradients(b, _ForwardOperation(operation, record), *dys)
+        return record_gradient(operation, *[zeros_of(y) if dy is None else dy for y, dy in given])
 
 
-def _zeros(b: GraphGradients, y: Tensor) -> Tensor | None:
+def no_gradient_defined(operation: Operation) -> LookupError:
+    return LookupError(
+        f"No gradient defined for operation '{operation.name}' (op type: {operation.type})"
+    )
+
+
+def record_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any]:
+    """The same for gradients of all outputs that gradients flow through, in the scope that the
+    default graph is in."""
+    record = tf_op(operation.type)
+    assert record is not None and record.gradient is not None
+    forward = _ForwardOperation(operation, record)
+    if operation.type == "Cast" and isinstance(grad_ys[0], IndexedSlices):
+        rows = grad_ys[0]
+        (values,) = input_gradients(GraphGradients(), forward, rows.values)
+        return [None if values is None else IndexedSlices(values, rows.indices, rows.dense_shape)]
+    passes = record.gradient is same_gradient or operation.type == "IdentityN"
+    dys = grad_ys if passes else [_dense(operation, dy) for dy in grad_ys]
+    return input_gradients(GraphGradients(), forward, *dys)
+
+
+def _dense(operation: Operation, dy: Gradient | None) -> Tensor | None:
+    if isinstance(dy, IndexedSlices):
+        return dy.dense() if operation.type in _RESHAPED else as_tensor(dy)
+    return dy
+
+
+def zeros_of(y: Tensor) -> Tensor | None:
     """Zeros for an output through which gradients flow."""
     dtype = y.dtype
-    return (
-        b.zeros_like(y) if dtype is not None and (dtype.is_floating or dtype.is_complex) else None
-    )
+    flows = dtype is not None and (dtype.is_floating or dtype.is_complex)
+    return output("ZerosLike", y, name="zeros_like") if flows else None

@@ -1,0 +1,1 @@
+"""Training: optimizers, schedules of learning rates, clipping, averages, sessions with hooks."""

@@ -1,0 +1,76 @@
+"""Which function is the gradient of an operation.
+
+In: op types and functions that a program registers; operations. Out: a function of an operation
+and the gradients of its outputs, which gives those of its inputs; None where nothing flows back.
+Invariant: an op type has one gradient for the whole process, as in TensorFlow, and keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flowc.graph.gradients.operation import no_gradient_defined, record_gradient
+from flowc.graph.operation import Operation
+from flowc.ops import tf_op
+
+GradientFunction = Callable[..., Any]
+
+# What gives no gradient in TensorFlow either: state, randomness, queries, decoders.
+_WITHOUT = """
+    ArgMax ArgMin AsString Assert Assign AssignAdd AssignSub BroadcastGradientArgs
+    CTCBeamSearchDecoder CTCGreedyDecoder ConcatOffset Const EditDistance
+    FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVarsGradient
+    FakeQuantWithMinMaxVarsPerChannelGradient InvertPermutation LinSpace LoopCond MergeSummary
+    Multinomial NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionWithOverlaps PyFunc
+    PyFuncStateless RandomShuffle RandomStandardNormal RandomUniform ScalarSummary ScatterAdd
+    ScatterDiv ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub Stack StackClose
+    StackPop StackPush StatelessMultinomial StatelessRandomNormal StatelessRandomNormalV2
+    StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
+    StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2
+    StatelessTruncatedNormal StatelessTruncatedNormalV2 StringJoin TensorArray TensorArrayClose
+    TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
+    TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
+    TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TruncatedNormal
+    VarIsInitializedOp VariableShape
+"""
+NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
+
+
+class GradientRegistry:
+    """The gradients of op types: those of programs, then flowc's own."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, GradientFunction | None] = {}
+
+    def add(self, name: str, function: GradientFunction | None) -> None:
+        """Registers a gradient under an op type, or a name that `gradient_override_map` names.
+
+        None: nothing flows back. Raises `TypeError` for a name that is no string, `KeyError` where
+        the name has a gradient."""
+        if not isinstance(name, str):
+            raise TypeError("op_type must be a string")
+        if name in self._own or _built_in(name) is not None or name in NOT_DIFFERENTIABLE:
+            raise KeyError(f"Registering two gradient with name '{name}'!")
+        self._own[name] = function
+
+    def find(self, operation: Operation) -> GradientFunction | None:
+        """Raises `LookupError` where the op has no gradient."""
+        override = operation.attrs.get("_gradient_op_type")
+        name = operation.type if override is None else override.decode()
+        if name in self._own:
+            return self._own[name]
+        if name in NOT_DIFFERENTIABLE:
+            return None
+        found = _built_in(name)
+        if found is None:
+            raise no_gradient_defined(operation)
+        return found
+
+
+def _built_in(name: str) -> GradientFunction | None:
+    record = tf_op(name)
+    return None if record is None or record.gradient is None else record_gradient
+
+
+GRADIENTS = GradientRegistry()
