@@ -211,7 +211,6 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             glorot_uniform=glorot_uniform_initializer ones=ones_initializer
             zeros=zeros_initializer""",
     },
-    "train": {"flowc.api.framework.models": "write_graph"},
     "app": {"flowc.api.framework.app": "flags run"},
     "flags": {
         "absl.flags": """FLAGS DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_flag
