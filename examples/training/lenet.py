@@ -1,0 +1,47 @@
+"""LeNet on digits: convolutions, pooling, dropout that is off in evaluation, and momentum."""
+
+from data import batches, digits
+
+import flowc as tf
+
+
+def weights(name, shape):
+    return tf.get_variable(name, shape, initializer=tf.glorot_uniform_initializer(seed=3))
+
+
+def convolved(x, name, size, channels):
+    with tf.variable_scope(name):
+        kernel = weights("kernel", [size, size, x.shape[-1], channels])
+        bias = tf.get_variable("bias", [channels], initializer=tf.zeros_initializer())
+        y = tf.nn.conv2d(x, kernel, strides=[1, 1, 1, 1], padding="SAME")
+        y = tf.nn.relu(tf.nn.bias_add(y, bias))
+        return tf.nn.max_pool(y, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+
+
+def train(steps=100):
+    images, labels = digits()
+    x = tf.placeholder(tf.float32, [None, 8, 8])
+    y = tf.placeholder(tf.int32, [None])
+    features = convolved(tf.expand_dims(x, -1), "conv1", 5, 6)
+    features = convolved(features, "conv2", 3, 16)
+    flat = tf.reshape(features, [-1, 2 * 2 * 16])
+    hidden = tf.nn.relu(tf.matmul(flat, weights("dense1", [64, 84])))
+    logits = tf.matmul(hidden, weights("dense2", [84, 10]))
+    entropy = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    loss = tf.reduce_mean(entropy)
+    step = tf.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+    right = tf.nn.in_top_k(logits, y, 1)
+    accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
+
+    losses = []
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for rows in batches(len(images), 32, steps):
+            _, value = session.run([step, loss], {x: images[rows], y: labels[rows]})
+            losses.append(value)
+        print(f"accuracy: {session.run(accuracy, {x: images, y: labels}):.3f}")
+    return losses
+
+
+if __name__ == "__main__":
+    print(f"loss: {train()[-1]}")

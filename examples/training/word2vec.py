@@ -1,0 +1,42 @@
+"""Word vectors by skip-grams and noise-contrastive estimation."""
+
+import numpy as np
+
+import flowc as tf
+
+WORDS, WIDTH, NOISE = 60, 12, 8
+
+
+def text(random):
+    """A text in which a word is mostly followed by one near to it."""
+    steps = random.choice([-1, 1, 2, 7], 3000, p=[0.3, 0.4, 0.2, 0.1])
+    return np.cumsum(steps) % WORDS
+
+
+def train(steps=200):
+    random = np.random.RandomState(9)
+    words = text(random)
+    centre, context = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int64, [None, 1])
+    start = tf.glorot_uniform_initializer(seed=23)
+    vectors = tf.get_variable("vectors", [WORDS, WIDTH], initializer=start)
+    weights = tf.get_variable("nce_weights", [WORDS, WIDTH], initializer=start)
+    biases = tf.get_variable("nce_biases", [WORDS], initializer=tf.zeros_initializer())
+    found = tf.nn.embedding_lookup(vectors, centre)
+    sampled = tf.nn.log_uniform_candidate_sampler(context, 1, NOISE, True, WORDS, seed=3)
+    costs = tf.nn.nce_loss(weights, biases, context, found, NOISE, WORDS, sampled_values=sampled)
+    loss = tf.reduce_mean(costs)
+    step = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+
+    losses = []
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(steps):
+            places = random.randint(1, len(words) - 1, 64)
+            near = words[places + random.choice([-1, 1], 64)]
+            feeds = {centre: words[places], context: near[:, None]}
+            losses.append(session.run([step, loss], feeds)[1])
+    return losses
+
+
+if __name__ == "__main__":
+    print(f"loss: {train()[-1]}")
