@@ -1,7 +1,7 @@
 """All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
 
 Everything runs on one core and one thread. Names: kernels, loops, calls, startup,
-models, contractions.
+models, training, contractions.
 `models` and the model rows of `startup` need `--models DIR`, where a model is a folder with
 `graph.pb`, `saved_model` or `model.meta`, and `ref_case0.npz` with its feeds (`names`, `in_0`...).
 """
@@ -26,6 +26,7 @@ import loop_kernels
 import loops
 import models
 import startup
+import training
 from rounds import Row, show
 from tensorflow_peer import TensorFlowPeer, tensorflow_peer
 
@@ -35,7 +36,7 @@ def main() -> None:
     # The last core: the first ones take most interrupts.
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     peer: TensorFlowPeer | None = None
-    if {"kernels", "loops", "models"} & set(options.names):
+    if {"kernels", "loops", "models", "training"} & set(options.names):
         peer = tensorflow_peer()
         if peer is not None:
             print(f"peers: TensorFlow {peer.version}, one thread")
@@ -45,6 +46,7 @@ def main() -> None:
         "kernels": lambda: loop_kernels.measure(peer, options.rounds),
         "loops": lambda: loops.measure(peer, options.rounds),
         "models": lambda: models.measure(options.models, peer, options.rounds),
+        "training": lambda: training.measure(peer, options.rounds),
         "contractions": lambda: contractions.measure(
             ("gemm", "conv", "depthwise"), contractions.machine_tile()
         ),
@@ -61,7 +63,7 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    names = ["startup", "calls", "kernels", "loops", "models", "contractions"]
+    names = ["startup", "calls", "kernels", "loops", "models", "training", "contractions"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help=f"which to run, of: {', '.join(names)}")
     parser.add_argument("--models", type=Path, metavar="DIR", help="folder of model folders")

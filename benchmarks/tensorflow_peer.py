@@ -62,6 +62,10 @@ class TensorFlowPeer:
         self._ask({"do": "prepare", "case": str(folder), "mode": "model"})
         return lambda: self._ask({"do": "run", "case": str(folder), "mode": "model"})["seconds"]
 
+    def step_timer(self, program: str) -> Callable[[], float]:
+        """Times a step of a training program by TensorFlow's executor."""
+        return lambda: self._ask({"do": "train", "case": program})["seconds"]
+
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import loop_programs
 import numpy as np
 import tensorflow as tf
@@ -91,6 +94,22 @@ def _model(folder: Path) -> Any:
     return call
 
 
+def _seconds_of_step(program: str) -> float:
+    import training  # late: it runs programs in graph mode, the others run eagerly
+
+    config = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+    resources = v1.resource_variables_enabled()
+    v1.disable_resource_variables()
+    v1.disable_control_flow_v2()
+    try:
+        with contextlib.redirect_stdout(sys.stderr), tf.Graph().as_default():
+            return training.seconds_of_step(program, v1, config=config)
+    finally:
+        v1.enable_control_flow_v2()
+        if resources:
+            v1.enable_resource_variables()
+
+
 def main() -> None:
     prepared: dict[tuple[str, str], Any] = {}
     for line in sys.stdin:
@@ -105,6 +124,8 @@ def main() -> None:
 def _answer(request: dict[str, Any], prepared: dict[tuple[str, str], Any]) -> dict[str, Any]:
     if request["do"] == "hello":
         return {"version": tf.__version__}
+    if request["do"] == "train":
+        return {"seconds": _seconds_of_step(request["case"])}
     key = (request["case"], request["mode"])
     if request["do"] == "prepare":
         prepared[key] = prepare(*key)
