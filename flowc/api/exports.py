@@ -105,6 +105,13 @@ non_max_suppression non_max_suppression_with_scores resize resize_area resize_bi
 resize_bilinear resize_images resize_nearest_neighbor transpose transpose_image
 """
 
+_ASSERTIONS = """
+assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal
+assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal
+assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in
+assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor
+is_strictly_increasing
+"""
 _TOP = {
     "flowc.api.math.elementwise": _ELEMENTWISE,
     "flowc.api.math.reductions": _REDUCTIONS,
@@ -115,6 +122,8 @@ _TOP = {
     "flowc.api.framework.basics": _BASICS,
     "flowc.api.framework.scopes": _SCOPES,
     "flowc.api.framework.checks": "Assert Print print=print_",
+    "flowc.api.framework.assertions": _ASSERTIONS
+    + "is_tensor verify_tensor_all_finite=assert_all_finite",
     "flowc.api.control_flow.conditionals": "cond",
     "flowc.api.control_flow.cases": "case switch_case",
     "flowc.api.control_flow.loops": "while_loop",
@@ -203,7 +212,12 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.nest": """assert_same_structure flatten is_nested map_structure
             pack_sequence_as"""
     },
-    "debugging": {"flowc.api.framework.checks": "Assert"},
+    "debugging": {
+        "flowc.api.framework.checks": "Assert",
+        "flowc.api.framework.assertions": _ASSERTIONS + "assert_all_finite",
+        "flowc.api.framework.basics": "check_numerics",
+        "flowc.api.math.elementwise": "is_finite is_inf is_nan",
+    },
     "initializers": {
         "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",

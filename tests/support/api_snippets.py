@@ -300,6 +300,33 @@ x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
 out = [tf.einsum("ij,jk->ik", x, x), tf.einsum("ij->ji", x), tf.tensordot(x, x, 1), tf.tensordot(x, x, [[0], [1]]), tf.reduce_logsumexp(x, 1), tf.cumsum(x, 1, exclusive=True), tf.cumprod(x, reverse=True),
        tf.clip_by_value(x, 1.5, 3.0), tf.boolean_mask(x, [True, False]), tf.reduce_all(x > 0), tf.count_nonzero(x), tf.add_n([x, x, x]), tf.squared_difference(x, 1.0), tf.complex(x, x), tf.real(tf.complex(x, x)),
        tf.reduce_prod(x, reduction_indices=[0], keep_dims=True), tf.sequence_mask([1, 2], 3), tf.meshgrid([1, 2], [3, 4, 5]), tf.unique([1, 1, 2]), tf.diag([1, 2]), tf.log_sigmoid(x)]
+# assert_holds
+x = tf.placeholder(tf.float32, [None]); y = tf.placeholder(tf.float32); feed = {x: [1.0, 2.0], y: [[3.0]]}
+with tf.control_dependencies([tf.assert_equal(x, [1.0, 2.0]), tf.assert_less(x, 3.0), tf.assert_greater_equal(x, [1.0, 1.0]), tf.assert_none_equal(x, 0.0), tf.assert_positive(x), tf.assert_non_negative(x),
+                              tf.assert_near(x, [1.0, 2.0000001]), tf.assert_rank(y, 2), tf.assert_rank_in(y, [1, 2]), tf.assert_rank_at_least(y, 1), tf.assert_integer(tf.constant(1)), tf.assert_type(x, tf.float32)]):
+    out = [tf.identity(x), tf.is_non_decreasing(x), tf.is_strictly_increasing(y), tf.verify_tensor_all_finite(x, "m"), tf.assert_scalar(tf.constant(1))]
+# assert_equal_static
+tf.assert_equal(tf.constant([1.0, 2.0]), [1.0, 3.0])
+# assert_equal_run
+x = tf.placeholder(tf.float32, [None]); out = tf.assert_equal(x, [1.0, 2.0], message="m"); feed = {x: [1.0, 3.0]}
+# assert_positive_run
+x = tf.placeholder(tf.float32, [None]); out = tf.assert_positive(x); feed = {x: [1.0, 0.0]}
+# assert_near_run
+x = tf.placeholder(tf.float32, [None]); out = tf.assert_near(x, [1.0]); feed = {x: [1.001]}
+# assert_rank_static
+tf.assert_rank(tf.constant([1.0]), 2)
+# assert_rank_run
+x = tf.placeholder(tf.float32); out = tf.assert_rank_at_least(x, 2); feed = {x: [1.0]}
+# assert_integer_static
+tf.assert_integer(tf.constant(1.0))
+# assert_type_static
+tf.assert_type(tf.constant(1.0), tf.int32)
+# assert_scalar_static
+tf.assert_scalar(tf.constant([1.0]))
+# assert_same_float
+tf.assert_same_float_dtype([tf.constant(1.0), tf.constant(1.0, tf.float64)])
+# assert_iterable
+tf.assert_proper_iterable(tf.constant([1.0]))
 # image_resize
 x = tf.constant(np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1))
 out = [tf.image.resize_bilinear(x, [2, 2]), tf.image.resize_nearest_neighbor(x, [8, 8]), tf.image.resize_images(x, [3, 3]), tf.space_to_depth(x, 2), tf.depth_to_space(tf.ones([1, 1, 1, 4]), 2),
