@@ -115,6 +115,7 @@ is_strictly_increasing
 _TOP = {
     "flowc.api.math.elementwise": _ELEMENTWISE,
     "flowc.api.math.reductions": _REDUCTIONS,
+    "flowc.api.math.norms": "norm",
     "flowc.api.arrays.shaping": _ARRAYS,
     "flowc.api.arrays.selection": _SELECTION,
     "flowc.api.arrays.filling": _FILLING,
@@ -195,6 +196,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             right_shift""",
     },
     "linalg": {
+        "flowc.api.math.norms": "norm",
         "flowc.api.math.reductions": "einsum matmul matvec tensordot",
         "flowc.api.arrays.shaping": "matrix_transpose transpose=matrix_transpose",
         "flowc.api.arrays.blocks": """band_part=matrix_band_part diag=matrix_diag

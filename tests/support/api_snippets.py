@@ -327,6 +327,11 @@ tf.assert_scalar(tf.constant([1.0]))
 tf.assert_same_float_dtype([tf.constant(1.0), tf.constant(1.0, tf.float64)])
 # assert_iterable
 tf.assert_proper_iterable(tf.constant([1.0]))
+# math_norm
+x = tf.constant([[1.0, -2.0], [3.0, 4.0]]); z = tf.complex(x, x)
+out = [tf.norm(x), tf.norm(x, axis=1), tf.norm(x, 1, 0), tf.norm(x, np.inf), tf.norm(x, 3, -1, keepdims=True), tf.norm(x, "fro", [0, 1]), tf.norm(x, 1, [0, 1]), tf.norm(x, np.inf, (0, 1)), tf.linalg.norm(x, 2)]
+# math_norm_order
+tf.norm(tf.constant([1.0]), "fro")
 # image_resize
 x = tf.constant(np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1))
 out = [tf.image.resize_bilinear(x, [2, 2]), tf.image.resize_nearest_neighbor(x, [8, 8]), tf.image.resize_images(x, [3, 3]), tf.space_to_depth(x, 2), tf.depth_to_space(tf.ones([1, 1, 1, 4]), 2),

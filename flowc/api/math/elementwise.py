@@ -46,7 +46,7 @@ def _function(op_type: str, inputs: Sequence[str], of: str, default: str | None)
 
 # The functions of these ops have the ops' own names: `is_nan` is that of `IsNan`.
 _UNARY = """
-acos acosh asin asinh atan atanh bessel_i0 bessel_i0e bessel_i1 bessel_i1e ceil conj cos cosh
+acos acosh asin asinh atan atanh bessel_i0 bessel_i0e bessel_i1 bessel_i1e ceil cos cosh
 digamma erf erfc erfinv exp expm1 floor invert invert_permutation is_finite is_inf is_nan lgamma
 log log1p logical_not ndtri neg reciprocal rint round rsqrt sigmoid sign sin sinh sqrt square
 tan tanh
@@ -182,6 +182,17 @@ def complex_abs(x: Any, name: str | None = None) -> Tensor:
 def abs(x: Any, name: str | None = None) -> Tensor:
     """The absolute value, of complex numbers too."""
     return absolute(as_tensor(x, name="x"), name)
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """The complex conjugate; a tensor of real numbers is itself. Raises `TypeError` for others."""
+    x = as_tensor(x, name="x")
+    dtype = x.dtype
+    if dtype is None or dtype.is_complex or dtype is dtypes.variant:
+        return output("Conj", x, name=name or "Conj")
+    if not (dtype.is_floating or dtype.is_integer):
+        raise TypeError(f"Expected numeric or variant tensor, got dtype {dtype!r}")
+    return x
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
