@@ -121,6 +121,12 @@ class AlreadyExistsError(OpError):
     code = "FL0506"
 
 
+class PermissionDeniedError(OpError, PermissionError):
+    """What an imported graph would do, and what nobody has allowed it to."""
+
+    code = "FL0507"
+
+
 class FailedPreconditionError(OpError, RuntimeError):
     code = "FL0509"
 

@@ -273,7 +273,8 @@ def extract_program(
     sizes that the graph needs to be equal and that are not seen to be, whatever branches it takes.
     `done`: operations that ran before, for which nothing waits.
 
-    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
+    Raises `UnsupportedError` with all op types that cannot be compiled, `PermissionDeniedError` for
+    what the graph does not allow of imported nodes, `InvalidArgumentError` for
     a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
     `FailedPreconditionError` for a variable without a value, `InvalidModelError` for malformed
     control flow.

@@ -7,11 +7,12 @@ all that flowc has no way to compute.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flowc.errors import UnsupportedError, did_you_mean
 from flowc.graph.attrs import FunctionRef
+from flowc.graph.capabilities import NamedNode, check_allowed
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
@@ -23,8 +24,6 @@ from flowc.ir.traversal import reachable
 from flowc.ir.types import TensorType
 from flowc.ops import op_named, tf_names, tf_op
 
-NamedNode = tuple[str, Operation | BodyNode]  # its full name, and the node
-
 
 def check_supported(
     graph: Graph,
@@ -33,11 +32,13 @@ def check_supported(
     feeds: Mapping[Tensor, TensorType],
     done: Collection[Operation] = (),
 ) -> None:
-    """Raises one `InvalidModelError` for all that is wrong with the nodes that would be needed, or
-    one `UnsupportedError` for all op types among them that have no record."""
+    """Raises one `InvalidModelError` for all that is wrong with the nodes that would be needed, one
+    `UnsupportedError` for all op types among them that have no record, or one
+    `PermissionDeniedError` for all that the graph does not allow."""
     found: dict[str, list[str]] = {}
     faults: list[NodeFault] = []
-    for name, node in needed_nodes(graph, fetches, targets, feeds, done):
+    needed = needed_nodes(graph, fetches, targets, feeds, done)
+    for name, node in needed:
         if not is_supported(node.type) and node.type not in graph.functions:
             found.setdefault(node.type, []).append(name)
         faults += faults_of(name, node)
@@ -45,6 +46,7 @@ def check_supported(
         raise malformed(faults)
     if found:
         raise unsupported(found)
+    check_allowed(graph, needed, feeds)
 
 
 def is_supported(op_type: str) -> bool:
@@ -65,6 +67,15 @@ def faults_of(name: str, node: Operation | BodyNode) -> list[NodeFault]:
     if isinstance(node, Operation):
         return operation_faults(node)
     return node_faults(name, node.type, node.attrs, [None] * len(node.inputs))
+
+
+def all_nodes(graph: Graph) -> Iterator[NamedNode]:
+    """Every node of a graph, those of its functions too, whatever needs them."""
+    for op in graph.get_operations():
+        yield op.name, op
+    for name, function in graph.functions.items():
+        for node in function.body.nodes:
+            yield f"{name}/{node.name}", node
 
 
 def needed_nodes(

@@ -15,6 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import ShapeError, UnsupportedError
+from flowc.ir.capability import PRINT
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
@@ -296,6 +297,7 @@ print_ = define(
     lowering=Extracted(_emit_print),
     gradient=same_gradient,
     traits=STATE,
+    capability=PRINT,
 )
 print_v2 = define(
     "print_v2",
@@ -303,6 +305,7 @@ print_v2 = define(
     infer=lambda c: [],
     lowering=Extracted(_emit_print_text),
     traits=STATE,
+    capability=PRINT,
 )
 assert_ = define(
     "assert",
