@@ -81,7 +81,8 @@ def described(graph: Graph) -> dict[str, Any]:
         is_supported,
         needed_nodes,
     )
-    from flowc.importer.read_model import INTERNAL_SIGNATURES, variables_without_value
+    from flowc.importer.metagraph import INTERNAL_SIGNATURES
+    from flowc.importer.read_model import variables_without_value
     from flowc.importer.variables import variable_operations
 
     source = graph.source

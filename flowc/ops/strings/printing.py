@@ -194,6 +194,8 @@ def _piece(x: Extractor, value: Value, limit: int) -> Value | str:
         return x.b.text_of_strings(value, limit=limit)
     if not _can_show(value.type.dtype):
         return "?"
+    if value.type.dtype is dtypes.bool_:
+        value = x.b.cast(value, DstT=dtypes.u8)  # what is fed may be true as any byte but 0
     return x.b.text_of(value, limit=limit)
 
 
