@@ -17,7 +17,7 @@ def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
     from flowc.api.framework.models import load_graph
 
     checkpoint, tags, signature = place
-    return load_graph(path, checkpoint, tags, signature, allow)
+    return load_graph(path, checkpoint, tags, signature, allow=allow)
 
 
 def what_was_chosen(interface: Interface) -> list[str]:

@@ -25,6 +25,7 @@ def load_graph(
     checkpoint: str | os.PathLike[str] | None = None,
     tags: str | Iterable[str] | None = None,
     signature: str | None = None,
+    *,
     allow: str | Iterable[str] = (),
 ) -> Graph:
     """Reads a model. Its kind is told by content, not by the name of the file.

@@ -30,6 +30,7 @@ def load_graph(
     checkpoint: PathLike | None = None,
     tags: Any = None,
     signature: str | None = None,
+    *,
     allow: str | Iterable[str] = (),
 ) -> Graph:
     """Reads a model: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form.
@@ -42,7 +43,7 @@ def load_graph(
     """
     from flowc.importer import load_graph as load
 
-    return load(path, checkpoint, tags, signature, allow)
+    return load(path, checkpoint, tags, signature, allow=allow)
 
 
 def import_graph_def(
@@ -186,7 +187,7 @@ def compile(
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
     else:
-        graph = load_graph(graph_or_path, checkpoint, tags, signature, allow)
+        graph = load_graph(graph_or_path, checkpoint, tags, signature, allow=allow)
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
