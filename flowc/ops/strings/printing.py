@@ -311,7 +311,7 @@ print_v2 = define(
 )
 assert_ = define(
     "assert",
-    "Assert(condition: bool, data: T; T: list(type), summarize: int = 3)",
+    "Assert(condition: bool, data: T; T: list(type) >= 1, summarize: int = 3)",
     infer=_infer_condition,
     lowering=Extracted(_emit_assert),
     traits=STATE,
