@@ -133,6 +133,12 @@ class AlreadyExistsError(OpError):
     error_code = 6
 
 
+class PermissionDeniedError(OpError, PermissionError):
+    """What an imported graph would do, and what nobody has allowed it to."""
+
+    code = "FL0507"
+
+
 class FailedPreconditionError(OpError, RuntimeError):
     code = "FL0509"
     error_code = 9

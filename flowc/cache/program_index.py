@@ -1,8 +1,9 @@
 """Which program answered a request to a model, so that the next process need not read the model.
 
 In: a Request, which holds all that a program depends on: the state of the model's files, feeds,
-fetches, options. Out: the key of the program in the cache. Invariant: only what was asked of a
-graph that nobody had looked at is remembered, and only from files that have not changed since.
+fetches, options, what is allowed. Out: the key of the program in the cache. Invariant: only what
+was asked of a graph that nobody had looked at is remembered, and only from files that have not
+changed since.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Request:
         self._names = [*fetches, *feeds]
         given = [(name, a.dtype.name, a.dtype.str, a.shape) for name, a in feeds.items()]
         asked = tuple(fetches), given, options.key, target_named(options.target).key
-        self._key = digest(repr(asked).encode())
+        # A program that needed a permission answers only who gives it again.
+        self._key = digest(repr((asked, sorted(graph.allowed))).encode())
 
     def executable(self, threads: int | None) -> Executable | None:
         """The program that answered the same request before, if the cache still has it."""

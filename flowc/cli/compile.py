@@ -6,12 +6,19 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from flowc.cli.parameters import debug_option, init_option, model_options, threads_option
+from flowc.cli.parameters import (
+    allow_option,
+    debug_option,
+    init_option,
+    model_options,
+    threads_option,
+)
 
 if TYPE_CHECKING:
     from flowc.aot import AotReport
@@ -63,6 +70,7 @@ class _Wish:
     help="An output: scope/op:0; or an operation that every run does.",
 )
 @init_option
+@allow_option
 @click.option(
     "--target",
     default="native",
@@ -97,6 +105,7 @@ def compile_command(
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
     inits: tuple[str, ...],
+    allow: tuple[str, ...],
     target: str,
     emit: tuple[str, ...],
     print_after: tuple[str, ...],
@@ -108,13 +117,15 @@ def compile_command(
     MODEL is a GraphDef, a MetaGraphDef (.meta) or a SavedModel folder. Inputs and outputs default
     to the signature, else to the placeholders and sinks; what was chosen is said.
     """
+    from flowc.cli.models import load_model
     from flowc.cli.progress import progress
 
     _check_passes(print_after)
     wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
     _check_out(wish)
     with progress() as shown:
-        _compile(model, (checkpoint, tags, signature), (feeds, fetches, inits), wish, shown)
+        read = partial(load_model, model, (checkpoint, tags, signature), allow)
+        _compile(read, (feeds, fetches, inits), wish, shown)
 
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
@@ -156,14 +167,13 @@ def _check_out(wish: _Wish) -> None:
 
 
 def _compile(
-    model: str,
-    place: tuple[str | None, str | None, str | None],
+    read: Callable[[], Graph],
     named: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
     wish: _Wish,
     shown: Progress,
 ) -> None:
     from flowc.api.framework.models import initialize
-    from flowc.cli.models import load_model, what_was_chosen
+    from flowc.cli.models import what_was_chosen
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report, compile_library
     from flowc.extract.feed_specs import parse_feed
@@ -175,7 +185,7 @@ def _compile(
     report = Report()
     clock = time.perf_counter()
     shown.stage("reading")
-    graph = load_model(model, place)
+    graph = read()
     if named[2]:
         shown.stage("initialising")
         initialize(graph, list(named[2]))

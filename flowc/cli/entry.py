@@ -30,6 +30,7 @@ COMMANDS = {
     "compile": "Compile a model to a shared library.",
     "run": "Run a model or a compiled library.",
     "inspect": "Show what a model holds, and what flowc can compile of it.",
+    "scan": "List what a model could do beyond computing.",
     "ops": "List the TensorFlow ops that flowc knows.",
 }
 
@@ -75,8 +76,8 @@ class _Commands(click.Group):
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 2 usage, 3 unsupported op or dtype, 4 bad input, 5 out of memory, "
-    "disk or tools, 70 a fault of flowc.",
+    epilog="Exit codes: 0 done, 1 scan found something, 2 usage, 3 unsupported op or dtype, 4 bad "
+    "input, 5 out of memory, disk or tools, 70 a fault of flowc.",
 )
 @click.version_option(VERSION, prog_name="flowc", message="%(prog)s %(version)s")
 @click.pass_context

@@ -15,7 +15,6 @@ import click
 from flowc.cli.parameters import debug_option, json_option, model_options
 
 if TYPE_CHECKING:
-    from flowc.extract.unsupported_ops import NamedNode
     from flowc.graph import Graph, Tensor
     from flowc.graph.signature import TensorInfo
 
@@ -76,12 +75,18 @@ def _library(path: str) -> dict[str, Any]:
 
 def described(graph: Graph) -> dict[str, Any]:
     """All that `inspect` says of a Graph, as plain data."""
-    from flowc.extract.unsupported_ops import faults_of, is_supported, needed_nodes
-    from flowc.importer.read_model import INTERNAL_SIGNATURES, variables_without_value
+    from flowc.extract.unsupported_ops import (
+        all_nodes,
+        faults_of,
+        is_supported,
+        needed_nodes,
+    )
+    from flowc.importer.metagraph import INTERNAL_SIGNATURES
+    from flowc.importer.read_model import variables_without_value
     from flowc.importer.variables import variable_operations
 
     source = graph.source
-    everything = list(_all_nodes(graph))
+    everything = list(all_nodes(graph))
     nodes = [(name, node.type) for name, node in everything]
     histogram = Counter(op_type for _, op_type in nodes)
     inputs, outputs, problem = _ports_of(graph)
@@ -109,13 +114,13 @@ def described(graph: Graph) -> dict[str, Any]:
         "no_default": problem,
         "ops": dict(histogram.most_common()),
         "needed_nodes": len(needed),
-        "cannot_compile": _grouped(n for n in needed if not is_supported(n[1])),
+        "cannot_compile": grouped(n for n in needed if not is_supported(n[1])),
         "malformed": [
             {"node": fault.node, "op": fault.op_type, "fault": fault.text}
             for name, node in everything
             for fault in faults_of(name, node)
         ],
-        "elsewhere": _grouped(n for n in nodes if not is_supported(n[1])),
+        "elsewhere": grouped(n for n in nodes if not is_supported(n[1])),
     }
 
 
@@ -141,15 +146,7 @@ def _ports_of(graph: Graph) -> tuple[list[Port], list[Port], str | None]:
     return inputs, [(f.name, f.tensor, _of(f.tensor)) for f in fetches], problem
 
 
-def _all_nodes(graph: Graph) -> Iterable[NamedNode]:
-    for op in graph.get_operations():
-        yield op.name, op
-    for name, function in graph.functions.items():
-        for node in function.body.nodes:
-            yield f"{name}/{node.name}", node
-
-
-def _grouped(nodes: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+def grouped(nodes: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """Op type -> how many nodes, and their names."""
     found: dict[str, list[str]] = {}
     for name, op_type in nodes:

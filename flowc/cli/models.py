@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,12 +12,12 @@ if TYPE_CHECKING:
 Place = tuple[str | None, str | None, str | None]
 
 
-def load_model(path: str, place: Place) -> Graph:
+def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
     """The Graph of a model. `place`: its checkpoint, tags and signature, as options give them."""
     from flowc.api.framework.models import load_graph
 
     checkpoint, tags, signature = place
-    return load_graph(path, checkpoint, tags, signature)
+    return load_graph(path, checkpoint, tags, signature, allow=allow)
 
 
 def what_was_chosen(interface: Interface) -> list[str]:

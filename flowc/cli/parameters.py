@@ -61,6 +61,14 @@ init_option = click.option(
 )
 
 
+allow_option = click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(["files", "network", "python", "print"]),
+    help="What the model's nodes may do beyond computing.",
+)
+
+
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What says which graph of a model is meant, and with which weights."""
     options: tuple[Decorator, ...] = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flowc.cli.parameters import (
+    allow_option,
     debug_option,
     init_option,
     memory_option,
@@ -20,7 +21,7 @@ from flowc.cli.parameters import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from flowc.graph import Operation, Tensor
+    from flowc.graph import Graph, Operation, Tensor
 
 ELF = b"\x7fELF"
 
@@ -46,6 +47,7 @@ ELF = b"\x7fELF"
     "nodes without seeds.",
 )
 @init_option
+@allow_option
 @model_options
 @threads_option
 @memory_option
@@ -57,6 +59,7 @@ def run_command(
     fetches: tuple[str, ...],
     random_seed: int | None,
     inits: tuple[str, ...],
+    allow: tuple[str, ...],
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
@@ -72,16 +75,18 @@ def run_command(
     if out is not None:
         check_place(Path(out))
     if is_library(model):
-        if (checkpoint, tags, signature, inits, max_memory) != (None, None, None, (), None):
+        if any((checkpoint, tags, signature, inits, allow)) or max_memory is not None:
             raise UsageError(
-                "--checkpoint, --tag, --signature, --init and --max-memory are for models, and "
-                "this is a library"
+                "--checkpoint, --tag, --signature, --init, --allow and --max-memory are for "
+                "models, and this is a library"
             )
         results = _run_library(model, given, fetches, random_seed, threads)
     else:
-        place = (checkpoint, tags, signature)
+        from flowc.cli.models import load_model
+
+        graph = load_model(model, (checkpoint, tags, signature), allow)
         limits = threads or None, max_memory
-        results = _run_model(model, place, given, (fetches, inits), random_seed, limits)
+        results = _run_model(graph, given, (fetches, inits), random_seed, limits)
     if out is None:
         print_results(results, sys.stdout)
     else:
@@ -136,21 +141,19 @@ def _short(name: str) -> str:
 
 
 def _run_model(
-    path: str,
-    place: tuple[str | None, str | None, str | None],
+    graph: Graph,
     given: Mapping[str, Any],
     named: tuple[Sequence[str], Sequence[str]],
     seed: int | None,
     limits: tuple[int | None, int | None],
 ) -> dict[str, np.ndarray]:
     from flowc.cli.arrays import array_of, check_dims, complete
-    from flowc.cli.models import load_model, what_was_chosen
+    from flowc.cli.models import what_was_chosen
     from flowc.errors import UsageError
     from flowc.extract.interface import choose_interface, element_named
     from flowc.extract.size_unification import with_joined_sizes
     from flowc.run.session import Session
 
-    graph = load_model(path, place)
     fetches, inits = named
     chosen = with_joined_sizes(graph, choose_interface(graph, None, fetches or None))
     for line in what_was_chosen(chosen):

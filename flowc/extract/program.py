@@ -280,7 +280,8 @@ def extract_program(
     `done`: operations that ran before, for which nothing waits. `values`: of tensors that are fed
     the same in every run, which are constants of the program.
 
-    Raises `UnsupportedError` with all op types that cannot be compiled, `InvalidArgumentError` for
+    Raises `UnsupportedError` with all op types that cannot be compiled, `PermissionDeniedError` for
+    what the graph does not allow of imported nodes, `InvalidArgumentError` for
     a placeholder that is needed and not fed, `ShapeError` with the node for types that do not fit,
     `FailedPreconditionError` for a variable without a value, `InvalidModelError` for malformed
     control flow.

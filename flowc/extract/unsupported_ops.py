@@ -7,22 +7,21 @@ all that flowc has no way to compute.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from flowc.errors import UnsupportedError, did_you_mean
+from flowc.errors import ResourceExhaustedError, UnsupportedError, did_you_mean
 from flowc.graph.attrs import FunctionRef
+from flowc.graph.capabilities import NamedNode, check_allowed
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
+from flowc.graph.op_info import MAX_NODES
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.graph.verify import NodeFault, malformed, node_faults, operation_faults
 from flowc.ir.lowering import Structural
-from flowc.ir.traversal import reachable
+from flowc.ir.traversal import inputs_first, reachable
 from flowc.ops import op_named, tf_names, tf_op
-
-NamedNode = tuple[str, Operation | BodyNode]  # its full name, and the node
 
 
 def check_supported(
@@ -32,11 +31,14 @@ def check_supported(
     feeds: Iterable[Tensor],
     done: Collection[Operation] = (),
 ) -> None:
-    """Raises one `InvalidModelError` for all that is wrong with the nodes that would be needed, or
-    one `UnsupportedError` for all op types among them that have no record."""
+    """Raises one `InvalidModelError` for all that is wrong with the nodes that would be needed, one
+    `UnsupportedError` for all op types among them that have no record, or one
+    `PermissionDeniedError` for all that the graph does not allow; `ResourceExhaustedError` for
+    calls of calls without bound."""
     found: dict[str, list[str]] = {}
     faults: list[NodeFault] = []
-    for name, node in needed_nodes(graph, fetches, targets, feeds, done):
+    needed = needed_nodes(graph, fetches, targets, feeds, done)
+    for name, node in needed:
         if not is_supported(node.type) and node.type not in graph.functions:
             found.setdefault(node.type, []).append(name)
         faults += faults_of(name, node)
@@ -44,6 +46,8 @@ def check_supported(
         raise malformed(faults)
     if found:
         raise unsupported(found)
+    _check_expanded(graph, needed)
+    check_allowed(graph, needed, feeds)
 
 
 def is_supported(op_type: str) -> bool:
@@ -66,6 +70,15 @@ def faults_of(name: str, node: Operation | BodyNode) -> list[NodeFault]:
     return node_faults(name, node.type, node.attrs, [None] * len(node.inputs))
 
 
+def all_nodes(graph: Graph) -> Iterator[NamedNode]:
+    """Every node of a graph, those of its functions too, whatever needs them."""
+    for op in graph.get_operations():
+        yield op.name, op
+    for name, function in graph.functions.items():
+        for node in function.body.nodes:
+            yield f"{name}/{node.name}", node
+
+
 def needed_nodes(
     graph: Graph,
     fetches: Sequence[Tensor],
@@ -78,44 +91,74 @@ def needed_nodes(
     found: list[NamedNode] = []
     fed = {(t.op, t.value_index) for t in feeds}
     fetched = [t.op for t in fetches if (t.op, t.value_index) not in fed]
-    functions: dict[str, str] = {}
+    waiting: list[tuple[str, str]] = []  # functions to look into, and where they are called
+    seen: set[str] = set()
 
     def before(op: Operation) -> list[Operation]:
         read = [t.op for t in op.inputs if (t.op, t.value_index) not in fed]
         return [*read, *(other for other in op.control_inputs if other not in done)]
 
+    def note(name: str, node: Operation | BodyNode) -> None:
+        found.append((name, node))
+        for function in called_functions(graph, node):
+            if function not in seen:
+                seen.add(function)
+                waiting.append((function, name))
+
     for op in reachable([*fetched, *targets], before):
-        found.append((op.name, op))
-        _note_functions(graph, op.attrs, op.type, op.name, functions)
-    read: set[str] = set()
-    while len(read) < len(functions):
-        name = next(n for n in functions if n not in read)
-        read.add(name)
-        function = graph.functions.get(name)
-        if function is None:
-            continue
-        for node in function.body.nodes:
-            where = f"{functions[name]}/{node.name}"
-            found.append((where, node))
-            _note_functions(graph, node.attrs, node.type, where, functions)
+        note(op.name, op)
+    for function, where in waiting:  # which grows meanwhile
+        for node in body_of(graph, function):
+            note(f"{where}/{node.name}", node)
     return found
 
 
-def _note_functions(
-    graph: Graph, attrs: Mapping[str, Any], op_type: str, name: str, functions: dict[str, str]
-) -> None:
-    record = tf_op(op_type)
+def body_of(graph: Graph, function: str) -> Sequence[BodyNode]:
+    """The nodes of a function; none where the graph lacks it."""
+    found = graph.functions.get(function)
+    return () if found is None else found.body.nodes
+
+
+def called_functions(graph: Graph, node: Operation | BodyNode) -> list[str]:
+    """The names of the functions that a node calls, by its type or by attrs."""
+    record = tf_op(node.type)
     if record is None:
-        if op_type in graph.functions:
-            functions.setdefault(op_type, name)
-        return
+        return [node.type] if node.type in graph.functions else []
+    found: list[str] = []
     for attr, definition in record.signature.attrs.items():
-        if definition.kind not in ("func", "list(func)") or attr not in attrs:
+        if definition.kind not in ("func", "list(func)") or attr not in node.attrs:
             continue
-        value = attrs[attr]
-        for reference in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(reference, FunctionRef):
-                functions.setdefault(reference.name, name)
+        value = node.attrs[attr]
+        references = value if isinstance(value, (list, tuple)) else (value,)
+        found += [r.name for r in references if isinstance(r, FunctionRef)]
+    return found
+
+
+def _check_expanded(graph: Graph, needed: Sequence[NamedNode]) -> None:
+    """Calls are extracted in place, so that functions that call others twice, which call others
+    twice, are more nodes than any memory holds."""
+    if not graph.functions:
+        return
+    sizes: dict[str, int] = {}
+
+    def called(function: str) -> Iterator[str]:
+        for node in body_of(graph, function):
+            yield from called_functions(graph, node)
+
+    def expanded(node: Operation | BodyNode) -> int:
+        return 1 + sum(sizes.get(f, 0) for f in called_functions(graph, node))
+
+    top = [(name, node) for name, node in needed if isinstance(node, Operation)]
+    starts = dict.fromkeys(f for _, node in top for f in called_functions(graph, node))
+    for function in inputs_first(starts, called):
+        sizes[function] = min(sum(map(expanded, body_of(graph, function))), MAX_NODES + 1)
+    counts = {name: expanded(node) for name, node in top}
+    if sum(counts.values()) > MAX_NODES:
+        raise ResourceExhaustedError(
+            f"the functions that are called have more than {MAX_NODES:,} nodes, each counted as "
+            "often as it is called",
+            node=max(counts, key=counts.__getitem__),
+        )
 
 
 def unsupported(found: Mapping[str, Sequence[str]]) -> UnsupportedError:

@@ -26,6 +26,7 @@ from flowc.graph.naming import Names
 from flowc.graph.operation import Operation
 from flowc.graph.signature import Signature
 from flowc.graph.tensor import Tensor
+from flowc.ir.capability import known_names
 
 PRODUCER = 2474  # the GraphDef version that flowc writes: that of TensorFlow 2.21
 
@@ -44,6 +45,7 @@ class Graph:
 
     `signatures`: those of a saved model. `variable_values`: name of a variable's operation -> its
     value in the checkpoint (read when asked for). `source`: where an imported graph came from.
+    `allowed`: the capabilities that imported nodes may use (`allow` adds some).
     """
 
     def __init__(self) -> None:
@@ -53,6 +55,7 @@ class Graph:
         self.signatures: dict[str, Signature] = {}
         self.variable_values: Mapping[str, np.ndarray] = {}
         self.versions = Versions()
+        self.allowed: frozenset[str] = frozenset()
         self.seed: int | None = None
         self.source: Any = None
         self.encoded: Any = None  # what a file says beyond nodes and functions, for writing back
@@ -150,6 +153,12 @@ class Graph:
     def finalize(self) -> None:
         """Makes the graph read-only: adding an operation raises `RuntimeError` from now on."""
         self._finalized = True
+
+    def allow(self, *capabilities: str) -> None:
+        """Lets imported nodes of the graph do more than compute: `"files"`, `"network"`,
+        `"python"`. What Python code adds to a graph needs no permission. Raises `UsageError` for
+        other names."""
+        self.allowed = self.allowed | known_names(capabilities)
 
     @property
     def finalized(self) -> bool:

@@ -18,16 +18,21 @@ _reading = threading.RLock()
 
 class UntouchedGraph(Graph):
     """`state` says what was loaded, `state_now` the same of the files as they are now; `read` gives
-    the graph. No other attribute is there, so that Python asks `__getattr__` for it."""
+    the graph, for which is `allowed` what is allowed here. No other attribute is there, so that
+    Python asks `__getattr__` for it."""
 
     state: str
     state_now: Callable[[], str | None]
     read: Callable[[], Graph]
 
     def __init__(
-        self, state: str, state_now: Callable[[], str | None], read: Callable[[], Graph]
+        self,
+        state: str,
+        state_now: Callable[[], str | None],
+        read: Callable[[], Graph],
+        allowed: frozenset[str],
     ) -> None:
-        self.__dict__.update(state=state, state_now=state_now, read=read)
+        self.__dict__.update(state=state, state_now=state_now, read=read, allowed=allowed)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked for by copy and pickle, of every object

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flowc.ir.op import Op
 
 MAX_OUTPUTS = 1 << 20  # of one node
+MAX_NODES = 1_000_000  # of a model, those of its functions too
 
 
 def signature_of(op_type: str) -> OpSignature | None:

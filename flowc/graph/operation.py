@@ -56,6 +56,11 @@ class Operation:
         self._consumers: list[Operation] = []
 
     @property
+    def is_imported(self) -> bool:
+        """Whether a file or a GraphDef says what the node is, and not the program at work."""
+        return self.encoded is not None
+
+    @property
     def inputs(self) -> tuple[Tensor, ...]:
         return self._inputs
 

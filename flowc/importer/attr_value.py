@@ -19,7 +19,9 @@ from flowc.importer.tensor_proto import (
     element_type,
 )
 from flowc.proto.graph_pb2 import AttrValue
+from flowc.proto.tensor_pb2 import DataType
 
+REFERENCE = 100  # a dtype's number and this is that of references to it
 _LIST_FIELDS = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
 
 
@@ -98,11 +100,22 @@ def check_attr(name: str, value: AttrValue | MappedTensor, node: str) -> None:
     if not name:
         raise InvalidModelError(f"node {node!r}: an attribute has no name", node=node)
     if kind == "type":
-        check_enum(value.type, where, node)
+        _check_type(name, value.type, where, node)
     elif kind == "tensor":
         check_tensor(value.tensor, where)
     elif kind == "list":
         for enum in value.list.type:
-            check_enum(enum, where, node)
+            _check_type(name, enum, where, node)
         for tensor in value.list.tensor:
             check_tensor(tensor, where)
+
+
+def _check_type(name: str, enum: int, where: str, node: str) -> None:
+    """A dtype that an op's signature asks for is one of values; the signature says what is a
+    reference."""
+    check_enum(enum, where, node)
+    if enum > REFERENCE and not name.startswith("_"):
+        raise InvalidModelError(
+            f"{where}: {DataType.Name(enum)} is the dtype of a reference, expected one of values",
+            node=node,
+        )

@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Any
 
-from flowc.errors import InvalidModelError, UsageError, did_you_mean
+from flowc.errors import InvalidModelError, ResourceExhaustedError, UsageError, did_you_mean
 from flowc.graph.attrs import Attrs
 from flowc.graph.control_types import NEXT
 from flowc.graph.graph import Graph, Versions
-from flowc.graph.op_info import MAX_OUTPUTS, signature_of
+from flowc.graph.op_info import MAX_NODES, MAX_OUTPUTS, signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.importer.attr_value import check_attr, decoder
@@ -25,7 +25,6 @@ from flowc.importer.nodes import Node
 from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
 
-MAX_NODES = 10_000_000
 # Attributes without which a node means nothing, whatever its record.
 REQUIRED_ATTRS = {"Const": ("value", "dtype")}
 
@@ -43,8 +42,8 @@ def add_graph_def(
     """Adds nodes and the functions of `rest` to `graph`; returns the operations by their old names.
 
     `prefix` stands before every name; `input_map` replaces inputs by tensors of the graph. Raises
-    `InvalidModelError` for a graph that is malformed, and what `check` raises: no operation is
-    added then.
+    `InvalidModelError` for a graph that is malformed, `ResourceExhaustedError` for one of more than
+    MAX_NODES nodes, and what `check` raises: no operation is added then.
     """
     with _without_collection():
         return _add(graph, nodes, rest, prefix, input_map or {}, where, check)
@@ -75,7 +74,8 @@ def _add(
     _add_functions(graph, rest, where)
     made: dict[str, Operation] = {}
     try:
-        _add_operations(made, graph, nodes, prefix, input_map, where)
+        room = MAX_NODES - sum(len(f.node_def) for f in rest.library.function)
+        _add_operations(made, graph, nodes, prefix, input_map, where, room)
         if check is not None:
             check(made.values())
     except BaseException:
@@ -91,9 +91,12 @@ def _add_operations(
     prefix: str,
     input_map: Mapping[str, Tensor | Operation],
     where: str,
+    room: int,
 ) -> None:
     texts: list[Sequence[str]] = []
     for node, attrs in nodes:
+        if len(made) >= room:
+            raise ResourceExhaustedError(f"{where}: a model of more than {MAX_NODES:,} nodes")
         op = _read_operation(graph, node, attrs, prefix, where)
         if node.name in made:
             raise InvalidModelError(f"{where}: two nodes are named {node.name!r}", node=node.name)

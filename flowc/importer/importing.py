@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
-from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.default import get_default_graph
 from flowc.graph.graph import PRODUCER, Graph
 from flowc.graph.op_info import signature_of
@@ -27,6 +24,7 @@ from flowc.graph.verify import malformed, operation_faults
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
+from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.importer.wire import FileBytes, open_region
 from flowc.ir.op import tf_names
 from flowc.proto.graph_pb2 import GraphDef
@@ -118,7 +116,7 @@ def _complete(operations: Collection[Operation]) -> None:
 def _check_known(op: Operation) -> None:
     kind = op.type
     known = signature_of(kind) is not None or kind in op.graph.functions
-    if not known and kind not in _tensorflow_ops():
+    if not known and kind not in tensorflow_ops():
         near = did_you_mean(kind, tf_names())
         raise NotFoundError(
             f"Op type not registered '{kind}' in binary running on this machine. Make sure the Op "
@@ -126,13 +124,6 @@ def _check_known(op: Operation) -> None:
             node=op.name,
             hint=near,
         )
-
-
-@cache
-def _tensorflow_ops() -> frozenset[str]:
-    """The ops that TensorFlow registers, those that flowc has no record of among them."""
-    text = files("flowc.importer").joinpath("tensorflow_ops.txt").read_text()
-    return frozenset(text.split()) | FRAME_TYPES | {SWITCH_N}
 
 
 def _split(region: FileBytes) -> tuple[Any, GraphDef]:

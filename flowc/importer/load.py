@@ -15,6 +15,7 @@ from flowc.files.json_store import Notes
 from flowc.graph.graph import Graph
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.importer.model import ModelRequest
+from flowc.ir.capability import known_names
 
 NOTES = "models"  # the folder of notes on models that were run
 
@@ -24,44 +25,52 @@ def load_graph(
     checkpoint: str | os.PathLike[str] | None = None,
     tags: str | Iterable[str] | None = None,
     signature: str | None = None,
+    *,
+    allow: str | Iterable[str] = (),
 ) -> Graph:
     """Reads a model. Its kind is told by content, not by the name of the file.
 
     `checkpoint`: prefix, file or folder of the checkpoint that holds the variables; without it, the
     one beside the model. `tags`: those of the SavedModel's graph to take (a comma-separated text or
-    several), needed only where it has several. Raises `NotFoundError` for a missing file,
+    several), needed only where it has several. `allow`: the capabilities that the graph's nodes may
+    use (`Graph.allow`). Raises `NotFoundError` for a missing file,
     `InvalidModelError` (`DataLossError`) for a damaged one, `UnknownNameError` for tags or a
     signature that the model does not have.
     """
     model = ModelRequest(
-        str(path), None if checkpoint is None else str(checkpoint), _tags(tags), signature
+        str(path),
+        None if checkpoint is None else str(checkpoint),
+        None if tags is None else _names(tags),
+        signature,
     )
+    allowed = known_names(_names(allow))
     folder = cache_folder()
     state = model.state() if folder is not None else None
     if folder is None or state is None:
-        return _read(model)
+        return _read(model, allowed)
     lasting = model.in_full()
     if Notes(folder / NOTES).read(state):
-        return UntouchedGraph(state, lasting.state, lambda: _read_unchanged(lasting, state))
-    graph = _read(model)
-    return UntouchedGraph(state, lasting.state, lambda: graph)
+        read = lambda: _read_unchanged(lasting, state, allowed)
+        return UntouchedGraph(state, lasting.state, read, allowed)
+    graph = _read(model, allowed)
+    return UntouchedGraph(state, lasting.state, lambda: graph, allowed)
 
 
-def _tags(tags: str | Iterable[str] | None) -> frozenset[str] | None:
-    if tags is None:
-        return None
-    return frozenset(filter(None, tags.split(",")) if isinstance(tags, str) else tags)
+def _names(given: str | Iterable[str]) -> frozenset[str]:
+    return frozenset(filter(None, given.split(",")) if isinstance(given, str) else given)
 
 
-def _read(model: ModelRequest) -> Graph:
+def _read(model: ModelRequest, allowed: frozenset[str]) -> Graph:
     from flowc.importer.read_model import read_model
 
-    return read_model(model)
+    graph = read_model(model)
+    graph.allow(*allowed)
+    return graph
 
 
-def _read_unchanged(model: ModelRequest, state: str) -> Graph:
+def _read_unchanged(model: ModelRequest, state: str, allowed: frozenset[str]) -> Graph:
     """The graph of a model that is to be as it was when it was loaded."""
-    graph = _read(model)
+    graph = _read(model, allowed)
     if model.state() != state:
         raise InvalidModelError(
             f"{model.path}: the model was changed after it was loaded", hint="load it again"

@@ -23,6 +23,8 @@ from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
 
 GRAPH_FIELD = 2
+# Signatures that SavedModels keep for themselves: each has one output, of its own name.
+INTERNAL_SIGNATURES = frozenset({"__saved_model_init_op", "__saved_model_train_op"})
 
 
 def read_graph_def(region: FileBytes, where: str | None = None) -> Graph:
@@ -70,10 +72,24 @@ def meta_graph_of_message(message: MetaGraphDef, where: str) -> tuple[Graph, Met
 
 def add_meta(graph: Graph, meta: MetaGraphDef, where: str) -> None:
     """Collections and signatures of `meta`, into `graph`."""
+    _check_definitions(meta, where)
     for name, collection in sorted(meta.collection_def.items()):
         graph.collections[name] = _collection(graph, collection)
     for name, signature in sorted(meta.signature_def.items()):
         graph.signatures[name] = _signature(signature, f"{where}, signature {name!r}")
+
+
+def _check_definitions(meta: MetaGraphDef, where: str) -> None:
+    """What a model says of its ops is not used, and what it says of its first steps is their name
+    alone; but one that contradicts itself was not written by TensorFlow."""
+    for op in meta.meta_info_def.stripped_op_list.op:
+        names = [attr.name for attr in op.attr]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidModelError(f"{where}: op {op.name!r} has two attrs named {twice!r}")
+    for name in INTERNAL_SIGNATURES & meta.signature_def.keys():
+        if name not in meta.signature_def[name].outputs:
+            raise InvalidModelError(f"{where}: signature {name!r} has no output of that name")
 
 
 def _signature(signature: SignatureDef, at: str) -> Signature:

@@ -15,6 +15,7 @@ from flowc.importer.checkpoint.locate import checkpoint_beside, find_checkpoint,
 from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.metagraph import (
+    INTERNAL_SIGNATURES,
     graph_of_message,
     meta_graph_of_message,
     read_graph_def,
@@ -30,8 +31,6 @@ META_GRAPHS_FIELD = 2
 META_INFO_FIELD = 1
 DEFAULT_TAG = "serve"
 DEFAULT_SIGNATURE = "serving_default"
-# Signatures that SavedModels keep for themselves.
-INTERNAL_SIGNATURES = frozenset({"__saved_model_init_op", "__saved_model_train_op"})
 
 
 @dataclass(frozen=True, slots=True)

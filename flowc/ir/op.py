@@ -16,6 +16,7 @@ import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ShapeError, UnimplementedError, UnsupportedError
+from flowc.ir.capability import Capability
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
@@ -63,7 +64,8 @@ class Op:
     `Extracted` does, where inputs are TensorLists, or what takes no part in arithmetic else
     (`ir/extraction.py`); `on_data`: where inputs have elements that only the run knows, or sizes
     that loops find, and `infer` may want more of them than sizes that it can read. `marks`: how the
-    op reads and changes the marks of a list (`ir/mark_access.py`).
+    op reads and changes the marks of a list (`ir/mark_access.py`). `capability`: what it touches
+    beyond tensors, which an imported node may only where it is allowed to (`ir/capability.py`).
     """
 
     name: str
@@ -79,6 +81,7 @@ class Op:
     on_lists: Callable[..., Any] | None = None
     on_data: Callable[..., Any] | None = None
     marks: MarkAccess | None = None
+    capability: Capability | None = None
 
     @cached_property
     def signature(self) -> OpSignature:

@@ -107,7 +107,7 @@ def test_python_m_flowc_is_the_command() -> None:
 def test_help_lists_every_command(flowc: Command) -> None:
     done = flowc("--help")
     assert done.code == 0
-    for name in ("compile", "run", "inspect", "ops"):
+    for name in ("compile", "run", "inspect", "scan", "ops"):
         assert re.search(rf"^  {name} ", done.out, re.MULTILINE)
         assert flowc(name, "--help").code == 0
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import warnings
+from base64 import b64decode
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +51,7 @@ from flowc.ir.lowering import Extracted, Host, Structural
 from flowc.ir.op import Op, all_ops
 from flowc.ir.signature import REQUIRED, Arg
 from flowc.options import Options
+from flowc.proto.tensor_pb2 import DataType
 
 WITHOUT_EXAMPLES = {
     "check": "an effect of Assert",
@@ -111,10 +114,42 @@ def test_signature_is_that_of_tensorflow(name: str) -> None:
         wanted = attrs[attr.name]
         assert attr.kind == wanted["type"], attr.name
         assert (attr.default is REQUIRED) == ("defaultValue" not in wanted), attr.name
+        assert (attr.minimum or 0) == int(wanted.get("minimum", 0)), attr.name
+        if "defaultValue" in wanted:
+            assert attr.default == _default(attr.kind, wanted["defaultValue"]), attr.name
         allowed = wanted.get("allowedValues", {}).get("list", {})
+        if "s" in allowed:
+            texts = {b64decode(text).decode() for text in allowed["s"]}
+            assert texts - LAYOUTS_OF_GPUS <= set(attr.allowed or ()) <= texts, attr.name
         if "type" in allowed and attr.allowed is not None and name == op.tf_name:
             names = {f"DT_{_enum_name(d)}" for d in attr.allowed}
             assert names <= set(allowed["type"]), attr.name
+
+
+# Vectors of channels: TensorFlow has kernels of these layouts for GPUs alone.
+LAYOUTS_OF_GPUS = {"NCHW_VECT_C"}
+_FIELDS = {"int": "i", "float": "f", "bool": "b", "string": "s", "type": "type", "shape": "shape"}
+
+
+def _default(kind: str, value: dict[str, Any]) -> object:
+    """A default of an OpDef as a signature has it."""
+    inner = kind.removeprefix("list(").removesuffix(")")
+    given = value.get("list", {}) if kind != inner else value
+    found = given.get(_FIELDS[inner], [])
+    many = [_plain(inner, v) for v in (found if isinstance(found, list) else [found])]
+    return tuple(many) if kind != inner else many[0]
+
+
+def _plain(kind: str, value: Any) -> object:
+    if kind == "float":
+        return pytest.approx(float(value), rel=1e-6)
+    if kind == "string":
+        return b64decode(value).decode()
+    if kind == "type":
+        return dtypes.from_enum(DataType.Value(value))
+    if kind == "shape":
+        return None if value.get("unknownRank") else tuple(int(d["size"]) for d in value["dim"])
+    return int(value)
 
 
 def _shown(arg: Arg) -> tuple[object, ...]:

@@ -1,28 +1,21 @@
-"""Records the names of the ops that TensorFlow registers, which an import may hold.
+"""Writes the names of TensorFlow's ops, by which custom ops are told apart.
 
-    V/bin/python tests/oracle/record_op_names.py        # V has tensorflow-cpu==2.21.0
-
-Out: flowc/importer/tensorflow_ops.txt: those of which no name begins with `_`.
+Out: flowc/importer/tensorflow_ops.txt, without internal ops, which no model holds.
 """
 
 from __future__ import annotations
 
-import os
 import textwrap
 from pathlib import Path
 
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-from tensorflow import raw_ops
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
 
-ROOT = Path(__file__).parents[2]
-
-
-def main() -> None:
-    names = sorted(name for name in dir(raw_ops) if not name.startswith("_"))
-    text = textwrap.fill(" ".join(names), 100, break_long_words=False)
-    (ROOT / "flowc/importer/tensorflow_ops.txt").write_text(text + "\n")
-    print(f"{len(names)} ops")
-
+FILE = Path(__file__).parents[2] / "flowc" / "importer" / "tensorflow_ops.txt"
 
 if __name__ == "__main__":
-    main()
+    found = op_def_pb2.OpList()
+    found.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
+    names = sorted(op.name for op in found.op if not op.name.startswith("_"))
+    FILE.write_text(textwrap.fill(" ".join(names), 99, break_on_hyphens=False) + "\n")
+    print(f"{len(names)} names")

@@ -111,7 +111,7 @@ def shape(tensor: Any, *sizes: int) -> None:
 
 
 @pytest.mark.parametrize("name", TENSORS)
-def test_tfsa_2022_033_tensors(name: str) -> None:
+def test_tfsa_2022_033_and_030_tensors(name: str) -> None:
     model = add()
     TENSORS[name](model.node[0].attr["value"].tensor)
     with pytest.raises(InvalidModelError) as caught:
@@ -137,7 +137,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_tfsa_2022_049_functions(name: str) -> None:
+def test_tfsa_2022_049_and_137_and_138_functions(name: str) -> None:
     model = calling({"f": "Neg"})
     function = model.library.function[0]
     body = function.node_def[0]
@@ -151,7 +151,7 @@ def test_tfsa_2022_049_functions(name: str) -> None:
         run_model(model)
 
 
-def test_tfsa_2022_050_constants_that_are_handles_are_not_folded() -> None:
+def test_tfsa_2022_050_and_2021_191_constants_that_are_handles_are_not_folded() -> None:
     model = add()
     for each in model.node:
         for attr in each.attr.values():
@@ -194,7 +194,9 @@ def test_tfsa_2021_175_loops_that_nothing_enters(nodes: Mapping[str, str], named
 
 
 @pytest.mark.parametrize("op", ["ImmutableConst", "WriteFile", "ReadFile", "QueueIsClosed"])
-def test_tfsa_2021_170_what_touches_more_than_tensors_is_no_op_of_a_model(op: str) -> None:
+def test_tfsa_2021_170_and_2022_072_what_touches_more_than_tensors_is_no_op_of_a_model(
+    op: str,
+) -> None:
     model = add()
     model.node[-1].op = op
     with pytest.raises((UnsupportedError, InvalidModelError)) as caught:
@@ -209,3 +211,30 @@ def test_tfsa_2022_037_an_assignment_from_what_has_no_value() -> None:
         assigned = flowc.assign(a, b)
         with flowc.Session() as session, pytest.raises(flowc.errors.FailedPreconditionError):
             session.run(assigned)
+
+
+@pytest.mark.parametrize(("place", "attr"), [(0, "dtype"), (-1, "T")])
+def test_tfsa_2022_050_dtypes_of_references(place: int, attr: str) -> None:
+    model = add()
+    model.node[place].attr[attr].type = 101
+    refused(model, model.node[place].name, repr(attr), "DT_FLOAT_REF")
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_tfsa_2020_033_sequences_of_length_zero(steps: int) -> None:
+    with flowc.Graph().as_default():
+        x = flowc.placeholder(flowc.float32, [2, None, 3], "x")
+        cell = flowc.nn.rnn_cell.BasicLSTMCell(4)
+        outputs, state = flowc.nn.dynamic_rnn(cell, x, [0, 0], dtype=flowc.float32)
+        with flowc.Session() as session:
+            session.run(flowc.global_variables_initializer())
+            found, last = session.run([outputs, state.h], {x: np.ones((2, steps, 3))})
+    assert found.shape == (2, steps, 4)
+    assert not found.any() and not last.any()
+
+
+def test_tfsa_2021_142_unravelling_of_indices_is_no_op_of_a_model() -> None:
+    nodes = {"x": constant(0), "y": node("UnravelIndex", "x", "x", Tidx=I)}
+    with pytest.raises(UnsupportedError) as caught, flowc.Session(graph=graph_of(nodes)) as s:
+        s.run("y:0")
+    assert caught.value.node == "y"

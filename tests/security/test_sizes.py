@@ -24,7 +24,7 @@ TOO_LARGE = (
 EXPECTED = {
     "a shape of i32": "error InvalidArgumentError: the size n does not fit i32, found 8589934592",
     "negative": "error ShapeError",
-    "sum of more than 2^31": "int64[]: [2147483653]",
+    "sum of more than 2^31": "int64[]: [2147483653]",  # TFSA-2020-014: it is cut into ranges
     "a constant shape of i32": "error ShapeError",
     "a constant size of i32": "error ShapeError",
     "2^40 rows of nothing": "float32[1099511627776, 0]: []",

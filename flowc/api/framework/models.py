@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,16 +30,20 @@ def load_graph(
     checkpoint: PathLike | None = None,
     tags: Any = None,
     signature: str | None = None,
+    *,
+    allow: str | Iterable[str] = (),
 ) -> Graph:
     """Reads a model: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form.
 
     `checkpoint`: where the variables' values are, if not beside the model. `tags`, `signature`:
-    those of a SavedModel to take. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
+    those of a SavedModel to take. `allow`: what the model's nodes may do beyond computing, of
+    `"files"`, `"network"` and `"python"`; else a run that needs such a node raises
+    `PermissionDeniedError`. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
     damage) and `UnknownNameError`.
     """
     from flowc.importer import load_graph as load
 
-    return load(path, checkpoint, tags, signature)
+    return load(path, checkpoint, tags, signature, allow=allow)
 
 
 def import_graph_def(
@@ -51,7 +55,8 @@ def import_graph_def(
     producer_op_list: Any = None,
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef (a message, its bytes or a path) to the default graph under the
-    prefix `name` (`import` for None). Returns what `return_elements` names."""
+    prefix `name` (`import` for None). Returns what `return_elements` names. What these nodes may do
+    beyond computing is what `Graph.allow` says of the graph."""
     from flowc.importer.importing import import_graph_def as import_nodes
 
     return import_nodes(graph_def, input_map, return_elements, name)
@@ -161,6 +166,7 @@ def compile(
     checkpoint: PathLike | None = None,
     tags: Any = None,
     signature: str | None = None,
+    allow: str | Iterable[str] = (),
     init: Any = None,
     threads: int | None = None,
     weights: Literal["embed", "file"] = "embed",
@@ -169,9 +175,10 @@ def compile(
 
     `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
     `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
-    and sinks. `init`: operations to run first; what they assign are the first values of variables.
-    With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
-    returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
+    and sinks. `allow`: as for `load_graph`. `init`: operations to run first; what they assign are
+    the first values of variables. With `out`, writes the shared library (and its C header beside
+    it) and returns it loaded; else returns a `Program` in memory. Raises `UsageError`,
+    `UnknownNameError`, `UnsupportedError`.
     """
     from flowc.compiler import compile_library
     from flowc.extract.interface import choose_interface
@@ -180,7 +187,7 @@ def compile(
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
     else:
-        graph = load_graph(graph_or_path, checkpoint, tags, signature)
+        graph = load_graph(graph_or_path, checkpoint, tags, signature, allow=allow)
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)

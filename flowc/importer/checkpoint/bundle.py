@@ -125,7 +125,7 @@ class BundleReader:
 
     def _read_one(self, name: str, entry: BundleEntryProto) -> np.ndarray:
         where = f"tensor {name!r}"
-        dtype = element_type(entry.dtype, where)
+        dtype = self.dtype(name)
         shape = shape_of(entry.shape, where)
         elements = math.prod(shape)
         content = self._content(entry, where)

@@ -21,6 +21,7 @@ import numpy as np
 from flowc import errors
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError, UnknownError, UnsupportedError
+from flowc.ir.capability import PYTHON
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun
@@ -176,4 +177,5 @@ for _name, _tf_name, _op, _traits in (
         infer=_unknown,
         lowering=Extracted(partial(_emit, op=_op)),
         traits=_traits | {"may_block"},
+        capability=PYTHON,
     )

@@ -67,8 +67,8 @@ def _patches_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
 
 extract_image_patches = define(
     "extract_image_patches",
-    "ExtractImagePatches(images: T; ksizes: list(int), strides: list(int), rates: list(int), "
-    f'T: {PATCH_TYPES}, padding: {{"SAME", "VALID"}}) -> patches: T',
+    "ExtractImagePatches(images: T; ksizes: list(int) >= 4, strides: list(int) >= 4, "
+    f'rates: list(int) >= 4, T: {PATCH_TYPES}, padding: {{"SAME", "VALID"}}) -> patches: T',
     infer=_infer_patches,
     lowering=_patches,
     reference=_patches_reference,

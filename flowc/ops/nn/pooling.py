@@ -212,7 +212,7 @@ avg_pool = define(
 
 max_pool_3d = define(
     "max_pool_3d",
-    "MaxPool3D(input: T; ksize: list(int) >= 4, strides: list(int) >= 4, "
+    "MaxPool3D(input: T; ksize: list(int) >= 5, strides: list(int) >= 5, "
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     "T: {f16, bf16, f32}) -> output: T",
     infer=infer_pool,
@@ -229,7 +229,7 @@ max_pool_3d = define(
 
 avg_pool_3d = define(
     "avg_pool_3d",
-    "AvgPool3D(input: T; ksize: list(int) >= 4, strides: list(int) >= 4, "
+    "AvgPool3D(input: T; ksize: list(int) >= 5, strides: list(int) >= 5, "
     'padding: {"SAME", "VALID"}, data_format: {"NDHWC", "NCDHW"} = "NDHWC", '
     f"T: {FLOATS}) -> output: T",
     infer=infer_pool,

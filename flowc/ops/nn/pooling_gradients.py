@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 REAL = "{f32, f64, i32, u8, i16, i8, i64, bf16, u16, f16, u32, u64}"
 FLOATS = "{f16, bf16, f32, f64}"
 WINDOW = "ksize: list(int) >= 4, strides: list(int) >= 4"
+WINDOW_3D = WINDOW.replace("4", "5")
 IMAGE_FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 VOLUME_FORMAT = 'data_format: {"NDHWC", "NCDHW"} = "NDHWC"'
 
@@ -219,7 +220,7 @@ avg_pool_grad = define(
 
 avg_pool_3d_grad = define(
     "avg_pool_3d_grad",
-    f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
+    f"AvgPool3DGrad(orig_input_shape: i32, grad: T; {WINDOW_3D}, "
     f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {FLOATS}) -> output: T',
     infer=_infer_avg_grad,
     lowering=in_channels_last(_avg_grad_image, (1,)),
@@ -233,7 +234,7 @@ avg_pool_3d_grad = define(
 
 max_pool_3d_grad = define(
     "max_pool_3d_grad",
-    f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW}, "
+    f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW_3D}, "
     f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
     "TInput: {f16, bf16, f32} = f32) -> output: T",
     infer=_infer_max_grad,

@@ -15,6 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import ShapeError, UnsupportedError
+from flowc.ir.capability import PRINT
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import minimum, product
 from flowc.ir.extraction import Bound, Extractor
@@ -193,6 +194,8 @@ def _piece(x: Extractor, value: Value, limit: int) -> Value | str:
         return x.b.text_of_strings(value, limit=limit)
     if not _can_show(value.type.dtype):
         return "?"
+    if value.type.dtype is dtypes.bool_:
+        value = x.b.cast(value, DstT=dtypes.u8)  # what is fed may be true as any byte but 0
     return x.b.text_of(value, limit=limit)
 
 
@@ -296,6 +299,7 @@ print_ = define(
     lowering=Extracted(_emit_print),
     gradient=same_gradient,
     traits=STATE,
+    capability=PRINT,
 )
 print_v2 = define(
     "print_v2",
@@ -303,10 +307,11 @@ print_v2 = define(
     infer=lambda c: [],
     lowering=Extracted(_emit_print_text),
     traits=STATE,
+    capability=PRINT,
 )
 assert_ = define(
     "assert",
-    "Assert(condition: bool, data: T; T: list(type), summarize: int = 3)",
+    "Assert(condition: bool, data: T; T: list(type) >= 1, summarize: int = 3)",
     infer=_infer_condition,
     lowering=Extracted(_emit_assert),
     traits=STATE,

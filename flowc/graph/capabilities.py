@@ -1,0 +1,124 @@
+"""Which nodes need a permission, and whether they have it.
+
+In: nodes that a fetch set needs, or all of a model. Out: the capability of each; an error for what
+an imported graph may not do. Invariant: a node that a file brought touches files, other machines or
+Python only where its graph allows that; what the program at work adds is that program's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from flowc.errors import PermissionDeniedError
+from flowc.graph.function import BodyNode
+from flowc.graph.graph import Graph
+from flowc.graph.op_info import has_trait
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+from flowc.ir.capability import FILES, NETWORK, PYTHON, Capability
+
+NamedNode = tuple[str, Operation | BodyNode]  # its full name, and the node
+
+SHOWN = 20  # nodes that a message has
+
+# TensorFlow's ops that no record says this of. Where an op gets a record, it says so itself; until
+# it does, what stands here holds.
+_FILE_OPS = """
+CSVDataset CSVDatasetV2 CacheDataset CacheDatasetV2 CalibrationStatisticsSaver
+CreateSummaryDbWriter CreateSummaryFileWriter DTensorRestoreV2 DatasetToTFRecord DebugIdentity
+DebugIdentityV2 DebugIdentityV3 DebugNanCount DebugNumericSummary DebugNumericSummaryV2
+DistributedSave DumpTensor ExperimentalCSVDataset ExperimentalDatasetToTFRecord
+ExperimentalLMDBDataset ExperimentalMatchingFilesDataset ExperimentalSqlDataset
+FileSystemSetConfiguration FixedLengthRecordDataset FixedLengthRecordDatasetV2
+FixedLengthRecordReader FixedLengthRecordReaderV2 GenerateVocabRemapping ImmutableConst
+InitializeTableFromTextFile InitializeTableFromTextFileV2 LMDBDataset LMDBReader
+ListSnapshotChunksDataset LoadAndRemapMatrix LoadDataset MatchingFiles MatchingFilesDataset
+MergeV2Checkpoints NegTrain ReadFile ReaderRead ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2
+RecordInput Save SaveDataset SaveDatasetV2 SaveSlices Skipgram SnapshotChunkDataset SnapshotDataset
+SnapshotDatasetReader SnapshotDatasetV2 SnapshotNestedDatasetReader SqlDataset TFRecordDataset
+TFRecordDatasetV2 TFRecordReader TFRecordReaderV2 TextLineDataset TextLineReader TextLineReaderV2
+WholeFileReader WholeFileReaderV2 WriteAudioSummary WriteFile WriteGraphSummary
+WriteHistogramSummary WriteImageSummary WriteRawProtoSummary WriteScalarSummary WriteSummary
+"""
+_NETWORK_OPS = """
+CollectiveAllToAllV2 CollectiveAllToAllV3 CollectiveBcastRecv CollectiveBcastRecvV2
+CollectiveBcastSend CollectiveBcastSendV2 CollectiveGather CollectiveGatherV2
+CollectiveInitializeCommunicator CollectiveReduce CollectiveReduceScatterV2 CollectiveReduceV2
+CollectiveReduceV3 ConfigureDistributedTPU DataServiceDataset DataServiceDatasetV2
+DataServiceDatasetV3 DataServiceDatasetV4 Recv RegisterDataset RegisterDatasetV2 RemoteCall RpcCall
+RpcClient RpcServer RpcServerStart Send _HostRecv _HostSend _Recv _Send
+"""
+_WITHOUT_RECORD: dict[str, Capability] = {
+    **dict.fromkeys(_FILE_OPS.split(), FILES),
+    **dict.fromkeys(_NETWORK_OPS.split(), NETWORK),
+    "EagerPyFunc": PYTHON,
+    # The first input is the checkpoint; a Saver's caller feeds it.
+    **dict.fromkeys(
+        ("Restore", "RestoreSlice", "RestoreV2", "SaveV2"),
+        Capability(FILES.name, FILES.does, paths=(0,)),
+    ),
+}
+
+
+def capability_of(op_type: str) -> Capability | None:
+    """What nodes of an op type need; None where they only compute, or nothing is known of them."""
+    from flowc.ops import tf_op  # late: not needed to read a graph
+
+    record = tf_op(op_type)
+    stated = None if record is None else record.capability
+    return stated if stated is not None else _WITHOUT_RECORD.get(op_type)
+
+
+def check_allowed(graph: Graph, nodes: Iterable[NamedNode], feeds: Iterable[Tensor] = ()) -> None:
+    """Raises one `PermissionDeniedError` for all imported nodes that need what the graph does not
+    allow."""
+    fed = {(t.op, t.value_index) for t in feeds}
+    refused: dict[str, list[tuple[str, str, Capability]]] = {}
+    for name, node in nodes:
+        capability = capability_of(node.type)
+        if capability is None or capability.is_free or capability.name in graph.allowed:
+            continue
+        if isinstance(node, Operation) and not node.is_imported:
+            continue
+        if not is_path_given(node, capability, lambda t: (t.op, t.value_index) in fed):
+            refused.setdefault(capability.name, []).append((name, node.type, capability))
+    if refused:
+        raise _denied(refused)
+
+
+def is_path_given(
+    node: Operation | BodyNode, capability: Capability, is_given: Callable[[Tensor], bool]
+) -> bool:
+    """Whether all files that a node touches are named by tensors that the caller gives, as
+    `is_given` says, and by these alone: a path that the graph puts together may lead anywhere. Of a
+    function's node nobody knows."""
+    if not capability.paths or not isinstance(node, Operation):
+        return False
+    if len(node.inputs) <= max(capability.paths):
+        return False
+    for i in capability.paths:
+        tensor = node.inputs[i]
+        while not is_given(tensor):
+            if not has_trait(tensor.op.type, "identity") or not tensor.op.inputs:
+                return False
+            tensor = tensor.op.inputs[0]
+    return True
+
+
+def _denied(refused: Mapping[str, list[tuple[str, str, Capability]]]) -> PermissionDeniedError:
+    rows = [row for rows in refused.values() for row in rows]
+    lines = [
+        f"  node '{name}' ({op_type}) {capability.does}, which needs {capability.name!r}"
+        for name, op_type, capability in rows[:SHOWN]
+    ]
+    if len(rows) > SHOWN:
+        lines.append(f"  ... and {len(rows) - SHOWN} more")
+    names = sorted(refused)
+    shown = ", ".join(f'"{name}"' for name in names)
+    options = " ".join(f"--allow {name}" for name in names)
+    return PermissionDeniedError(
+        "the imported graph is not allowed all that it would do:\n" + "\n".join(lines),
+        node=rows[0][0],
+        hint=f"if you trust the model, flowc.load_graph(..., allow=[{shown}]), graph.allow({shown})"
+        f" or {options}; `flowc scan` lists all such nodes",
+    )
