@@ -23,6 +23,8 @@ import google_crc32c
 import numpy as np
 
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
+from flowc.errors import FlowcError, NotFoundError
+from flowc.files.plain_file import PlainFile
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -73,13 +75,14 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
 def read_entry(path: Path, key: str) -> CompiledProgram | None:
     """The entry of a key, or None; what is damaged or foreign is removed."""
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_uid != os.getuid():
-                return None
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (FileNotFoundError, ValueError):
+        file = PlainFile(path)
+        if file.status.st_uid != os.getuid():
+            return None
+        # Nobody else writes here, and flowc replaces files whole: what is mapped stays.
+        whole = mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ)
+    except NotFoundError:
         return None
-    except OSError as error:
+    except (FlowcError, OSError, ValueError) as error:
         log.warning("cannot read the cache entry %s: %s", path, error)
         return None
     program = _parse(whole, key)

@@ -15,6 +15,7 @@ from flowc.cli.parameters import debug_option, init_option, model_options, threa
 
 if TYPE_CHECKING:
     from flowc.aot import AotReport
+    from flowc.cli.models import Place
     from flowc.cli.progress import Progress
     from flowc.codegen.compiled import CompiledProgram
     from flowc.compiler import Report
@@ -94,6 +95,7 @@ def compile_command(
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
+    allow_links: bool,
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
     inits: tuple[str, ...],
@@ -114,7 +116,8 @@ def compile_command(
     wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
     _check_out(wish)
     with progress() as shown:
-        _compile(model, (checkpoint, tags, signature), (feeds, fetches, inits), wish, shown)
+        place = (checkpoint, tags, signature, allow_links)
+        _compile(model, place, (feeds, fetches, inits), wish, shown)
 
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
@@ -157,7 +160,7 @@ def _check_out(wish: _Wish) -> None:
 
 def _compile(
     model: str,
-    place: tuple[str | None, str | None, str | None],
+    place: Place,
     named: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
     wish: _Wish,
     shown: Progress,

@@ -20,6 +20,7 @@ from flowc.cli.parameters import (
 if TYPE_CHECKING:
     import numpy as np
 
+    from flowc.cli.models import Place
     from flowc.graph import Operation, Tensor
 
 ELF = b"\x7fELF"
@@ -60,6 +61,7 @@ def run_command(
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
+    allow_links: bool,
     threads: int,
     max_memory: int | None,
 ) -> None:
@@ -72,14 +74,14 @@ def run_command(
     if out is not None:
         check_place(Path(out))
     if is_library(model):
-        if (checkpoint, tags, signature, inits, max_memory) != (None, None, None, (), None):
+        if any((checkpoint, tags, signature, allow_links, inits, max_memory)):
             raise UsageError(
-                "--checkpoint, --tag, --signature, --init and --max-memory are for models, and "
-                "this is a library"
+                "--checkpoint, --tag, --signature, --allow-links, --init and --max-memory are for "
+                "models, and this is a library"
             )
         results = _run_library(model, given, fetches, random_seed, threads)
     else:
-        place = (checkpoint, tags, signature)
+        place = (checkpoint, tags, signature, allow_links)
         limits = threads or None, max_memory
         results = _run_model(model, place, given, (fetches, inits), random_seed, limits)
     if out is None:
@@ -89,10 +91,14 @@ def run_command(
 
 
 def is_library(path: str) -> bool:
+    """Whether a file begins as libraries do. What is no file is left to those who read models."""
+    from flowc.errors import InvalidModelError, NotFoundError
+    from flowc.files.plain_file import PlainFile
+
     try:
-        with open(path, "rb") as file:
-            return file.read(4) == ELF
-    except (IsADirectoryError, FileNotFoundError):
+        file = PlainFile(path)
+        return len(file) >= len(ELF) and file.read(0, len(ELF)) == ELF
+    except (NotFoundError, InvalidModelError):
         return False
 
 
@@ -137,7 +143,7 @@ def _short(name: str) -> str:
 
 def _run_model(
     path: str,
-    place: tuple[str | None, str | None, str | None],
+    place: Place,
     given: Mapping[str, Any],
     named: tuple[Sequence[str], Sequence[str]],
     seed: int | None,

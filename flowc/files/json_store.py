@@ -12,6 +12,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from flowc.errors import FlowcError
+from flowc.files.plain_file import PlainFile
+
 log = logging.getLogger("flowc.cache.store")
 
 LIMIT = 64  # notes in one folder: the oldest go first
@@ -26,8 +29,9 @@ class Notes:
     def read(self, subject: str) -> dict[str, str]:
         """What is known of a subject: nothing, where nothing was written."""
         try:
-            found: Any = json.loads(self._path(subject).read_text())
-        except (OSError, ValueError):
+            file = PlainFile(self._path(subject))
+            found: Any = json.loads(bytes(file.read(0, len(file))))
+        except (OSError, ValueError, FlowcError):
             return {}
         good = isinstance(found, dict) and found.get("subject") == subject
         return dict(found["facts"]) if good else {}

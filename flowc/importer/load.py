@@ -24,17 +24,23 @@ def load_graph(
     checkpoint: str | os.PathLike[str] | None = None,
     tags: str | Iterable[str] | None = None,
     signature: str | None = None,
+    *,
+    allow_links: bool = False,
 ) -> Graph:
     """Reads a model. Its kind is told by content, not by the name of the file.
 
     `checkpoint`: prefix, file or folder of the checkpoint that holds the variables; without it, the
     one beside the model. `tags`: those of the SavedModel's graph to take (a comma-separated text or
-    several), needed only where it has several. Raises `NotFoundError` for a missing file,
-    `InvalidModelError` (`DataLossError`) for a damaged one, `UnknownNameError` for tags or a
-    signature that the model does not have.
+    several), needed only where it has several. `allow_links`: follow links that lead out of the
+    model's folder. Raises `NotFoundError` for a missing file, `InvalidModelError` (`DataLossError`)
+    for a damaged one, `UnknownNameError` for tags or a signature that the model does not have.
     """
     model = ModelRequest(
-        str(path), None if checkpoint is None else str(checkpoint), _tags(tags), signature
+        os.fspath(path),
+        None if checkpoint is None else os.fspath(checkpoint),
+        _tags(tags),
+        signature,
+        allow_links,
     )
     folder = cache_folder()
     state = model.state() if folder is not None else None

@@ -30,16 +30,18 @@ def load_graph(
     checkpoint: PathLike | None = None,
     tags: Any = None,
     signature: str | None = None,
+    *,
+    allow_links: bool = False,
 ) -> Graph:
     """Reads a model: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form.
 
     `checkpoint`: where the variables' values are, if not beside the model. `tags`, `signature`:
-    those of a SavedModel to take. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
-    damage) and `UnknownNameError`.
+    those of a SavedModel to take. `allow_links`: follow links out of the model's folder. Raises
+    `NotFoundError`, `InvalidModelError` (`DataLossError` for damage) and `UnknownNameError`.
     """
     from flowc.importer import load_graph as load
 
-    return load(path, checkpoint, tags, signature)
+    return load(path, checkpoint, tags, signature, allow_links=allow_links)
 
 
 def import_graph_def(
@@ -164,12 +166,14 @@ def compile(
     init: Any = None,
     threads: int | None = None,
     weights: Literal["embed", "file"] = "embed",
+    allow_links: bool = False,
 ) -> Any:
     """Compiles a graph or a model file.
 
     `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
     `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
     and sinks. `init`: operations to run first; what they assign are the first values of variables.
+    `allow_links`: as for `load_graph`.
     With `out`, writes the shared library (and its C header beside it) and returns it loaded; else
     returns a `Program` in memory. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
@@ -180,7 +184,7 @@ def compile(
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
     else:
-        graph = load_graph(graph_or_path, checkpoint, tags, signature)
+        graph = load_graph(graph_or_path, checkpoint, tags, signature, allow_links=allow_links)
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
