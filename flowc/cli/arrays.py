@@ -142,11 +142,13 @@ def write_npz(path: Path, results: Mapping[str, Any]) -> None:
     """An .npz file whose keys are the names as they are, whatever is in them."""
     from flowc.files.safe_write import replacing
 
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, value in results.items():
-            array = np.asarray(value)
-            if array.dtype.hasobject:
-                array = array.astype(np.bytes_)
+    arrays = {name: np.asarray(value) for name, value in results.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            arrays[name] = array.astype(np.bytes_)
+    size = sum(array.nbytes for array in arrays.values())
+    with replacing(path, size) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 

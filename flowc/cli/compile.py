@@ -232,8 +232,9 @@ def _write(
         if wish.to_stdout:
             sys.stdout.write(text)
         else:
-            with replacing(wish.out.with_suffix(TEXTS[kind])) as file:
-                file.write(text.encode())
+            data = text.encode()
+            with replacing(wish.out.with_suffix(TEXTS[kind]), len(data)) as file:
+                file.write(data)
     if "obj" in wish.kinds:
         write_objects(program, report, wish.out.with_suffix(".objects"))
     header = wish.out.with_suffix(".h") if "header" in wish.kinds else None
@@ -255,8 +256,9 @@ def _write_header(program: CompiledProgram, out: Path, header: Path) -> None:
     from flowc.files.safe_write import replacing
 
     metadata = replace(program.metadata, name=stem_of(out))
-    with replacing(header) as file:
-        file.write(header_text(metadata, stem_of(out)).encode())
+    text = header_text(metadata, stem_of(out)).encode()
+    with replacing(header, len(text)) as file:
+        file.write(text)
 
 
 def _summary(

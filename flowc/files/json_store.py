@@ -43,7 +43,7 @@ class Notes:
         path, facts = self._path(subject), self.read(subject) | found
         try:
             self.folder.mkdir(exist_ok=True, mode=0o700)
-            with replacing(path) as file:
+            with replacing(path, private=True) as file:
                 file.write(json.dumps({"subject": subject, "facts": facts}).encode())
             notes = sorted(self.folder.glob("*.json"), key=lambda p: p.stat().st_mtime)
             for old in notes[:-LIMIT]:

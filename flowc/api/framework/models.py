@@ -216,7 +216,7 @@ def _in_memory(
 
 def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:
     """Writes a GraphDef as text or binary, whole or not at all. Returns the path."""
-    from flowc.aot import replacing
+    from flowc.files.safe_write import replacing
 
     message = graph_or_graph_def
     if isinstance(message, Graph):
@@ -228,6 +228,6 @@ def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: b
         data = str(message).encode()
     else:
         data = message.SerializeToString()
-    with replacing(path) as file:
+    with replacing(path, len(data)) as file:
         file.write(data)
     return str(path)

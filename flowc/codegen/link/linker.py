@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flowc.errors import FlowcError, InternalError
+from flowc.files.safe_write import current_umask
 
 COMPILERS = ("cc", "gcc", "clang")
 
@@ -92,7 +93,7 @@ def link(
         command = _command(linker, options, objects, made)
         _run(command)
         _check_made(made, command)
-        os.chmod(made, 0o777 & ~_umask())
+        os.chmod(made, 0o777 & ~current_umask())
         with made.open("rb") as file:
             os.fsync(file.fileno())
         os.replace(made, out)
@@ -143,10 +144,3 @@ def _run(command: Sequence[str]) -> None:
 def _check_made(made: Path, command: Sequence[str]) -> None:
     if not made.is_file() or made.stat().st_size == 0:
         raise InternalError(f"the linker wrote nothing: {shlex.join(command)}")
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
