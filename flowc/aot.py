@@ -6,21 +6,21 @@ written beside its place and renamed; equal programs give equal bytes, whatever 
 
 from __future__ import annotations
 
+import os
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
 from flowc.codegen.abi.c_header import header_text, stem_of
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
 from flowc.codegen.link.linker import Linker, find_linker, link
-from flowc.codegen.link.weights_file import HEADER_BYTES, SUFFIX, WeightsFile
+from flowc.codegen.link.weights_file import SUFFIX, WeightsFile
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.errors import UnsupportedError, UsageError
-from flowc.files.safe_write import replacing, scratch_folder
+from flowc.files.safe_write import check_place, replacing, scratch_folder, sync_folder
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
@@ -69,21 +69,18 @@ def write_library(
     machine = elf.machine_of(program.objects)
     baseline = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
+    if side is not None:
+        check_place(side)
     parts = [data for data in (*program.objects, program.runtime) if data]
-    needed = sum(map(len, parts)) + (0 if side else size)
-    # Beside the library, not in /tmp: the weights may be too large for a file system in memory. The
-    # other files take their places only when the library has its own.
-    with scratch_folder(out, needed) as folder, ExitStack() as beside:
+    # Beside the library, not in /tmp: the weights may be too large for a file system in memory. No
+    # file takes its place before all are whole and on disk.
+    with scratch_folder(out, sum(map(len, parts)) + size) as folder:
         objects = [folder / f"{index}.o" for index in range(len(parts))]
         for path, data in zip(objects, parts):
             path.write_bytes(data)
-        if header is not None:
-            text = header_text(metadata, stem_of(out)).encode()
-            beside.enter_context(replacing(header, len(text))).write(text)
         known = None
         if side is not None:
-            file = beside.enter_context(replacing(side, HEADER_BYTES + size))
-            known = _write_weights_file(program, size, file)
+            known = _write_weights_file(program, size, folder / side.name)
         elif size:
             objects.append(folder / "weights.o")
             with objects[-1].open("wb") as file:
@@ -91,7 +88,15 @@ def write_library(
         text = c_abi_text(metadata, baseline.triple, weights=known, threads=threads)
         objects.append(folder / "abi.o")
         objects[-1].write_bytes(compile_module([text], baseline, speed=2))
-        link(objects, EXPORTS, out, linker=linker)
+        made = link(objects, EXPORTS, folder, out.name, linker)
+        if header is not None:
+            text = header_text(metadata, stem_of(out)).encode()
+            with replacing(header, len(text)) as file:
+                file.write(text)
+        if side is not None:
+            os.replace(folder / side.name, side)
+        os.replace(made, out)
+    sync_folder(out.parent)
     return AotReport(
         library=out,
         header=header,
@@ -112,10 +117,13 @@ def _baseline(machine: int) -> Processor:
     raise UnsupportedError(f"no C ABI for ELF machine {machine}: expected x86-64 or AArch64")
 
 
-def _write_weights_file(program: CompiledProgram, size: int, file: BinaryIO) -> WeightsFile:
+def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
     """The blob behind its header, which is written last."""
-    file.write(WeightsFile(size, bytes(32)).header())
-    known = WeightsFile(size, elf.write_pieces(program.weights, size, file))
-    file.seek(0)
-    file.write(known.header())
+    with path.open("wb") as file:
+        file.write(WeightsFile(size, bytes(32)).header())
+        known = WeightsFile(size, elf.write_pieces(program.weights, size, file))
+        file.seek(0)
+        file.write(known.header())
+        file.flush()
+        os.fsync(file.fileno())
     return known

@@ -110,6 +110,11 @@ class PlainFile:
         return view.toreadonly()
 
 
+def lies_within(path: str | os.PathLike[str], folder: Path | None) -> bool:
+    """Whether a path leads to a place in a folder, or there is none to stay in. Opens nothing."""
+    return folder is None or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def _fill(view: memoryview, descriptor: int, start: int) -> bool:
     """Reads until the view is full; gives whether the file had so many bytes."""
     at = 0

@@ -46,7 +46,7 @@ def replacing(path: Path, size: int | None = None, *, private: bool = False) -> 
             os.unlink(name)
         raise
     if not private:
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def check_place(path: Path) -> None:
@@ -121,7 +121,7 @@ def _naming(path: Path, size: int | None = None, beside: str | None = None) -> I
         raise OSError(error.errno, text, str(path)) from error
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Makes a renaming last, where the file system can tell of it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

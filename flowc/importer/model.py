@@ -15,10 +15,12 @@ import numpy as np
 from flowc.errors import FlowcError, NotFoundError
 from flowc.files.cache_folder import toolchain
 from flowc.files.identity import identity
+from flowc.files.plain_file import lies_within
 from flowc.importer.checkpoint.locate import (
     checkpoint_beside,
     files_named_as,
     find_checkpoint,
+    folder_of,
     variables_of,
 )
 
@@ -45,7 +47,10 @@ class ModelRequest:
         try:
             file = saved_model_file(path) if path.is_dir() else path
             files = [file]
+            folder = file.parent if self.checkpoint is None else folder_of(self.checkpoint)
             for prefix in self._prefixes(file):
+                if not self.allow_links and not lies_within(Path(prefix).parent, folder):
+                    return None
                 files += files_named_as(prefix)
             identities = [identity(f.stat()) for f in files]
         except (OSError, ValueError, FlowcError):

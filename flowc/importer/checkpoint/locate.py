@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from flowc.errors import InvalidModelError, NotFoundError
-from flowc.files.plain_file import PlainFile
+from flowc.files.plain_file import PlainFile, lies_within
 from flowc.importer.checkpoint.table import FOOTER, is_table
 from flowc.importer.wire import FileBytes
 
@@ -28,7 +28,7 @@ def v1_files(prefix: str, within: Path | None = None) -> list[Path]:
     if path.exists() and not path.is_dir():
         return [path] if _is_table(path, within) else []
     stem = _SHARD.sub("", path.name)
-    if not path.parent.is_dir():
+    if not path.parent.is_dir() or not lies_within(path.parent, within):
         return []
     pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")
     found = sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
