@@ -6,7 +6,7 @@ written beside its place and renamed; equal programs give equal bytes, whatever 
 
 from __future__ import annotations
 
-import tempfile
+import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from flowc.codegen.link.linker import Linker, find_linker, link
 from flowc.codegen.link.weights_file import SUFFIX, WeightsFile
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.errors import UnsupportedError, UsageError
-from flowc.files.safe_write import check_place, replacing
+from flowc.files.safe_write import check_place, replacing, scratch_folder, sync_folder
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
@@ -69,17 +69,18 @@ def write_library(
     machine = elf.machine_of(program.objects)
     baseline = _baseline(machine)
     side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
-    check_place(out)
-    # Beside the library, not in /tmp: the weights may be too large for a file system in memory.
-    with tempfile.TemporaryDirectory(prefix=".flowc-", dir=out.parent) as name:
-        folder = Path(name)
-        parts = [data for data in (*program.objects, program.runtime) if data]
+    if side is not None:
+        check_place(side)
+    parts = [data for data in (*program.objects, program.runtime) if data]
+    # Beside the library, not in /tmp: the weights may be too large for a file system in memory. No
+    # file takes its place before all are whole and on disk.
+    with scratch_folder(out, sum(map(len, parts)) + size) as folder:
         objects = [folder / f"{index}.o" for index in range(len(parts))]
         for path, data in zip(objects, parts):
             path.write_bytes(data)
         known = None
         if side is not None:
-            known = _write_weights_file(program, size, side)
+            known = _write_weights_file(program, size, folder / side.name)
         elif size:
             objects.append(folder / "weights.o")
             with objects[-1].open("wb") as file:
@@ -87,10 +88,15 @@ def write_library(
         text = c_abi_text(metadata, baseline.triple, weights=known, threads=threads)
         objects.append(folder / "abi.o")
         objects[-1].write_bytes(compile_module([text], baseline, speed=2))
-        link(objects, EXPORTS, out, linker=linker)
-    if header is not None:
-        with replacing(header) as file:
-            file.write(header_text(metadata, stem_of(out)).encode())
+        made = link(objects, EXPORTS, folder, out.name, linker)
+        if header is not None:
+            text = header_text(metadata, stem_of(out)).encode()
+            with replacing(header, len(text)) as file:
+                file.write(text)
+        if side is not None:
+            os.replace(folder / side.name, side)
+        os.replace(made, out)
+    sync_folder(out.parent)
     return AotReport(
         library=out,
         header=header,
@@ -113,9 +119,11 @@ def _baseline(machine: int) -> Processor:
 
 def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
     """The blob behind its header, which is written last."""
-    with replacing(path) as file:
+    with path.open("wb") as file:
         file.write(WeightsFile(size, bytes(32)).header())
         known = WeightsFile(size, elf.write_pieces(program.weights, size, file))
         file.seek(0)
         file.write(known.header())
+        file.flush()
+        os.fsync(file.fileno())
     return known

@@ -23,6 +23,8 @@ import google_crc32c
 import numpy as np
 
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
+from flowc.errors import FlowcError, NotFoundError
+from flowc.files.plain_file import PlainFile
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -35,9 +37,8 @@ HEADER_LIMIT = 1 << 28
 def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
     """Writes an entry whole or not at all. What the system loses when it stops at once is a miss by
     its checksums: nothing waits for the disk. Raises `OSError`."""
-    import tempfile  # late: most processes only read
-
-    from flowc.codegen.link.elf import pieces_of
+    from flowc.codegen.link.elf import pieces_of  # late: most processes only read
+    from flowc.files.safe_write import replacing
 
     size, checksum = program.metadata.weights_bytes, 0
     for piece in pieces_of(program.weights, size):
@@ -53,33 +54,28 @@ def write_entry(path: Path, key: str, program: CompiledProgram) -> None:
         },
         sort_keys=True,
     ).encode()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(PREFIX.pack(MAGIC, len(header), hashlib.sha256(header).digest()))
-            file.write(header)
-            for data in parts:
-                file.write(data)
-            if size:
-                file.write(b"\0" * (-file.tell() % PAGE))
-            for piece in pieces_of(program.weights, size):
-                file.write(piece)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path, private=True) as file:
+        file.write(PREFIX.pack(MAGIC, len(header), hashlib.sha256(header).digest()))
+        file.write(header)
+        for data in parts:
+            file.write(data)
+        if size:
+            file.write(b"\0" * (-file.tell() % PAGE))
+        for piece in pieces_of(program.weights, size):
+            file.write(piece)
 
 
 def read_entry(path: Path, key: str) -> CompiledProgram | None:
     """The entry of a key, or None; what is damaged or foreign is removed."""
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_uid != os.getuid():
-                return None
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (FileNotFoundError, ValueError):
+        file = PlainFile(path)
+        if file.status.st_uid != os.getuid():
+            return None
+        # Nobody else writes here, and flowc replaces files whole: what is mapped stays.
+        whole = mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ)
+    except NotFoundError:
         return None
-    except OSError as error:
+    except (FlowcError, OSError, ValueError) as error:
         log.warning("cannot read the cache entry %s: %s", path, error)
         return None
     program = _parse(whole, key)

@@ -1,15 +1,13 @@
-"""Digests of constants, and a memory of those whose bytes are mapped from files.
+"""Digests of constants, and a memory of those whose bytes come from files.
 
 In: arrays. Out: a text for each, equal only for equal dtype, shape and bytes. Hashing a model's
-weights is most of what starting a cached program costs; where an array is a piece of a mapped file,
-its digest is noted with the file's identity, and a file that has not changed since is not hashed
-again.
+weights is most of what starting a cached program costs; where an array is a piece of a file, its
+digest is noted with the file's identity, and a file that has not changed since is not hashed again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +17,7 @@ import numpy as np
 
 from flowc.files.identity import identity
 from flowc.files.json_store import Notes
-from flowc.importer.wire import MAPPED_FILES
+from flowc.files.plain_file import FileMemory
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -81,8 +79,8 @@ class WeightDigests:
 
 
 def _place(array: Array) -> tuple[str, str] | None:
-    """(the identity of the file, the piece of it) that an array's bytes are mapped from, if they
-    are, and the file had settled when it was mapped."""
+    """(the identity of the file, the piece of it) that an array's bytes were read from, if they
+    were, and the file had settled when it was opened."""
     if not array.flags.c_contiguous:
         return None
     base: Any = array
@@ -90,10 +88,10 @@ def _place(array: Array) -> tuple[str, str] | None:
         base = base.base
     if isinstance(base, memoryview):
         base = base.obj
-    if not isinstance(base, mmap.mmap) or base not in MAPPED_FILES:
+    if not isinstance(base, FileMemory):
         return None
-    file = identity(MAPPED_FILES[base])
+    file = identity(base.status)
     if file is None:
         return None
-    offset = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
+    offset = base.start + array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
     return file, f"{offset} {array.nbytes} {array.dtype}{array.shape}"

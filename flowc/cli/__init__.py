@@ -11,6 +11,11 @@ def main() -> None:
     """Runs the command that `sys.argv` names and exits with its code."""
     import sys
 
-    from flowc.cli.entry import run_command_line
+    try:
+        from flowc.cli.entry import run_command_line
 
-    sys.exit(run_command_line(sys.argv[1:]))
+        code = run_command_line(sys.argv[1:])
+    except KeyboardInterrupt:  # before there was anything to end
+        print("interrupted", file=sys.stderr)
+        code = 130
+    sys.exit(code)

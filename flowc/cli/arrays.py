@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import ast
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
-from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean, misfit
+from flowc.errors import (
+    FlowcError,
+    InvalidModelError,
+    NotFoundError,
+    ResourceExhaustedError,
+    UsageError,
+    did_you_mean,
+    misfit,
+)
+from flowc.files.plain_file import PlainFile
 
 Key = TypeVar("Key")
 # What an input is to be: its name, dtype and dims, under any key.
 Wishes = Mapping[Key, tuple[str, np.dtype[Any], Sequence[Any]]]
 FILES = (".npy", ".npz")
+MOST_UNPACKED = 1 << 30  # bytes of an array in an archive, or so many times what it takes there
+MOST_RATIO = 64
 
 
 def parse_inputs(texts: Sequence[str]) -> dict[str, Any]:
@@ -42,21 +54,42 @@ def parse_inputs(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _file(name: str, path: Path) -> np.ndarray:
-    if not path.is_file():
-        raise NotFoundError(f"{path}: there is no such file (for the input {name!r})")
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            return loaded[_entry(name, path, loaded.files)]
-    except UsageError:
+        file = PlainFile(path)
+    except NotFoundError:
+        raise NotFoundError(f"{path}: there is no such file (for the input {name!r})") from None
+    try:
+        with file.stream() as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            with loaded:
+                entry = _entry(name, path, loaded.files)
+                _check_unpacked(path, loaded.zip, entry)
+                return loaded[entry]
+    except FlowcError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InvalidModelError(
-            f"{path}: not an array file that can be read: {str(error).splitlines()[0]}",
+            f"{path}: not an array file that can be read: {_first_line(error)}",
             hint="write it with numpy.save or numpy.savez, without pickled objects",
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _check_unpacked(path: Path, archive: Any, entry: str) -> None:
+    """Raises `ResourceExhaustedError` for a small archive that would fill the memory."""
+    for info in archive.infolist():
+        limit = max(MOST_UNPACKED, MOST_RATIO * info.compress_size)
+        if info.filename in (entry, f"{entry}.npy") and info.file_size > limit:
+            raise ResourceExhaustedError(
+                f"{path}: {entry!r} would unpack from {info.compress_size} to {info.file_size} "
+                f"bytes, and at most {limit} are unpacked",
+                hint="save the array with numpy.save",
+            )
 
 
 def _entry(name: str, path: Path, entries: Sequence[str]) -> str:
@@ -142,11 +175,13 @@ def write_npz(path: Path, results: Mapping[str, Any]) -> None:
     """An .npz file whose keys are the names as they are, whatever is in them."""
     from flowc.files.safe_write import replacing
 
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, value in results.items():
-            array = np.asarray(value)
-            if array.dtype.hasobject:
-                array = array.astype(np.bytes_)
+    arrays = {name: np.asarray(value) for name, value in results.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            arrays[name] = array.astype(np.bytes_)
+    size = sum(array.nbytes for array in arrays.values())
+    with replacing(path, size) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
 

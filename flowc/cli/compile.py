@@ -102,6 +102,7 @@ def compile_command(
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
+    allow_links: bool,
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
     inits: tuple[str, ...],
@@ -124,7 +125,8 @@ def compile_command(
     wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
     _check_out(wish)
     with progress() as shown:
-        read = partial(load_model, model, (checkpoint, tags, signature), allow)
+        place = (checkpoint, tags, signature, allow_links)
+        read = partial(load_model, model, place, allow)
         _compile(read, (feeds, fetches, inits), wish, shown)
 
 
@@ -239,8 +241,9 @@ def _write(
         if wish.to_stdout:
             sys.stdout.write(text)
         else:
-            with replacing(wish.out.with_suffix(TEXTS[kind])) as file:
-                file.write(text.encode())
+            data = text.encode()
+            with replacing(wish.out.with_suffix(TEXTS[kind]), len(data)) as file:
+                file.write(data)
     if "obj" in wish.kinds:
         write_objects(program, report, wish.out.with_suffix(".objects"))
     header = wish.out.with_suffix(".h") if "header" in wish.kinds else None
@@ -262,8 +265,9 @@ def _write_header(program: CompiledProgram, out: Path, header: Path) -> None:
     from flowc.files.safe_write import replacing
 
     metadata = replace(program.metadata, name=stem_of(out))
-    with replacing(header) as file:
-        file.write(header_text(metadata, stem_of(out)).encode())
+    text = header_text(metadata, stem_of(out)).encode()
+    with replacing(header, len(text)) as file:
+        file.write(text)
 
 
 def _summary(

@@ -15,6 +15,7 @@ from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.target import Target
 from flowc.compiler import Report
 from flowc.errors import InternalError
+from flowc.files.safe_write import make_folder, replacing
 
 # Kind -> the ending of its file, which takes the place of `.so`.
 TEXTS = {
@@ -45,11 +46,11 @@ def emitted_text(kind: str, report: Report, target: Target) -> str:
 
 def write_objects(program: CompiledProgram, report: Report, folder: Path) -> None:
     """Every object of the program as a file: one a kernel, the driver, and the runtime."""
-    folder.mkdir(exist_ok=True)
-    names = [*report.stages.kernels, "driver"]
-    for name, data in zip(names, program.objects, strict=True):
-        (folder / f"{name}.o").write_bytes(data)
-    (folder / "runtime.o").write_bytes(program.runtime)
+    make_folder(folder)
+    names = [*report.stages.kernels, "driver", "runtime"]
+    for name, data in zip(names, [*program.objects, program.runtime], strict=True):
+        with replacing(folder / f"{name}.o", len(data)) as file:
+            file.write(data)
 
 
 def _joined(report: Report, comment: str, text_of: Callable[[Kernel], str]) -> str:

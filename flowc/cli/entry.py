@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -99,10 +99,12 @@ def run_command_line(args: Sequence[str]) -> int:
     except BrokenPipeError:
         _leave_pipe()
         return 0
-    except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        # What is imported may turn an interrupt into an error of its own.
+        if any(isinstance(e, KeyboardInterrupt | click.Abort) for e in _chain(error)):
+            print("interrupted", file=sys.stderr)
+            return INTERRUPTED
+        assert isinstance(error, Exception)
         if invocation.debug:
             import traceback
 
@@ -149,15 +151,20 @@ def described(error: Exception) -> tuple[str, int]:
     )
 
 
-def _is_short(error: BaseException | None) -> bool:
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, what it came from, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_short(error: BaseException) -> bool:
     """Whether an error came from a lack of memory: the runtime's own error is a MemoryError, and
     what loads libraries only says it in words."""
-    while error is not None:
-        text = str(error).lower()
-        if isinstance(error, MemoryError) or any(words in text for words in _NO_ROOM):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return any(
+        isinstance(e, MemoryError) or any(words in str(e).lower() for words in _NO_ROOM)
+        for e in _chain(error)
+    )
 
 
 _NO_ROOM = ("failed to map segment", "cannot allocate memory", "can't start new thread")

@@ -31,7 +31,12 @@ NAMES_SHOWN = 3
 @json_option
 @debug_option
 def inspect_command(
-    model: str, checkpoint: str | None, tags: str | None, signature: str | None, as_json: bool
+    model: str,
+    checkpoint: str | None,
+    tags: str | None,
+    signature: str | None,
+    allow_links: bool,
+    as_json: bool,
 ) -> None:
     """Show the format, inputs, outputs, signatures and ops of MODEL, and what flowc cannot compile.
 
@@ -44,7 +49,7 @@ def inspect_command(
     else:
         from flowc.cli.models import load_model
 
-        found = described(load_model(model, (checkpoint, tags, signature)))
+        found = described(load_model(model, (checkpoint, tags, signature, allow_links)))
     if as_json:
         json.dump(found, sys.stdout, indent=2)
         print()

@@ -9,15 +9,16 @@ if TYPE_CHECKING:
     from flowc.extract.interface import Interface
     from flowc.graph import Graph
 
-Place = tuple[str | None, str | None, str | None]
+Place = tuple[str | None, str | None, str | None, bool]
 
 
 def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
-    """The Graph of a model. `place`: its checkpoint, tags and signature, as options give them."""
+    """The Graph of a model. `place`: its checkpoint, tags and signature, and whether links may lead
+    out of its folder, as options give them."""
     from flowc.api.framework.models import load_graph
 
-    checkpoint, tags, signature = place
-    return load_graph(path, checkpoint, tags, signature, allow=allow)
+    checkpoint, tags, signature, allow_links = place
+    return load_graph(path, checkpoint, tags, signature, allow=allow, allow_links=allow_links)
 
 
 def what_was_chosen(interface: Interface) -> list[str]:

@@ -80,6 +80,9 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--tag", "tags", metavar="T", help="Tags of a SavedModel's graph: a,b."),
         click.option("--signature", metavar="S", help="A signature of the model."),
+        click.option(
+            "--allow-links", is_flag=True, help="Follow links that lead out of the model's folder."
+        ),
     )
     for option in reversed(options):
         function = option(function)

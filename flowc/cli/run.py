@@ -63,6 +63,7 @@ def run_command(
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
+    allow_links: bool,
     threads: int,
     max_memory: int | None,
 ) -> None:
@@ -75,16 +76,18 @@ def run_command(
     if out is not None:
         check_place(Path(out))
     if is_library(model):
-        if any((checkpoint, tags, signature, inits, allow)) or max_memory is not None:
+        of_models = (checkpoint, tags, signature, allow_links, inits, allow)
+        if any(of_models) or max_memory is not None:
             raise UsageError(
-                "--checkpoint, --tag, --signature, --init, --allow and --max-memory are for "
-                "models, and this is a library"
+                "--checkpoint, --tag, --signature, --allow-links, --init, --allow and "
+                "--max-memory are for models, and this is a library"
             )
         results = _run_library(model, given, fetches, random_seed, threads)
     else:
         from flowc.cli.models import load_model
 
-        graph = load_model(model, (checkpoint, tags, signature), allow)
+        place = (checkpoint, tags, signature, allow_links)
+        graph = load_model(model, place, allow)
         limits = threads or None, max_memory
         results = _run_model(graph, given, (fetches, inits), random_seed, limits)
     if out is None:
@@ -94,10 +97,14 @@ def run_command(
 
 
 def is_library(path: str) -> bool:
+    """Whether a file begins as libraries do. What is no file is left to those who read models."""
+    from flowc.errors import InvalidModelError, NotFoundError
+    from flowc.files.plain_file import PlainFile
+
     try:
-        with open(path, "rb") as file:
-            return file.read(4) == ELF
-    except (IsADirectoryError, FileNotFoundError):
+        file = PlainFile(path)
+        return len(file) >= len(ELF) and file.read(0, len(ELF)) == ELF
+    except (NotFoundError, InvalidModelError):
         return False
 
 

@@ -29,6 +29,7 @@ def scan_command(
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
+    allow_links: bool,
     allow: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -40,7 +41,7 @@ def scan_command(
     """
     from flowc.cli.models import load_model
 
-    found = scanned(load_model(model, (checkpoint, tags, signature)))
+    found = scanned(load_model(model, (checkpoint, tags, signature, allow_links)))
     found["clean"] = not (found["capabilities"].keys() - set(allow) or found["unknown_ops"])
     if as_json:
         json.dump(found, sys.stdout, indent=2)

@@ -12,6 +12,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from flowc.errors import FlowcError
+from flowc.files.plain_file import PlainFile
+
 log = logging.getLogger("flowc.cache.store")
 
 LIMIT = 64  # notes in one folder: the oldest go first
@@ -26,8 +29,9 @@ class Notes:
     def read(self, subject: str) -> dict[str, str]:
         """What is known of a subject: nothing, where nothing was written."""
         try:
-            found: Any = json.loads(self._path(subject).read_text())
-        except (OSError, ValueError):
+            file = PlainFile(self._path(subject))
+            found: Any = json.loads(bytes(file.read(0, len(file))))
+        except (OSError, ValueError, FlowcError):
             return {}
         good = isinstance(found, dict) and found.get("subject") == subject
         return dict(found["facts"]) if good else {}
@@ -39,7 +43,7 @@ class Notes:
         path, facts = self._path(subject), self.read(subject) | found
         try:
             self.folder.mkdir(exist_ok=True, mode=0o700)
-            with replacing(path) as file:
+            with replacing(path, private=True) as file:
                 file.write(json.dumps({"subject": subject, "facts": facts}).encode())
             notes = sorted(self.folder.glob("*.json"), key=lambda p: p.stat().st_mtime)
             for old in notes[:-LIMIT]:

@@ -1,60 +1,131 @@
 """Files that are whole or absent: written beside their place, synced, renamed.
 
 In: a path and what is written in the block. Out: the file. Invariants: an exception leaves what was
-at the path before, and nothing else behind; what the errors name is the path.
+at the path before, and nothing else behind; links, folders and devices are never replaced; what the
+errors name is the path.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from flowc.errors import UsageError
 
+_DEVICES = Path("/dev")
+_NAME_KEPT = 32  # characters of the name that stand in that of the file beside it
+
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its place, whole and on disk, when the block ends without an exception."""
-    check_place(path)
-    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+def replacing(path: Path, size: int | None = None, *, private: bool = False) -> Iterator[BinaryIO]:
+    """A file that takes its place, whole and on disk, when the block ends without an exception.
+
+    `size`: the bytes that it will have, for errors. `private`: for the user alone, and nothing
+    waits for the disk, where its reader can tell whether it is whole.
+    """
+    _check_kind(path)
+    with _naming(path, size, str(path.parent)):
+        number, name = tempfile.mkstemp(prefix=f".{path.name[:_NAME_KEPT]}-", dir=path.parent)
     try:
-        with os.fdopen(number, "wb") as file:
+        with _naming(path, size, name), os.fdopen(number, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0o022)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException as error:
-        os.unlink(name)
-        if isinstance(error, OSError) and error.filename in (None, name):
-            raise _unwritable(path, error) from error
+            if not private:
+                os.fsync(number)
+                os.fchmod(number, 0o666 & ~current_umask())
+        with _naming(path, size, name):
+            os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
         raise
+    if not private:
+        sync_folder(path.parent)
 
 
 def check_place(path: Path) -> None:
     """Raises `UsageError` or `OSError` when no file can be written there.
 
-    A folder or a device must not be replaced, and only an attempt tells whether the folder takes
-    files: a superuser's rights are no answer for a file system that makes none.
+    Only an attempt tells whether the folder takes files: a superuser's rights are no answer for a
+    file system that makes none.
     """
+    _check_kind(path)
+    with _naming(path, None, str(path.parent)):
+        tempfile.TemporaryFile(dir=path.parent).close()  # without a name: nothing can stay behind
+
+
+def make_folder(path: Path) -> None:
+    """Makes a folder for files, if it is not there. Raises `UsageError` or `OSError`."""
+    if path.is_symlink() or not path.is_dir():
+        _check_kind(path)
+        with _naming(path, None, str(path.parent)):
+            path.mkdir(exist_ok=True)
+
+
+@contextmanager
+def scratch_folder(path: Path, size: int) -> Iterator[Path]:
+    """A folder beside a file that is about to be written, for what it is made of, and gone after
+    the block; errors of files in it name the path and the bytes of the file."""
+    _check_kind(path)
+    with _naming(path, size, str(path.parent)):
+        folder = tempfile.TemporaryDirectory(prefix=".flowc-", dir=path.parent)
+    with folder as name, _naming(path, size, name):
+        yield Path(name)
+
+
+def current_umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _check_kind(path: Path) -> None:
+    """A link, folder or device is not replaced."""
+    if "\0" in str(path):
+        raise UsageError(f"{str(path)!r}: no file has such a name")
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {path}: there is no folder {path.parent}")
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "no plain file"
-        raise OSError(errno.EEXIST, f"cannot be written: this is {kind}", str(path))
+    if path.parent.resolve() == _DEVICES:
+        raise _refusal(path, f"{_DEVICES} is for devices")
     try:
-        tempfile.TemporaryFile(dir=path.parent).close()  # without a name: nothing can stay behind
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link"}
+        raise _refusal(path, f"this is {kinds.get(stat.S_IFMT(mode), 'no plain file')}")
+
+
+def _refusal(path: Path, why: str) -> OSError:
+    return OSError(errno.EEXIST, f"cannot be written: {why}", str(path))
+
+
+@contextmanager
+def _naming(path: Path, size: int | None = None, beside: str | None = None) -> Iterator[None]:
+    """Errors without a name, and those of what is written `beside`, name the path."""
+    try:
+        yield
     except OSError as error:
-        raise _unwritable(path, error) from error
+        name = error.filename
+        if isinstance(name, str) and not (beside and name.startswith(beside)):
+            raise
+        needed = "" if size is None else f" ({size} bytes are needed)"
+        text = f"cannot be written: {error.strerror}{needed}"
+        raise OSError(error.errno, text, str(path)) from error
 
 
-def _unwritable(path: Path, error: OSError) -> OSError:
-    """The error of a file that nobody asked for, with the name of the one that was."""
-    return OSError(error.errno, f"cannot be written: {error.strerror}", str(path))
+def sync_folder(folder: Path) -> None:
+    """Makes a renaming last, where the file system can tell of it."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -27,21 +27,23 @@ def load_graph(
     signature: str | None = None,
     *,
     allow: str | Iterable[str] = (),
+    allow_links: bool = False,
 ) -> Graph:
     """Reads a model. Its kind is told by content, not by the name of the file.
 
     `checkpoint`: prefix, file or folder of the checkpoint that holds the variables; without it, the
     one beside the model. `tags`: those of the SavedModel's graph to take (a comma-separated text or
     several), needed only where it has several. `allow`: the capabilities that the graph's nodes may
-    use (`Graph.allow`). Raises `NotFoundError` for a missing file,
-    `InvalidModelError` (`DataLossError`) for a damaged one, `UnknownNameError` for tags or a
-    signature that the model does not have.
+    use (`Graph.allow`). `allow_links`: follow links that lead out of the model's folder. Raises
+    `NotFoundError` for a missing file, `InvalidModelError` (`DataLossError`) for a damaged one,
+    `UnknownNameError` for tags or a signature that the model does not have.
     """
     model = ModelRequest(
-        str(path),
-        None if checkpoint is None else str(checkpoint),
+        os.fspath(path),
+        None if checkpoint is None else os.fspath(checkpoint),
         None if tags is None else _names(tags),
         signature,
+        allow_links,
     )
     allowed = known_names(_names(allow))
     folder = cache_folder()

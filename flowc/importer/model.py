@@ -15,10 +15,12 @@ import numpy as np
 from flowc.errors import FlowcError, NotFoundError
 from flowc.files.cache_folder import toolchain
 from flowc.files.identity import identity
+from flowc.files.plain_file import lies_within
 from flowc.importer.checkpoint.locate import (
     checkpoint_beside,
     files_named_as,
     find_checkpoint,
+    folder_of,
     variables_of,
 )
 
@@ -31,6 +33,7 @@ class ModelRequest:
     checkpoint: str | None
     tags: frozenset[str] | None
     signature: str | None
+    allow_links: bool = False
 
     def in_full(self) -> ModelRequest:
         """The same model, wherever the process goes."""
@@ -44,29 +47,34 @@ class ModelRequest:
         try:
             file = saved_model_file(path) if path.is_dir() else path
             files = [file]
+            folder = file.parent if self.checkpoint is None else folder_of(self.checkpoint)
             for prefix in self._prefixes(file):
+                if not self.allow_links and not lies_within(Path(prefix).parent, folder):
+                    return None
                 files += files_named_as(prefix)
             identities = [identity(f.stat()) for f in files]
-        except (OSError, FlowcError):
+        except (OSError, ValueError, FlowcError):
             return None  # reading says what is wrong
         lines = [f"{f.name} {i}" for f, i in zip(files, identities) if i is not None]
         if len(lines) < len(files):
             return None
         tags = None if self.tags is None else sorted(self.tags)
         versions = f"{toolchain()}, numpy {np.__version__}"
-        return "\n".join([*lines, repr(tags), repr(self.signature), versions])
+        asked = repr((tags, self.signature, self.allow_links))
+        return "\n".join([*lines, asked, versions])
 
     def _prefixes(self, file: Path) -> list[str]:
         """Every checkpoint that reading may open."""
         if self.checkpoint is not None:
-            return [find_checkpoint(self.checkpoint)]
-        return [p for p in (checkpoint_beside(file), variables_of(file)) if p is not None]
+            return [find_checkpoint(self.checkpoint, allow_links=self.allow_links)]
+        beside = checkpoint_beside(file, allow_links=self.allow_links)
+        return [p for p in (beside, variables_of(file)) if p is not None]
 
 
 def saved_model_file(folder: Path) -> Path:
     """The message of a SavedModel folder. Raises `NotFoundError` where it holds none."""
     for name in ("saved_model.pb", "saved_model.pbtxt", "saved_model.json"):
-        if (folder / name).is_file():
+        if (folder / name).exists():
             return folder / name
     metas = sorted(p.name for p in folder.glob("*.meta"))
     raise NotFoundError(

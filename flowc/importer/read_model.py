@@ -1,7 +1,8 @@
 """A model as it lies on disk -> Graph with its weights.
 
 In: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form; perhaps a checkpoint.
-Out: a Graph; `graph.source` says what was read. Nothing but the model and its checkpoint is opened.
+Out: a Graph; `graph.source` says what was read. Nothing but the model and its checkpoint is opened,
+and unless links are allowed no link is followed out of the folder that holds them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from pathlib import Path
 
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.graph.graph import Graph
-from flowc.importer.checkpoint.locate import checkpoint_beside, find_checkpoint, variables_of
+from flowc.importer.checkpoint.locate import (
+    checkpoint_beside,
+    find_checkpoint,
+    folder_of,
+    variables_of,
+)
 from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.metagraph import (
@@ -24,7 +30,7 @@ from flowc.importer.metagraph import (
 from flowc.importer.model import ModelRequest, saved_model_file
 from flowc.importer.nodes import parse
 from flowc.importer.variables import read_variables, variable_operations
-from flowc.importer.wire import FileBytes, open_region, parts
+from flowc.importer.wire import FileBytes, open_model, parts
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
 
 META_GRAPHS_FIELD = 2
@@ -54,18 +60,27 @@ def read_model(model: ModelRequest) -> Graph:
     one, `UnknownNameError` for tags or a signature that the model does not have.
     """
     path, checkpoint, tags = Path(model.path), model.checkpoint, model.tags
+    within = path if path.is_dir() and not model.allow_links else None
     file = saved_model_file(path) if path.is_dir() else path
-    region = open_region(file)
+    region = open_model(file, within)
     kind, encoding = detect(region)
     if tags is not None and kind is not Kind.SAVED_MODEL:
         raise UsageError(f"{path}: tags select a graph of a SavedModel, and this is a {kind}")
     graph, meta = _read(region, kind, encoding, tags)
-    prefix = None if checkpoint is None else find_checkpoint(checkpoint)
-    if prefix is None and variable_operations(graph):
-        prefix = _checkpoint_of(file, kind)
+    links = model.allow_links
+    prefix, folder = None, file.parent
+    if checkpoint is not None:
+        prefix = find_checkpoint(checkpoint, allow_links=links)
+        folder = folder_of(checkpoint)
+    elif variable_operations(graph):
+        is_saved_model = kind is Kind.SAVED_MODEL
+        prefix = (
+            variables_of(file) if is_saved_model else checkpoint_beside(file, allow_links=links)
+        )
     if prefix is not None:
         restore_op = meta.saver_def.restore_op_name if meta is not None else ""
-        graph.variable_values = read_variables(graph, CheckpointReader(prefix), restore_op)
+        reader = CheckpointReader(prefix, folder=folder, allow_links=links)
+        graph.variable_values = read_variables(graph, reader, restore_op)
     graph.source = Provenance(
         str(path),
         kind,
@@ -81,10 +96,6 @@ def read_model(model: ModelRequest) -> Graph:
 def variables_without_value(graph: Graph) -> list[str]:
     """The names of the variables that the graph's checkpoint has no value for."""
     return [op.name for op in variable_operations(graph) if op.name not in graph.variable_values]
-
-
-def _checkpoint_of(file: Path, kind: Kind) -> str | None:
-    return variables_of(file) if kind is Kind.SAVED_MODEL else checkpoint_beside(file)
 
 
 def _read(

@@ -1,24 +1,21 @@
 """The protobuf wire format, as far as it takes to find parts of a message without parsing it.
 
-In: bytes of a message. Out: where its fields lie. Big tensors stay in their mapped file, a 2 GB
-graph needs no 2 GB message, and an error can say at which byte of the file it is.
+In: bytes of a message. Out: where its fields lie. Big tensors stay where the file was read to, a
+2 GB graph needs no 2 GB message, and an error can say at which byte of the file it is.
 Invariant: no field reaches beyond the message that holds it.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
-import stat
-import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from flowc.errors import InvalidModelError, NotFoundError
+from flowc.errors import InvalidModelError
+from flowc.files.plain_file import PlainFile
 
-# What each mapped file was when it was mapped: who finds bytes of one knows where they are from.
-MAPPED_FILES: weakref.WeakKeyDictionary[mmap.mmap, os.stat_result] = weakref.WeakKeyDictionary()
+MOST_BYTES = (1 << 31) - 1  # of a message, for protobuf as for TensorFlow
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -41,23 +38,26 @@ class FileBytes:
         return len(self.view)
 
 
-def open_region(path: str | os.PathLike[str]) -> FileBytes:
-    """A file, mapped. Raises `NotFoundError`, or `InvalidModelError` for what is no plain file."""
-    name = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise InvalidModelError(f"{name}: not a plain file")
-            if status.st_size == 0:
-                raise InvalidModelError(f"{name}: the file is empty")
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            MAPPED_FILES[mapped] = status
-            return FileBytes(memoryview(mapped), name)
-    except FileNotFoundError:
-        raise NotFoundError(f"{name}: no such file") from None
-    except (IsADirectoryError, PermissionError) as error:
-        raise InvalidModelError(f"{name}: {error.strerror}") from None
+def open_region(path: str | os.PathLike[str], within: Path | None = None) -> FileBytes:
+    """A whole file, read. Raises as `PlainFile`, and `InvalidModelError` for an empty file."""
+    return _whole(PlainFile(path, within))
+
+
+def open_model(path: str | os.PathLike[str], within: Path | None = None) -> FileBytes:
+    """The same for a message: `InvalidModelError` where it is too large to be one."""
+    file = PlainFile(path, within)
+    if len(file) > MOST_BYTES:
+        raise InvalidModelError(
+            f"{file.name}: {len(file)} bytes, and the messages of models have at most {MOST_BYTES}",
+            hint="keep weights in a checkpoint",
+        )
+    return _whole(file)
+
+
+def _whole(file: PlainFile) -> FileBytes:
+    if not len(file):
+        raise InvalidModelError(f"{file.name}: the file is empty")
+    return FileBytes(file.read(0, len(file)), file.name)
 
 
 def varint(view: memoryview, at: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import struct
 from typing import Any
 
@@ -31,7 +32,7 @@ def open_library(path: str) -> Any:
         _check_whole(path, status.st_size)
         folder, name = os.path.split(path)
         library = ctypes.CDLL(os.path.join(folder, "./" * versions.index(identity) + name))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise LoadError(f"cannot load {path}: {error}") from error
     if not hasattr(library, "flowc_abi_version"):
         raise LoadError(f"{path} is a library, but not a model compiled by flowc")
@@ -63,7 +64,10 @@ def open_library(path: str) -> Any:
 
 def _check_whole(path: str, size: int) -> None:
     """Raises `OSError` for a file cut short: the system's loader would crash on it."""
-    with open(path, "rb") as file:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("it is no plain file")
         header = file.read(64)
         if header[:6] != b"\x7fELF\x02\x01" or len(header) < 64:
             raise OSError("it is not a 64-bit shared library")

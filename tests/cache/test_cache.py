@@ -105,7 +105,7 @@ def test_processes_at_once_compile_once(folder: Path) -> None:
     found = [finish(p) for p in [start("slow"), start("slow")]]
     assert sorted(f["programs"] for f in found) == [0, 1]
     assert found[0]["result"] == found[1]["result"]
-    assert not list(folder.glob("**/.new-*"))
+    assert not list(folder.glob("**/.*"))
 
 
 def test_nothing_depends_on_the_process(folder: Path) -> None:

@@ -161,7 +161,7 @@ def test_big_constants_stay_in_their_file(tmp_path: Path) -> None:
     path.write_bytes(graph_def.SerializeToString(deterministic=True))
     graph = load_graph(path)
     op = graph.get_operation_by_name("c")
-    assert op.attrs.encoded("value").content.obj.__class__.__name__ == "mmap"
+    assert op.attrs.encoded("value").content.obj.__class__.__name__ == "FileMemory"
     assert np.array_equal(op.get_attr("value"), np.arange(1 << 14))
     assert op.get_attr("value").flags.aligned
     assert graph.as_graph_def() == graph_def

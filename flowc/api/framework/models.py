@@ -32,18 +32,19 @@ def load_graph(
     signature: str | None = None,
     *,
     allow: str | Iterable[str] = (),
+    allow_links: bool = False,
 ) -> Graph:
     """Reads a model: a GraphDef or MetaGraphDef file, or a SavedModel folder, in every form.
 
     `checkpoint`: where the variables' values are, if not beside the model. `tags`, `signature`:
     those of a SavedModel to take. `allow`: what the model's nodes may do beyond computing, of
     `"files"`, `"network"` and `"python"`; else a run that needs such a node raises
-    `PermissionDeniedError`. Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for
-    damage) and `UnknownNameError`.
+    `PermissionDeniedError`. `allow_links`: follow links out of the model's folder. Raises
+    `NotFoundError`, `InvalidModelError` (`DataLossError` for damage) and `UnknownNameError`.
     """
     from flowc.importer import load_graph as load
 
-    return load(path, checkpoint, tags, signature, allow=allow)
+    return load(path, checkpoint, tags, signature, allow=allow, allow_links=allow_links)
 
 
 def import_graph_def(
@@ -170,15 +171,16 @@ def compile(
     init: Any = None,
     threads: int | None = None,
     weights: Literal["embed", "file"] = "embed",
+    allow_links: bool = False,
 ) -> Any:
     """Compiles a graph or a model file.
 
     `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
     `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
-    and sinks. `allow`: as for `load_graph`. `init`: operations to run first; what they assign are
-    the first values of variables. With `out`, writes the shared library (and its C header beside
-    it) and returns it loaded; else returns a `Program` in memory. Raises `UsageError`,
-    `UnknownNameError`, `UnsupportedError`.
+    and sinks. `allow`, `allow_links`: as for `load_graph`. `init`: operations to run first; what
+    they assign are the first values of variables. With `out`, writes the shared library (and its C
+    header beside it) and returns it loaded; else returns a `Program` in memory. Raises
+    `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
     from flowc.compiler import compile_library
     from flowc.extract.interface import choose_interface
@@ -187,7 +189,14 @@ def compile(
     if isinstance(graph_or_path, Graph):
         graph = graph_or_path
     else:
-        graph = load_graph(graph_or_path, checkpoint, tags, signature, allow=allow)
+        graph = load_graph(
+            graph_or_path,
+            checkpoint,
+            tags,
+            signature,
+            allow=allow,
+            allow_links=allow_links,
+        )
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
@@ -219,7 +228,7 @@ def _in_memory(
 
 def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:
     """Writes a GraphDef as text or binary, whole or not at all. Returns the path."""
-    from flowc.aot import replacing
+    from flowc.files.safe_write import replacing
 
     message = graph_or_graph_def
     if isinstance(message, Graph):
@@ -231,6 +240,6 @@ def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: b
         data = str(message).encode()
     else:
         data = message.SerializeToString()
-    with replacing(path) as file:
+    with replacing(path, len(data)) as file:
         file.write(data)
     return str(path)

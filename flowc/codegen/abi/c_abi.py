@@ -67,7 +67,7 @@ def c_abi_text(
     `weights`: the side file, None when weights are linked in. `threads`: the thread count until
     `flowc_set_threads` is called; 0 means as many as the process has cores.
     """
-    abi = AbiModule(metadata, triple, weights is not None)
+    abi = AbiModule(metadata, triple, weights)
     started, ended = [abi.emit_message()], [abi.emit_close_messages()]
     if weights is not None:
         mapping = emit_weights_mapping(abi.module, weights)

@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from flowc.codegen.abi.model import check_sizes, message_of, ports_of
 from flowc.codegen.compiled import ProgramMetadata
+from flowc.codegen.link.weights_file import WeightsFile
 from flowc.ir.program_spec import TensorSpec
 from flowc_runtime.native import data_layout
 from flowc_runtime.native.writer import (
@@ -81,7 +82,7 @@ class AbiModule:
     """The LLVM module of one model's C ABI."""
 
     def __init__(
-        self, metadata: ProgramMetadata, triple: str, has_weights_file: bool = False
+        self, metadata: ProgramMetadata, triple: str, weights_file: WeightsFile | None = None
     ) -> None:
         check_sizes(metadata)
         self.metadata = metadata
@@ -91,7 +92,7 @@ class AbiModule:
         # With their numbers among the variables.
         self.reads = [(numbers[v.name], v) for v in self.spec.reads]
         self.writes = [(numbers[v.name], v) for v in self.spec.writes]
-        self.has_weights_file = has_weights_file
+        self.weights_file = weights_file
         self.module = ir.Module("flowc_c_abi")
         self.module.triple = triple
         self.module.data_layout = data_layout(triple)
@@ -123,7 +124,7 @@ class AbiModule:
         """The address of the weights; returns from the function when they cannot be had."""
         if not self.metadata.weights_bytes:
             return NULL
-        if not self.has_weights_file:
+        if self.weights_file is None:
             blob: Any = self.module.globals.get("flowc_weights")
             if blob is None:
                 blob = ir.GlobalVariable(self.module, ir.ArrayType(I64, 0), "flowc_weights")
@@ -132,11 +133,17 @@ class AbiModule:
             blob.global_constant = True
             blob.align = 64
             return as_pointer(blob)
+        path = as_pointer(self.module.globals["flowc_weights_path"])
         address = w.b.load(as_pointer(self.module.globals["flowc_weights_address"]), typ=PTR)
         with w.when(w.compare("==", address, NULL)):
-            path = as_pointer(self.module.globals["flowc_weights_path"])
             reason = w.b.load(as_pointer(self.module.globals["flowc_weights_reason"]), typ=PTR)
             self.fail(w, BAD_FILE, "the weights file %s %s", path, reason)
+        if self.weights_file.is_mapped:
+            descriptor = as_pointer(self.module.globals["flowc_weights_descriptor"])
+            found = w.call("flowc_weights_is_right", w.b.load(descriptor, typ=I32))
+            with w.when(w.compare("==", found, i32(0))):
+                changed = w.text("was changed after the library was loaded")
+                self.fail(w, BAD_FILE, "the weights file %s %s", path, changed)
         return address
 
     # -- messages ----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Object files -> one shared library, by the C compiler or by the linker of the `cc` extra.
 
-In: object files, the names to export. Out: a shared library at a path, replaced in one step.
+In: object files, the names to export, a folder. Out: a shared library in it, whole and on disk.
 Invariant: the library exports exactly those names, needs libc and libm only, and its bytes depend
 on the objects, the names and the library's file name, not on folders or times.
 """
@@ -13,12 +13,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from flowc.errors import FlowcError, InternalError
+from flowc.files.safe_write import current_umask
 
 COMPILERS = ("cc", "gcc", "clang")
 
@@ -75,27 +75,24 @@ def find_linker() -> Linker:
 
 
 def link(
-    objects: Sequence[Path], exports: Iterable[str], out: Path, *, linker: Linker | None = None
-) -> None:
-    """Writes the shared library `out`.
+    objects: Sequence[Path], exports: Iterable[str], folder: Path, name: str, linker: Linker
+) -> Path:
+    """Makes a shared library that calls itself `name` in a folder of one's own; gives its path.
 
-    The folder of `out` must exist. Raises `LinkError` with the linker's words when it fails.
+    Raises `LinkError` with the linker's words when it fails.
     """
-    linker = linker or find_linker()
-    with tempfile.TemporaryDirectory(prefix=".flowc-link-", dir=out.parent) as name:
-        folder = Path(name)
-        script = folder / "exports.map"
-        names = "".join(f"    {symbol};\n" for symbol in sorted(exports))
-        script.write_text("{\n  global:\n" + names + "  local:\n    *;\n};\n")
-        made = folder / "library.so"
-        options = (*_FLAGS, "-soname", out.name, f"--version-script={script}")
-        command = _command(linker, options, objects, made)
-        _run(command)
-        _check_made(made, command)
-        os.chmod(made, 0o777 & ~_umask())
-        with made.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(made, out)
+    script = folder / "exports.map"
+    names = "".join(f"    {symbol};\n" for symbol in sorted(exports))
+    script.write_text("{\n  global:\n" + names + "  local:\n    *;\n};\n")
+    made = folder / "library.so"
+    options = (*_FLAGS, "-soname", name, f"--version-script={script}")
+    command = _command(linker, options, objects, made)
+    _run(command)
+    _check_made(made, command)
+    os.chmod(made, 0o777 & ~current_umask())
+    with made.open("rb") as file:
+        os.fsync(file.fileno())
+    return made
 
 
 def _command(
@@ -143,10 +140,3 @@ def _run(command: Sequence[str]) -> None:
 def _check_made(made: Path, command: Sequence[str]) -> None:
     if not made.is_file() or made.stat().st_size == 0:
         raise InternalError(f"the linker wrote nothing: {shlex.join(command)}")
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -1,8 +1,10 @@
-"""Weights beside the library: the format of the side file, and the code that maps it at load.
+"""Weights beside the library: the format of the side file, and the code that opens it at load.
 
 In: the packed weights. Out: `<library>.weights`, a 64-byte header and the blob; and functions that
-open it when the library is loaded. Invariant: a file is mapped only if its header, which holds the
-blob's size and SHA-256, is byte for byte the one the library was built with.
+open it when the library is loaded. Invariant: a file is used only if its header, which holds the
+blob's size and SHA-256, is byte for byte the one the library was built with. Up to `MOST_READ`
+bytes are read into memory, where nothing that happens to the file matters; larger files are mapped,
+which processes share, and looked at again before each run.
 
 Header, little endian: magic `FLOWCWTS`, u32 format 1, u32 0, u64 blob bytes, 32 bytes SHA-256 of
 the blob, 8 zero bytes. The blob starts at byte 64 of the file.
@@ -10,6 +12,8 @@ the blob, 8 zero bytes. The blob starts at byte 64 of the file.
 
 from __future__ import annotations
 
+import mmap
+import os
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +22,7 @@ from llvmlite import ir
 
 from flowc_runtime.native.writer import (
     I8,
+    I32,
     I64,
     NULL,
     PTR,
@@ -31,8 +36,11 @@ from flowc_runtime.native.writer import (
 )
 
 HEADER_BYTES = 64
+MOST_READ = 64 << 20
 SUFFIX = ".weights"
 _PATH_BYTES = 4096
+_READ, _WRITE = mmap.PROT_READ, mmap.PROT_WRITE
+_PRIVATE, _ANONYMOUS = mmap.MAP_PRIVATE, mmap.MAP_ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,14 @@ class WeightsFile:
 
     size: int
     sha256: bytes
+
+    @property
+    def file_bytes(self) -> int:
+        return HEADER_BYTES + self.size
+
+    @property
+    def is_mapped(self) -> bool:
+        return self.file_bytes > MOST_READ
 
     def header(self) -> bytes:
         return struct.pack("<8sIIQ32s8x", b"FLOWCWTS", 1, 0, self.size, self.sha256)
@@ -55,7 +71,8 @@ class Mapping:
 
 
 def emit_weights_mapping(module: ir.Module, file: WeightsFile) -> Mapping:
-    """Adds `flowc_weights_address` (NULL if there is none), `.._path` and `.._reason`."""
+    """Adds `flowc_weights_address` (NULL if there is none), `.._path`, `.._reason`, and for a file
+    that is mapped `.._descriptor` and `.._is_right(descriptor)`."""
 
     def state(name: str, kind: ir.Type) -> Any:
         return as_pointer(new_global(module, f"flowc_weights_{name}", kind))
@@ -63,40 +80,67 @@ def emit_weights_mapping(module: ir.Module, file: WeightsFile) -> Mapping:
     address = state("address", PTR)
     path = state("path", ir.ArrayType(I8, _PATH_BYTES))
     reason = state("reason", PTR)
-    _emit_map(module, file, address, path, reason)
-    return Mapping(_emit_open(module, path, reason), _emit_close(module, file, address))
+    descriptor = state("descriptor", I32)
+    _emit_is_right(module, file)
+    _emit_map(module, file, address, path, reason, descriptor)
+    closed = _emit_close(module, file, address, descriptor)
+    return Mapping(_emit_open(module, path, reason), closed)
 
 
-def _emit_map(module: ir.Module, file: WeightsFile, address: Any, path: Any, reason: Any) -> None:
-    """Maps the file that `path` names; gives whether it could be opened."""
-    w = FunctionWriter(module, "flowc_weights_map", ir.IntType(32), {})
-    read_only_close_on_exec = i32(0o2000000)
-    fd = w.call("open", path, read_only_close_on_exec)
+def _emit_is_right(module: ir.Module, file: WeightsFile) -> None:
+    """Whether a file has the size and header that the library knows."""
+    w = FunctionWriter(module, "flowc_weights_is_right", I32, {"descriptor": I32})
+    (fd,) = w.args
+    found = w.block(HEADER_BYTES)
+    expected = ir.Constant(ir.ArrayType(I8, HEADER_BYTES), bytearray(file.header()))
+    got = w.call("pread", fd, found, i64(HEADER_BYTES), i64(0))
+    with w.when(w.compare("!=", got, i64(HEADER_BYTES))):
+        w.give(i32(0))
+    known = as_pointer(data_constant(module, expected, "header"))
+    differs = w.call("memcmp", found, known, i64(HEADER_BYTES))
+    end = w.call("lseek", fd, i64(0), i32(2))
+    is_whole = w.compare("==", end, i64(file.file_bytes))
+    w.give(w.b.zext(w.b.and_(w.compare("==", differs, i32(0)), is_whole), I32))
+
+
+def _emit_map(
+    module: ir.Module, file: WeightsFile, address: Any, path: Any, reason: Any, descriptor: Any
+) -> None:
+    """Takes the file that `path` names into memory; gives whether it could be opened."""
+    w = FunctionWriter(module, "flowc_weights_map", I32, {})
+    fd = w.call("open", path, i32(os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY))
     with w.when(w.compare("<", fd, i32(0))):
         w.b.store(w.text("cannot be opened; it belongs beside the library"), reason)
         w.give(i32(0))
-    header = file.header()
-    found = w.block(HEADER_BYTES)
-    expected = ir.Constant(ir.ArrayType(I8, HEADER_BYTES), bytearray(header))
-    got = w.call("pread", fd, found, i64(HEADER_BYTES), i64(0))
-    wrong = w.variable(ir.Constant(ir.IntType(1), 1))
-    with w.when(w.compare("==", got, i64(HEADER_BYTES))):
-        known = as_pointer(data_constant(module, expected, "header"))
-        differs = w.call("memcmp", found, known, i64(HEADER_BYTES))
-        end = w.call("lseek", fd, i64(0), i32(2))
-        is_short = w.compare("!=", end, i64(HEADER_BYTES + file.size))
-        wrong.set(w.b.or_(w.compare("!=", differs, i32(0)), is_short))
-    with w.when(wrong.get()):
-        w.b.store(w.text("is not the one that this library was built with"), reason)
+
+    def refuse_if(condition: Any, why: str) -> None:
+        with w.when(condition):
+            w.b.store(w.text(why), reason)
+            w.call("close", fd)
+            w.give(i32(1))
+
+    foreign = "is not the one that this library was built with"
+    refuse_if(w.compare("==", w.call("flowc_weights_is_right", fd), i32(0)), foreign)
+    size = i64(file.file_bytes)
+    access, kind, source = _READ, _PRIVATE, fd
+    if not file.is_mapped:
+        access, kind, source = _READ | _WRITE, _PRIVATE | _ANONYMOUS, i32(-1)
+    place = w.call("mmap", NULL, size, i32(access), i32(kind), source, i64(0))
+    failed = w.compare("==", w.b.ptrtoint(place, I64), i64(-1))
+    refuse_if(failed, "cannot be mapped: address space is short")
+    if file.is_mapped:
+        w.b.store(fd, descriptor)
+    else:
+        at = w.variable(i64(0))
+        with w.loop() as loop:
+            loop.leave_if(w.compare("==", at.get(), size))
+            left = w.b.sub(size, at.get())
+            got = w.call("pread", fd, w.element(place, at.get(), I8), left, at.get())
+            with w.when(w.compare("<=", got, i64(0))):
+                w.call("munmap", place, size)
+            refuse_if(w.compare("<=", got, i64(0)), "cannot be read")
+            at.set(w.b.add(at.get(), got))
         w.call("close", fd)
-        w.give(i32(1))
-    size = i64(HEADER_BYTES + file.size)
-    read, private = i32(1), i32(2)
-    place = w.call("mmap", NULL, size, read, private, fd, i64(0))
-    w.call("close", fd)
-    with w.when(w.compare("==", w.b.ptrtoint(place, I64), i64(-1))):
-        w.b.store(w.text("cannot be mapped: address space is short"), reason)
-        w.give(i32(1))
     w.b.store(w.element(place, i64(HEADER_BYTES // 8)), address)
     w.give(i32(1))
 
@@ -125,12 +169,14 @@ def _emit_open(module: ir.Module, path: Any, reason: Any) -> ir.Function:
     return w.function
 
 
-def _emit_close(module: ir.Module, file: WeightsFile, address: Any) -> ir.Function:
+def _emit_close(module: ir.Module, file: WeightsFile, address: Any, descriptor: Any) -> ir.Function:
     w = FunctionWriter(module, "flowc_weights_close", VOID, {})
     place = w.b.load(address, typ=PTR)
     with w.when(w.compare("!=", place, NULL)):
         start = w.element(place, i64(-HEADER_BYTES // 8))
-        w.call("munmap", start, i64(HEADER_BYTES + file.size))
+        w.call("munmap", start, i64(file.file_bytes))
+        if file.is_mapped:
+            w.call("close", w.b.load(descriptor, typ=I32))
         w.b.store(NULL, address)
     w.give()
     return w.function

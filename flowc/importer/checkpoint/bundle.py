@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from google.protobuf.message import DecodeError
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import DataLossError, InvalidModelError, NotFoundError, UnsupportedError
+from flowc.files.plain_file import PlainFile
 from flowc.importer.checkpoint.slices import cover, extents_of, resolve, slice_key
 from flowc.importer.checkpoint.table import crc, damage, mask, read_table
 from flowc.importer.tensor_proto import element_type, shape_of
@@ -25,12 +27,13 @@ MAX_SHARDS = 100_000
 
 
 class BundleReader:
-    """`shapes`: name -> shape, in the order of the index."""
+    """`shapes`: name -> shape, in the order of the index. `within`: see `PlainFile`."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, within: Path | None = None) -> None:
         self.prefix = prefix
-        self._index = open_region(prefix + ".index")
-        self._shards: dict[int, FileBytes] = {}
+        self._within = within
+        self._index = open_region(prefix + ".index", within)
+        self._shards: dict[int, PlainFile] = {}
         self._entries: dict[bytes, memoryview] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._parsed: dict[bytes, BundleEntryProto] = {}
@@ -160,20 +163,22 @@ class BundleReader:
             raise damage(
                 self._index, 0, f"{where} lies in shard {entry.shard_id} of {self.num_shards}"
             )
-        shard = self._shard(entry.shard_id, where) if entry.size else self._index
-        if entry.offset < 0 or entry.size < 0 or entry.offset + entry.size > len(shard):
+        if not entry.size:
+            return self._index.part(0, 0)
+        shard, start = self._shard(entry.shard_id, where), entry.offset
+        if start < 0 or entry.size < 0 or start > len(shard) - entry.size:
             raise damage(
-                shard,
-                max(entry.offset, 0),
+                FileBytes(memoryview(b""), shard.name, max(start, 0)),
+                0,
                 f"{where} takes {entry.size} bytes here, and the file has {len(shard)}",
             )
-        return shard.part(entry.offset, entry.offset + entry.size)
+        return FileBytes(shard.read(start, start + entry.size), shard.name, start)
 
-    def _shard(self, index: int, where: str) -> FileBytes:
+    def _shard(self, index: int, where: str) -> PlainFile:
         if index not in self._shards:
             name = f"{self.prefix}.data-{index:05d}-of-{self.num_shards:05d}"
             try:
-                self._shards[index] = open_region(name)
+                self._shards[index] = PlainFile(name, self._within)
             except NotFoundError:
                 raise NotFoundError(
                     f"{name}: the shard that holds {where} is missing",

@@ -1,7 +1,8 @@
 """Where a model's checkpoint is.
 
 In: what the user named, or the model's own path. Out: a prefix that `CheckpointReader` opens.
-Invariant: what a folder's state file says never leads out of that folder.
+Invariant: what a folder's state file says never leads out of that folder; unless links are
+allowed, nor does any file that is opened (`within`: see `PlainFile`).
 """
 
 from __future__ import annotations
@@ -11,67 +12,88 @@ import re
 from pathlib import Path
 
 from flowc.errors import InvalidModelError, NotFoundError
-from flowc.importer.checkpoint.table import is_table
-from flowc.importer.wire import open_region
+from flowc.files.plain_file import PlainFile, lies_within
+from flowc.importer.checkpoint.table import FOOTER, is_table
+from flowc.importer.wire import FileBytes
 
 _DATA = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _SHARD = re.compile(r"-(\d{5}|\?{5})-of-(\d{5}|\?{5})$")
 STATE_FILE = "checkpoint"
+MOST_STATE = 1 << 24  # bytes of a state file
 
 
-def v1_files(prefix: str) -> list[Path]:
+def v1_files(prefix: str, within: Path | None = None) -> list[Path]:
     """The files of a V1 checkpoint of this name: the file itself, or its shards."""
     path = Path(prefix)
-    if path.is_file():
-        return [path] if is_table(open_region(path)) else []
+    if path.exists() and not path.is_dir():
+        return [path] if _is_table(path, within) else []
     stem = _SHARD.sub("", path.name)
-    if not path.parent.is_dir():
+    if not path.parent.is_dir() or not lies_within(path.parent, within):
         return []
     pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")
     found = sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
-    return [p for p in found if is_table(open_region(p))]
+    return [p for p in found if _is_table(p, within)]
 
 
-def _exists(prefix: str) -> bool:
-    return Path(prefix + ".index").is_file() or bool(v1_files(prefix))
+def _is_table(path: Path, within: Path | None) -> bool:
+    file = PlainFile(path, within)
+    end = file.read(max(0, len(file) - FOOTER), len(file))
+    return is_table(FileBytes(end, file.name))
 
 
-def latest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
+def _exists(prefix: str, within: Path | None) -> bool:
+    return Path(prefix + ".index").exists() or bool(v1_files(prefix, within))
+
+
+def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = False) -> str | None:
     """The checkpoint that a folder's state file names, or None where the folder has no such file.
 
     Only the folder itself is looked in: a path that leads elsewhere counts by its last part, so
     that a folder that was moved or copied still works.
     """
     state_file = Path(folder) / STATE_FILE
-    if not state_file.is_file():
+    if not state_file.exists():
         return None
+    within = None if allow_links else Path(folder)
+    file = PlainFile(state_file, within)
+    if len(file) > MOST_STATE:
+        raise InvalidModelError(f"{state_file}: {len(file)} bytes are no checkpoint state")
     # Late: they take as long as reading a model.
     from google.protobuf import text_format
 
     from flowc.proto.checkpoint_pb2 import CheckpointState
 
     try:
-        text = state_file.read_text("utf-8")
+        text = str(file.read(0, len(file)), "utf-8")
         state = text_format.Parse(text, CheckpointState(), allow_unknown_field=True)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
+    except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidModelError(f"{state_file}: no checkpoint state: {error}") from None
     named = state.model_checkpoint_path
     if not named:
         return None
+    if "\0" in named:
+        raise InvalidModelError(f"{state_file}: no checkpoint has the name {named!r}")
     path = Path(named)
     inside = not path.is_absolute() and ".." not in path.parts
     candidates = [Path(folder) / path] if inside else []
     candidates.append(Path(folder) / path.name)
-    return next((str(c) for c in candidates if _exists(str(c))), None)
+    return next((str(c) for c in candidates if _exists(str(c), within)), None)
 
 
-def find_checkpoint(named: str | os.PathLike[str]) -> str:
+def folder_of(named: str | os.PathLike[str]) -> Path:
+    """The folder that the files of a checkpoint lie in, as the user named it."""
+    path = Path(named)
+    return path if path.is_dir() else path.parent
+
+
+def find_checkpoint(named: str | os.PathLike[str], *, allow_links: bool = False) -> str:
     """The prefix of the checkpoint that the user named: by prefix, by one of its files, or by a
     folder. Raises `NotFoundError`."""
     path = Path(named)
+    within = None if allow_links else folder_of(path)
     if path.is_dir():
-        found = latest_checkpoint(path)
-        if found is None and (path / "variables" / "variables.index").is_file():
+        found = latest_checkpoint(path, allow_links=allow_links)
+        if found is None and (path / "variables" / "variables.index").exists():
             found = str(path / "variables" / "variables")
         if found is None:
             found = _only_index(path)
@@ -82,9 +104,9 @@ def find_checkpoint(named: str | os.PathLike[str]) -> str:
             )
         return found
     prefix = _DATA.sub("", str(path))
-    if not _exists(prefix):
+    if not _exists(prefix, within):
         prefix = str(path)  # a V1 file may have any name
-    if not _exists(prefix):
+    if not _exists(prefix, within):
         raise NotFoundError(
             f"{named}: no checkpoint of this name",
             hint="give the prefix of the checkpoint, such as model.ckpt-1000, without .index",
@@ -97,21 +119,22 @@ def _only_index(folder: Path) -> str | None:
     return str(found[0].with_suffix("")) if len(found) == 1 else None
 
 
-def checkpoint_beside(model: Path) -> str | None:
+def checkpoint_beside(model: Path, *, allow_links: bool = False) -> str | None:
     """The checkpoint of a graph file that names none: of the same stem (`model.meta`), else the
     one that the folder's state file names, else the folder's only one."""
     prefix = str(model.with_suffix(""))
-    if model.suffix and Path(prefix + ".index").is_file():
+    if model.suffix and Path(prefix + ".index").exists():
         return prefix
-    if model.suffix == ".meta" and v1_files(prefix):
+    if model.suffix == ".meta" and v1_files(prefix, None if allow_links else model.parent):
         return prefix
-    return latest_checkpoint(model.parent) or _only_index(model.parent)
+    latest = latest_checkpoint(model.parent, allow_links=allow_links)
+    return latest or _only_index(model.parent)
 
 
 def variables_of(saved_model: Path) -> str | None:
     """The checkpoint of a SavedModel, of which the file of the graph is given."""
     prefix = saved_model.parent / "variables" / "variables"
-    return str(prefix) if prefix.with_suffix(".index").is_file() else None
+    return str(prefix) if prefix.with_suffix(".index").exists() else None
 
 
 def files_named_as(prefix: str) -> list[Path]:

@@ -1,8 +1,7 @@
 """Reads the tensors of a checkpoint: a bundle (V2) or tensor slices (V1), told apart by content.
 
 In: the prefix that TensorFlow was given (`model.ckpt-1000`). Out: names, dtypes, shapes, arrays.
-Invariant: the index is verified when it is opened, a tensor when it is read; numbers are views of
-the mapped file wherever their alignment allows it.
+Invariant: the index is verified when it is opened, a tensor when it is read.
 """
 
 from __future__ import annotations
@@ -32,19 +31,28 @@ class _Source(Protocol):
 class CheckpointReader:
     """A checkpoint that is open for reading.
 
-    Raises `NotFoundError` where there is none, `DataLossError` where a file is damaged.
+    `folder`: the one that its files lie in or below, by default that of the prefix; links that lead
+    out of it are refused, unless `allow_links`. Raises `NotFoundError` where there is no
+    checkpoint, `DataLossError` where a file is damaged, `InvalidModelError` for what is no file.
     """
 
-    def __init__(self, prefix: str | os.PathLike[str]) -> None:
-        self.prefix = str(prefix)
-        self._source = self._open()
+    def __init__(
+        self,
+        prefix: str | os.PathLike[str],
+        *,
+        folder: Path | None = None,
+        allow_links: bool = False,
+    ) -> None:
+        self.prefix = os.fspath(prefix)
+        within = None if allow_links else folder or Path(prefix).parent
+        self._source = self._open(within)
 
-    def _open(self) -> _Source:
-        if Path(self.prefix + ".index").is_file():
-            return BundleReader(self.prefix)
-        files = v1_files(self.prefix)
+    def _open(self, within: Path | None) -> _Source:
+        if Path(self.prefix + ".index").exists():
+            return BundleReader(self.prefix, within)
+        files = v1_files(self.prefix, within)
         if files:
-            return TensorSliceReader(self.prefix, files)
+            return TensorSliceReader(self.prefix, files, within)
         raise NotFoundError(
             f"{self.prefix}: no checkpoint of this name (no {Path(self.prefix).name}.index beside "
             "its data, and no V1 file)",

@@ -23,16 +23,16 @@ from flowc.proto.tensor_pb2 import TensorProto
 
 
 class TensorSliceReader:
-    """`shapes`: name -> shape, sorted by name."""
+    """`shapes`: name -> shape, sorted by name. `within`: see `PlainFile`."""
 
-    def __init__(self, prefix: str, files: list[Path]) -> None:
+    def __init__(self, prefix: str, files: list[Path], within: Path | None = None) -> None:
         self.prefix = prefix
         self._values: dict[bytes, tuple[memoryview, FileBytes]] = {}
         self._slices: dict[str, set[Extents]] = {}
         self._dtypes: dict[str, DType] = {}
         shapes: dict[str, tuple[int, ...]] = {}
         for path in files:
-            self._open(open_region(path), shapes)
+            self._open(open_region(path, within), shapes)
         self.shapes = dict(sorted(shapes.items()))
 
     def _open(self, region: FileBytes, shapes: dict[str, tuple[int, ...]]) -> None:
