@@ -1,5 +1,5 @@
-"""Threads that share one Session, Sessions that run side by side, and Sessions that are closed while
-they run: the same bits as one thread gives, and nobody waits for ever.
+"""Threads that share one Session, Sessions that run side by side, and Sessions that are closed
+while they run: the same bits as one thread gives, and nobody waits for ever.
 
 `FLOWC_FUZZ` does more of each.
 """

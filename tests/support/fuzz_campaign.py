@@ -41,7 +41,9 @@ def campaign(first: int, count: int, jobs: int) -> tuple[Counter[str], list[Endi
                     print(f"seed {ending.seed}: {ending.fault}", flush=True)
             done, seconds = counts.total(), time.monotonic() - began
             rest = (count - done) * seconds / done / 3600
-            print(f"{done} of {count}, {done / seconds:.1f} a second, {rest:.1f} h left", flush=True)
+            print(
+                f"{done} of {count}, {done / seconds:.1f} a second, {rest:.1f} h left", flush=True
+            )
     return counts, faults
 
 
