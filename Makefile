@@ -12,7 +12,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz lint format oracle bench clean
+.PHONY: help demo test fuzz sanitize lint format oracle bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -26,6 +26,9 @@ test: $(DEV_INSTALLED) ## all tests; no TensorFlow
 fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and every example in every dtype
 	FLOWC_FUZZ=$(FUZZ) FLOWC_ALL_DTYPES=1 $(BIN)/python -m pytest -n $(JOBS) \
 	  -k "fuzz or compiled_code or serves_every_size"
+
+sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)
+	FLOWC_SANITIZE=1 $(BIN)/python -m pytest -n $(JOBS) tests/security/test_sanitizers.py
 
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .

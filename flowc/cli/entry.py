@@ -36,7 +36,9 @@ COMMANDS = {
 
 USAGE, BUG, INTERRUPTED = 2, 70, 130
 BAD_INPUT, RESOURCES = 4, 5
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+_FULL = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+)
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
 """Mutants of graphs on their way through flowc, in child processes.
 
-In: seeds of mutants (graph_mutants.py). Out: the seeds whose mutant ended its child, took longer
-than `SECONDS`, or raised what is no error of flowc's users, each with what happened. Every mutant
-is loaded, looked over, extracted and lowered; some are compiled and run, too.
+In: seeds of mutants (graph_mutants.py). Out: how each ended: the class of flowc's error, `lowered`,
+`ran`, or a fault: it ended its child, took longer than `SECONDS` of the processor's time or
+`WALL_SECONDS` of anybody's, or raised what is no error of flowc's users. Every mutant is loaded,
+looked over, extracted and lowered; some are compiled and run, too.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import signal
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from graph_mutants import mutant, sound_graphs
@@ -28,13 +31,24 @@ from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
 SECONDS = 10  # of the processor's time
+WALL_SECONDS = 120  # of what may only wait
 BYTES = 6 << 30  # of the child's address space
 ELEMENTS = 1 << 16  # of what is computed
 EVERY = 32  # so many mutants are compiled and run as one
 
 
-def pass_through(content: bytes, runs: bool) -> None:
-    """Takes a model as far as it goes. Raises `FlowcError` where that is not to the end."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the mutant of a seed ended. `fault`: what went wrong, with where."""
+
+    seed: int
+    name: str
+    fault: str | None = None
+
+
+def pass_through(content: bytes, runs: bool) -> str:
+    """Takes a model as far as it goes: `lowered` or `ran`. Raises `FlowcError` where it is not to
+    the end."""
     with flowc.Graph().as_default() as graph:
         flowc.import_graph_def(content, name="")
     variable_operations(graph)
@@ -49,12 +63,19 @@ def pass_through(content: bytes, runs: bool) -> None:
         if executable is not None and not found.spec.variables:
             arrays = [np.ones(f.type.static_dims, f.type.dtype.numpy) for f in chosen.feeds]
             executable.run(arrays)
+            return "ran"
+    return "lowered"
 
 
 def faults(seeds: Iterable[int]) -> list[str]:
     """What went wrong, one text a mutant."""
+    return [f"seed {e.seed}: {e.fault}" for e in endings(seeds) if e.fault]
+
+
+def endings(seeds: Iterable[int]) -> Iterator[Ending]:
+    """How the mutants end, one after another."""
     sound_graphs()  # once, for all children
-    left, found = list(seeds), []
+    left = list(seeds)
     while left:
         reader, writer = os.pipe()
         pid = os.fork()
@@ -62,17 +83,30 @@ def faults(seeds: Iterable[int]) -> list[str]:
             os.close(reader)
             _try_all(left, writer)
         os.close(writer)
-        with os.fdopen(reader) as lines:
-            told = [json.loads(line) for line in lines]
+        told = 0
+        with os.fdopen(reader, "rb", buffering=0) as pipe:
+            for line in _lines(pipe.fileno()):
+                told += 1
+                yield Ending(*json.loads(line))
+        os.kill(pid, signal.SIGKILL)  # which has ended, or waits for something
         _, status = os.waitpid(pid, 0)
-        found += [f"seed {seed}: {text}" for seed, text in told if text]
-        left = left[len(told) :]
+        left = left[told:]
         if left:
             number = os.waitstatus_to_exitcode(status)
             how = signal.Signals(-number).name if number < 0 else f"exit code {number}"
-            found.append(f"seed {left[0]}: the process ended: {how}")
+            yield Ending(left[0], "ended", f"the process ended: {how}")
             del left[0]
-    return found
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """Lines until there are no more, or none comes in time."""
+    held = b""
+    while select.select([descriptor], [], [], WALL_SECONDS)[0]:
+        found = os.read(descriptor, 1 << 16)
+        if not found:
+            return
+        *lines, held = (held + found).split(b"\n")
+        yield from lines
 
 
 def _try_all(seeds: Iterable[int], writer: int) -> None:
@@ -84,20 +118,20 @@ def _try_all(seeds: Iterable[int], writer: int) -> None:
         with os.fdopen(writer, "w", buffering=1) as lines, np.errstate(all="ignore"):
             for seed in seeds:
                 signal.setitimer(signal.ITIMER_PROF, SECONDS)
-                lines.write(json.dumps((seed, _fault(seed))) + "\n")
+                lines.write(json.dumps((seed, *_ending(seed))) + "\n")
     finally:
         os._exit(0)
 
 
-def _fault(seed: int) -> str | None:
+def _ending(seed: int) -> tuple[str, str | None]:
     try:
-        pass_through(mutant(seed), seed % EVERY == 0)
+        return pass_through(mutant(seed), seed % EVERY == 0), None
     except InternalError as error:
-        return "".join(traceback.format_exception(error)[-8:])
-    except FlowcError:
-        return None
+        fault = error
+    except FlowcError as error:
+        return type(error).__name__, None
     except MemoryError:
-        return None  # the child's address space is small
+        return "MemoryError", None  # the child's address space is small
     except BaseException as error:
-        return "".join(traceback.format_exception(error)[-8:])
-    return None
+        fault = error
+    return type(fault).__name__, "".join(traceback.format_exception(fault)[-8:])

@@ -16,12 +16,15 @@ from closeness import Closeness, difference
 from op_examples import Case, allowed_dtypes, cases_of
 from op_tolerances import EXAMPLES_BESIDE, NO_KERNEL
 
+import flowc.ops
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.op import NeedsContent, Op, all_ops, bind_types, call_reference, input_spans
 from flowc.ir.types import tensor_type
+
+assert flowc.ops  # the records
 
 EXACT = Closeness(4)
 FEW_DTYPES = (dtypes.f32, dtypes.i32, dtypes.bool_, dtypes.c64, dtypes.f16, dtypes.i64)

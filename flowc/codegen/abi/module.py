@@ -26,7 +26,6 @@ from flowc_runtime.native.writer import (
     FunctionWriter,
     as_pointer,
     data_constant,
-    declare,
     i32,
     i64,
     new_global,
@@ -34,6 +33,7 @@ from flowc_runtime.native.writer import (
 
 OK, BAD_ARGUMENT, INVALID, BAD_FILE, NO_MEMORY = 0, 2, 3, 4, 5
 MESSAGE_BYTES = 1024
+NO_MESSAGE = "no memory for error messages"
 
 
 def _port_exports(kind: str) -> dict[str, tuple[ir.Type, dict[str, ir.Type]]]:
@@ -149,10 +149,16 @@ class AbiModule:
     # -- messages ----------------------------------------------------------------------------
 
     def emit_message(self) -> ir.Function:
-        """The per-thread message: its key is made when the library is loaded."""
+        """The per-thread message: its key is made when the library is loaded. Where there is no
+        memory for one, the thread has a text that says so, which nobody frees."""
+        w = FunctionWriter(self.module, "flowc_abi_drop_message", VOID, {"message": PTR})
+        with w.when(w.compare("!=", w.args[0], w.text(NO_MESSAGE))):
+            w.call("free", w.args[0])
+        w.give()
+        drop = as_pointer(w.function)
+
         w = FunctionWriter(self.module, "flowc_abi_open_messages", VOID, {})
-        free = declare(self.module, "free", ir.FunctionType(VOID, [PTR]))
-        failed = w.call("pthread_key_create", self.message_key, as_pointer(free))
+        failed = w.call("pthread_key_create", self.message_key, drop)
         with w.when(w.compare("!=", failed, i32(0))):
             w.b.store(i32(-1), self.message_key)
         w.give()
@@ -162,18 +168,18 @@ class AbiModule:
         key = w.b.load(self.message_key, typ=I32)
         with w.when(w.compare("<", key, i32(0))):
             w.give(NULL)
-        found = w.call("pthread_getspecific", key)
-        with w.when(w.compare("!=", found, NULL)):
+        found, none = w.call("pthread_getspecific", key), w.text(NO_MESSAGE)
+        with w.when(w.b.and_(w.compare("!=", found, NULL), w.compare("!=", found, none))):
             w.give(found)
         made = w.call("malloc", i64(MESSAGE_BYTES))
-        with w.when(w.compare("!=", made, NULL)):
-            w.call("pthread_setspecific", key, made)
+        is_made = w.compare("!=", made, NULL)
+        w.call("pthread_setspecific", key, w.b.select(is_made, made, none))
         w.give(made)
 
         w = self.export("flowc_last_error")
         key = w.b.load(self.message_key, typ=I32)
         with w.when(w.compare("<", key, i32(0))):
-            w.give(w.text("no memory for error messages"))
+            w.give(w.text(NO_MESSAGE))
         found = w.call("pthread_getspecific", key)
         w.give(w.b.select(w.compare("!=", found, NULL), found, w.text("")))
 
@@ -186,7 +192,7 @@ class AbiModule:
         w = FunctionWriter(self.module, "flowc_abi_close_messages", VOID, {})
         key = w.b.load(self.message_key, typ=I32)
         with w.when(w.compare(">=", key, i32(0))):
-            w.call("free", w.call("pthread_getspecific", key))
+            w.call("flowc_abi_drop_message", w.call("pthread_getspecific", key))
             w.call("pthread_key_delete", key)
         w.give()
         return w.function

@@ -49,7 +49,8 @@ _ARITHMETIC = {
 }  # fmt: skip
 
 # What an op is in Python: {0}, {1}, {2} are its operands, {k} the type that holds the first, {r}
-# that of the result. By kind: `f` float, `c` complex, `i` signed, `u` unsigned, `*` any other.
+# that of the result. By kind: `f` float, `c` complex, `i` signed, `u` unsigned, `*` any other; i64
+# by itself where it wraps: Numba has LLVM assume that sums of its own integers, i64, never do.
 # Primitives that are not here are functions of the math library.
 _LARGER, _SMALLER = "{0} if {0} > {1} else {1}", "{0} if {0} < {1} else {1}"
 _FORMS: Mapping[str, Mapping[str, str]] = {
@@ -58,6 +59,7 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
         op: {
             "f": f"{{0}} {sign} {{1}}",
             "c": f"{{0}} {sign} {{1}}",
+            "i64": f"i64(u64({{0}}) {sign} u64({{1}}))",
             "*": f"{{k}}({{0}} {sign} {{1}})",
         }
         for op, sign in _ARITHMETIC.items()
@@ -65,7 +67,7 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
     "div": {"f": "{0} / {1}"},
     "logical_not": {"*": "{0} == False"},
     "bitwise_not": {"*": "{k}(~{0})"},
-    "neg": {"f": "-{0}", "c": "-{0}", "*": "{k}({k}(0) - {0})"},
+    "neg": {"f": "-{0}", "c": "-{0}", "i64": "i64(-u64({0}))", "*": "{k}({k}(0) - {0})"},
     "abs": {
         "f": "abs_{k}({0})",
         "i": "{k}(-{0}) if {0} < {k}(0) else {0}",
@@ -86,8 +88,15 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
     "is_finite": {"*": "abs_{k}({0}) < {k}(inf)"},
     "real": {"c": "{0}.real"},
     "imag": {"c": "{0}.imag"},
-    "fold_add": {"f": "fold_add({0}, {1})", "c": "{0} + {1}", "*": "{k}({0} + {1})"},
-    "fold_mul": {"f": "fold_mul({0}, {1})", "c": "{0} * {1}", "*": "{k}({0} * {1})"},
+    **{
+        op: {
+            "f": f"{op}({{0}}, {{1}})",
+            "c": f"{{0}} {sign} {{1}}",
+            "i64": f"i64(u64({{0}}) {sign} u64({{1}}))",
+            "*": f"{{k}}({{0}} {sign} {{1}})",
+        }
+        for op, sign in (("fold_add", "+"), ("fold_mul", "*"))
+    },
     "fold_max": {"f": "fold_max({0}, {1})", "*": _LARGER},
     "fold_min": {"f": "fold_min({0}, {1})", "*": _SMALLER},
     "select": {"*": "{1} if {0} else {2}"},
@@ -249,7 +258,7 @@ def _form(op: str, dtype: DType, result: DType) -> str | None:
     if op in PRIMITIVES and kind not in PRIMITIVES[op].kinds:
         raise InternalError(f"{op} does not take {dtype}")
     forms = _FORMS.get(op, {})
-    form = forms.get(kind) or forms.get("*")
+    form = forms.get(str(held_dtype(dtype))) or forms.get(kind) or forms.get("*")
     if form is None and (op not in PRIMITIVES or kind not in "fiu"):
         raise InternalError(f"{op} has no form for {dtype}: write it with other ops")
     return form
