@@ -101,7 +101,9 @@ def _check_versions(rest: GraphDef, where: str) -> None:
 
 
 def _complete(operations: Collection[Operation]) -> None:
-    """Checks operations against the signatures of their ops, and fills in defaults of attrs."""
+    """Checks operations against the signatures of their ops, and fills in defaults of attrs. Those
+    that only runtimes make are left for whoever needs them."""
+    operations = [op for op in operations if not op.type.startswith("_")]
     for op in operations:
         _check_known(op)
         signature = signature_of(op.type)
@@ -117,7 +119,7 @@ def _check_known(op: Operation) -> None:
     kind = op.type
     known = signature_of(kind) is not None or kind in op.graph.functions
     if not known and kind not in tensorflow_ops():
-        near = did_you_mean(kind, tf_names())
+        near = did_you_mean(kind, [n for n in tf_names() if not n.startswith("_")])
         raise NotFoundError(
             f"Op type not registered '{kind}' in binary running on this machine. Make sure the Op "
             "and Kernel are registered in the binary running in this process.",
