@@ -139,15 +139,15 @@ def described(error: Exception) -> tuple[str, int]:
         text = str(error) if isinstance(error, MemoryError) else ""
         text = text or "there is not enough memory to run flowc"
         return f"error[{ResourceExhaustedError.code}]: {text}", RESOURCES
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        code = RESOURCES if error.errno in _FULL else BAD_INPUT
+        return f"error[FL0601]: {where}{error.strerror}", code
     from flowc_runtime.errors import LoadError, ModelError
 
     if isinstance(error, ModelError):
         kind = InvalidModelError if isinstance(error, LoadError) else InvalidArgumentError
         return f"error[{kind.code}]: {error}", BAD_INPUT
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        code = RESOURCES if error.errno in _FULL else BAD_INPUT
-        return f"error[FL0601]: {where}{error.strerror}", code
     return (
         f"error[{InternalError.code}]: {type(error).__name__}: {error}\n  {_BUG}",
         BUG,

@@ -19,7 +19,6 @@ from typing import BinaryIO
 from flowc.errors import UsageError
 
 _DEVICES = Path("/dev")
-_NAME_KEPT = 32  # characters of the name that stand in that of the file beside it
 
 
 @contextmanager
@@ -31,7 +30,7 @@ def replacing(path: Path, size: int | None = None, *, private: bool = False) -> 
     """
     _check_kind(path)
     with _naming(path, size, str(path.parent)):
-        number, name = tempfile.mkstemp(prefix=f".{path.name[:_NAME_KEPT]}-", dir=path.parent)
+        number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with _naming(path, size, name), os.fdopen(number, "wb") as file:
             yield file

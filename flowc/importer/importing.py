@@ -25,7 +25,7 @@ from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.tensorflow_ops import tensorflow_ops
-from flowc.importer.wire import FileBytes, open_model
+from flowc.importer.wire import FileBytes, open_region
 from flowc.ir.op import tf_names
 from flowc.proto.graph_pb2 import GraphDef
 
@@ -68,7 +68,7 @@ def import_graph_def(
 def _read(source: Any) -> tuple[Any, GraphDef, str]:
     """The nodes, what else the GraphDef holds, and how to call it in messages."""
     if isinstance(source, str | os.PathLike):
-        region = open_model(source)
+        region = open_region(source)
     elif isinstance(source, bytes | bytearray | memoryview):
         region = FileBytes(memoryview(source), "graph_def")
     elif hasattr(source, "SerializeToString"):

@@ -1,6 +1,6 @@
 """TensorProto -> NumPy.
 
-In: a TensorProto message, or one whose content lies elsewhere (a mapped file). Out: a read-only
+In: a TensorProto message, or one whose content lies elsewhere (in a file's bytes). Out: a read-only
 array. Invariant: nothing is allocated before dtype, shape and content were found to agree, and a
 tensor of equal elements takes the memory of one.
 """
@@ -31,7 +31,7 @@ VALID_ENUMS = frozenset(DataType.values()) - {0}
 
 @dataclass(frozen=True, slots=True)
 class MappedTensor:
-    """A tensor whose content stays in its file. `proto` is the message without the content."""
+    """A tensor whose content is a view of what was read. `proto` is the message without it."""
 
     proto: TensorProto
     content: memoryview

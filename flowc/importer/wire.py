@@ -38,25 +38,16 @@ class FileBytes:
         return len(self.view)
 
 
-def open_region(path: str | os.PathLike[str], within: Path | None = None) -> FileBytes:
-    """A whole file, read. Raises as `PlainFile`, and `InvalidModelError` for an empty file."""
-    return _whole(PlainFile(path, within))
-
-
-def open_model(path: str | os.PathLike[str], within: Path | None = None) -> FileBytes:
-    """The same for a message: `InvalidModelError` where it is too large to be one."""
+def open_region(
+    path: str | os.PathLike[str], within: Path | None = None, most: int = MOST_BYTES
+) -> FileBytes:
+    """A whole file, read. Raises as `PlainFile`, and `InvalidModelError` for an empty file and for
+    one of more than `most` bytes."""
     file = PlainFile(path, within)
-    if len(file) > MOST_BYTES:
-        raise InvalidModelError(
-            f"{file.name}: {len(file)} bytes, and the messages of models have at most {MOST_BYTES}",
-            hint="keep weights in a checkpoint",
-        )
-    return _whole(file)
-
-
-def _whole(file: PlainFile) -> FileBytes:
     if not len(file):
         raise InvalidModelError(f"{file.name}: the file is empty")
+    if len(file) > most:
+        raise InvalidModelError(f"{file.name}: {len(file)} bytes, expected at most {most}")
     return FileBytes(file.read(0, len(file)), file.name)
 
 

@@ -264,7 +264,7 @@ def test_large_files_that_are_no_models(tmp_path: Path) -> None:
     path = tmp_path / "m.pb"
     path.touch()
     os.truncate(path, 1 << 40)
-    with pytest.raises(InvalidModelError, match="have at most 2147483647"):
+    with pytest.raises(InvalidModelError, match="1099511627776 bytes, expected at most 2147483647"):
         load_graph(path)
 
 

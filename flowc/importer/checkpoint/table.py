@@ -1,6 +1,6 @@
 """The sorted table that checkpoints keep their index in (the format of LevelDB).
 
-In: a mapped file. Out: (key, value) pairs in the order of the file.
+In: a whole file. Out: (key, value) pairs in the order of the file.
 Invariant: every block's checksum is verified before a byte of it is believed; every length is
 checked against the bytes that are there.
 """

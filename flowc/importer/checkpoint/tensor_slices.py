@@ -21,6 +21,8 @@ from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.checkpoint_pb2 import SavedTensorSlices
 from flowc.proto.tensor_pb2 import TensorProto
 
+MOST_IN_FILE = 1 << 47  # of a file, which holds the tensors too
+
 
 class TensorSliceReader:
     """`shapes`: name -> shape, sorted by name. `within`: see `PlainFile`."""
@@ -32,7 +34,7 @@ class TensorSliceReader:
         self._dtypes: dict[str, DType] = {}
         shapes: dict[str, tuple[int, ...]] = {}
         for path in files:
-            self._open(open_region(path, within), shapes)
+            self._open(open_region(path, within, most=MOST_IN_FILE), shapes)
         self.shapes = dict(sorted(shapes.items()))
 
     def _open(self, region: FileBytes, shapes: dict[str, tuple[int, ...]]) -> None:
