@@ -77,7 +77,7 @@ def fault_of(case: Case, arrays: Sequence[np.ndarray], constant: Sequence[bool])
 
 
 @pytest.mark.parametrize("op", CHOSEN, ids=lambda op: op.name)
-def test_no_rank_is_taken_for_granted(op: Op) -> None:
+def test_fuzz_no_rank_is_taken_for_granted(op: Op) -> None:
     faults: list[str] = []
     with np.errstate(all="ignore"):
         for case in plain_cases(op)[:3]:
