@@ -110,6 +110,8 @@ def _infer_part(c: Inference, operand: int = 1) -> Dims:
     dims = c.dims(0)
     if len(dims) < 2:
         raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
+    if operand == 1 and len(c.inputs) > 2:
+        c.need_rank(2, 0, f"padding_value must be a scalar, not {c.inputs[2]}")
     band = Band(*_diagonals(c, operand), "LEFT_LEFT", dims[-2], dims[-1])
     _check_band(c, band)
     rows = () if band.count == 1 else (band.count,)
@@ -166,6 +168,7 @@ def _infer_diag(c: Inference) -> Dims:
         raise c.fail("diagonal must be at least 1-dim, received shape: []")
     if len(c.inputs) == 1:
         return (*dims, dims[-1])
+    c.need_rank(4, 0, f"padding_value must be a scalar, not {c.inputs[4]}")
     low, high = _diagonals(c, 1)
     batch = dims[:-1] if low == high else dims[:-2]
     if low != high and (len(dims) < 2 or dims[-2] != high - low + 1):

@@ -127,7 +127,8 @@ def _avg_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
 
 
 def _infer_v2(c: Inference) -> Dims:
-    attrs = dict(c.attrs) | {"ksize": c.need_ints(1), "strides": c.need_ints(2)}
+    windows = {"ksize": c.need_int_vector(1), "strides": c.need_int_vector(2)}
+    attrs = dict(c.attrs) | windows
     return infer_pool(Inference(c.op, c.inputs, attrs, node_name=c.node_name))
 
 
