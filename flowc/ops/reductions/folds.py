@@ -6,6 +6,7 @@ do, f16 and bf16 are summed in f32, and NaN wins in Max and Min.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -262,14 +263,28 @@ def _kept(b: GradientBuilder, node: Forward, value: Any) -> Any:
 
 
 def _sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    return b.broadcast_to(_kept(b, node, dy), b.shape_of(node.inputs[0]))
+    x, axes = node.inputs
+    known, dims = b.elements_of(axes), b.dims_of(x)
+    if known is None or dims is None or known.reshape(-1).tolist() != [*range(len(dims))]:
+        return b.broadcast_to(_kept(b, node, dy), b.shape_of(x))
+    ones = b.reshape(dy, (1,) * len(dims))
+    is_known = all(isinstance(size, int) for size in dims)
+    return b.tile(ones, b.const(np.array(dims, np.int32)) if is_known else b.shape_of(x))
 
 
 def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x = node.inputs[0]
+    total = _sum_gradient(b, node, dy)
+    counts = [_known_count(b.dims_of(v)) for v in (x, node.output)]
+    if counts[0] is not None and counts[1] is not None:
+        return b.real_div(total, b.const(counts[0] // max(counts[1], 1), x.dtype))
     folded = b.floor_div(b.count_of(x), b.maximum(b.count_of(node.output), 1))
-    share = b.real_div(_kept(b, node, dy), b.cast(folded, DstT=x.dtype))
-    return b.broadcast_to(share, b.shape_of(x))
+    return b.real_div(total, b.cast(folded, DstT=x.dtype))
+
+
+def _known_count(dims: Any) -> int | None:
+    known = [d for d in dims or () if isinstance(d, int)]
+    return None if dims is None or len(known) < len(dims) else math.prod(known)
 
 
 def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
