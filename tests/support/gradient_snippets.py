@@ -466,6 +466,30 @@ out = tf.gradients(tf.scan(lambda a, b: a * b + b, x), x)
 # foldl
 x = tf.constant([1.0, 2.0, 3.0], name="x")
 out = tf.gradients(tf.foldl(lambda a, b: a * b + b, x), x)
+# fourier
+x = tf.constant([[1.0, 2.0, -1.0, 0.5], [0.5, 0.25, 3.0, 1.0]]); z = tf.complex(x, tf.reverse(x, [1]))
+w = tf.complex(tf.range(1.0, 4.0), [0.5, -1.0, 2.0])
+out = [tf.gradients(tf.raw_ops.RFFT(input=x, fft_length=[4]), x, w * [[1.0], [2.0]])[0]]
+out += [tf.gradients(tf.raw_ops.IRFFT(input=z, fft_length=[6]), z, tf.reshape(tf.range(12.0), [2, 6]))[0]]
+out += [tf.gradients(tf.raw_ops.FFT(input=z), z, z * z)[0], tf.gradients(tf.raw_ops.IFFT2D(input=z), z, z * z)[0], tf.gradients(tf.raw_ops.RFFT2D(input=x, fft_length=[2, 4]), x, w * [[1.0], [2.0]])[0]]
+# elements_chosen
+x = tf.constant([[1.0, 5.0, -1.0, 0.5], [0.5, 0.25, 3.0, 1.0]])
+parts = tf.dynamic_partition(x, [1, 0], 2)
+out = tf.gradients([tf.math.top_k(x, 2)[0] * [3.0, 4.0], tf.dynamic_stitch([[1], [0]], parts) * [[2.0], [7.0]], tf.reduce_prod(x, 1), tf.cumprod(x, 1), tf.math.cumulative_logsumexp(x, 1) if hasattr(tf.math, "cumulative_logsumexp") else tf.raw_ops.CumulativeLogsumexp(x=x, axis=1)], x)
+# segments
+x = tf.constant([[1.0, 5.0], [0.5, 0.25], [2.0, 5.0], [0.0, 3.0]])
+out = [tf.gradients(f(x, [0, 0, 1, 1]) * [[2.0], [3.0]], x)[0] for f in (tf.math.segment_max, tf.math.segment_mean, tf.math.segment_min, tf.math.segment_prod, tf.math.segment_sum)]
+out += [tf.gradients(f(x, [2, 0, -1, 0], 3) * [[2.0], [3.0], [4.0]], x)[0] for f in (tf.math.unsorted_segment_max, tf.math.unsorted_segment_min, tf.math.unsorted_segment_prod, tf.math.unsorted_segment_sum)]
+# diagonals
+x = tf.constant([[1.0, 5.0, 2.0], [0.5, 0.25, 3.0]]); d = tf.constant([[7.0, 8.0]])
+y = tf.raw_ops.MatrixSetDiagV3(input=x[None], diagonal=d, k=0)
+out = tf.gradients([y * x, tf.raw_ops.MatrixDiagPartV3(input=x * x, k=[-1, 1], padding_value=0.0) * [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], tf.raw_ops.MatrixDiagV3(diagonal=d, k=1, num_rows=-1, num_cols=-1, padding_value=0.0)], [x, d])
+# second_order_of_activations
+x = tf.constant([[1.0, 5.0, -2.0], [0.5, -0.25, 3.0]], tf.float64)
+out = []
+for f in (tf.nn.relu, tf.nn.relu6, tf.nn.elu, tf.nn.selu, tf.nn.softplus, tf.nn.leaky_relu, tf.sigmoid, tf.tanh, lambda x: tf.sqrt(tf.abs(x)), lambda x: tf.rsqrt(tf.abs(x)), tf.reciprocal, lambda x: tf.nn.bias_add(x, x[0])):
+    g = tf.gradients(tf.square(f(x)), x)[0]
+    out += tf.gradients(g * x, x)
 # gradients_of_sparse_tensors
 x = tf.constant([1.0, 2.0])
 s = tf.SparseTensor([[0], [2]], x * x, [3])

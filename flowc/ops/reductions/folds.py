@@ -15,13 +15,13 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError
+from flowc.errors import InvalidModelError, UnimplementedError
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.lowering import Reduction
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import sum_over_run_axes
-from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.math.elementwise import HALVES, wide_dtype, widened
 
 if TYPE_CHECKING:
@@ -293,6 +293,27 @@ def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return b.mul(hits, b.real_div(_kept(b, node, dy), b.sum(hits, axes, keep_dims=True)))
 
 
+def _product_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """The product of the other elements: of those before and those after, over all axes at once."""
+    x, axes = node.inputs
+    known, rank = b.elements_of(axes), b.rank_of(x)
+    if known is None:
+        raise UnimplementedError("the gradient of Prod needs constant axes", node=node.name)
+    folded = sorted({int(a) % rank for a in known.reshape(-1)})
+    order = [*folded, *(a for a in range(rank) if a not in folded)]
+    back = np.argsort(np.array(order, np.int32)).astype(np.int32)
+    moved = b.transpose(x, np.array(order, np.int32))
+    sizes = b.shape_of(moved)
+    counts = [b.prod(s, np.array([0], np.int32)) for s in (
+        b.slice(sizes, (0,), (len(folded),)), b.slice(sizes, (len(folded),), (-1,))
+    )]  # fmt: skip
+    lanes = b.reshape(moved, b.pack(*counts, axis=0))
+    before = b.cumprod(lanes, np.int32(0), exclusive=True)
+    after = b.cumprod(lanes, np.int32(0), exclusive=True, reverse=True)
+    others = b.reshape(b.mul(conjugate(b, before), conjugate(b, after)), sizes)
+    return b.mul(_kept(b, node, dy), b.transpose(others, back))
+
+
 def _euclidean_norm_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return b.mul(node.inputs[0], b.real_div(_kept(b, node, dy), _kept(b, node, node.output)))
 
@@ -329,7 +350,8 @@ sum_ = _define_fold(
     on_lists=sum_over_run_axes,
 )  # fmt: skip
 prod = _define_fold(
-    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_total(np.multiply), content=True
+    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_total(np.multiply),
+    gradient=_product_gradient, content=True,
 )  # fmt: skip
 mean = _define_fold(
     "mean", "Mean", "NUMBER", lowering=_lower_mean, reference=_mean, gradient=_mean_gradient
