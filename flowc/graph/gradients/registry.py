@@ -55,9 +55,13 @@ class GradientRegistry:
         the name has a gradient."""
         if not isinstance(name, str):
             raise TypeError("op_type must be a string")
-        if name in self._own or self._function(name) is not None or name in NOT_DIFFERENTIABLE:
+        if self.knows(name):
             raise KeyError(f"Registering two gradient with name '{name}'!")
         self._own[name] = function
+
+    def knows(self, name: str) -> bool:
+        """Whether a name has a gradient, or is known to have none."""
+        return name in self._own or name in NOT_DIFFERENTIABLE or self._function(name) is not None
 
     def add_custom(self, function: GradientFunction) -> str:
         """Registers a gradient under a new name, which it gives."""
