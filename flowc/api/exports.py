@@ -193,6 +193,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             glorot_uniform=glorot_uniform_initializer ones=ones_initializer
             zeros=zeros_initializer""",
     },
+    "test": {
+        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
+    },
     "train": {"flowc.api.framework.models": "write_graph"},
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
