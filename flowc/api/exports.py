@@ -154,7 +154,9 @@ _TOP = {
         RunMetadata RunOptions""",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings.strings": "as_string string_join=join",
-    "flowc.api.training.gradients": "UnconnectedGradients gradients",
+    "flowc.api.training.gradients": "UnconnectedGradients gradients hessians",
+    "flowc.api.training.registration": """NoGradient=no_gradient NotDifferentiable=no_gradient
+        RegisterGradient custom_gradient no_gradient""",
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
@@ -241,6 +243,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
     "train": {"flowc.api.framework.models": "write_graph", **_TRAIN},
+    "test": {
+        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
+    },
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",
