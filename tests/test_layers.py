@@ -22,8 +22,9 @@ ROOT = Path(__file__).parents[1]
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.errors", "flowc.dtypes", "flowc.version", "flowc.options", "flowc.files"),
     ("flowc.ir",),
+    ("flowc.proto", "flowc.encoding", "flowc.checkpoint"),
     ("flowc.ops",),
-    ("flowc.proto", "flowc.graph", "flowc.passes", "flowc.plan"),
+    ("flowc.graph", "flowc.passes", "flowc.plan"),
     ("flowc.importer", "flowc.extract"),
     ("flowc_runtime",),
     ("flowc.codegen",),
@@ -39,12 +40,21 @@ LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in name
 # Package -> where it may be imported.
 PLACES = {
     "google.protobuf": (
+        "flowc.encoding",
+        "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
         "flowc.graph.encode",
         "flowc.proto",
     ),
-    "flowc.proto": ("flowc.importer", "flowc.graph.export", "flowc.graph.encode", "flowc.proto"),
+    "flowc.proto": (
+        "flowc.encoding",
+        "flowc.checkpoint",
+        "flowc.importer",
+        "flowc.graph.export",
+        "flowc.graph.encode",
+        "flowc.proto",
+    ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
     "flowc.codegen.cpu": ("flowc.codegen.cpu", "flowc.codegen.targets"),
     "flowc.codegen.cuda": ("flowc.codegen.cuda", "flowc.codegen.targets"),

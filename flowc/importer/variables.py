@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from flowc.checkpoint.reader import CheckpointReader
 from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
-from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.restore import Restored, restored_tensors
 from flowc.proto.object_graph_pb2 import TrackableObjectGraph
 

@@ -13,12 +13,12 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from flowc import dtypes
+from flowc.checkpoint.slices import cover, extents_of, resolve, slice_key
+from flowc.checkpoint.table import crc, damage, mask, read_table
 from flowc.dtypes import DType
+from flowc.encoding.tensor_proto import element_type, shape_of
+from flowc.encoding.wire import FileBytes, open_region, pieces, varints
 from flowc.errors import DataLossError, InvalidModelError, NotFoundError, UnsupportedError
-from flowc.importer.checkpoint.slices import cover, extents_of, resolve, slice_key
-from flowc.importer.checkpoint.table import crc, damage, mask, read_table
-from flowc.importer.tensor_proto import element_type, shape_of
-from flowc.importer.wire import FileBytes, open_region, pieces, varints
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
 
 MAX_SHARDS = 100_000

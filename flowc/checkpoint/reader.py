@@ -14,11 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
+from flowc.checkpoint.bundle import BundleReader
+from flowc.checkpoint.locate import v1_files
+from flowc.checkpoint.tensor_slices import TensorSliceReader
 from flowc.dtypes import DType
 from flowc.errors import NotFoundError, did_you_mean
-from flowc.importer.checkpoint.bundle import BundleReader
-from flowc.importer.checkpoint.locate import v1_files
-from flowc.importer.checkpoint.tensor_slices import TensorSliceReader
 
 
 class _Source(Protocol):

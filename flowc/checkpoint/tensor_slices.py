@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from flowc.checkpoint.slices import Extents, cover, extents_of, resolve, slice_key
+from flowc.checkpoint.table import damage, read_table
 from flowc.dtypes import DType
+from flowc.encoding.tensor_proto import data_type, decode_tensor, element_type, shape_of
+from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import DataLossError, InvalidModelError
-from flowc.graph.encode import data_type
-from flowc.importer.checkpoint.slices import Extents, cover, extents_of, resolve, slice_key
-from flowc.importer.checkpoint.table import damage, read_table
-from flowc.importer.tensor_proto import decode_tensor, element_type, shape_of
-from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.checkpoint_pb2 import SavedTensorSlices
 from flowc.proto.tensor_pb2 import TensorProto
 
