@@ -6,18 +6,61 @@ under.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from flowc.errors import DataLossError, InvalidArgumentError
+
 Extents = tuple[tuple[int, int], ...]  # (start, length) of each dimension
+Place = tuple[slice, ...]  # where a slice lies in the whole
 FULL = -1  # a length: the whole dimension
 
 _HEADERS = (
     (0, 0), (0x80, 0), (0xC0, 0), (0xE0, 0), (0xF0, 0), (0xF8, 0),
     (0xFC, 0), (0xFE, 0), (0xFF, 0), (0xFF, 0x80), (0xFF, 0xC0),
 )  # fmt: skip
+
+_SPEC = re.compile(r"((?:\d+ )*)((?:-|\d+,\d+)(?::(?:-|\d+,\d+))*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A slice of a tensor whose whole shape is `shape`."""
+
+    shape: tuple[int, ...]
+    extents: Extents
+
+    @property
+    def place(self) -> Place | None:
+        """The slice as Python slices of the whole, or None where it does not fit in."""
+        return resolve(self.extents, self.shape)
+
+
+def parse_part(text: str) -> Part | None:
+    """The part that TensorFlow's text for it names: `5 3 0,2:-` is two rows, and all columns, of a
+    tensor [5, 3]; None for another text."""
+    found = _SPEC.fullmatch(text)
+    if found is None:
+        return None
+    shape = tuple(map(int, found[1].split()))
+    extents: list[tuple[int, int]] = []
+    for word in (found[2] or "").split(":") if found[2] else []:
+        start, _, length = word.partition(",")
+        extents.append((0, FULL) if word == "-" else (int(start), int(length)))
+    return Part(shape, tuple(extents)) if len(extents) == len(shape) else None
+
+
+def fill_extents(proto: Any, extents: Extents) -> None:
+    """Writes extents into a TensorSliceProto; a dimension that is whole has none."""
+    for start, length in extents:
+        extent = proto.extent.add()
+        if length != FULL:
+            extent.start, extent.length = start, length
 
 
 def extents_of(proto: Any) -> Extents:
@@ -27,7 +70,11 @@ def extents_of(proto: Any) -> Extents:
     )
 
 
-def resolve(extents: Extents, shape: Sequence[int]) -> tuple[slice, ...] | None:
+def whole_place(shape: Sequence[int]) -> Place:
+    return tuple(slice(0, size) for size in shape)
+
+
+def resolve(extents: Extents, shape: Sequence[int]) -> Place | None:
     """The slice as Python slices of a tensor of this shape, or None where it does not fit in."""
     if len(extents) != len(shape):
         return None
@@ -40,7 +87,48 @@ def resolve(extents: Extents, shape: Sequence[int]) -> tuple[slice, ...] | None:
     return tuple(found)
 
 
-def cover(shape: Sequence[int], places: Sequence[tuple[slice, ...]]) -> bool:
+def gathered(
+    wanted: Place, stored: Iterable[tuple[Place, Callable[[], np.ndarray]]], dtype: np.dtype[Any]
+) -> np.ndarray | None:
+    """A region of a tensor, from the parts that it is stored in and what reads them; None where
+    they do not cover it, each element once. No more is allocated than what was read."""
+    found: list[tuple[Place, np.ndarray]] = []
+    for place, read in stored:
+        common = [slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(place, wanted)]
+        if all(c.start < c.stop for c in common):
+            found.append((_within(common, wanted), read()[(*_within(common, place), ...)]))
+    shape = tuple(w.stop - w.start for w in wanted)
+    if sum(part.size for _, part in found) != math.prod(shape):
+        return None
+    if not cover(shape, [place for place, _ in found]):
+        return None
+    whole = np.empty(shape, dtype)
+    for place, part in found:
+        whole[place] = part
+    return whole
+
+
+def _within(region: Sequence[slice], place: Place) -> Place:
+    """A region of the whole as a region of the slice around it."""
+    return tuple(slice(r.start - p.start, r.stop - p.start) for r, p in zip(region, place))
+
+
+def incomplete(
+    where: str, name: str, shape: Sequence[int], wanted: Place
+) -> DataLossError | InvalidArgumentError:
+    """The error of a tensor, or a region of it, that its slices do not cover."""
+    if wanted == whole_place(shape):
+        return DataLossError(
+            f"{where}: the slices of tensor {name!r} {list(shape)} do not make it whole"
+        )
+    region = ":".join(f"{w.start},{w.stop - w.start}" for w in wanted)
+    return InvalidArgumentError(
+        f"Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: "
+        f"{region} ({where})"
+    )
+
+
+def cover(shape: Sequence[int], places: Sequence[Place]) -> bool:
     """Whether places fill a tensor of this shape, each element once."""
     filled = np.zeros(shape, np.bool_)
     for place in places:
