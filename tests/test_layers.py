@@ -84,7 +84,8 @@ IN_THE_ROOT = {"__main__", "errors", "dtypes", "version", "options", "compiler",
 MOST_FILES = 25  # of a folder
 # Late imports that lead back, because an object does what stands above it: a Computation prints
 # itself, a tensor's operators make operations, its shape is inferred and its value asked of a
-# session, graphs and operations write themselves, and the process's graph is made when asked for.
+# session, graphs and operations write themselves, the process's graph is made when asked for, and
+# `Variable(...)` makes a variable of either kind.
 BACK = {
     "flowc.ir.computation": ("flowc.ir.text",),
     "flowc.graph.building.operators": (
@@ -96,6 +97,7 @@ BACK = {
     "flowc.graph.operation": ("flowc.graph.default", "flowc.graph.export"),
     "flowc.graph.graph": ("flowc.graph.export",),
     "flowc.graph.default": ("flowc.graph.graph",),
+    "flowc.api.variables.variables": ("flowc.api.variables.resource_variables",),
 }
 # What of a Target only the code for that kind of machine may read.
 TARGET_DETAILS = ("vector_bits", "registers", "has_fma")

@@ -21,7 +21,7 @@ from flowc.graph.shape import TensorShape
 from flowc.ir.signature import OpSignature
 from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
-from flowc.proto.variable_pb2 import VariableDef
+from flowc.proto.variable_pb2 import SaveSliceInfoDef, VariableDef
 
 # The dtypes of which TensorFlow writes several elements as raw content.
 _RAW = frozenset({
@@ -175,6 +175,11 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
 def variable_def(**fields: Any) -> VariableDef:
     """A VariableDef with the given fields: what a collection says of a variable."""
     return VariableDef(**fields)
+
+
+def save_slice_info_def(**fields: Any) -> SaveSliceInfoDef:
+    """A SaveSliceInfoDef with the given fields: which part of a whole a variable holds."""
+    return SaveSliceInfoDef(**fields)
 
 
 def fill_attrs(
