@@ -79,7 +79,9 @@ class ProgramCache:
         self._alone: dict[Segment, PythonSegment | None] = {}
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
-        """What runs one after another in place of what is asked; nothing, where that is one."""
+        """What runs one after another in place of what is asked; nothing, where that is one. Raises
+        what compiling the whole would raise of nodes that it needs and must not have: to a segment,
+        what another one computed is as good as fed."""
         key = wanted.tensors, wanted.operations, frozenset(fed)
         found = self._segments.get(key)
         if found is None:
@@ -87,6 +89,10 @@ class ProgramCache:
             if not found:
                 whole = replace(wanted, feeds=tuple(key[2]))
                 found = [whole] if self.alone(whole) is not None else []
+            if found:
+                from flowc.extract.unsupported_ops import check_supported  # late: as compiling is
+
+                check_supported(self._graph, wanted.tensors, wanted.operations, key[2])
             self._segments[key] = found
         return found
 
