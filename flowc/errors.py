@@ -134,9 +134,14 @@ class AlreadyExistsError(OpError):
 
 
 class PermissionDeniedError(OpError, PermissionError):
-    """What an imported graph would do, and what nobody has allowed it to."""
+    """What an imported graph would do and nobody has allowed it to, or a file or folder that the
+    process may not read or write."""
 
     code = "FL0507"
+    error_code = 7
+
+    def __str__(self) -> str:
+        return FlowcError.__str__(self)
 
 
 class FailedPreconditionError(OpError, RuntimeError):

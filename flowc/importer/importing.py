@@ -14,6 +14,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
 from flowc.graph.default import get_default_graph
 from flowc.graph.graph import PRODUCER, Graph
@@ -25,7 +26,6 @@ from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.tensorflow_ops import tensorflow_ops
-from flowc.importer.wire import FileBytes, open_region
 from flowc.ir.op import tf_names
 from flowc.proto.graph_pb2 import GraphDef
 

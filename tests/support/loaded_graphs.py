@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowc
+from flowc.encoding.wire import FileBytes
 from flowc.importer.graphdef import add_graph_def
 from flowc.importer.nodes import mapped_nodes, split_graph_def
-from flowc.importer.wire import FileBytes
 
 
 def loaded(content: bytes) -> flowc.Graph:

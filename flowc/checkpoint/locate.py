@@ -11,37 +11,36 @@ import os
 import re
 from pathlib import Path
 
+from flowc.checkpoint.names import STATE_FILE, without_shard
+from flowc.checkpoint.table import FOOTER, is_table
+from flowc.encoding.wire import FileBytes
 from flowc.errors import InvalidModelError, NotFoundError
 from flowc.files.plain_file import PlainFile, lies_within
-from flowc.importer.checkpoint.table import FOOTER, is_table
-from flowc.importer.wire import FileBytes
 
 _DATA = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
-_SHARD = re.compile(r"-(\d{5}|\?{5})-of-(\d{5}|\?{5})$")
-STATE_FILE = "checkpoint"
-MOST_STATE = 1 << 24  # bytes of a state file
 
 
 def v1_files(prefix: str, within: Path | None = None) -> list[Path]:
     """The files of a V1 checkpoint of this name: the file itself, or its shards."""
     path = Path(prefix)
     if path.exists() and not path.is_dir():
-        return [path] if _is_table(path, within) else []
-    stem = _SHARD.sub("", path.name)
+        return [path] if _is_v1(path, within) else []
+    stem = without_shard(path.name)
     if not path.parent.is_dir() or not lies_within(path.parent, within):
         return []
     pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")
     found = sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
-    return [p for p in found if _is_table(p, within)]
+    return [p for p in found if _is_v1(p, within)]
 
 
-def _is_table(path: Path, within: Path | None) -> bool:
+def _is_v1(path: Path, within: Path | None) -> bool:
     file = PlainFile(path, within)
     end = file.read(max(0, len(file) - FOOTER), len(file))
     return is_table(FileBytes(end, file.name))
 
 
-def _exists(prefix: str, within: Path | None) -> bool:
+def has_checkpoint(prefix: str, within: Path | None = None) -> bool:
+    """Whether there are files of a checkpoint of this prefix."""
     return Path(prefix + ".index").exists() or bool(v1_files(prefix, within))
 
 
@@ -54,21 +53,12 @@ def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = Fal
     state_file = Path(folder) / STATE_FILE
     if not state_file.exists():
         return None
+    # Late: it takes as long as reading a model.
+    from flowc.checkpoint.state_file import read_state
+
     within = None if allow_links else Path(folder)
-    file = PlainFile(state_file, within)
-    if len(file) > MOST_STATE:
-        raise InvalidModelError(f"{state_file}: {len(file)} bytes are no checkpoint state")
-    # Late: they take as long as reading a model.
-    from google.protobuf import text_format
-
-    from flowc.proto.checkpoint_pb2 import CheckpointState
-
-    try:
-        text = str(file.read(0, len(file)), "utf-8")
-        state = text_format.Parse(text, CheckpointState(), allow_unknown_field=True)
-    except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidModelError(f"{state_file}: no checkpoint state: {error}") from None
-    named = state.model_checkpoint_path
+    state = read_state(state_file, within)
+    named = "" if state is None else state.model_checkpoint_path
     if not named:
         return None
     if "\0" in named:
@@ -77,7 +67,7 @@ def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = Fal
     inside = not path.is_absolute() and ".." not in path.parts
     candidates = [Path(folder) / path] if inside else []
     candidates.append(Path(folder) / path.name)
-    return next((str(c) for c in candidates if _exists(str(c), within)), None)
+    return next((str(c) for c in candidates if has_checkpoint(str(c), within)), None)
 
 
 def folder_of(named: str | os.PathLike[str]) -> Path:
@@ -104,9 +94,9 @@ def find_checkpoint(named: str | os.PathLike[str], *, allow_links: bool = False)
             )
         return found
     prefix = _DATA.sub("", str(path))
-    if not _exists(prefix, within):
+    if not has_checkpoint(prefix, within):
         prefix = str(path)  # a V1 file may have any name
-    if not _exists(prefix, within):
+    if not has_checkpoint(prefix, within):
         raise NotFoundError(
             f"{named}: no checkpoint of this name",
             hint="give the prefix of the checkpoint, such as model.ckpt-1000, without .index",
@@ -140,5 +130,5 @@ def variables_of(saved_model: Path) -> str | None:
 def files_named_as(prefix: str) -> list[Path]:
     """All files that can belong to a checkpoint, and perhaps others of similar names."""
     path = Path(prefix)
-    stem = _SHARD.sub("", path.name)
+    stem = without_shard(path.name)
     return sorted(p for p in path.parent.iterdir() if p.name.startswith(stem))
