@@ -121,6 +121,15 @@ class AlreadyExistsError(OpError):
     code = "FL0506"
 
 
+class PermissionDeniedError(OpError, PermissionError):
+    """A file or folder that the process may not read or write."""
+
+    code = "FL0507"
+
+    def __str__(self) -> str:
+        return FlowcError.__str__(self)
+
+
 class FailedPreconditionError(OpError, RuntimeError):
     code = "FL0509"
 

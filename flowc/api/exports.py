@@ -38,7 +38,7 @@ dynamic_partition dynamic_stitch gather gather_nd scatter_nd searchsorted setdif
 unique unique_with_counts where where_v2
 """
 _FILLING = """
-fill linspace lin_space=linspace meshgrid one_hot ones ones_like range sequence_mask zeros
+eye fill linspace lin_space=linspace meshgrid one_hot ones ones_like range sequence_mask zeros
 zeros_like
 """
 _BLOCKS = """
@@ -60,9 +60,10 @@ _VARIABLES = """
 all_variables=global_variables assign assign_add assign_sub count_up_to global_variables
 global_variables_initializer initialize_all_variables=global_variables_initializer
 initialize_local_variables=local_variables_initializer initialize_variables=variables_initializer
-is_variable_initialized local_variables local_variables_initializer scatter_add scatter_div
+assert_variables_initialized is_variable_initialized local_variables local_variables_initializer
+model_variables moving_average_variables report_uninitialized_variables scatter_add scatter_div
 scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub
-scatter_update trainable_variables variables_initializer
+scatter_update sparse_mask trainable_variables variables_initializer
 """
 _DTYPES = """
 float16=f16 half=f16 bfloat16=bf16 float32=f32 float64=f64 double=f64 int8=i8 int16=i16 int32=i32
@@ -121,22 +122,29 @@ _TOP = {
     "flowc.api.control_flow.functional": "foldl foldr map_fn scan",
     "flowc.api.framework.python_functions": "numpy_function py_func",
     "flowc.api.control_flow.tensor_array": "TensorArray",
-    "flowc.api.variables.variables": "Variable",
+    "flowc.api.variables.variables": "Variable VariableV1=Variable",
+    "flowc.api.variables.graph_keys": "GraphKeys",
     "flowc.api.variables.variable_ops": _VARIABLES,
     "flowc.graph.indexed_slices": "IndexedSlices IndexedSlicesValue",
     "flowc.api.framework.composites": "SparseTensor SparseTensorValue sparse_placeholder",
-    "flowc.api.variables.variable_scope": """AUTO_REUSE VariableScope get_variable
-        get_variable_scope variable_scope""",
-    "flowc.api.variables.initializers": """constant_initializer glorot_uniform_initializer
-        ones_initializer zeros_initializer""",
+    "flowc.api.variables.variable_scope": """get_local_variable get_variable no_regularizer
+        variable_op_scope variable_scope""",
+    "flowc.api.variables.scope_state": """AUTO_REUSE VariableAggregation VariableScope
+        VariableSynchronization get_variable_scope variable_creator_scope""",
+    "flowc.api.variables.partitioned_variables": """create_partitioned_variables
+        fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner""",
+    "flowc.api.variables.initializers": """constant_initializer glorot_normal_initializer
+        glorot_uniform_initializer ones_initializer orthogonal_initializer
+        random_normal_initializer random_uniform_initializer truncated_normal_initializer
+        uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
     "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
         truncated_normal""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
-    "flowc.api.training.moving_averages": "moving_average_variables",
     "flowc.dtypes": _DTYPES,
     "flowc.graph.building.subscripts": "boolean_mask",
-    "flowc.graph.default": "get_default_session",
+    "flowc.graph.default": """disable_resource_variables enable_resource_variables
+        get_default_session resource_variables_enabled""",
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
     "flowc.run.session": "InteractiveSession Session",
@@ -187,6 +195,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "linalg": {
         "flowc.api.math.reductions": "einsum matmul matvec tensordot",
+        "flowc.api.arrays.filling": "eye",
         "flowc.api.arrays.shaping": "matrix_transpose transpose=matrix_transpose",
         "flowc.api.arrays.blocks": """band_part=matrix_band_part diag=matrix_diag
             diag_part=matrix_diag_part tensor_diag=diag tensor_diag_part=diag_part""",
@@ -208,8 +217,13 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",
         "flowc.api.variables.initializers": """constant=constant_initializer
-            glorot_uniform=glorot_uniform_initializer ones=ones_initializer
-            zeros=zeros_initializer""",
+            glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
+            he_normal he_uniform identity=identity_initializer lecun_normal lecun_uniform
+            ones=ones_initializer orthogonal=orthogonal_initializer
+            random_normal=random_normal_initializer random_uniform=random_uniform_initializer
+            truncated_normal=truncated_normal_initializer
+            uniform_unit_scaling=uniform_unit_scaling_initializer
+            variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
     },
     "train": {"flowc.api.framework.models": "write_graph", **_TRAIN},
     "compat": {

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.encoding.wire import MAPPED_FILES
 from flowc.files.identity import identity
 from flowc.files.json_store import Notes
-from flowc.importer.wire import MAPPED_FILES
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,13 +1,17 @@
 """Files that are whole or absent: written beside their place, synced, renamed.
 
 In: a path and what is written in the block. Out: the file. Invariants: an exception leaves what was
-at the path before, and nothing else behind; what the errors name is the path.
+at the path before, and nothing else behind; what the errors name is the path. A process that is
+killed leaves the file beside its place behind: whoever writes holds a lock on it, so that what no
+process writes any more can be told and removed.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +20,14 @@ from typing import BinaryIO
 
 from flowc.errors import UsageError
 
+_BESIDE = re.compile(r"\.(?P<name>.+)-[a-z0-9_]{8}")  # what `mkstemp` makes of a prefix
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes its place, whole and on disk, when the block ends without an exception."""
     check_place(path)
-    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    number, name = _locked_file(path)
     try:
         with os.fdopen(number, "wb") as file:
             yield file
@@ -36,6 +42,41 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.filename in (None, name):
             raise _unwritable(path, error) from error
         raise
+
+
+def _locked_file(path: Path) -> tuple[int, str]:
+    """A new file beside `path`, open and locked. Whoever removes what was left behind may come
+    before the lock: then the file is gone, and another one is made."""
+    while True:
+        number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        fcntl.flock(number, fcntl.LOCK_EX)
+        if os.fstat(number).st_nlink:
+            return number, name
+        os.close(number)
+
+
+def abandoned(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Files of `replacing` that no process writes any more, each with the name that it was to get.
+    Who asks removes them; they stay locked until it asks for the next."""
+    for found in sorted(folder.iterdir()):
+        match = _BESIDE.fullmatch(found.name)
+        if match is None or found.is_symlink() or not found.is_file():
+            continue
+        try:
+            with found.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield match["name"], found
+        except OSError:
+            continue  # being written, gone, or none of ours
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts on disk what files a folder has, by which names."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def check_place(path: Path) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowc.encoding.tensor_proto import data_type
 from flowc.errors import UsageError
-from flowc.graph.encode import attr_value, data_type, fill_attrs, fill_shape
+from flowc.graph.encode import attr_value, fill_attrs, fill_shape
 from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import signature_of

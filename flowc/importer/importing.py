@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import UsageError
 from flowc.graph.default import get_default_graph
 from flowc.graph.graph import Graph
@@ -18,7 +19,6 @@ from flowc.graph.tensor import Tensor
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
-from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.graph_pb2 import GraphDef
 
 

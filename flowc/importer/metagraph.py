@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flowc.encoding.tensor_proto import decode_tensor, element_type
+from flowc.encoding.wire import FileBytes, parts, without_field
 from flowc.errors import InvalidModelError
 from flowc.graph.graph import Graph
 from flowc.graph.shape import TensorShape
@@ -16,8 +18,6 @@ from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
 from flowc.importer.attr_value import decode_shape
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import Node, mapped_nodes, parse, parsed_nodes, split_graph_def
-from flowc.importer.tensor_proto import decode_tensor, element_type
-from flowc.importer.wire import FileBytes, parts, without_field
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef

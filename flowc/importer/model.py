@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from flowc.errors import FlowcError, NotFoundError
-from flowc.files.cache_folder import toolchain
-from flowc.files.identity import identity
-from flowc.importer.checkpoint.locate import (
+from flowc.checkpoint.locate import (
     checkpoint_beside,
     files_named_as,
     find_checkpoint,
     variables_of,
 )
+from flowc.errors import FlowcError, NotFoundError
+from flowc.files.cache_folder import toolchain
+from flowc.files.identity import identity
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from flowc.importer.tensor_proto import MappedTensor
-from flowc.importer.wire import BYTES, FileBytes, fields
+from flowc.encoding.tensor_proto import MappedTensor
+from flowc.encoding.wire import BYTES, FileBytes, fields
 from flowc.proto.graph_pb2 import GraphDef, NodeDef
 from flowc.proto.tensor_pb2 import TensorProto
 

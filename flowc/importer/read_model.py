@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from flowc.checkpoint.locate import checkpoint_beside, find_checkpoint, variables_of
+from flowc.checkpoint.reader import CheckpointReader
+from flowc.encoding.wire import FileBytes, open_region, parts
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.graph.graph import Graph
-from flowc.importer.checkpoint.locate import checkpoint_beside, find_checkpoint, variables_of
-from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.metagraph import (
     graph_of_message,
@@ -23,7 +24,6 @@ from flowc.importer.metagraph import (
 from flowc.importer.model import ModelRequest, saved_model_file
 from flowc.importer.nodes import parse
 from flowc.importer.variables import read_variables, variable_operations
-from flowc.importer.wire import FileBytes, open_region, parts
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
 
 META_GRAPHS_FIELD = 2

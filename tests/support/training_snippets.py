@@ -75,6 +75,11 @@ before = [tf.global_variables_initializer(), train]; out = v
 v = tf.Variable(tf.placeholder_with_default([1.0, 2.0], [None]), name="v", validate_shape=False); opt = tf.train.MomentumOptimizer(0.1, 0.9)
 train = opt.apply_gradients([(tf.constant([0.5, -1.0]), v)])
 before = [v.initializer, tf.variables_initializer(opt.variables()), train, train]; out = v
+# optimizer_of_parts
+v = tf.get_variable("v", [4, 2], initializer=tf.ones_initializer(), partitioner=tf.fixed_size_partitioner(2)); parts = list(v)
+opt = tf.train.MomentumOptimizer(0.1, 0.9); train = opt.apply_gradients([(tf.constant([[0.5, -1.0], [1.0, 0.0]]), p) for p in parts])
+infos = [opt.get_slot(p, "momentum")._get_save_slice_info() for p in parts]
+assert [i.full_name + " " + i.spec for i in infos] == ["v/Momentum 4 2 0,2:0,2", "v/Momentum 4 2 2,2:0,2"]; before = [tf.global_variables_initializer(), train, train]; out = parts + opt.variables()
 # optimizer_twice =
 v = tf.Variable([1.0, 2.0], name="v"); g = tf.constant([0.5, -1.0])
 one = tf.train.AdamOptimizer(0.1).apply_gradients([(g, v)]); two = tf.train.AdamOptimizer(0.2).apply_gradients([(g, v)])

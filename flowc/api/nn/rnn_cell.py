@@ -21,7 +21,8 @@ from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
 from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Constant, Zeros
-from flowc.api.variables.variable_scope import VariableScope, get_variable, variable_scope
+from flowc.api.variables.scope_state import VariableScope
+from flowc.api.variables.variable_scope import get_variable, variable_scope
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 

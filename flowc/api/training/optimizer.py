@@ -29,9 +29,12 @@ from flowc.api.training.slots import (
     create_slot_with_initializer,
     create_zeros_slot,
 )
+from flowc.api.variables.graph_keys import GraphKeys
+from flowc.api.variables.resource_variables import ResourceVariable
+from flowc.api.variables.scope_state import VariableScope
 from flowc.api.variables.variable_ops import assign_add, trainable_variables
-from flowc.api.variables.variable_scope import VariableScope, variable_scope
-from flowc.api.variables.variables import ResourceVariable, Variable
+from flowc.api.variables.variable_scope import variable_scope
+from flowc.api.variables.variables import Variable
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
@@ -41,7 +44,6 @@ Gradient = Tensor | IndexedSlices
 GradsAndVars = list[tuple[Gradient | None, Any]]
 _Key = tuple[Graph, str]
 
-TRAIN_OP = "train_op"
 _TRAINED = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
 
 
@@ -169,7 +171,7 @@ class Optimizer:
                 applied = self._finish(updates, scope)
             else:
                 applied = _counted(global_step, self._finish(updates, "update"), scope)
-        train_ops = get_default_graph().get_collection_ref(TRAIN_OP)
+        train_ops = get_default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
         if applied not in train_ops:
             train_ops.append(applied)
         return applied

@@ -10,9 +10,9 @@ import os
 import re
 from pathlib import Path
 
+from flowc.checkpoint.table import is_table
+from flowc.encoding.wire import open_region
 from flowc.errors import InvalidModelError, NotFoundError
-from flowc.importer.checkpoint.table import is_table
-from flowc.importer.wire import open_region
 
 _DATA = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _SHARD = re.compile(r"-(\d{5}|\?{5})-of-(\d{5}|\?{5})$")

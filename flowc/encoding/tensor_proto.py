@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.encoding.wire import pieces, varints
 from flowc.errors import InvalidModelError, ResourceExhaustedError, UnsupportedError
-from flowc.graph.encode import FIELDS
-from flowc.importer.wire import pieces, varints
 from flowc.ir.types import MAX_RANK as HELD_RANK
 from flowc.proto.tensor_pb2 import DataType, TensorProto
 
@@ -26,6 +25,21 @@ MAX_RANK = 254  # that TensorFlow takes
 MAX_ELEMENTS = 1 << 47
 MAX_BYTES = 1 << 30  # of one tensor that has to be filled in; mapped and equal ones take no memory
 
+FIELDS: dict[DType, str] = {
+    dtypes.f32: "float_val",
+    dtypes.f64: "double_val",
+    dtypes.i64: "int64_val",
+    dtypes.u32: "uint32_val",
+    dtypes.u64: "uint64_val",
+    dtypes.bool_: "bool_val",
+    dtypes.f16: "half_val",
+    dtypes.bf16: "half_val",
+    dtypes.c64: "scomplex_val",
+    dtypes.c128: "dcomplex_val",
+    dtypes.string: "string_val",
+    dtypes.resource: "resource_handle_val",
+    dtypes.variant: "variant_val",
+}  # every other number goes into int_val
 VALID_ENUMS = frozenset(DataType.values()) - {0}
 
 
@@ -35,6 +49,11 @@ class MappedTensor:
 
     proto: TensorProto
     content: memoryview
+
+
+def data_type(dtype: DType) -> DataType:
+    """A dtype's number. Protobuf's enums are ints, which its stubs have as a class of their own."""
+    return cast(DataType, dtype.enum)
 
 
 def _halves(values: Sequence[int]) -> np.ndarray:

@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from flowc import dtypes
+from flowc.checkpoint.slices import (
+    Place,
+    extents_of,
+    gathered,
+    incomplete,
+    resolve,
+    slice_key,
+    whole_place,
+)
+from flowc.checkpoint.table import crc, damage, mask, read_table
 from flowc.dtypes import DType
+from flowc.encoding.tensor_proto import element_type, shape_of
+from flowc.encoding.wire import FileBytes, open_region, pieces, varints
 from flowc.errors import DataLossError, InvalidModelError, NotFoundError, UnsupportedError
-from flowc.importer.checkpoint.slices import cover, extents_of, resolve, slice_key
-from flowc.importer.checkpoint.table import crc, damage, mask, read_table
-from flowc.importer.tensor_proto import element_type, shape_of
-from flowc.importer.wire import FileBytes, open_region, pieces, varints
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto
 
 MAX_SHARDS = 100_000
@@ -84,21 +94,32 @@ class BundleReader:
             found = self._parsed[key] = self._parse(BundleEntryProto, self._entries[key], what)
         return found
 
+    def entries(self) -> Iterator[tuple[bytes, BundleEntryProto]]:
+        """Every entry but the header, slices too, by its key: copies."""
+        for key in self._entries:
+            found = BundleEntryProto()
+            found.CopyFrom(self._entry(key, repr(key)))
+            yield key, found
+
     def dtype(self, name: str) -> DType:
         try:
             return element_type(self._entry(name.encode(), name).dtype, f"tensor {name!r}")
         except InvalidModelError as error:
             raise damage(self._index, 0, error.message) from None
 
-    def read(self, name: str) -> np.ndarray:
+    def read(self, name: str, wanted: Place | None = None) -> np.ndarray:
         entry = self._entry(name.encode(), name)
-        found = self._read_slices(name, entry) if entry.slices else self._read_one(name, entry)
+        if entry.slices:
+            found = self._read_slices(name, entry, wanted or whole_place(self.shapes[name]))
+        else:
+            found = self._read_one(name, entry)
+            found = found if wanted is None else found[(*wanted, ...)]
         found.flags.writeable = False
         return found
 
-    def _read_slices(self, name: str, entry: BundleEntryProto) -> np.ndarray:
-        shape, dtype = self.shapes[name], self.dtype(name)
-        parts: list[tuple[tuple[slice, ...], np.ndarray]] = []
+    def _read_slices(self, name: str, entry: BundleEntryProto, wanted: Place) -> np.ndarray:
+        shape = self.shapes[name]
+        stored: list[tuple[Place, Callable[[], np.ndarray]]] = []
         for proto in entry.slices:
             extents = extents_of(proto)
             place = resolve(extents, shape)
@@ -111,17 +132,11 @@ class BundleReader:
             sizes = [s.stop - s.start for s in place]
             if [d.size for d in part.shape.dim] != sizes or part.dtype != entry.dtype:
                 raise damage(self._index, 0, f"a slice of tensor {name!r} has another type")
-            parts.append((place, self._read_one(name, part)))
-        # The parts are there: so many bytes may be allocated for the whole.
-        found = sum(part.size for _, part in parts)
-        if found != math.prod(shape) or not cover(shape, [place for place, _ in parts]):
-            raise damage(
-                self._index, 0, f"the slices of tensor {name!r} {list(shape)} do not make it whole"
-            )
-        whole = np.empty(shape, dtype.numpy)
-        for place, part in parts:
-            whole[place] = part
-        return whole
+            stored.append((place, partial(self._read_one, name, part)))
+        found = gathered(wanted, stored, self.dtype(name).numpy)
+        if found is None:
+            raise incomplete(self._index.name, name, shape, wanted)
+        return found
 
     def _read_one(self, name: str, entry: BundleEntryProto) -> np.ndarray:
         where = f"tensor {name!r}"
@@ -160,7 +175,9 @@ class BundleReader:
             raise damage(
                 self._index, 0, f"{where} lies in shard {entry.shard_id} of {self.num_shards}"
             )
-        shard = self._shard(entry.shard_id, where) if entry.size else self._index
+        if not entry.size:
+            return self._index.part(0, 0)  # the shard may be empty, which no file can be mapped as
+        shard = self._shard(entry.shard_id, where)
         if entry.offset < 0 or entry.size < 0 or entry.offset + entry.size > len(shard):
             raise damage(
                 shard,

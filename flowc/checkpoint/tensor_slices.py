@@ -6,18 +6,27 @@ In: the files of a checkpoint. Out: names, shapes, dtypes, arrays. Invariant: se
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from flowc.checkpoint.slices import (
+    Extents,
+    Place,
+    extents_of,
+    gathered,
+    incomplete,
+    resolve,
+    slice_key,
+    whole_place,
+)
+from flowc.checkpoint.table import damage, read_table
 from flowc.dtypes import DType
+from flowc.encoding.tensor_proto import data_type, decode_tensor, element_type, shape_of
+from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import DataLossError, InvalidModelError
-from flowc.graph.encode import data_type
-from flowc.importer.checkpoint.slices import Extents, cover, extents_of, resolve, slice_key
-from flowc.importer.checkpoint.table import damage, read_table
-from flowc.importer.tensor_proto import decode_tensor, element_type, shape_of
-from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.checkpoint_pb2 import SavedTensorSlices
 from flowc.proto.tensor_pb2 import TensorProto
 
@@ -65,21 +74,17 @@ class TensorSliceReader:
     def dtype(self, name: str) -> DType:
         return self._dtypes[name]
 
-    def read(self, name: str) -> np.ndarray:
+    def read(self, name: str, wanted: Place | None = None) -> np.ndarray:
         shape, dtype = self.shapes[name], self._dtypes[name]
-        parts = [self._part(name, extents) for extents in sorted(self._slices[name])]
-        found = sum(part.size for _, part in parts)
-        if found != math.prod(shape) or not cover(shape, [place for place, _ in parts]):
-            raise DataLossError(
-                f"{self.prefix}: the slices of tensor {name!r} {list(shape)} do not make it whole"
-            )
-        whole = np.empty(shape, dtype.numpy)
-        for place, part in parts:
-            whole[place] = part
+        wanted = wanted or whole_place(shape)
+        stored = [self._part(name, extents) for extents in sorted(self._slices[name])]
+        whole = gathered(wanted, stored, dtype.numpy)
+        if whole is None:
+            raise incomplete(self.prefix, name, shape, wanted)
         whole.flags.writeable = False
         return whole
 
-    def _part(self, name: str, extents: Extents) -> tuple[tuple[slice, ...], np.ndarray]:
+    def _part(self, name: str, extents: Extents) -> tuple[Place, Callable[[], np.ndarray]]:
         place = resolve(extents, self.shapes[name])
         stored = self._values.get(slice_key(name, extents))
         if place is None or stored is None:
@@ -87,7 +92,9 @@ class TensorSliceReader:
                 f"{self.prefix}: slice {extents} of tensor {name!r} "
                 f"{list(self.shapes[name])} is missing"
             )
-        value, region = stored
+        return place, lambda: self._decoded(name, place, *stored)
+
+    def _decoded(self, name: str, place: Place, value: memoryview, region: FileBytes) -> np.ndarray:
         proto = TensorProto()
         proto.CopyFrom(self._parse(value, region).data.data)
         proto.dtype = data_type(self._dtypes[name])
@@ -98,6 +105,6 @@ class TensorSliceReader:
         for size in sizes:
             proto.tensor_shape.dim.add(size=size)
         try:
-            return place, decode_tensor(proto, f"tensor {name!r}")
+            return decode_tensor(proto, f"tensor {name!r}")
         except InvalidModelError as error:
             raise damage(region, 0, error.message) from None

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from flowc import dtypes
+from flowc.checkpoint.locate import find_checkpoint, latest_checkpoint
+from flowc.checkpoint.reader import CheckpointReader
+from flowc.checkpoint.slices import cover, resolve, slice_key
+from flowc.checkpoint.snappy import decompress
+from flowc.checkpoint.table import MAGIC, masked_crc
 from flowc.errors import DataLossError, FlowcError, NotFoundError
-from flowc.importer.checkpoint.locate import find_checkpoint, latest_checkpoint
-from flowc.importer.checkpoint.reader import CheckpointReader
-from flowc.importer.checkpoint.slices import cover, resolve, slice_key
-from flowc.importer.checkpoint.snappy import decompress
-from flowc.importer.checkpoint.table import MAGIC, masked_crc
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
 
 DATA = Path(__file__).parents[1] / "data" / "import"

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import google_crc32c
 import numpy as np
 
+from flowc.checkpoint.snappy import decompress
+from flowc.encoding.wire import FileBytes, varint
 from flowc.errors import DataLossError
-from flowc.importer.checkpoint.snappy import decompress
-from flowc.importer.wire import FileBytes, varint
 
 FOOTER = 48
 MAGIC = 0xDB4775248B80FB57

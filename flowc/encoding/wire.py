@@ -77,6 +77,16 @@ def varint(view: memoryview, at: int) -> tuple[int, int]:
             raise ValueError("a varint of more than 64 bits")
 
 
+def varint_bytes(value: int) -> bytes:
+    """A number of at most 64 bits as a varint."""
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)
+
+
 def varints(view: memoryview, count: int) -> tuple[list[int], int]:
     """(values, position behind them) of the varints that a view begins with. Raises as `varint`."""
     found: list[int] = []

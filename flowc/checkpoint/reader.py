@@ -14,11 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
+from flowc.checkpoint.bundle import BundleReader
+from flowc.checkpoint.locate import v1_files
+from flowc.checkpoint.slices import Place
+from flowc.checkpoint.tensor_slices import TensorSliceReader
 from flowc.dtypes import DType
 from flowc.errors import NotFoundError, did_you_mean
-from flowc.importer.checkpoint.bundle import BundleReader
-from flowc.importer.checkpoint.locate import v1_files
-from flowc.importer.checkpoint.tensor_slices import TensorSliceReader
 
 
 class _Source(Protocol):
@@ -26,7 +27,7 @@ class _Source(Protocol):
 
     def dtype(self, name: str) -> DType: ...
 
-    def read(self, name: str) -> np.ndarray: ...
+    def read(self, name: str, wanted: Place | None = None) -> np.ndarray: ...
 
 
 class CheckpointReader:
@@ -75,11 +76,11 @@ class CheckpointReader:
         self._check(name)
         return self._source.shapes[name]
 
-    def read(self, name: str) -> np.ndarray:
-        """A tensor, read-only. Raises `NotFoundError` for an unknown name, `DataLossError` where
-        its bytes are not those that were written."""
+    def read(self, name: str, wanted: Place | None = None) -> np.ndarray:
+        """A tensor, or the region of it that is wanted, read-only. Raises `NotFoundError` for an
+        unknown name, `DataLossError` where its bytes are not those that were written."""
         self._check(name)
-        return self._source.read(name)
+        return self._source.read(name, wanted)
 
     def _check(self, name: str) -> None:
         if name not in self._source.shapes:

@@ -7,7 +7,7 @@ bytes could at most expand to.
 
 from __future__ import annotations
 
-from flowc.importer.wire import varint
+from flowc.encoding.wire import varint
 
 MAX_EXPANSION = 64  # a copy of 64 bytes takes 3: no block grows by more than about 22
 
