@@ -44,6 +44,7 @@ PLACES = {
         "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
+        "flowc.graph.meta_export",
         "flowc.graph.encode",
         "flowc.proto",
     ),
@@ -52,6 +53,7 @@ PLACES = {
         "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
+        "flowc.graph.meta_export",
         "flowc.graph.encode",
         "flowc.proto",
     ),
@@ -71,6 +73,7 @@ PLACES = {
         "flowc.cli.ops",
         "flowc.extract",
         "flowc.run.host_steps",
+        "flowc.run.python_segments",
     ),
 }
 # Of two packages of one layer, or of layers that would allow it: the first knows nothing of these.

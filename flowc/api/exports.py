@@ -225,7 +225,20 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             uniform_unit_scaling=uniform_unit_scaling_initializer
             variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
     },
-    "train": {"flowc.api.framework.models": "write_graph", **_TRAIN},
+    "train": {
+        **_TRAIN,
+        "flowc.api.framework.models": "write_graph",
+        "flowc.api.saving.saver": "Saver",
+        "flowc.api.saving.exported_meta_graph": "export_meta_graph",
+        "flowc.api.saving.imported_meta_graph": "import_meta_graph",
+        "flowc.api.saving.checkpoint_state": """checkpoint_exists checkpoints_iterator
+            generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state
+            latest_checkpoint remove_checkpoint update_checkpoint_state""",
+        "flowc.api.saving.checkpoint_reader": """NewCheckpointReader list_variables load_checkpoint
+            load_variable""",
+        "flowc.proto.meta_graph_pb2": "SaverDef",
+        "flowc.proto.checkpoint_pb2": "CheckpointState",
+    },
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",

@@ -22,7 +22,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.checkpoint.bundle import BundleReader
-from flowc.checkpoint.names import data_path, index_path, remove_data_but
+from flowc.checkpoint.names import STATE_FILE, data_path, index_path, remove_data_but
 from flowc.checkpoint.slices import Part, fill_extents, slice_key
 from flowc.checkpoint.table import crc, mask
 from flowc.checkpoint.table_writer import table_pieces
@@ -186,7 +186,7 @@ def remove_leftovers(folder: Path) -> None:
             if not is_damaged:
                 remove_data_but(prefix, shard_count(prefix))
             path.unlink(missing_ok=True)
-        elif ".data-" in name or name == "checkpoint":
+        elif ".data-" in name or name == STATE_FILE:
             path.unlink(missing_ok=True)
 
 

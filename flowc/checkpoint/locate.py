@@ -10,29 +10,36 @@ import os
 import re
 from pathlib import Path
 
+from flowc.checkpoint.names import STATE_FILE, without_shard
 from flowc.checkpoint.table import is_table
 from flowc.encoding.wire import open_region
 from flowc.errors import InvalidModelError, NotFoundError
 
 _DATA = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
-_SHARD = re.compile(r"-(\d{5}|\?{5})-of-(\d{5}|\?{5})$")
-STATE_FILE = "checkpoint"
 
 
 def v1_files(prefix: str) -> list[Path]:
     """The files of a V1 checkpoint of this name: the file itself, or its shards."""
     path = Path(prefix)
     if path.is_file():
-        return [path] if is_table(open_region(path)) else []
-    stem = _SHARD.sub("", path.name)
+        return [path] if _is_v1(path) else []
+    stem = without_shard(path.name)
     if not path.parent.is_dir():
         return []
     pattern = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}")
     found = sorted(p for p in path.parent.iterdir() if pattern.fullmatch(p.name))
-    return [p for p in found if is_table(open_region(p))]
+    return [p for p in found if _is_v1(p)]
 
 
-def _exists(prefix: str) -> bool:
+def _is_v1(path: Path) -> bool:
+    try:
+        return is_table(open_region(path))
+    except InvalidModelError:
+        return False  # an empty file, or none that can be read
+
+
+def has_checkpoint(prefix: str) -> bool:
+    """Whether there are files of a checkpoint of this prefix."""
     return Path(prefix + ".index").is_file() or bool(v1_files(prefix))
 
 
@@ -45,24 +52,18 @@ def latest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
     state_file = Path(folder) / STATE_FILE
     if not state_file.is_file():
         return None
-    # Late: they take as long as reading a model.
-    from google.protobuf import text_format
+    # Late: it takes as long as reading a model.
+    from flowc.checkpoint.state_file import read_state
 
-    from flowc.proto.checkpoint_pb2 import CheckpointState
-
-    try:
-        text = state_file.read_text("utf-8")
-        state = text_format.Parse(text, CheckpointState(), allow_unknown_field=True)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise InvalidModelError(f"{state_file}: no checkpoint state: {error}") from None
-    named = state.model_checkpoint_path
+    state = read_state(state_file)
+    named = "" if state is None else state.model_checkpoint_path
     if not named:
         return None
     path = Path(named)
     inside = not path.is_absolute() and ".." not in path.parts
     candidates = [Path(folder) / path] if inside else []
     candidates.append(Path(folder) / path.name)
-    return next((str(c) for c in candidates if _exists(str(c))), None)
+    return next((str(c) for c in candidates if has_checkpoint(str(c))), None)
 
 
 def find_checkpoint(named: str | os.PathLike[str]) -> str:
@@ -82,9 +83,9 @@ def find_checkpoint(named: str | os.PathLike[str]) -> str:
             )
         return found
     prefix = _DATA.sub("", str(path))
-    if not _exists(prefix):
+    if not has_checkpoint(prefix):
         prefix = str(path)  # a V1 file may have any name
-    if not _exists(prefix):
+    if not has_checkpoint(prefix):
         raise NotFoundError(
             f"{named}: no checkpoint of this name",
             hint="give the prefix of the checkpoint, such as model.ckpt-1000, without .index",
@@ -117,5 +118,5 @@ def variables_of(saved_model: Path) -> str | None:
 def files_named_as(prefix: str) -> list[Path]:
     """All files that can belong to a checkpoint, and perhaps others of similar names."""
     path = Path(prefix)
-    stem = _SHARD.sub("", path.name)
+    stem = without_shard(path.name)
     return sorted(p for p in path.parent.iterdir() if p.name.startswith(stem))

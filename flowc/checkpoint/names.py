@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+_SHARD = re.compile(r"-(\d+|\?+)-of-\d+$")
 _DATA = re.compile(r"-\d{5}-of-(\d{5})")
-_KINDS = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
+STATE_FILE = "checkpoint"  # says which checkpoints a folder has
 
 
 def index_path(prefix: str) -> Path:
@@ -26,6 +27,11 @@ def sharded_name(prefix: str, shard: int, count: int) -> str:
     """TensorFlow's name for one shard; a shard below 0 stands for all."""
     number = f"{shard:05d}" if shard >= 0 else "?????"
     return f"{prefix}-{number}-of-{count:05d}"
+
+
+def without_shard(name: str) -> str:
+    """A name without what `sharded_name` added."""
+    return _SHARD.sub("", name)
 
 
 def data_files(prefix: str) -> Iterator[tuple[Path, int]]:

@@ -91,3 +91,15 @@ class CheckpointReader:
 
     def __repr__(self) -> str:
         return f"<CheckpointReader {self.prefix}: {len(self)} tensors>"
+
+
+def open_checkpoint(prefix: str) -> CheckpointReader:
+    """A checkpoint, where TensorFlow's API opens one: `NotFoundError` in its words."""
+    try:
+        return CheckpointReader(prefix)
+    except NotFoundError as error:
+        raise NotFoundError(
+            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+            f"{prefix}",
+            hint=error.hint,
+        ) from None

@@ -20,6 +20,7 @@ from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
 from flowc.graph.shape import TensorShape
 from flowc.ir.signature import OpSignature
 from flowc.proto.graph_pb2 import AttrValue
+from flowc.proto.meta_graph_pb2 import SaverDef
 from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
 from flowc.proto.variable_pb2 import SaveSliceInfoDef, VariableDef
 
@@ -180,6 +181,11 @@ def variable_def(**fields: Any) -> VariableDef:
 def save_slice_info_def(**fields: Any) -> SaveSliceInfoDef:
     """A SaveSliceInfoDef with the given fields: which part of a whole a variable holds."""
     return SaveSliceInfoDef(**fields)
+
+
+def saver_def(**fields: Any) -> SaverDef:
+    """A SaverDef with the given fields: what a graph says of a Saver."""
+    return SaverDef(**fields)
 
 
 def fill_attrs(

@@ -12,6 +12,7 @@ from typing import Any
 from flowc.encoding.tensor_proto import decode_tensor, element_type
 from flowc.encoding.wire import FileBytes, parts, without_field
 from flowc.errors import InvalidModelError
+from flowc.graph.export import node_named
 from flowc.graph.graph import Graph
 from flowc.graph.shape import TensorShape
 from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
@@ -96,15 +97,7 @@ def _collection(graph: Graph, collection: CollectionDef) -> list[Any]:
     values = list(getattr(collection, kind).value)
     if kind != "node_list":
         return values
-    return [_element(graph, name) for name in values]
-
-
-def _element(graph: Graph, name: str) -> Any:
-    op_name, _, index = name.partition(":")
-    if op_name not in graph:
-        return name
-    op = graph.get_operation_by_name(op_name)
-    return op.output(int(index)) if index.isdigit() and len(index) < 6 else op
+    return [node_named(graph, name) for name in values]
 
 
 def _tensor_info(info: TensorInfoDef, where: str) -> TensorInfo:

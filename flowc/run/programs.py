@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flowc.errors import FlowcError
@@ -20,6 +20,7 @@ from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.host_ranks import HostRanks
+from flowc.run.python_segments import PythonSegment, python_segment
 from flowc.run.segments import Segment, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
 from flowc.run.state import RunState
@@ -75,6 +76,7 @@ class ProgramCache:
         self._state = state
         self._families: dict[Any, _Family] = {}
         self._segments: dict[Any, list[Segment]] = {}
+        self._alone: dict[Segment, PythonSegment | None] = {}
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
         """What runs one after another in place of what is asked; nothing, where that is one."""
@@ -82,8 +84,17 @@ class ProgramCache:
         found = self._segments.get(key)
         if found is None:
             found = segments_of(wanted.tensors, wanted.operations, key[2])
+            if not found:
+                whole = replace(wanted, feeds=tuple(key[2]))
+                found = [whole] if self.alone(whole) is not None else []
             self._segments[key] = found
         return found
+
+    def alone(self, segment: Segment) -> PythonSegment | None:
+        """A segment that Python computes alone; None for one that is compiled."""
+        if segment not in self._alone:
+            self._alone[segment] = python_segment(segment)
+        return self._alone[segment]
 
     def find(self, wanted: Segment, exact: FeedTypes) -> tuple[int, SessionProgram]:
         """The program for feeds of these types, and the version of the variables that it suits."""
@@ -106,6 +117,7 @@ class ProgramCache:
     def clear(self) -> None:
         self._families.clear()
         self._segments.clear()
+        self._alone.clear()
 
     def _suiting(
         self, family: _Family, wanted: Segment, types: FeedTypes

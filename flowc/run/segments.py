@@ -40,7 +40,7 @@ def segments_of(
     tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
 ) -> list[Segment]:
     """The segments of what is asked, in order; none where it is one."""
-    order = _needed([*(t.op for t in tensors if t not in fed), *operations], fed)
+    order = needed([*(t.op for t in tensors if t not in fed), *operations], fed)
     if not any(has_trait(op.type, "may_block") for op in order):
         return []
     if not any(_has_state(op) for op in order) or any(op.type in CONTROL for op in order):
@@ -63,7 +63,7 @@ def segments_of(
         ends = _ends([op for op in order if of.get(op) == level], fed)
         done = frozenset(op for op in order if of.get(op, level) < level)
         cut = {*fed, *levels.read.get(level, ()), *(t for t in crossing if t.op in done)}
-        inside = _needed([*(t.op for t in given), *ends], cut, done)
+        inside = needed([*(t.op for t in given), *ends], cut, done)
         feeds = dict.fromkeys(t for op in inside for t in op.inputs if t in cut)
         found.append(Segment(tuple(given), tuple(ends), tuple(feeds), done))
     return found if len(found) > 1 else []
@@ -82,7 +82,7 @@ def _before(
     return [*(t.op for t in op.inputs if t not in fed), *waits]
 
 
-def _needed(
+def needed(
     ends: Iterable[Operation], fed: Collection[Tensor], done: Collection[Operation] = ()
 ) -> list[Operation]:
     """What `ends` depend on, themselves too, each after what it depends on itself."""

@@ -15,6 +15,7 @@ from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import group, name_scope, no_op
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.resource_variables import ResourceVariable
+from flowc.api.variables.saved_collections import variables_of
 from flowc.api.variables.variable_nodes import assign_to, scatter_to
 from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
@@ -96,23 +97,23 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(GLOBAL, scope)
+    return variables_of(get_default_graph(), GLOBAL, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(LOCAL, scope)
+    return variables_of(get_default_graph(), LOCAL, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(TRAINABLE, scope)
+    return variables_of(get_default_graph(), TRAINABLE, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+    return variables_of(get_default_graph(), GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+    return variables_of(get_default_graph(), GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:

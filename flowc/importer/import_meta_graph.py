@@ -1,0 +1,73 @@
+"""A MetaGraphDef into a Graph that may hold operations already.
+
+In: a file of any form, or a message. Out: the operations in the graph; the message without them.
+Invariant: names of the message mean the nodes under the prefix that it was imported with.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flowc.encoding.wire import FileBytes, open_region
+from flowc.errors import UsageError
+from flowc.graph.export import node_named
+from flowc.graph.graph import Graph
+from flowc.importer.formats import Encoding, Kind, detect, parse_text
+from flowc.importer.importing import import_graph_def
+from flowc.importer.nodes import parse
+from flowc.proto.meta_graph_pb2 import MetaGraphDef
+
+
+def import_meta_graph_def(
+    source: Any,
+    graph: Graph,
+    scope: str | None = None,
+    clear_devices: bool = False,
+    input_map: Mapping[str, Any] | None = None,
+) -> tuple[MetaGraphDef, str]:
+    """Adds the nodes to `graph`; returns the message without them, and the prefix that they got.
+    Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for damage)."""
+    meta = read_meta_graph_def(source)
+    if clear_devices:
+        functions = meta.graph_def.library.function
+        for node in (*meta.graph_def.node, *(n for f in functions for n in f.node_def)):
+            node.device = ""
+    prefix = ""
+    if scope:
+        with graph.name_scope(scope) as prefix:
+            pass
+    elif graph.get_name_scope():
+        prefix = graph.get_name_scope() + "/"
+    import_graph_def(meta.graph_def, input_map, name=prefix, graph=graph)
+    meta.ClearField("graph_def")
+    return meta, prefix
+
+
+def read_meta_graph_def(source: Any) -> MetaGraphDef:
+    """The message of a file, of bytes, or of another message."""
+    if hasattr(source, "SerializeToString"):
+        return MetaGraphDef.FromString(source.SerializeToString())
+    if isinstance(source, str | os.PathLike):
+        region = open_region(source)
+    else:
+        region = FileBytes(memoryview(source), "meta_graph")
+    kind, encoding = detect(region)
+    if kind is not Kind.META_GRAPH:
+        raise UsageError(
+            f"{region.name}: a {kind}, and import_meta_graph takes a MetaGraphDef",
+            hint="flowc.load_graph reads every kind of model",
+        )
+    if encoding is Encoding.BINARY:
+        return parse(MetaGraphDef, bytes(region.view), region)
+    return parse_text(region, kind, encoding)
+
+
+def collection_items(meta: MetaGraphDef, graph: Graph, prefix: str) -> Iterator[tuple[str, Any]]:
+    """(collection, item) of each item: operations and tensors as such where the graph has them,
+    numbers, and messages as their bytes."""
+    for name, collection in sorted(meta.collection_def.items()):
+        kind = collection.WhichOneof("kind")
+        for value in () if kind is None else getattr(collection, kind).value:
+            yield name, node_named(graph, prefix + value) if kind == "node_list" else value
