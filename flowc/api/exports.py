@@ -184,6 +184,21 @@ _TRAIN = {
         exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
         noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
     "flowc.api.training.moving_averages": "ExponentialMovingAverage",
+    "flowc.api.training.coordinator": "Coordinator LooperThread",
+    "flowc.api.training.monitored.session_run_hook": """SessionRunArgs SessionRunContext
+        SessionRunHook SessionRunValues""",
+    "flowc.api.training.monitored.timers": "SecondOrStepTimer",
+    "flowc.api.training.monitored.hooks": """FeedFnHook FinalOpsHook GlobalStepWaiterHook
+        LoggingTensorHook NanLossDuringTrainingError NanTensorHook StopAtStepHook""",
+    "flowc.api.training.monitored.writing_hooks": """CheckpointSaverHook CheckpointSaverListener
+        StepCounterHook SummarySaverHook""",
+    "flowc.api.training.monitored.scaffold": "Scaffold",
+    "flowc.api.training.monitored.session_preparation": "SessionManager",
+    "flowc.api.training.monitored.session_creators": """ChiefSessionCreator SessionCreator
+        WorkerSessionCreator""",
+    "flowc.api.training.monitored.monitored_session": """MonitoredSession
+        SingularMonitoredSession""",
+    "flowc.api.training.monitored.monitored_training": "MonitoredTrainingSession",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
@@ -225,6 +240,15 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             uniform_unit_scaling=uniform_unit_scaling_initializer
             variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
     },
+    "logging": {
+        "flowc.api.framework.logging": """DEBUG ERROR FATAL INFO WARN debug error fatal flush
+            get_logger get_verbosity info log log_every_n log_first_n log_if set_verbosity vlog
+            warn warning"""
+    },
+    "summary": {
+        "flowc.api.summaries.merging": "merge merge_all scalar",
+        "flowc.api.summaries.file_writer": "FileWriter SessionLog",
+    },
     "train": {
         **_TRAIN,
         "flowc.api.framework.models": "write_graph",
@@ -247,7 +271,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 FIFOQueue RandomShuffleQueue contrib data estimator keras
-layers losses saved_model summary
+layers losses saved_model
 """
 _NOT_YET = frozenset(_LATER.split())
 

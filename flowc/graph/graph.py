@@ -144,6 +144,10 @@ class Graph:
         """Makes the graph read-only: adding an operation raises `RuntimeError` from now on."""
         self._finalized = True
 
+    def unfinalize(self) -> None:
+        """Lets operations be added again."""
+        self._finalized = False
+
     @property
     def finalized(self) -> bool:
         return self._finalized

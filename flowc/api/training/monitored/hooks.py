@@ -163,12 +163,12 @@ def _graph_element(item: Any) -> Any:
         return item
     if ":" in item:
         return graph.as_graph_element(item)
-    operation = graph.get_operation_by_name(item)
-    if len(operation.outputs) > 1:
+    found = graph.as_graph_element(f"{item}:0")
+    if len(found.op.outputs) > 1:
         raise ValueError(
             f"Name {item} is ambiguous, as this Operation has multiple outputs (at least 2)."
         )
-    return graph.as_graph_element(f"{item}:0")
+    return found
 
 
 class GlobalStepWaiterHook(SessionRunHook):
