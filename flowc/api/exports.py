@@ -152,7 +152,9 @@ _TOP = {
         RunMetadata RunOptions""",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings.strings": "as_string string_join=join",
-    "flowc.api.training.gradients": "UnconnectedGradients gradients",
+    "flowc.api.training.gradients": "UnconnectedGradients gradients hessians",
+    "flowc.api.training.registration": """NoGradient=no_gradient NotDifferentiable=no_gradient
+        RegisterGradient custom_gradient no_gradient""",
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",

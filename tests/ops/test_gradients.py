@@ -179,6 +179,10 @@ def test_operations_of_a_graph_give_the_same(op: Op, known: bool) -> None:
     cases = [c for c in examples_of(op) if (op.name, c.number) not in MISSING]
     if op.name == "tensor_strided_slice_update" and not known:
         cases = cases[:3]  # what the op itself takes where only the run knows the sizes
+    if op.name in ("matrix_diag", "matrix_diag_v2") and not known:
+        cases = cases[:1]
+    if op.name.startswith(("rfft", "irfft")) and not known:
+        cases = []  # their gradients need the sizes
     for text, want, found in run_both(cases, known):
         assert (found.dtype, found.shape) == (want.dtype, want.shape), text
         np.testing.assert_allclose(
@@ -197,8 +201,17 @@ def test_missing_gradients_are_errors(name: str, number: int) -> None:
 
 
 NO_SLOPE = {
+    ("batch_mat_mul_mixed", 0): "the product is f32",
     ("ctc_loss", 3): "the loss is infinite",
+    ("cumulative_logsumexp", 1): "the first is infinite",
+    ("cumulative_logsumexp", 3): "the last is infinite",
+    ("dynamic_stitch", 1): "a row is written twice",
     ("softmax_cross_entropy_with_logits", 2): "the labels do not add up to 1",
+    ("top_k", 1): "equal elements",
+    ("top_k", 2): "equal elements",
+    ("top_k_v1", 1): "equal elements",
+    ("unsorted_segment_max", 0): "an empty segment",
+    ("unsorted_segment_min", 0): "an empty segment",
 }
 
 
@@ -223,7 +236,9 @@ def _takes_f64(case: Case) -> bool:
         allowed = None if arg.type_attr is None else signature.attrs[arg.type_attr].allowed
         if arrays and (arg.dtype is not None or dtypes.f64 not in (allowed or [dtypes.f64])):
             return False
-    narrow = any(arg.dtype is dtypes.f32 for arg in signature.outputs)
+    narrow = any(
+        arg.dtype is dtypes.f32 or arg.type_attr == "Tcomplex" for arg in signature.outputs
+    )
     return not narrow and not any(a.dtype.kind == "c" for a in case.inputs)
 
 
