@@ -30,8 +30,10 @@ def read_state(path: Path) -> CheckpointState | None:
 
 def write_state(path: Path, state: CheckpointState) -> None:
     """Writes the file. Raises `OSError`, and `UsageError` where there is no folder."""
+    from google.protobuf import text_format
+
     with replacing(path) as file:
-        file.write(str(state).encode())
+        file.write(text_format.MessageToString(state).encode())
 
 
 def state_of(

@@ -57,7 +57,8 @@ def meta_graph_def(
         meta.saver_def.MergeFromString(saver_def.SerializeToString())
     _add_collections(meta, graph, collections, scope)
     if unbound:
-        meta.collection_def[UNBOUND_COLLECTION].node_list.value.extend(unbound)
+        names = meta.collection_def[UNBOUND_COLLECTION].bytes_list.value
+        names.extend(name.encode() for name in unbound)
     return meta
 
 

@@ -14,10 +14,11 @@ from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import UsageError
 from flowc.graph.export import node_named
 from flowc.graph.graph import Graph
+from flowc.graph.meta_export import UNBOUND_COLLECTION
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.importing import import_graph_def
 from flowc.importer.nodes import parse
-from flowc.proto.meta_graph_pb2 import MetaGraphDef
+from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef
 
 
 def import_meta_graph_def(
@@ -30,6 +31,12 @@ def import_meta_graph_def(
     """Adds the nodes to `graph`; returns the message without them, and the prefix that they got.
     Raises `NotFoundError`, `InvalidModelError` (`DataLossError` for damage)."""
     meta = read_meta_graph_def(source)
+    open_inputs = _texts(meta.collection_def.pop(UNBOUND_COLLECTION, CollectionDef()))
+    if not set(open_inputs) <= set(input_map or ()):
+        raise ValueError(
+            f"Graph contains unbound inputs: {', '.join(open_inputs)}. Must provide these inputs "
+            "through input_map."
+        )
     if clear_devices:
         functions = meta.graph_def.library.function
         for node in (*meta.graph_def.node, *(n for f in functions for n in f.node_def)):
@@ -43,6 +50,10 @@ def import_meta_graph_def(
     import_graph_def(meta.graph_def, input_map, name=prefix, graph=graph)
     meta.ClearField("graph_def")
     return meta, prefix
+
+
+def _texts(collection: CollectionDef) -> list[str]:
+    return [value.decode() for value in collection.bytes_list.value]
 
 
 def read_meta_graph_def(source: Any) -> MetaGraphDef:

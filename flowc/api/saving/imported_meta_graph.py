@@ -33,7 +33,8 @@ def import_meta_graph(
 
     `import_scope`: a prefix for all names. `input_map`: inputs by name -> tensors in their place.
     Returns the Saver that the message speaks of, else one of all variables; None where the graph
-    has none. Raises `OSError` where there is no file, `InvalidModelError` for what is no MetaGraph.
+    has none. Raises `OSError` where there is no file, `InvalidModelError` for what is no MetaGraph,
+    and `ValueError` for inputs from outside of an exported scope that `input_map` leaves out.
     """
     from flowc.importer.import_meta_graph import import_meta_graph_def
 

@@ -1,0 +1,44 @@
+"""Runs the programs of `tests/support/saver_programs.py` in TensorFlow and records what they see.
+
+    V/bin/python tests/oracle/record_savers.py    # V has tensorflow-cpu 2.21.0
+
+Out: `tests/recorded/savers.json`: what each program returned, and the nodes of each graph.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow.compat.v1 as tf
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "support")]
+
+from layer_program import lines_of
+from saver_programs import GRAPHS, PROGRAMS
+
+
+def main() -> None:
+    tf.disable_eager_execution()
+    tf.disable_resource_variables()
+    tf.disable_control_flow_v2()
+    recorded: dict[str, Any] = {}
+    for name, program in PROGRAMS.items():
+        with tf.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
+            recorded[name] = program(tf, folder + "/")
+    for name, build in GRAPHS.items():
+        with tf.Graph().as_default() as graph:
+            build(tf)
+        recorded[name] = lines_of(graph.as_graph_def())
+    text = json.dumps(recorded, indent=1)
+    (TESTS / "recorded" / "savers.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
