@@ -107,7 +107,7 @@ r = np.random.RandomState(0); xs = r.random_sample(100); ys = r.random_sample(10
 W = tf.Variable([0.3], tf.float32); b = tf.Variable([-0.3], tf.float32); x = tf.placeholder(tf.float32); y = tf.placeholder(tf.float32)
 loss = tf.reduce_sum(tf.square(W * x + b - y)); train = tf.train.GradientDescentOptimizer(0.001).minimize(loss)
 feed = {x: xs, y: ys}; before = [tf.global_variables_initializer()] + [(train, feed)] * 1000; out = [loss, W, b]
-# 95_rate_is_a_tensor
+# 95_rate_is_a_tensor =
 x = tf.Variable(4.0); rate = tf.placeholder(tf.float32, []); train = tf.train.GradientDescentOptimizer(rate).minimize(x * x, name="down")
 assert train.type == "NoOp" and train.name == "down" and tf.get_collection("train_op") == [train]
 before = [tf.global_variables_initializer(), (train, {rate: 0.25}), (train, {rate: 0.5})]; out = x; feed = {rate: 1.0}
@@ -141,7 +141,7 @@ r = np.random.RandomState(4); W = tf.Variable(tf.zeros([8, 3]), name="W", use_re
 x = tf.placeholder(tf.float32, [None, 8]); y = tf.placeholder(tf.float32, [None, 3])
 loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=tf.matmul(x, W) + b)); train = tf.train.MomentumOptimizer(0.5, 0.9).minimize(loss)
 feed = {x: r.rand(10, 8), y: np.eye(3)[r.randint(0, 3, 10)]}; before = [tf.global_variables_initializer()] + [(train, feed)] * 10; out = [loss, W, b]
-# minimize_gated
+# minimize_gated =
 v = tf.Variable([1.0, 2.0]); w = tf.Variable(3.0); loss = tf.reduce_sum(v * w)
 a = tf.train.GradientDescentOptimizer(0.1).compute_gradients(loss, gate_gradients=tf.train.Optimizer.GATE_GRAPH); b = tf.train.GradientDescentOptimizer(0.1).compute_gradients(loss, var_list=[w], gate_gradients=tf.train.Optimizer.GATE_NONE, grad_loss=tf.constant(2.0))
 before = [tf.global_variables_initializer()]; out = [a[0][0], a[1][0], b[0][0]]
@@ -155,7 +155,7 @@ v = tf.Variable(1); tf.train.GradientDescentOptimizer(0.1).minimize(v * 2)
 v = tf.Variable(1.0); tf.train.GradientDescentOptimizer(0.1).minimize(v * 2.0, gate_gradients=7)
 # minimize_a_tensor
 x = tf.constant(1.0); tf.train.GradientDescentOptimizer(0.1).minimize(x * 2.0, var_list=[x])
-# compute_gradients_of_a_tensor
+# compute_gradients_of_a_tensor =
 x = tf.constant(3.0); out = tf.train.GradientDescentOptimizer(0.1).compute_gradients(x * x, var_list=[x])[0][0]
 # optimizer_no_variables
 tf.train.GradientDescentOptimizer(0.1).apply_gradients([])

@@ -11,7 +11,7 @@ Whoever writes an optimizer derives from `Optimizer` and overrides `_create_slot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flowc import dtypes
@@ -77,7 +77,7 @@ class Optimizer:
 
     def minimize(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Tensor],
         global_step: Any = None,
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
@@ -107,7 +107,7 @@ class Optimizer:
 
     def compute_gradients(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Tensor],
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: Any = None,
@@ -115,10 +115,10 @@ class Optimizer:
         grad_loss: Tensor | None = None,
     ) -> GradsAndVars:
         """(gradient, variable) for each variable; None for one that the loss does not depend on.
-        Raises `ValueError` for no variables and for losses and variables that are no floats,
-        `RuntimeError` for a function in place of a loss."""
+        `loss`: a tensor, or a function without arguments that makes one. Raises `ValueError` for
+        no variables, and for losses and variables that are no floats."""
         if callable(loss):
-            raise RuntimeError("`loss` is a function: flowc builds graphs, and needs a Tensor.")
+            loss = loss()
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
