@@ -201,6 +201,7 @@ _TRAIN = {
     "flowc.api.training.monitored.monitored_session": """MonitoredSession
         SingularMonitoredSession""",
     "flowc.api.training.monitored.monitored_training": "MonitoredTrainingSession",
+    "flowc.api.training.monitored.supervisor": "Supervisor",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,

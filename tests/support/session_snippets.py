@@ -123,6 +123,20 @@ with tf.Graph().as_default():
     tf.Variable(1.0)
     for hook in [tf.train.StopAtStepHook(1), tf.train.StepCounterHook(), tf.train.GlobalStepWaiterHook(3), tf.train.SummarySaverHook(save_steps=1, summary_op=tf.constant("a"))]: log.append(problem(lambda: tf.train.MonitoredSession(hooks=[hook])))
 """,
+    "supervisor": """
+import os
+sv = tf.train.Supervisor(logdir=folder, save_model_secs=600, save_summaries_secs=600, init_fn=lambda session: log.append("init"))
+log.append([sv.global_step is step, sv.is_chief, sv.summary_op, sv.save_path[len(folder):], tf.get_default_graph().finalized, len(tf.get_collection("savers"))])
+with sv.managed_session() as s:
+    while not sv.should_stop():
+        if s.run([train, step])[1] >= 3: sv.request_stop()
+log.append([sv.coord.joined, tf.train.latest_checkpoint(folder) is not None, os.path.exists(os.path.join(folder, "graph.pbtxt"))])
+def fails():
+    with tf.train.Supervisor(logdir=None, init_op=tf.get_collection("init_op")[0]).managed_session() as s: log.append(s.run(w)); raise KeyError("mine")
+log.append(problem(fails))
+log.append(problem(lambda: tf.train.Supervisor(logdir=None).summary_computed(None, b"")))
+log.append(problem(lambda: tf.train.Supervisor(is_chief=False))[0])
+""",
     "coordinator": """
 import threading, time
 coord = tf.train.Coordinator()

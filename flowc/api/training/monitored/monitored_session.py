@@ -25,6 +25,7 @@ from flowc.api.training.monitored.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from flowc.api.variables.graph_keys import GraphKeys
 from flowc.errors import AbortedError, OutOfRangeError, UnavailableError
 from flowc.graph import Graph, get_default_graph
 
@@ -52,6 +53,8 @@ class _HookedRuns:
         self._hooks = hooks
         self._grace_secs = grace_secs
         self._stop = False
+        for runner in session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+            runner.create_threads(session, coord=self.coordinator, daemon=True, start=True)
         for hook in hooks:
             hook.after_create_session(session, self.coordinator)
 
