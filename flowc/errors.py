@@ -171,6 +171,18 @@ class CancelledError(OpError):
     error_code = 1
 
 
+class AbortedError(OpError):
+    """What another one's end has broken: a step that may be tried again in a new session."""
+
+    code = "FL0516"
+
+
+class UnavailableError(OpError):
+    """A service that is not there now."""
+
+    code = "FL0514"
+
+
 class DeadlineExceededError(OpError, TimeoutError):
     code = "FL0504"
     error_code = 4

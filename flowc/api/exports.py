@@ -151,7 +151,6 @@ _TOP = {
         truncated_normal""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
-    "flowc.api.training.moving_averages": "moving_average_variables",
     "flowc.dtypes": _DTYPES,
     "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": """disable_resource_variables enable_resource_variables
@@ -197,6 +196,22 @@ _TRAIN = {
         exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
         noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
     "flowc.api.training.moving_averages": "ExponentialMovingAverage",
+    "flowc.api.training.coordinator": "Coordinator LooperThread",
+    "flowc.api.training.monitored.session_run_hook": """SessionRunArgs SessionRunContext
+        SessionRunHook SessionRunValues""",
+    "flowc.api.training.monitored.timers": "SecondOrStepTimer",
+    "flowc.api.training.monitored.hooks": """FeedFnHook FinalOpsHook GlobalStepWaiterHook
+        LoggingTensorHook NanLossDuringTrainingError NanTensorHook StopAtStepHook""",
+    "flowc.api.training.monitored.writing_hooks": """CheckpointSaverHook CheckpointSaverListener
+        StepCounterHook SummarySaverHook""",
+    "flowc.api.training.monitored.scaffold": "Scaffold",
+    "flowc.api.training.monitored.session_preparation": "SessionManager",
+    "flowc.api.training.monitored.session_creators": """ChiefSessionCreator SessionCreator
+        WorkerSessionCreator""",
+    "flowc.api.training.monitored.monitored_session": """MonitoredSession
+        SingularMonitoredSession""",
+    "flowc.api.training.monitored.monitored_training": "MonitoredTrainingSession",
+    "flowc.api.training.monitored.supervisor": "Supervisor",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
@@ -243,6 +258,15 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             truncated_normal=truncated_normal_initializer
             uniform_unit_scaling=uniform_unit_scaling_initializer
             variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
+    },
+    "logging": {
+        "flowc.api.framework.logging": """DEBUG ERROR FATAL INFO WARN debug error fatal flush
+            get_logger get_verbosity info log log_every_n log_first_n log_if set_verbosity vlog
+            warn warning"""
+    },
+    "summary": {
+        "flowc.api.summaries.merging": "merge merge_all scalar",
+        "flowc.api.summaries.file_writer": "FileWriter SessionLog",
     },
     "train": {
         **_TRAIN,
@@ -298,7 +322,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 FIFOQueue RandomShuffleQueue contrib data estimator keras
-layers losses summary
+layers losses
 """
 _NOT_YET = frozenset(_LATER.split())
 

@@ -160,6 +160,10 @@ class Graph:
         other names."""
         self.allowed = self.allowed | known_names(capabilities)
 
+    def unfinalize(self) -> None:
+        """Lets operations be added again."""
+        self._finalized = False
+
     @property
     def finalized(self) -> bool:
         return self._finalized
