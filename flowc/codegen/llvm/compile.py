@@ -24,12 +24,17 @@ class Processor:
     cpu: str
     features: str
 
-    def target_machine(self) -> llvm.TargetMachine:
-        """A fresh one, for position-independent code."""
+    def target_machine(self, speed: int = 3) -> llvm.TargetMachine:
+        """A fresh one, for position-independent code. At speed 0 instructions are selected one by
+        one, in linear time; above it by blocks, whose longest take time quadratic in their size."""
         _initialize()
         target = llvm.Target.from_triple(self.triple)
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small"
+            cpu=self.cpu,
+            features=self.features,
+            opt=3 if speed else 0,
+            reloc="pic",
+            codemodel="small",
         )
 
 
@@ -47,7 +52,7 @@ def compile_module(texts: Sequence[str], processor: Processor, *, speed: int = 3
 
     Raises `InternalError` when LLVM rejects a text.
     """
-    machine = processor.target_machine()
+    machine = processor.target_machine(speed)
     return machine.emit_object(optimized_module(texts, machine, speed=speed))
 
 
@@ -55,7 +60,7 @@ def module_text(
     texts: Sequence[str], processor: Processor, form: Literal["llvm", "asm"], *, speed: int = 3
 ) -> str:
     """The same for people."""
-    machine = processor.target_machine()
+    machine = processor.target_machine(speed)
     module = optimized_module(texts, machine, speed=speed)
     return str(module) if form == "llvm" else machine.emit_assembly(module)
 
