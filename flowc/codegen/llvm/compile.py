@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from llvmlite import binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from flowc.errors import InternalError
 
@@ -69,9 +70,11 @@ def optimized_module(
     texts: Sequence[str], machine: llvm.TargetMachine, *, speed: int = 3
 ) -> llvm.ModuleRef:
     """The first text with the others linked into it, optimised."""
-    module = _parse(texts[0])
+    # Its own context, which goes with it: one of the process would keep every constant and type.
+    context = llvm.create_context()
+    module = _parse(texts[0], context)
     for text in texts[1:]:
-        module.link_in(_parse(text))
+        module.link_in(_parse(text, context))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
@@ -80,13 +83,17 @@ def optimized_module(
     options.loop_interleaving = True
     options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    passes = builder.getModulePassManager()
+    try:
+        passes.run(module, builder)
+    finally:
+        NewPassManager._dispose(passes)  # llvmlite's own way to it is hidden by another base class
     return module
 
 
-def _parse(text: str) -> llvm.ModuleRef:
+def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text, context)
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM rejects a module: {error}\n{text[:4000]}") from error
