@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from functools import cache
-from importlib import _bootstrap  # pyright: ignore[reportAttributeAccessIssue]
+from importlib import _bootstrap
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -71,7 +71,8 @@ def _is_importing() -> bool:
     """Whether another thread is in the middle of an import of the compiler: a child would wait for
     the lock of the module."""
     this = threading.get_ident()
-    for name, reference in list(_bootstrap._module_locks.items()):
+    locks = vars(_bootstrap)["_module_locks"]
+    for name, reference in list(locks.items()):
         lock = reference() if name.partition(".")[0] in _PACKAGES else None
         if lock is not None and lock.owner not in (None, this):
             return True

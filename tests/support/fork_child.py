@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def with_the_session_of_the_parent(count: int) -> list[int]:
 def started(method: str) -> Callable[[int], list[int]]:
     def run(count: int) -> list[int]:
         compile_and_run(1)
-        context = multiprocessing.get_context(method)
+        context: Any = multiprocessing.get_context(method)
         children = [context.Process(target=compile_and_run, args=(i,)) for i in range(count)]
         for child in children:
             child.start()
