@@ -9,6 +9,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from flowc.codegen.forks import watch_forks
+
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":  # asked for by `from flowc import *`
@@ -21,6 +23,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _find(name: str) -> Any:
+    watch_forks()  # a name may be asked for while another thread forks
     if name in ("dtypes", "errors"):
         return import_module(f"flowc.{name}")
     if name == "raw_ops":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from flowc.codegen.forks import keepers
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Tensor
 from flowc.graph.fetch_set import FetchSet
@@ -100,6 +101,12 @@ class ProgramCache:
         self._families: dict[Any, _Family] = {}
         self._segments: dict[Any, list[Segment]] = {}
         self._alone: dict[Segment, PythonSegment | None] = {}
+        keepers().add(self)
+
+    def forked(self) -> None:
+        """Who compiles in the parent does not in a child."""
+        for family in self._families.values():
+            family.compiling = threading.Lock()
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
         """What runs one after another in place of what is asked; nothing, where that is one. Raises
