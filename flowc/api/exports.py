@@ -81,6 +81,7 @@ _NN = {
         conv2d_transpose conv3d depthwise_conv2d depthwise_conv2d_native dilation2d
         max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
     """,
+    "flowc.api.nn.dropout": "dropout",
     "flowc.api.nn.normalization": """
         batch_normalization bias_add fused_batch_norm l2_normalize
         local_response_normalization lrn moments relu_layer xw_plus_b zero_fraction
@@ -204,6 +205,17 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             uniform_unit_scaling=uniform_unit_scaling_initializer
             variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
     },
+    "layers": {
+        "flowc.api.layers.layer": "InputSpec Layer",
+        "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
+        "flowc.api.layers.convolutional": """Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose
+            SeparableConv1D SeparableConv2D conv1d conv2d conv2d_transpose conv3d conv3d_transpose
+            separable_conv1d separable_conv2d""",
+        "flowc.api.layers.pooling": """AveragePooling1D AveragePooling2D AveragePooling3D
+            MaxPooling1D MaxPooling2D MaxPooling3D average_pooling1d average_pooling2d
+            average_pooling3d max_pooling1d max_pooling2d max_pooling3d""",
+        "flowc.api.layers.normalization": "BatchNormalization batch_normalization",
+    },
     "train": {"flowc.api.framework.models": "write_graph"},
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
@@ -213,7 +225,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
-layers losses saved_model summary
+losses saved_model summary
 """
 _NOT_YET = frozenset(_LATER.split())
 

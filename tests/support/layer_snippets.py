@@ -228,6 +228,148 @@ n = tf.placeholder(tf.int32, [], name="n")
 out = [tf.eye(3), tf.eye(2, 3), tf.eye(2, batch_shape=[2], dtype=tf.int32), tf.eye(n), tf.eye(n, 3), tf.eye(2, 3, [4])]
 """
 
+_LAYERS = """
+# dense =
+x = tf.placeholder(tf.float32, [None, 4], name="x"); ones = tf.ones_initializer()
+a = tf.layers.dense(x, 3, activation=tf.nn.relu, kernel_initializer=ones); b = tf.layers.dense(a, 2, use_bias=False, kernel_initializer=ones); c = tf.layers.dense(b, 2, name="named", kernel_initializer=ones, bias_initializer=ones, trainable=False)
+d = tf.layers.dense(b, 2, name="named", reuse=True)
+with tf.variable_scope("scope"):
+    e = tf.layers.dense(d, 1, kernel_initializer=ones)
+said = [[v.name for v in tf.global_variables()], [v.name for v in tf.trainable_variables()], d.name, e.name]
+# dense_of_higher_rank
+f = tf.layers.dense(tf.constant(np.arange(8, dtype=np.float32).reshape(2, 2, 2)), 3, kernel_initializer=tf.ones_initializer(), name="deep")
+before = [tf.global_variables_initializer()]
+out = f; said = [f.shape.as_list()]
+# dense_regularized =
+x = tf.placeholder(tf.float32, [2, 4], name="x"); ones = tf.ones_initializer()
+y = tf.layers.dense(x, 3, kernel_initializer=ones, kernel_regularizer=lambda w: 0.1 * tf.nn.l2_loss(w), bias_regularizer=lambda b: tf.reduce_sum(b), activity_regularizer=lambda y: tf.reduce_mean(y), kernel_constraint=tf.identity)
+z = tf.layers.dense(x, 3, name="dense", reuse=True, kernel_regularizer=lambda w: 0.1 * tf.nn.l2_loss(w))
+said = [[r.name for r in tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)], tf.trainable_variables()[0].constraint is tf.identity]
+# dense_object =
+x = tf.placeholder(tf.float32, [2, 4], name="x"); ones = tf.ones_initializer()
+layer = tf.layers.Dense(3, kernel_initializer=ones, name="mine"); before_call = [layer.name, layer.built]
+y = layer(x); z = layer.apply(x); w = layer(x)
+other = tf.layers.Dense(2, kernel_initializer=ones); v = other(y)
+said = [before_call, layer.name, layer.built, layer.kernel.name, layer.bias.name, [v.name for v in layer.variables], [v.name for v in layer.trainable_weights], layer.non_trainable_variables, layer.losses, layer.updates, layer.units, other.name, layer.scope_name, layer.trainable, y.name, z.name, len(layer.weights)]
+# dense_of_an_unknown_depth
+tf.layers.dense(tf.placeholder(tf.float32, [2, None]), 3)
+# dense_of_a_vector
+tf.layers.dense(tf.zeros([3]), 3)
+# dense_of_integers
+tf.layers.dense(tf.zeros([2, 3], tf.int32), 3)
+# dense_twice_by_name
+tf.layers.dense(tf.zeros([2, 3]), 3, name="a"); tf.layers.dense(tf.zeros([2, 3]), 3, name="a")
+# dense_of_another_depth
+layer = tf.layers.Dense(3)
+layer(tf.zeros([2, 3])); layer(tf.zeros([2, 4]))
+# dense_default_names
+x = tf.zeros([2, 3])
+for k in range(3): x = tf.layers.dense(x, 2)
+with tf.name_scope("n"): y = tf.layers.dense(x, 2)
+with tf.variable_scope("v", reuse=tf.AUTO_REUSE): z = tf.layers.dense(x, 2)
+with tf.variable_scope("v", reuse=tf.AUTO_REUSE): z2 = tf.layers.dense(x, 2)
+said = [[v.name for v in tf.global_variables()], x.name, y.name, z.name, z2.name]
+# own_layer =
+class Scale(tf.layers.Layer):
+    def build(self, input_shape):
+        self.factor = self.add_weight("factor", [int(input_shape[-1])], initializer=tf.ones_initializer())
+        self.count = self.add_variable("count", [], tf.float32, initializer=tf.zeros_initializer(), trainable=False)
+        super().build(input_shape)
+    def call(self, inputs, twice=False):
+        self.add_update(tf.assign_add(self.count, 1.0)); self.add_loss(tf.reduce_sum(self.factor))
+        return inputs * self.factor * (2.0 if twice else 1.0)
+layer = Scale(name="s"); y = layer(tf.ones([2, 3]), twice=True)
+said = [layer.name, [v.name for v in layer.weights], [v.name for v in layer.trainable_variables], [u.name for u in layer.updates], [l.name for l in layer.losses], [u.name for u in tf.get_collection(tf.GraphKeys.UPDATE_OPS)], [u.name for u in tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)], y.name]
+# dropout =
+x = tf.placeholder(tf.float32, [None, 4], name="x"); t = tf.placeholder(tf.bool, [], name="t")
+a = tf.layers.dropout(x, 0.4, seed=1); b = tf.layers.dropout(x, 0.4, seed=1, training=True); c = tf.layers.dropout(x, 0.3, noise_shape=[None, 1], seed=2, training=t)
+# dropout_of_a_bad_rate
+tf.layers.dropout(tf.zeros([2]), 2.0, training=True)
+# flatten =
+a = tf.layers.flatten(tf.placeholder(tf.float32, [None, 2, 3], name="x")); b = tf.layers.flatten(tf.placeholder(tf.float32, [4, None, 3], name="y")); c = tf.layers.flatten(tf.zeros([3])); d = tf.layers.flatten(tf.zeros([2, 3, 4])); e = tf.layers.Flatten("channels_first")(tf.placeholder(tf.float32, [None, 2, 3, 4], name="z"))
+said = [t.shape.as_list() for t in (a, b, c, d, e)]
+# conv2d =
+x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x"); ones = tf.ones_initializer()
+a = tf.layers.conv2d(x, 4, 3, padding="same", activation=tf.nn.relu, kernel_initializer=ones); b = tf.layers.conv2d(a, 2, [3, 2], (2, 1), use_bias=False, kernel_initializer=ones)
+said = [[v.name for v in tf.global_variables()], [v.shape.as_list() for v in tf.global_variables()], a.shape.as_list(), b.shape.as_list()]
+# conv2d_dilated
+x = tf.constant(np.arange(72, dtype=np.float32).reshape(1, 6, 6, 2)); y = tf.layers.conv2d(x, 2, 2, dilation_rate=2, padding="VALID", kernel_initializer=tf.ones_initializer())
+before = [tf.global_variables_initializer()]
+out = y
+# conv2d_channels_first =
+x = tf.placeholder(tf.float32, [None, 3, 8, 8], name="x")
+y = tf.layers.conv2d(x, 4, 3, data_format="channels_first", kernel_initializer=tf.ones_initializer())
+# conv1d
+x = tf.placeholder(tf.float32, [None, 8, 3], name="x"); ones = tf.ones_initializer()
+a = tf.layers.conv1d(x, 4, 3, kernel_initializer=ones); b = tf.layers.conv1d(x, 4, 3, 2, "same", kernel_initializer=ones)
+said = [a.shape.as_list(), b.shape.as_list()]
+before = [tf.global_variables_initializer()]; out = b; feed = {x: np.arange(48).reshape(2, 8, 3)}
+# conv3d =
+x = tf.placeholder(tf.float32, [None, 4, 4, 4, 2], name="x")
+a = tf.layers.conv3d(x, 3, 2, kernel_initializer=tf.ones_initializer())
+# conv2d_transpose
+x = tf.placeholder(tf.float32, [None, 4, 4, 3], name="x"); ones = tf.ones_initializer()
+a = tf.layers.conv2d_transpose(x, 2, 3, 2, "same", kernel_initializer=ones); b = tf.layers.conv2d_transpose(tf.zeros([2, 4, 4, 3]), 2, 3, kernel_initializer=ones, use_bias=False)
+said = [a.name, a.shape.as_list(), b.shape.as_list(), [v.shape.as_list() for v in tf.global_variables()]]
+before = [tf.global_variables_initializer()]; out = a; feed = {x: np.arange(48).reshape(1, 4, 4, 3)}
+# conv3d_transpose
+x = tf.ones([1, 2, 2, 2, 3]); ones = tf.ones_initializer()
+out = tf.layers.conv3d_transpose(x, 2, 2, 2, "same", kernel_initializer=ones)
+before = [tf.global_variables_initializer()]
+# separable_conv
+x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x"); ones = tf.ones_initializer()
+a = tf.layers.separable_conv2d(x, 4, 3, depth_multiplier=2, depthwise_initializer=ones, pointwise_initializer=ones)
+b = tf.layers.separable_conv1d(tf.placeholder(tf.float32, [None, 8, 3], name="y"), 4, 3, depthwise_initializer=ones, pointwise_initializer=ones)
+said = [[v.name for v in tf.global_variables()], [v.shape.as_list() for v in tf.global_variables()], a.name, b.name]
+before = [tf.global_variables_initializer()]; out = [a, b]; feed = {x: np.arange(192).reshape(1, 8, 8, 3), "y:0": np.arange(24).reshape(1, 8, 3)}
+# conv_of_a_bad_rank
+tf.layers.conv2d(tf.zeros([2, 3, 4]), 2, 2)
+# conv_of_unknown_channels
+tf.layers.conv2d(tf.placeholder(tf.float32, [None, 8, 8, None]), 2, 2)
+# conv_of_a_bad_padding
+tf.layers.conv2d(tf.zeros([1, 4, 4, 1]), 2, 2, padding="some")
+# conv_of_a_bad_data_format
+tf.layers.conv2d(tf.zeros([1, 4, 4, 1]), 2, 2, data_format="NHWC")
+# conv_of_a_bad_kernel
+tf.layers.conv2d(tf.zeros([1, 4, 4, 1]), 2, [2, 3, 4])
+# conv_of_strides_and_dilations
+tf.layers.conv2d(tf.zeros([1, 4, 4, 1]), 2, 2, strides=2, dilation_rate=2)
+# pooling =
+x = tf.placeholder(tf.float32, [None, 8, 8, 3], name="x"); s = tf.placeholder(tf.float32, [None, 8, 3], name="s"); v = tf.placeholder(tf.float32, [None, 4, 4, 4, 3], name="v")
+out = [tf.layers.max_pooling2d(x, 2, 2), tf.layers.average_pooling2d(x, [2, 3], 1, "same"), tf.layers.max_pooling1d(s, 2, 2), tf.layers.average_pooling1d(s, 3, 1, padding="same"), tf.layers.max_pooling3d(v, 2, 2), tf.layers.average_pooling3d(v, 2, 2)]
+said = [o.name for o in out]; del out
+# batch_normalization =
+x = tf.placeholder(tf.float32, [None, 4], name="x")
+a = tf.layers.batch_normalization(x, training=True); b = tf.layers.batch_normalization(x, name="inference", center=False, momentum=0.9); c = tf.layers.batch_normalization(x, name="plain", scale=False, training=False)
+said = [[v.name for v in tf.global_variables()], [v.name for v in tf.trainable_variables()], [u.name for u in tf.get_collection(tf.GraphKeys.UPDATE_OPS)]]
+# batch_normalization_fused =
+x = tf.placeholder(tf.float32, [None, 4, 4, 3], name="x")
+a = tf.layers.batch_normalization(x, training=True); b = tf.layers.batch_normalization(x); c = tf.layers.batch_normalization(x, scale=False, center=False)
+said = [[v.name for v in tf.global_variables()], [u.name for u in tf.get_collection(tf.GraphKeys.UPDATE_OPS)]]
+# batch_normalization_by_a_tensor
+x = tf.placeholder(tf.float32, [None, 3], name="x"); t = tf.placeholder(tf.bool, [], name="t")
+y = tf.layers.batch_normalization(x, training=t, momentum=0.5)
+updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS); data = np.arange(12, dtype=np.float32).reshape(4, 3)
+before = [tf.global_variables_initializer(), (updates, {x: data, t: True}), (updates, {x: data, t: False})]
+out = [y, tf.global_variables()[2], tf.global_variables()[3]]
+feed = {x: data, t: False}
+# batch_normalization_fused_by_a_tensor
+x = tf.placeholder(tf.float32, [None, 2, 2, 3], name="x"); t = tf.placeholder(tf.bool, [], name="t")
+y = tf.layers.batch_normalization(x, training=t, momentum=0.5)
+updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS); data = np.arange(24, dtype=np.float32).reshape(2, 2, 2, 3) ** 1.5
+before = [tf.global_variables_initializer(), (updates, {x: data, t: True}), (updates, {x: data, t: False})]
+out = [y, tf.global_variables()[2], tf.global_variables()[3]]
+feed = {x: data, t: True}
+# batch_normalization_of_a_bad_axis
+tf.layers.batch_normalization(tf.zeros([2, 3]), axis=4)
+# batch_normalization_of_another_axis
+x = tf.constant(np.arange(24, dtype=np.float32).reshape(2, 3, 4)); y = tf.layers.batch_normalization(x, axis=1, training=True, fused=False)
+before = [tf.global_variables_initializer()]
+out = [y, *tf.get_collection(tf.GraphKeys.UPDATE_OPS)]
+# renamed_layers
+said = [callable(getattr(tf.layers, n)) for n in ("AveragePooling1D", "MaxPooling3D", "Conv2DTranspose", "SeparableConv1D", "SeparableConv2D", "BatchNormalization", "Dropout", "Flatten", "InputSpec", "Layer", "Conv3DTranspose")]
+"""
+
 LAYER_SNIPPETS: tuple[Snippet, ...] = read_snippets(
-    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS))
+    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS, _LAYERS))
 )

@@ -84,8 +84,9 @@ def batch_normalization(
         factor = elementwise.rsqrt(as_tensor(variance) + variance_epsilon)
         if scale is not None:
             factor = factor * scale
+        scaled = value * cast(factor, value.dtype)
         shift = -mean * factor if offset is None else offset - mean * factor
-        return value * cast(factor, value.dtype) + cast(shift, value.dtype)
+        return scaled + cast(shift, value.dtype)
 
 
 def fused_batch_norm(
