@@ -117,6 +117,7 @@ _TOP = {
     "flowc.api.framework.basics": _BASICS,
     "flowc.api.framework.scopes": _SCOPES,
     "flowc.api.framework.checks": "Assert Print print=print_",
+    "flowc.api.metrics.confusion": "confusion_matrix",
     "flowc.api.control_flow.conditionals": "cond",
     "flowc.api.control_flow.cases": "case switch_case",
     "flowc.api.control_flow.loops": "while_loop",
@@ -164,6 +165,7 @@ _MATH = {
     "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
     "flowc.api.arrays.filling": "linspace",
+    "flowc.api.metrics.confusion": "confusion_matrix",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
@@ -216,6 +218,25 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             average_pooling3d max_pooling1d max_pooling2d max_pooling3d""",
         "flowc.api.layers.normalization": "BatchNormalization batch_normalization",
     },
+    "losses": {
+        "flowc.api.losses.losses": """absolute_difference cosine_distance hinge_loss huber_loss
+            log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy
+            softmax_cross_entropy sparse_softmax_cross_entropy""",
+        "flowc.api.losses.weighting": "Reduction compute_weighted_loss",
+        "flowc.api.losses.collection": """add_loss get_losses get_regularization_loss
+            get_regularization_losses get_total_loss""",
+    },
+    "metrics": {
+        "flowc.api.metrics.means": """accuracy mean mean_absolute_error mean_cosine_distance
+            mean_relative_error mean_squared_error mean_tensor percentage_below
+            root_mean_squared_error""",
+        "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
+            mean_per_class_accuracy precision recall true_negatives true_positives""",
+        "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
+            false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
+            sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds
+            true_positives_at_thresholds""",
+    },
     "train": {"flowc.api.framework.models": "write_graph"},
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
@@ -225,7 +246,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
-losses saved_model summary
+saved_model summary
 """
 _NOT_YET = frozenset(_LATER.split())
 

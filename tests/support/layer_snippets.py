@@ -370,6 +370,83 @@ out = [y, *tf.get_collection(tf.GraphKeys.UPDATE_OPS)]
 said = [callable(getattr(tf.layers, n)) for n in ("AveragePooling1D", "MaxPooling3D", "Conv2DTranspose", "SeparableConv1D", "SeparableConv2D", "BatchNormalization", "Dropout", "Flatten", "InputSpec", "Layer", "Conv3DTranspose")]
 """
 
+_LOSSES = """
+# mean_squared_error
+x = tf.placeholder(tf.float32, [None, 3], name="x"); y = tf.placeholder(tf.float32, [None, 3], name="y")
+loss = tf.losses.mean_squared_error(y, x)
+said = [loss.name, [l.name for l in tf.get_collection(tf.GraphKeys.LOSSES)]]
+out = loss; feed = {x: np.arange(6).reshape(2, 3), y: np.arange(6).reshape(2, 3)[::-1] * 0.5}
+# mean_squared_error_weighted
+x = tf.placeholder(tf.float32, [4, 3], name="x"); y = tf.placeholder(tf.float32, [4, 3], name="y")
+a = tf.losses.mean_squared_error(y, x, weights=[[1.0], [0.0], [2.0], [1.0]]); b = tf.losses.mean_squared_error(y, x, 2.0, reduction=tf.losses.Reduction.SUM); c = tf.losses.mean_squared_error(y, x, reduction=tf.losses.Reduction.NONE, loss_collection=None)
+d = tf.losses.mean_squared_error(y, x, reduction=tf.losses.Reduction.MEAN); e = tf.losses.mean_squared_error(y, x, reduction=tf.losses.Reduction.SUM_OVER_BATCH_SIZE, scope="mine"); f = tf.losses.mean_squared_error(y, x, reduction=tf.losses.Reduction.SUM_OVER_NONZERO_WEIGHTS)
+said = [l.name for l in tf.losses.get_losses()]
+out = [a, b, c, d, e, f]; feed = {x: np.arange(12).reshape(4, 3), y: np.arange(12).reshape(4, 3)[::-1] * 0.5}
+# mean_squared_error_of_a_batch_of_weights
+x = tf.placeholder(tf.float32, [None, 3], name="x"); w = tf.placeholder(tf.float32, [None, 1], name="w")
+out = [tf.losses.mean_squared_error(tf.zeros_like(x), x, w), tf.losses.absolute_difference(tf.zeros_like(x), x, w, reduction=tf.losses.Reduction.MEAN)]
+feed = {x: np.arange(6, dtype=np.float32).reshape(2, 3), w: [[1.0], [0.0]]}
+# all_losses
+x = tf.constant([[0.2, 0.7, 0.1], [0.5, 0.1, 0.4]]); y = tf.constant([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]); w = tf.constant([[1.0], [3.0]])
+out = [f(y, x, weights=k) for f in (tf.losses.absolute_difference, tf.losses.mean_squared_error, tf.losses.hinge_loss, tf.losses.huber_loss, tf.losses.log_loss, tf.losses.sigmoid_cross_entropy) for k in (1.0, w)]
+out += [tf.losses.softmax_cross_entropy(y, x), tf.losses.softmax_cross_entropy(y, x, weights=[1.0, 0.0], label_smoothing=0.1), tf.losses.sigmoid_cross_entropy(y, x, label_smoothing=0.1), tf.losses.sparse_softmax_cross_entropy([1, 0], x), tf.losses.sparse_softmax_cross_entropy([[1], [0]], x, weights=[2.0, 1.0]), tf.losses.cosine_distance(y, x, axis=1), tf.losses.cosine_distance(y, x, dim=1, weights=0.5),
+        tf.losses.huber_loss(y, x, delta=0.2), tf.losses.mean_pairwise_squared_error(y, x), tf.losses.mean_pairwise_squared_error(y, x, weights=w), tf.losses.compute_weighted_loss(x, 0.0), tf.losses.get_total_loss()]
+said = [[o.name for o in out], sorted(tf.losses.Reduction.all())]
+# names_of_losses
+x = tf.placeholder(tf.float32, [4, 3], name="x"); y = tf.placeholder(tf.float32, [4, 3], name="y"); l = tf.placeholder(tf.int32, [4], name="l")
+for f in (tf.losses.absolute_difference, tf.losses.hinge_loss, tf.losses.huber_loss, tf.losses.log_loss, tf.losses.sigmoid_cross_entropy, tf.losses.softmax_cross_entropy):
+    f(y, x)
+tf.losses.sparse_softmax_cross_entropy(l, x); tf.losses.cosine_distance(y, x, 1)
+said = [t.name for t in tf.losses.get_losses()]
+# total_loss =
+x = tf.placeholder(tf.float32, [], name="x")
+tf.losses.add_loss(x * 2.0); tf.losses.add_loss(x * 3.0); tf.losses.add_loss(x, None); tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, x * 5.0)
+total = tf.losses.get_total_loss(); alone = tf.losses.get_total_loss(False, name="alone"); reg = tf.losses.get_regularization_loss()
+said = [total.name, [l.name for l in tf.losses.get_losses()], [l.name for l in tf.losses.get_regularization_losses()]]
+# no_regularization_loss =
+a = tf.losses.get_regularization_loss()
+# loss_without_labels
+tf.losses.mean_squared_error(None, tf.zeros([2]))
+# loss_of_other_shapes
+tf.losses.mean_squared_error(tf.zeros([2]), tf.zeros([3]))
+# loss_of_weights_that_do_not_broadcast
+tf.losses.mean_squared_error(tf.zeros([2, 3]), tf.zeros([2, 3]), weights=[1.0, 2.0])
+# loss_of_a_bad_reduction
+tf.losses.mean_squared_error(tf.zeros([2]), tf.zeros([2]), reduction="some")
+# cosine_distance_without_axis
+tf.losses.cosine_distance(tf.zeros([2]), tf.zeros([2]))
+"""
+
+_METRICS = """
+# metrics
+l = tf.constant([1, 0, 1, 1]); p = tf.constant([1, 1, 0, 1]); x = tf.constant([0.9, 0.2, 0.6, 0.4]); y = tf.constant([1.0, 0.5, 0.0, 2.0]); w = tf.constant([1.0, 2.0, 0.0, 1.0]); b = tf.cast(l, tf.bool)
+made = [tf.metrics.accuracy(l, p), tf.metrics.accuracy(l, p, w), tf.metrics.mean(x), tf.metrics.mean(x, w), tf.metrics.mean_squared_error(y, x), tf.metrics.root_mean_squared_error(y, x, w), tf.metrics.mean_absolute_error(y, x), tf.metrics.mean_relative_error(y, x, y + 1.0),
+        tf.metrics.precision(l, p), tf.metrics.recall(l, p), tf.metrics.precision(l, p, w), tf.metrics.true_positives(l, p), tf.metrics.false_positives(l, p, w), tf.metrics.true_negatives(l, p), tf.metrics.false_negatives(l, p), tf.metrics.percentage_below(x, 0.5),
+        tf.metrics.mean_iou(l, p, 2), tf.metrics.mean_per_class_accuracy(l, p, 2), tf.metrics.mean_cosine_distance(tf.nn.l2_normalize([y]), tf.nn.l2_normalize([x]), 1), tf.metrics.mean_tensor(tf.stack([x, y])), tf.metrics.auc(b, x, num_thresholds=11), tf.metrics.auc(b, x, w, num_thresholds=11, curve="PR", summation_method="careful_interpolation")]
+made += [tf.metrics.precision_at_thresholds(b, x, [0.3, 0.5]), tf.metrics.recall_at_thresholds(b, x, [0.3, 0.5]), tf.metrics.true_positives_at_thresholds(b, x, [0.3, 0.5]), tf.metrics.sensitivity_at_specificity(b, x, 0.5, num_thresholds=5), tf.metrics.specificity_at_sensitivity(b, x, 0.5, num_thresholds=5)]
+said = [[(v.name, u.name) for v, u in made], [v.name for v in tf.local_variables()], len(tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)), tf.global_variables()]
+before = [tf.local_variables_initializer(), [u for v, u in made], [u for v, u in made]]
+out = [v for v, u in made]
+# metric_nodes =
+l = tf.placeholder(tf.int32, [None], name="l"); p = tf.placeholder(tf.int32, [None], name="p")
+value, update = tf.metrics.accuracy(l, p)
+# metric_collections
+v, u = tf.metrics.mean(tf.constant(1.0), metrics_collections=["m"], updates_collections=["u"], name="mine")
+said = [[t.name for t in tf.get_collection("m")], [t.name for t in tf.get_collection("u")], v.name, u.name, [t.name for t in tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)]]
+# confusion_matrix
+out = [tf.confusion_matrix([0, 1, 1], [1, 1, 0]), tf.math.confusion_matrix([0, 2], [1, 1], 4, tf.float32, weights=[0.5, 2.0])]
+# metric_of_other_shapes
+tf.metrics.accuracy(tf.zeros([2]), tf.zeros([3]))
+# metric_of_unknown_values
+tf.metrics.auc(tf.zeros([2], tf.bool), tf.constant([2.0, 3.0]), curve="NONE")
+# metric_before_initialisation
+out = tf.metrics.mean(tf.constant(1.0))[1]
+# metric_without_values
+v, u = tf.metrics.mean(tf.constant([1.0]))
+before = [tf.local_variables_initializer()]
+out = v
+"""
+
 LAYER_SNIPPETS: tuple[Snippet, ...] = read_snippets(
-    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS, _LAYERS))
+    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS, _LAYERS, _LOSSES, _METRICS))
 )
