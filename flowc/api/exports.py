@@ -1,16 +1,14 @@
-"""Which module holds which public name.
+"""Which module holds which public name: `name`, or `name=name there`.
 
-In: a name that someone asked `flowc` (or `flowc.nn`, ...) for. Out: the object. Invariant: nothing
-is imported before it is asked for, and a name that flowc does not have says so with the nearest.
+In: nothing. Out: tables for `namespaces.py`. Invariant: every name is there, and importing this
+imports none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
-from flowc.errors import did_you_mean
+from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
 abs accumulate_n acos acosh add add_n angle approximate_equal asin asinh atan atan2 atanh betainc
@@ -98,7 +96,7 @@ _NN = {
         depth_to_space space_to_depth
     """,
     "flowc.api.nn.rnn": """
-        bidirectional_dynamic_rnn dynamic_rnn rnn_cell static_rnn
+        bidirectional_dynamic_rnn dynamic_rnn static_rnn
     """,
 }
 _IMAGE = """
@@ -169,6 +167,10 @@ _MATH = {
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
+    "nn.rnn_cell": {
+        "flowc.api.nn.rnn_cell": """BasicLSTMCell BasicRNNCell GRUCell LSTMStateTuple MultiRNNCell
+            RNNCell""",
+    },
     "math": _MATH,
     "image": {"flowc.api.image.image": _IMAGE},
     "bitwise": {
@@ -222,7 +224,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.losses.losses": """absolute_difference cosine_distance hinge_loss huber_loss
             log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy
             softmax_cross_entropy sparse_softmax_cross_entropy""",
-        "flowc.api.losses.weighting": "Reduction compute_weighted_loss",
+        "flowc.api.losses.weighting": "Reduction=LossReduction compute_weighted_loss",
         "flowc.api.losses.collection": """add_loss get_losses get_regularization_loss
             get_regularization_losses get_total_loss""",
     },
@@ -238,62 +240,6 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             true_positives_at_thresholds""",
     },
     "train": {"flowc.api.framework.models": "write_graph"},
-    "compat": {
-        "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
-            complex_types integral_types path_to_str real_types""",
-    },
 }
-# What programs may look for here and will not find yet.
-_LATER = """
-FIFOQueue RandomShuffleQueue contrib data estimator gradients keras
-saved_model summary
-"""
-_NOT_YET = frozenset(_LATER.split())
-
-
-def _entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """name -> (module, name there)"""
-    found: dict[str, tuple[str, str]] = {}
-    for module, text in modules.items():
-        for word in text.split():
-            name, _, inner = word.partition("=")
-            found[name] = (module, inner or name)
-    return found
-
-
-class Namespace:
-    """A named group of public names, such as `flowc.nn`. Names are imported when first used."""
-
-    def __init__(self, name: str, entries: Mapping[str, tuple[str, str]]) -> None:
-        self.__name__ = name
-        self._entries = entries
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        found = find(self._entries, name, self.__name__)
-        self.__dict__[name] = found
-        return found
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._entries)
-
-    def __repr__(self) -> str:
-        return f"<namespace {self.__name__}>"
-
-
-def find(entries: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
-    """The object behind a public name. Raises `AttributeError`."""
-    if name in entries:
-        module, inner = entries[name]
-        import_module("flowc.api")  # gives tensors their operators
-        return getattr(import_module(module), inner)
-    near = did_you_mean(name, entries)
-    what = "is not provided yet" if name in _NOT_YET else "does not exist"
-    raise AttributeError(f"{owner}.{name} {what}" + (f": {near}" if near else ""))
-
-
-TOP: dict[str, tuple[str, str]] = _entries(_TOP)
-NAMESPACES: dict[str, Namespace] = {
-    name: Namespace(f"flowc.{name}", _entries(modules)) for name, modules in _NAMESPACES.items()
-}
+TOP: dict[str, tuple[str, str]] = entries(_TOP)
+NAMESPACES: dict[str, Namespace] = namespaces(_NAMESPACES)

@@ -21,7 +21,7 @@ from flowc.api.framework.basics import cast, stop_gradient
 from flowc.api.framework.scopes import name_scope
 from flowc.api.losses.collection import add_loss
 from flowc.api.losses.weighting import (
-    Reduction,
+    LossReduction,
     checked_weights,
     compute_weighted_loss,
     num_present,
@@ -34,7 +34,7 @@ from flowc.api.variables.graph_keys import GraphKeys
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 
-_MEAN = Reduction.SUM_BY_NONZERO_WEIGHTS
+_MEAN = LossReduction.SUM_BY_NONZERO_WEIGHTS
 _LOSSES = GraphKeys.LOSSES
 
 

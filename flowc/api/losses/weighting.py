@@ -27,7 +27,7 @@ from flowc.graph import Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 
 
-class Reduction:
+class LossReduction:
     """How the weighted losses of all elements become one.
 
     `NONE`: not at all. `SUM`: their sum. `MEAN`: the sum divided by that of the weights.
@@ -57,7 +57,7 @@ class Reduction:
     def validate(cls, key: str) -> None:
         """Raises `ValueError` for what is no reduction."""
         if key not in cls.all():
-            raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls.all()}.")
+            raise ValueError(f"Invalid LossReduction Key {key}. Key should be one of {cls.all()}.")
 
 
 def compute_weighted_loss(
@@ -65,14 +65,14 @@ def compute_weighted_loss(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    reduction: str = LossReduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
     """`losses` times `weights`, reduced, in the dtype of the losses.
 
     Raises `ValueError` for another reduction, and for weights that do not broadcast to the losses;
     where only a run knows, the run raises `InvalidArgumentError`.
     """
-    Reduction.validate(reduction)
+    LossReduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         values = as_tensor(losses)
         with checked_weights(weights, values):
@@ -87,14 +87,14 @@ def compute_weighted_loss(
 
 
 def _reduced(weighted: Tensor, weights: Tensor, reduction: str) -> Tensor:
-    if reduction == Reduction.NONE:
+    if reduction == LossReduction.NONE:
         return weighted
     total = reduce_sum(weighted)
-    if reduction == Reduction.SUM:
+    if reduction == LossReduction.SUM:
         return total
-    if reduction == Reduction.MEAN:
+    if reduction == LossReduction.MEAN:
         count = reduce_sum(ones_like(weighted) * weights)
-    elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+    elif reduction == LossReduction.SUM_OVER_BATCH_SIZE:
         count = cast(size(weighted), dtypes.f32)
     else:
         count = num_present(weighted, weights)

@@ -25,13 +25,11 @@ from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, maximum, minimum
 from flowc.api.math.reductions import reduce_all, reduce_max
-from flowc.api.nn import rnn_cell
+from flowc.api.nn.rnn_cell import sizes_with
 from flowc.api.variables.variable_scope import variable_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
-
-__all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn", "rnn_cell", "static_rnn"]
 
 
 def dynamic_rnn(
@@ -115,7 +113,7 @@ class _Steps:
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         count = shape_of(self.flat[0])[0]
         sizes = nest.flatten(self.cell.output_size)
-        zero = [zeros(rnn_cell.sizes_with(self.batch_size, s), self.dtype) for s in sizes]
+        zero = [zeros(sizes_with(self.batch_size, s), self.dtype) for s in sizes]
         last = count if self.lengths is None else reduce_max(self.lengths)
         time = constant(0, dtypes.i32, name="time")
         with name_scope("dynamic_rnn") as scope:
