@@ -23,8 +23,10 @@ zeta
 _REDUCTIONS = """
 argmax argmin count_nonzero cumprod cumsum einsum matmul reduce_all reduce_any
 reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std
-reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod segment_sum tensordot
-unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum
+reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod segment_sum
+sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum tensordot unsorted_segment_max
+unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n
+unsorted_segment_sum
 """
 _ARRAYS = """
 broadcast_to concat expand_dims matrix_transpose newaxis pack pad parallel_stack rank reshape
@@ -81,8 +83,9 @@ _NN = {
     """,
     "flowc.api.nn.dropout": "dropout",
     "flowc.api.nn.normalization": """
-        batch_normalization bias_add fused_batch_norm l2_normalize
-        local_response_normalization lrn moments relu_layer xw_plus_b zero_fraction
+        batch_norm_with_global_normalization batch_normalization bias_add fused_batch_norm
+        l2_normalize local_response_normalization lrn moments normalize_moments relu_layer
+        sufficient_statistics weighted_moments xw_plus_b zero_fraction
     """,
     "flowc.api.nn.losses": """
         l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits
@@ -90,7 +93,7 @@ _NN = {
         weighted_cross_entropy_with_logits
     """,
     "flowc.api.arrays.selection": """
-        embedding_lookup in_top_k top_k
+        in_top_k top_k
     """,
     "flowc.api.arrays.blocks": """
         depth_to_space space_to_depth
@@ -98,6 +101,9 @@ _NN = {
     "flowc.api.nn.rnn": """
         bidirectional_dynamic_rnn dynamic_rnn static_rnn
     """,
+    "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
+    "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+    "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
 }
 _IMAGE = """
 ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down
@@ -170,6 +176,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn.rnn_cell": {
         "flowc.api.nn.rnn_cell": """BasicLSTMCell BasicRNNCell GRUCell LSTMStateTuple MultiRNNCell
             RNNCell""",
+        "flowc.api.nn.cell_wrappers": "DeviceWrapper DropoutWrapper LSTMCell ResidualWrapper",
     },
     "math": _MATH,
     "image": {"flowc.api.image.image": _IMAGE},

@@ -447,6 +447,65 @@ before = [tf.local_variables_initializer()]
 out = v
 """
 
+_NN = """
+# embedding_lookup_of_parts
+a = tf.constant(np.arange(8, dtype=np.float32).reshape(4, 2)); b = tf.constant(np.arange(10, 16, dtype=np.float32).reshape(3, 2))
+ids = tf.placeholder(tf.int32, [None], name="ids")
+out = [tf.nn.embedding_lookup([a, b], ids), tf.nn.embedding_lookup([a, b], ids, "div"), tf.nn.embedding_lookup(a, [[0, 1], [3, 3]], max_norm=2.0), tf.nn.embedding_lookup([a, b], [[0, 1], [3, 3]], max_norm=2.0)]
+feed = {ids: [0, 5, 3, 1]}; said = [o.shape.as_list() for o in out]
+# embedding_lookup_sparse
+t = tf.constant(np.arange(8, dtype=np.float32).reshape(4, 2)); s = tf.SparseTensor([[0, 0], [0, 2], [1, 1], [2, 0]], tf.constant([1, 3, 0, 3]), [3, 4]); w = tf.SparseTensor(s.indices, [1.0, 2.0, 0.5, 3.0], s.dense_shape)
+out = [tf.nn.embedding_lookup_sparse(t, s, k, combiner=c) for k in (None, w) for c in ("sum", "mean", "sqrtn")]
+# embedding_lookup_of_a_bad_strategy
+tf.nn.embedding_lookup([tf.zeros([2, 2]), tf.zeros([2, 2])], [0], "some")
+# moments_from_statistics
+x = tf.constant(np.arange(12, dtype=np.float32).reshape(3, 4)); s = tf.nn.sufficient_statistics(x, [0], shift=1.5)
+out = [*s[:3], *tf.nn.normalize_moments(*s), *tf.nn.weighted_moments(x, [0], tf.constant([[1.0], [2.0], [0.0]])), tf.nn.batch_norm_with_global_normalization(x, 1.0, 2.0, 0.5, 3.0, 1e-3, True)]
+# ctc
+x = tf.constant(np.sin(np.arange(24, dtype=np.float32)).reshape(4, 2, 3)); n = tf.constant([4, 3]); y = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([0, 1, 1]), [2, 2])
+g = tf.nn.ctc_greedy_decoder(x, n); b = tf.nn.ctc_beam_search_decoder(x, n, beam_width=5, top_paths=2, merge_repeated=False)
+out = [tf.nn.ctc_loss(y, x, n), g[0][0].values, g[1], b[0][0].values, b[0][1].indices, b[1]]
+# lstm_cell
+def weights(shape, dtype=None, partition_info=None):
+    return tf.constant(np.sin(np.arange(int(np.prod(shape))) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = tf.constant(np.cos(np.arange(12, dtype=np.float32)).reshape(2, 2, 3))
+cell = tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True, cell_clip=0.5, num_proj=2, proj_clip=0.3, initializer=weights)
+o, s = tf.nn.dynamic_rnn(tf.nn.rnn_cell.MultiRNNCell([cell, tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.LSTMCell(2, initializer=weights))]), x, dtype=tf.float32)
+said = [[v.name for v in tf.global_variables()], cell.state_size, cell.output_size]
+before = [tf.global_variables_initializer()]
+out = [o, s[0].c, s[0].h, s[1].c]
+# dropout_wrapper
+cell = tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.BasicRNNCell(2), input_keep_prob=0.5, output_keep_prob=0.75, state_keep_prob=0.9, seed=7)
+x = tf.placeholder(tf.float32, [3, 2], name="x"); s = tf.placeholder(tf.float32, [3, 2], name="s")
+with tf.variable_scope("v", initializer=tf.ones_initializer()): o, after = cell(x, s)
+before = [tf.global_variables_initializer()]
+out = [o, after]; feed = {x: np.arange(6).reshape(3, 2), s: np.ones((3, 2))}
+# static_bidirectional_rnn
+def weights(shape, dtype=None, partition_info=None):
+    return tf.constant(np.sin(np.arange(int(np.prod(shape))) * 0.7).reshape(shape) * 0.4, tf.float32)
+x = [tf.constant(np.cos(np.arange(4, dtype=np.float32) + k).reshape(2, 2)) for k in range(3)]
+with tf.variable_scope("m", initializer=weights):
+    o, f, b = tf.nn.static_bidirectional_rnn(tf.nn.rnn_cell.BasicRNNCell(2), tf.nn.rnn_cell.GRUCell(2), x, dtype=tf.float32, sequence_length=[3, 2])
+said = [v.name for v in tf.global_variables()]
+before = [tf.global_variables_initializer()]
+out = [o, f, b]
+# raw_rnn
+x = tf.constant(np.cos(np.arange(12, dtype=np.float32)).reshape(3, 2, 2)); n = tf.constant([3, 2])
+ta = tf.TensorArray(tf.float32, 3).unstack(x); cell = tf.nn.rnn_cell.BasicRNNCell(2)
+def loop_fn(time, output, state, loop_state):
+    done = time >= n
+    following = tf.cond(tf.reduce_all(done), lambda: tf.zeros([2, 2]), lambda: ta.read(time))
+    return done, following, cell.zero_state(2, tf.float32) if output is None else state, output, None
+with tf.variable_scope("m", initializer=tf.ones_initializer()):
+    arrays, state, _ = tf.nn.raw_rnn(cell, loop_fn)
+said = [v.name for v in tf.global_variables()]
+before = [tf.global_variables_initializer()]
+out = [arrays.stack(), state]
+# segments
+d = tf.constant(np.arange(8, dtype=np.float32).reshape(4, 2))
+out = [tf.unsorted_segment_mean(d, [0, 2, 0, 2], 3), tf.unsorted_segment_sqrt_n(d, [0, 2, 0, 2], 3), tf.sparse_segment_sum(d, [0, 3, 1], [0, 0, 1]), tf.sparse_segment_mean(d, [0, 3, 1], [0, 0, 2], num_segments=4), tf.sparse_segment_sqrt_n(d, [0, 3, 1], [0, 0, 1])]
+"""
+
 LAYER_SNIPPETS: tuple[Snippet, ...] = read_snippets(
-    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS, _LAYERS, _LOSSES, _METRICS))
+    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS, _LAYERS, _LOSSES, _METRICS, _NN))
 )
