@@ -65,6 +65,20 @@ model_variables moving_average_variables report_uninitialized_variables scatter_
 scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub
 scatter_update sparse_mask trainable_variables variables_initializer
 """
+_ASSERTIONS = """
+assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal
+assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive
+assert_rank assert_rank_at_least assert_scalar assert_type
+"""
+_PLAIN_OPS = """
+fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars
+fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
+fake_quant_with_min_max_vars_per_channel_gradient fft fft2d fft3d ifft ifft2d ifft3d
+tensor_scatter_add tensor_scatter_nd_add=tensor_scatter_add
+tensor_scatter_nd_max=tensor_scatter_max tensor_scatter_nd_min=tensor_scatter_min
+tensor_scatter_nd_sub=tensor_scatter_sub tensor_scatter_nd_update=tensor_scatter_update
+tensor_scatter_sub tensor_scatter_update
+"""
 _DTYPES = """
 float16=f16 half=f16 bfloat16=bf16 float32=f32 float64=f64 double=f64 int8=i8 int16=i16 int32=i32
 int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=c64
@@ -77,8 +91,9 @@ _NN = {
         softmax softplus softsign swish tanh
     """,
     "flowc.api.nn.convolutions": """
-        avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
-        conv2d_transpose conv3d depthwise_conv2d depthwise_conv2d_native dilation2d
+        atrous_conv2d avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
+        conv2d_transpose conv3d conv3d_transpose convolution depthwise_conv2d
+        depthwise_conv2d_native dilation2d
         max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
     """,
     "flowc.api.nn.dropout": "dropout",
@@ -103,6 +118,8 @@ _NN = {
     """,
     "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
     "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+    "flowc.api.nn.sampling": """log_uniform_candidate_sampler nce_loss sampled_softmax_loss
+        uniform_candidate_sampler""",
     "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
 }
 _IMAGE = """
@@ -121,6 +138,12 @@ _TOP = {
     "flowc.api.framework.basics": _BASICS,
     "flowc.api.framework.scopes": _SCOPES,
     "flowc.api.framework.checks": "Assert Print print=print_",
+    "flowc.api.framework.assertions": _ASSERTIONS,
+    "flowc.api.framework.templates": "make_template",
+    "flowc.api.framework.plain_ops": _PLAIN_OPS,
+    "flowc.api.arrays.ordering": "argsort batch_gather sort",
+    "flowc.api.sparse.sparse_ops": """sparse_reduce_sum sparse_retain sparse_tensor_dense_matmul
+        sparse_tensor_to_dense sparse_to_dense""",
     "flowc.api.metrics.confusion": "confusion_matrix",
     "flowc.api.control_flow.conditionals": "cond",
     "flowc.api.control_flow.cases": "case switch_case",
@@ -143,8 +166,8 @@ _TOP = {
         glorot_uniform_initializer ones_initializer orthogonal_initializer
         random_normal_initializer random_uniform_initializer truncated_normal_initializer
         uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
-    "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
-        truncated_normal""",
+    "flowc.api.random.random_ops": """get_seed multinomial random_crop random_normal
+        random_shuffle random_uniform truncated_normal""",
     "flowc.dtypes": _DTYPES,
     "flowc.graph.building.subscripts": "boolean_mask",
     "flowc.graph.default": """disable_resource_variables enable_resource_variables
@@ -193,7 +216,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.nn.normalization": "l2_normalize",
     },
     "random": {
-        "flowc.api.random.random_ops": """get_seed normal=random_normal shuffle=random_shuffle
+        "flowc.api.random.random_ops": """categorical get_seed multinomial normal=random_normal
+            shuffle=random_shuffle
             stateless_normal=stateless_random_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
         "flowc.api.framework.scopes": "set_random_seed",
@@ -203,7 +227,19 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.nest": """assert_same_structure flatten is_nested map_structure
             pack_sequence_as"""
     },
-    "debugging": {"flowc.api.framework.checks": "Assert"},
+    "debugging": {
+        "flowc.api.framework.checks": "Assert",
+        "flowc.api.framework.assertions": _ASSERTIONS,
+        "flowc.api.framework.basics": "check_numerics",
+        "flowc.api.math.elementwise": "is_finite is_inf is_nan",
+    },
+    "sparse": {
+        "flowc.api.sparse.sparse_ops": """from_dense reduce_sum=sparse_reduce_sum
+            retain=sparse_retain sparse_dense_matmul=sparse_tensor_dense_matmul
+            to_dense=sparse_tensor_to_dense""",
+        "flowc.api.framework.composites": "SparseTensor placeholder=sparse_placeholder",
+        "flowc.api.variables.variable_ops": "mask=sparse_mask",
+    },
     "initializers": {
         "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",

@@ -506,6 +506,60 @@ d = tf.constant(np.arange(8, dtype=np.float32).reshape(4, 2))
 out = [tf.unsorted_segment_mean(d, [0, 2, 0, 2], 3), tf.unsorted_segment_sqrt_n(d, [0, 2, 0, 2], 3), tf.sparse_segment_sum(d, [0, 3, 1], [0, 0, 1]), tf.sparse_segment_mean(d, [0, 3, 1], [0, 0, 2], num_segments=4), tf.sparse_segment_sqrt_n(d, [0, 3, 1], [0, 0, 1])]
 """
 
+_OTHERS = """
+# random_functions
+tf.set_random_seed(3); x = tf.constant(np.arange(24, dtype=np.float32).reshape(4, 6)); l = tf.constant([[0.1, 0.7, 0.2], [2.0, 0.0, 1.0]])
+out = [tf.random_crop(x, [2, 3]), tf.random_crop(x, [4, 6], seed=5), tf.multinomial(l, 5), tf.multinomial(l, 3, seed=4, output_dtype=tf.int32), tf.random.categorical(l, 2, seed=1)]
+said = [o.shape.as_list() for o in out]
+# random_crop_of_too_little
+out = tf.random_crop(tf.zeros([2, 2]), [3, 1])
+# sparse_forms
+s = tf.SparseTensor([[0, 1], [2, 0]], [1.5, 2.5], [3, 4])
+out = [tf.cast(s, tf.int32), tf.to_int64(s), tf.shape(s), tf.size(s), tf.rank(s), tf.sparse_tensor_to_dense(s), tf.sparse.to_dense(s, -1.0), tf.sparse_to_dense([1, 2], [4], [5, 6], 9), tf.sparse_retain(s, [False, True]), tf.sparse.from_dense([[0, 3], [4, 0]]), tf.sparse_tensor_dense_matmul(s, tf.ones([4, 2]) * [1.0, 2.0]), tf.sparse.sparse_dense_matmul(s, tf.ones([3, 2]), adjoint_a=True), tf.sparse_reduce_sum(s, 1)]
+# assertions
+x = tf.placeholder(tf.float32, [None], name="x")
+with tf.control_dependencies([tf.assert_positive(x), tf.assert_less(x, 9.0), tf.assert_rank(x, 1), tf.assert_equal([1, 2], [1, 2]), tf.assert_rank_at_least(x, 1), tf.assert_type(x, tf.float32), tf.assert_integer(tf.constant(1)), tf.assert_non_negative(x), tf.assert_greater_equal(x, 1.0), tf.assert_none_equal(x, 7.0)]):
+    out = tf.identity(x)
+feed = {x: [1.0, 2.0]}
+# assertion_that_fails_at_the_run
+x = tf.placeholder(tf.float32, [None], name="x")
+with tf.control_dependencies([tf.assert_less_equal(x, 1.0, message="too large")]):
+    out = tf.identity(x)
+feed = {x: [1.0, 2.0]}
+# assertion_that_fails_at_once
+tf.assert_equal([1, 2], [1, 3], message="differ")
+# assertion_of_another_rank
+tf.assert_rank(tf.zeros([2]), 2)
+# assertion_of_another_type
+tf.assert_type(tf.zeros([2]), tf.int32)
+# assertion_of_integers
+tf.assert_integer(tf.zeros([2]))
+# assertion_of_a_scalar
+tf.assert_scalar(tf.zeros([2]))
+# sampled_losses
+w = tf.constant(np.sin(np.arange(12, dtype=np.float32)).reshape(6, 2)); b = tf.constant(np.arange(6, dtype=np.float32) * 0.1); y = tf.constant([[1], [4]], tf.int64); x = tf.constant([[0.5, 1.0], [-1.0, 0.25]])
+s = (tf.constant([0, 4, 3], tf.int64), tf.constant([[0.5], [0.25]]), tf.constant([0.5, 0.25, 0.125]))
+out = [tf.nn.nce_loss(w, b, y, x, 3, 6, sampled_values=s), tf.nn.sampled_softmax_loss(w, b, y, x, 3, 6, sampled_values=s), tf.nn.nce_loss([w[:3], w[3:]], [b[:3], b[3:]], tf.constant([[1, 2], [4, 5]]), x, 3, 6, num_true=2, sampled_values=(s[0], tf.ones([2, 2]), s[2]), remove_accidental_hits=True, partition_strategy="div")]
+# plain_ops =
+x = tf.placeholder(tf.float32, [4], name="x"); c = tf.cast(x, tf.complex64)
+made = [tf.tensor_scatter_update(x, [[1]], [5.0]), tf.tensor_scatter_nd_add(x, [[1]], [5.0]), tf.fft(c), tf.ifft(c), tf.fake_quant_with_min_max_args(x, -1.0, max=2.0, num_bits=4)]
+# ordering
+x = tf.constant([[3, 1, 2], [5, 9, 4]]); y = tf.constant([[0.5, -1.0], [2.0, 7.0]])
+out = [tf.sort(x), tf.sort(x, direction="DESCENDING"), tf.argsort(x), tf.sort(y, axis=0), tf.argsort(y, 0, "DESCENDING"), tf.batch_gather(x, [[2, 0], [1, 1]])]
+# templates
+def f(x, twice=False):
+    v = tf.get_variable("v", [2], initializer=tf.ones_initializer())
+    return v * x
+t = tf.make_template("t", f, twice=True); a = t(1.0); b = t(2.0); u = tf.make_template("t", f); c = u(3.0)
+said = [[v.name for v in tf.global_variables()], a.name, b.name, c.name, [v.name for v in t.variables]]
+# convolutions_by_rank
+x = tf.constant(np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)); k = tf.ones([2, 2, 1, 1])
+out = [tf.nn.convolution(x, k, "SAME"), tf.nn.convolution(x, k, "VALID", strides=[2, 2]), tf.nn.convolution(x[:, :, 0], tf.ones([2, 1, 1]), "VALID"), tf.nn.atrous_conv2d(x, k, 2, "VALID"), tf.nn.conv3d_transpose(tf.ones([1, 1, 1, 1, 1]), tf.ones([2, 2, 2, 1, 1]), [1, 2, 2, 2, 1], [1, 2, 2, 2, 1])]
+"""
+
 LAYER_SNIPPETS: tuple[Snippet, ...] = read_snippets(
-    "\n".join(text.strip() for text in (_VARIABLES, _INITIALIZERS, _LAYERS, _LOSSES, _METRICS, _NN))
+    "\n".join(
+        text.strip()
+        for text in (_VARIABLES, _INITIALIZERS, _LAYERS, _LOSSES, _METRICS, _NN, _OTHERS)
+    )
 )

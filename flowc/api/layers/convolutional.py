@@ -10,7 +10,6 @@ from typing import Any
 
 from flowc.api.arrays.shaping import expand_dims, squeeze, stack
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.framework.scopes import name_scope
 from flowc.api.layers.layer import InputSpec, Layer, as_function
 from flowc.api.layers.windows import (
     checked_format,
@@ -23,11 +22,11 @@ from flowc.api.nn.convolutions import conv1d as one_dimensional
 from flowc.api.nn.convolutions import conv2d as two_dimensional
 from flowc.api.nn.convolutions import conv2d_transpose as transposed
 from flowc.api.nn.convolutions import conv3d as three_dimensional
+from flowc.api.nn.convolutions import conv3d_transpose as transposed_volume
 from flowc.api.nn.convolutions import separable_conv2d as separable
 from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Zeros
 from flowc.graph import Tensor, TensorShape
-from flowc.graph.building.creation import output
 
 
 class _Convolution(Layer):
@@ -234,17 +233,7 @@ class Conv3DTranspose(_Transposed):
     def _transposed(
         self, sizes: Tensor, inputs: Tensor, strides: list[int], padding: str, layout: str
     ) -> Tensor:
-        with name_scope("conv3d_transpose") as scope:
-            return output(
-                "Conv3DBackpropInputV2",
-                sizes,
-                self.kernel,
-                inputs,
-                strides=strides,
-                padding=padding,
-                data_format=layout,
-                name=scope,
-            )
+        return transposed_volume(inputs, self.kernel, sizes, strides, padding, layout)
 
 
 class _Separable(_Convolution):
