@@ -251,6 +251,11 @@ layer = tf.layers.Dense(3, kernel_initializer=ones, name="mine"); before_call = 
 y = layer(x); z = layer.apply(x); w = layer(x)
 other = tf.layers.Dense(2, kernel_initializer=ones); v = other(y)
 said = [before_call, layer.name, layer.built, layer.kernel.name, layer.bias.name, [v.name for v in layer.variables], [v.name for v in layer.trainable_weights], layer.non_trainable_variables, layer.losses, layer.updates, layer.units, other.name, layer.scope_name, layer.trainable, y.name, z.name, len(layer.weights)]
+# dense_by_names
+x = tf.zeros([2, 3]); y = tf.layers.dense(x, 2, activation="relu", kernel_initializer="zeros"); z = tf.layers.conv2d(tf.zeros([1, 2, 2, 1]), 1, 1, activation="linear", bias_initializer="ones")
+said = [y.op.type, z.op.type, tf.trainable_variables()[3].initial_value.name]
+# dense_by_an_unknown_name
+tf.layers.dense(tf.zeros([2, 3]), 2, activation="some")
 # dense_of_an_unknown_depth
 tf.layers.dense(tf.placeholder(tf.float32, [2, None]), 3)
 # dense_of_a_vector
@@ -471,7 +476,7 @@ def weights(shape, dtype=None, partition_info=None):
 x = tf.constant(np.cos(np.arange(12, dtype=np.float32)).reshape(2, 2, 3))
 cell = tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True, cell_clip=0.5, num_proj=2, proj_clip=0.3, initializer=weights)
 o, s = tf.nn.dynamic_rnn(tf.nn.rnn_cell.MultiRNNCell([cell, tf.nn.rnn_cell.ResidualWrapper(tf.nn.rnn_cell.LSTMCell(2, initializer=weights))]), x, dtype=tf.float32)
-said = [[v.name for v in tf.global_variables()], cell.state_size, cell.output_size]
+said = [[v.name for v in tf.global_variables()], cell.state_size, cell.output_size, [v.name for v in cell.trainable_variables], [v.name for v in cell.weights]]
 before = [tf.global_variables_initializer()]
 out = [o, s[0].c, s[0].h, s[1].c]
 # dropout_wrapper

@@ -11,6 +11,7 @@ from typing import Any
 from flowc.api.arrays.shaping import expand_dims, squeeze, stack
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.layers.layer import InputSpec, Layer, as_function
+from flowc.api.layers.named import activation_of
 from flowc.api.layers.windows import (
     checked_format,
     checked_padding,
@@ -72,7 +73,7 @@ class _Convolution(Layer):
                 "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
                 f"strides={self.strides} and dilation_rate={self.dilation_rate}"
             )
-        self.activation = activation
+        self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer

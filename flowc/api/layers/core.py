@@ -10,6 +10,7 @@ from flowc.api.arrays.shaping import expand_dims, reshape, transpose
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import constant, identity
 from flowc.api.layers.layer import InputSpec, Layer, as_function, smart_cond
+from flowc.api.layers.named import activation_of
 from flowc.api.layers.windows import checked_format
 from flowc.api.math.reductions import matmul, tensordot
 from flowc.api.nn.dropout import dropout as drop
@@ -44,7 +45,7 @@ class Dense(Layer):
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **kwargs)
         self.units = int(units)
-        self.activation = activation
+        self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer

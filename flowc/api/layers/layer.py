@@ -21,6 +21,7 @@ from flowc.api.control_flow.conditionals import cond
 from flowc.api.framework import nest
 from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import named
+from flowc.api.layers.named import initializer_of
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.scope_state import VariableScope
 from flowc.api.variables.variable_scope import get_variable, variable_scope
@@ -194,7 +195,7 @@ class Layer:
             name,
             shape,
             dtype or self._dtype or dtypes.f32,
-            initializer,
+            initializer_of(initializer),
             trainable=wanted and self.trainable,
             constraint=constraint,
             use_resource=use_resource,

@@ -41,6 +41,14 @@ class _Wrapper(RNNCell):
     def output_size(self) -> Any:
         return self._cell.output_size
 
+    @property
+    def variables(self) -> list[Any]:
+        return self._cell.variables
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return self._cell.trainable_variables
+
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         return self._cell.zero_state(batch_size, dtype)
 
