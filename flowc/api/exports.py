@@ -139,6 +139,8 @@ _TOP = {
         uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
     "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
         truncated_normal""",
+    "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
+        scalar_summary""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
@@ -171,6 +173,7 @@ _MATH = {
     "flowc.api.arrays.filling": "linspace",
 }
 _TRAIN = {
+    "flowc.api.summaries.file_writer": "SummaryWriter=FileWriter",
     "flowc.api.training.optimizer": "Optimizer",
     "flowc.api.training.gradient_descent": """GradientDescentOptimizer
         ProximalGradientDescentOptimizer""",
