@@ -269,6 +269,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.proto.meta_graph_pb2": "SaverDef",
         "flowc.proto.checkpoint_pb2": "CheckpointState",
     },
+    "test": {
+        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
+    },
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",

@@ -225,11 +225,12 @@ feed = {x: np.arange(12).reshape(4, 3) / 10}
 x = tf.constant([1.0, 2.0], name="x")
 out = tf.hessians(tf.reduce_sum(x * x * x) + x[0] * x[1], x)
 # registered =
-@tf.RegisterGradient("MineOfSnippet")
-def mine(op, dy):
+mine = "MineOfSnippet%d" % id(tf.get_default_graph())
+@tf.RegisterGradient(mine)
+def gradient(op, dy):
     return dy * 7.0
 x = tf.constant(2.0, name="x")
-with tf.get_default_graph().gradient_override_map({"Square": "MineOfSnippet"}):
+with tf.get_default_graph().gradient_override_map({"Square": mine}):
     y = tf.square(x)
 out = tf.gradients(y, x)
 # registered_twice
@@ -256,9 +257,10 @@ with tf.get_default_graph().gradient_override_map({"Square": "PairOfSnippet"}):
     y = tf.square(x)
 tf.gradients(y, x)
 # not_differentiable
-tf.NotDifferentiable("NothingFlowsOfSnippet")
+nothing = "NothingFlowsOfSnippet%d" % id(tf.get_default_graph())
+tf.NotDifferentiable(nothing)
 x = tf.constant(2.0)
-with tf.get_default_graph().gradient_override_map({"Square": "NothingFlowsOfSnippet"}):
+with tf.get_default_graph().gradient_override_map({"Square": nothing}):
     y = tf.square(x)
 assert tf.gradients(y, x) == [None]
 out = tf.constant(0)

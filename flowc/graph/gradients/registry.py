@@ -55,9 +55,13 @@ class GradientRegistry:
         the name has a gradient."""
         if not isinstance(name, str):
             raise TypeError("op_type must be a string")
-        if name in self._own or self._function(name) is not None or name in NOT_DIFFERENTIABLE:
+        if self.knows(name):
             raise KeyError(f"Registering two gradient with name '{name}'!")
         self._own[name] = function
+
+    def knows(self, name: str) -> bool:
+        """Whether a name has a gradient, or is known to have none."""
+        return name in self._own or name in NOT_DIFFERENTIABLE or self._function(name) is not None
 
     def add_custom(self, function: GradientFunction) -> str:
         """Registers a gradient under a new name, which it gives."""
@@ -74,6 +78,8 @@ class GradientRegistry:
         if name in NOT_DIFFERENTIABLE:
             return None
         found = self._function(name)
+        if found is None and name in operation.graph.functions:
+            found = self._built_in.get("PartitionedCall")
         if found is None:
             raise no_gradient_defined(operation)
         return found
