@@ -40,11 +40,15 @@ LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in name
 # Package -> where it may be imported.
 PLACES = {
     "google.protobuf": (
+        "flowc.graph.meta_export",
+        "flowc.graph.saved_model_export",
         "flowc.encoding",
         "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
         "flowc.graph.meta_export",
+        "flowc.graph.saved_model_export",
+        "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
         "flowc.proto",
     ),
@@ -54,6 +58,8 @@ PLACES = {
         "flowc.importer",
         "flowc.graph.export",
         "flowc.graph.meta_export",
+        "flowc.graph.saved_model_export",
+        "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
         "flowc.proto",
     ),

@@ -261,6 +261,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.saving.saver": "Saver",
         "flowc.api.saving.exported_meta_graph": "export_meta_graph",
         "flowc.api.saving.imported_meta_graph": "import_meta_graph",
+        "flowc.api.saving.initial_checkpoint": "init_from_checkpoint",
         "flowc.api.saving.checkpoint_state": """checkpoint_exists checkpoints_iterator
             generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state
             latest_checkpoint remove_checkpoint update_checkpoint_state""",
@@ -273,6 +274,20 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.testing.cases": "TestCase main",
         "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
     },
+    "saved_model": {
+        "flowc.api.saving.saved_model_constants": "constants signature_constants tag_constants",
+        "flowc.api.saving.saved_model_builder": "Builder=SavedModelBuilder simple_save",
+        "flowc.api.saving.saved_model_loader": """builder contains_saved_model load loader main_op
+            maybe_saved_model_directory=contains_saved_model signature_def_utils utils""",
+        "flowc.api.saving.signature_defs": """build_signature_def build_tensor_info
+            classification_signature_def get_tensor_from_tensor_info is_valid_signature
+            predict_signature_def regression_signature_def""",
+    },
+    "graph_util": {
+        "flowc.graph.graph_def_edits": """convert_variables_to_constants extract_sub_graph
+            must_run_on_cpu remove_training_nodes tensor_shape_from_node_def_name""",
+        "flowc.api.framework.models": "import_graph_def",
+    },
     "compat": {
         "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
             complex_types integral_types path_to_str real_types""",
@@ -281,7 +296,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 # What programs may look for here and will not find yet.
 _LATER = """
 FIFOQueue RandomShuffleQueue contrib data estimator keras
-layers losses saved_model
+layers losses
 """
 _NOT_YET = frozenset(_LATER.split())
 

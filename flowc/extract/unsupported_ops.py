@@ -20,7 +20,6 @@ from flowc.graph.tensor import Tensor
 from flowc.graph.verify import NodeFault, malformed, node_faults, operation_faults
 from flowc.ir.lowering import Structural
 from flowc.ir.traversal import reachable
-from flowc.ir.types import TensorType
 from flowc.ops import op_named, tf_names, tf_op
 
 NamedNode = tuple[str, Operation | BodyNode]  # its full name, and the node
@@ -30,7 +29,7 @@ def check_supported(
     graph: Graph,
     fetches: Sequence[Tensor],
     targets: Sequence[Operation],
-    feeds: Mapping[Tensor, TensorType],
+    feeds: Iterable[Tensor],
     done: Collection[Operation] = (),
 ) -> None:
     """Raises one `InvalidModelError` for all that is wrong with the nodes that would be needed, or

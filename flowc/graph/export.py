@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from google.protobuf.any_pb2 import Any as AnyMessage
+
 from flowc.encoding.tensor_proto import data_type
 from flowc.errors import UsageError
 from flowc.graph.encode import attr_value, fill_attrs, fill_shape
@@ -193,6 +195,8 @@ def collection_def(values: list[Any]) -> CollectionDef | None:
     plain = [v.to_proto() if hasattr(v, "to_proto") else v for v in values]
     if all(isinstance(v, Tensor | Operation | NodeName) for v in plain):
         collection.node_list.value.extend(getattr(v, "name", v) for v in plain)
+    elif all(isinstance(v, AnyMessage) for v in plain):
+        collection.any_list.value.extend(plain)
     elif all(hasattr(v, "SerializeToString") or isinstance(v, bytes | str) for v in plain):
         collection.bytes_list.value.extend(_as_bytes(v) for v in plain)
     elif all(isinstance(v, int) for v in plain):

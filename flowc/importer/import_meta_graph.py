@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from flowc.encoding.wire import FileBytes, open_region
@@ -17,8 +18,9 @@ from flowc.graph.graph import Graph
 from flowc.graph.meta_export import UNBOUND_COLLECTION
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.importing import import_graph_def
+from flowc.importer.model import saved_model_file
 from flowc.importer.nodes import parse
-from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef
+from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SavedModel
 
 
 def import_meta_graph_def(
@@ -73,6 +75,17 @@ def read_meta_graph_def(source: Any) -> MetaGraphDef:
     if encoding is Encoding.BINARY:
         return parse(MetaGraphDef, bytes(region.view), region)
     return parse_text(region, kind, encoding)
+
+
+def saved_meta_graphs(folder: Path) -> list[MetaGraphDef]:
+    """The graphs of a SavedModel's folder. Raises `InvalidModelError`."""
+    region = open_region(saved_model_file(folder))
+    kind, encoding = detect(region)
+    if kind is not Kind.SAVED_MODEL:
+        raise UsageError(f"{region.name}: a {kind}, and no SavedModel")
+    if encoding is Encoding.BINARY:
+        return list(parse(SavedModel, bytes(region.view), region).meta_graphs)
+    return list(parse_text(region, kind, encoding).meta_graphs)
 
 
 def collection_items(meta: MetaGraphDef, graph: Graph, prefix: str) -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,7 @@ from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.host_ranks import HostRanks
 from flowc.run.python_segments import PythonSegment, python_segment
-from flowc.run.segments import Segment, segments_of
+from flowc.run.segments import Segment, may_block, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
 from flowc.run.state import RunState
 
@@ -79,14 +79,21 @@ class ProgramCache:
         self._alone: dict[Segment, PythonSegment | None] = {}
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
-        """What runs one after another in place of what is asked; nothing, where that is one."""
+        """What runs one after another in place of what is asked; nothing, where that is one. Raises
+        what compiling the whole would raise of nodes that it needs and must not have: to a segment,
+        what another one computed is as good as fed."""
         key = wanted.tensors, wanted.operations, frozenset(fed)
         found = self._segments.get(key)
         if found is None:
-            found = segments_of(wanted.tensors, wanted.operations, key[2])
-            if not found:
+            found = []
+            if may_block(wanted.tensors, wanted.operations, key[2]):
+                from flowc.extract.unsupported_ops import check_supported  # late: as compiling is
+
+                check_supported(self._graph, wanted.tensors, wanted.operations, key[2])
+                found = segments_of(wanted.tensors, wanted.operations, key[2])
                 whole = replace(wanted, feeds=tuple(key[2]))
-                found = [whole] if self.alone(whole) is not None else []
+                if not found and self.alone(whole) is not None:
+                    found = [whole]
             self._segments[key] = found
         return found
 

@@ -1,4 +1,5 @@
-"""Runs the programs of `tests/support/saver_programs.py` in TensorFlow and records what they see.
+"""Runs the programs of `saver_programs.py` and `saved_model_programs.py` in TensorFlow and records
+what they see.
 
     V/bin/python tests/oracle/record_savers.py    # V has tensorflow-cpu 2.21.0
 
@@ -21,6 +22,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
 from layer_program import lines_of
+from saved_model_programs import MODEL_PROGRAMS
 from saver_programs import GRAPHS, PROGRAMS
 
 
@@ -29,7 +31,7 @@ def main() -> None:
     tf.disable_resource_variables()
     tf.disable_control_flow_v2()
     recorded: dict[str, Any] = {}
-    for name, program in PROGRAMS.items():
+    for name, program in (PROGRAMS | MODEL_PROGRAMS).items():
         with tf.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
             recorded[name] = program(tf, folder + "/")
     for name, build in GRAPHS.items():
