@@ -177,6 +177,8 @@ _TOP = {
         uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
     "flowc.api.random.random_ops": """get_seed multinomial random_crop random_normal
         random_shuffle random_uniform truncated_normal""",
+    "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
+        scalar_summary""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
@@ -210,6 +212,7 @@ _MATH = {
     "flowc.api.metrics.confusion": "confusion_matrix",
 }
 _TRAIN = {
+    "flowc.api.summaries.file_writer": "SummaryWriter=FileWriter",
     "flowc.api.training.optimizer": "Optimizer",
     "flowc.api.training.gradient_descent": """GradientDescentOptimizer
         ProximalGradientDescentOptimizer""",
@@ -324,6 +327,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             load_variable""",
         "flowc.proto.meta_graph_pb2": "SaverDef",
         "flowc.proto.checkpoint_pb2": "CheckpointState",
+    },
+    "test": {
+        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
     },
     "saved_model": {
         "flowc.api.saving.saved_model_constants": "constants signature_constants tag_constants",
