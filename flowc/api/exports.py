@@ -388,6 +388,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             root_mean_squared_error""",
         "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
             mean_per_class_accuracy precision recall true_negatives true_positives""",
+        "flowc.api.metrics.ranking": """precision_at_k precision_at_top_k recall_at_k
+            recall_at_top_k""",
         "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
             false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
             sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds
