@@ -359,10 +359,6 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
-    "test": {
-        "flowc.api.testing.cases": "TestCase main",
-        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
-    },
     "layers": {
         "flowc.api.layers.layer": "InputSpec Layer",
         "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
