@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from flowc.api import array_exports
 from flowc.errors import did_you_mean
 
 _ELEMENTWISE = """
@@ -100,7 +101,7 @@ _NN = {
     """,
 }
 _IMAGE = """
-ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down
+ResizeMethod crop_and_resize extract_image_patches flip_left_right flip_up_down
 non_max_suppression non_max_suppression_with_scores resize resize_area resize_bicubic
 resize_bilinear resize_images resize_nearest_neighbor transpose transpose_image
 """
@@ -296,7 +297,25 @@ def find(entries: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
     raise AttributeError(f"{owner}.{name} {what}" + (f": {near}" if near else ""))
 
 
-TOP: dict[str, tuple[str, str]] = _entries(_TOP)
-NAMESPACES: dict[str, Namespace] = {
-    name: Namespace(f"flowc.{name}", _entries(modules)) for name, modules in _NAMESPACES.items()
-}
+def _merged(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Two tables of modules as one."""
+    return {module: f"{one.get(module, '')} {other.get(module, '')}" for module in {**one, **other}}
+
+
+def _namespaces(tables: Mapping[str, Mapping[str, str]]) -> dict[str, Namespace]:
+    """The namespaces at the top; one of a dotted name stands inside another."""
+    found: dict[str, Namespace] = {}
+    for path in sorted(tables):
+        made = Namespace(f"flowc.{path}", _entries(tables[path]))
+        outer, _, name = path.rpartition(".")
+        if outer:
+            setattr(found[outer], name, made)
+        else:
+            found[path] = made
+    return found
+
+
+_MORE = array_exports.NAMESPACES
+_ALL = {n: _merged(_NAMESPACES.get(n, {}), _MORE.get(n, {})) for n in {**_NAMESPACES, **_MORE}}
+TOP: dict[str, tuple[str, str]] = _entries(_merged(_TOP, array_exports.TOP))
+NAMESPACES: dict[str, Namespace] = _namespaces(_ALL)

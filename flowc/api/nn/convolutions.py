@@ -17,7 +17,7 @@ from flowc.graph import Tensor
 from flowc.graph.building.creation import output
 
 
-def _per_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:
+def for_each_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:
     """Strides or dilations, one for each dimension. Raises `ValueError` for other lengths."""
     given = [int(v) for v in (value if isinstance(value, list | tuple | np.ndarray) else [value])]
     if len(given) == spatial + 2:
@@ -38,7 +38,7 @@ def _padding(padding: Any) -> tuple[str, list[int]]:
     return "EXPLICIT", [int(v) for pair in padding for v in pair]
 
 
-def _windowed(
+def windowed(
     op_type: str,
     inputs: Sequence[Any],
     per_dimension: Mapping[str, Any],
@@ -50,7 +50,7 @@ def _windowed(
 ) -> Tensor:
     """An op that moves a window along `spatial` dimensions; `per_dimension`: attrs with a number
     for each."""
-    sizes = {n: _per_dimension(v, layout, spatial, n) for n, v in per_dimension.items()}
+    sizes = {n: for_each_dimension(v, layout, spatial, n) for n, v in per_dimension.items()}
     kind, explicit = _padding(padding)
     if explicit:
         attrs["explicit_paddings"] = explicit
@@ -73,7 +73,7 @@ def conv2d(
     inputs = input, one_of(filter, "filter", filters, "filters")
     sizes = {"strides": 1 if strides is None else strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
-    return _windowed("Conv2D", inputs, sizes, padding, data_format, name, **cudnn)
+    return windowed("Conv2D", inputs, sizes, padding, data_format, name, **cudnn)
 
 
 def depthwise_conv2d_native(
@@ -103,7 +103,7 @@ def depthwise_conv2d(
     """Each channel convolved with its own filters [height, width, in, multiplier]."""
     layout = data_format or "NHWC"
     spread = one_of(dilations, "dilations", rate, "rate")
-    spread = _per_dimension(1 if spread is None else spread, layout, 2, "rate")
+    spread = for_each_dimension(1 if spread is None else spread, layout, 2, "rate")
     return depthwise_conv2d_native(
         input, filter, strides, padding, layout, spread, name or "depthwise"
     )
@@ -144,7 +144,7 @@ def conv2d_backprop_input(
     inputs = input_sizes, one_of(filter, "filter", filters, "filters"), out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
-    return _windowed("Conv2DBackpropInput", inputs, sizes, padding, data_format, name, **cudnn)
+    return windowed("Conv2DBackpropInput", inputs, sizes, padding, data_format, name, **cudnn)
 
 
 def conv2d_transpose(
@@ -187,10 +187,10 @@ def conv3d(
         "Conv3D",
         input,
         one_of(filter, "filter", filters, "filters"),
-        strides=_per_dimension(strides, data_format, 3, "strides"),
+        strides=for_each_dimension(strides, data_format, 3, "strides"),
         padding=padding,
         data_format=data_format,
-        dilations=_per_dimension(dilations, data_format, 3, "dilations"),
+        dilations=for_each_dimension(dilations, data_format, 3, "dilations"),
         name=name,
     )
 
@@ -240,7 +240,7 @@ def _pool(op_type: str, function_name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         x = one_of(value, "value", input, "input")
         sizes = {"ksize": ksize, "strides": strides}
-        return _windowed(op_type, [x], sizes, padding, data_format, name)
+        return windowed(op_type, [x], sizes, padding, data_format, name)
 
     return named(pool, function_name)
 
@@ -251,7 +251,7 @@ def _pool3d(op_type: str, function_name: str) -> Callable[..., Tensor]:
         name: str | None = None,
     ) -> Tensor:  # fmt: skip
         sizes = {"ksize": ksize, "strides": strides}
-        return _windowed(op_type, [input], sizes, padding, data_format, name, 3)
+        return windowed(op_type, [input], sizes, padding, data_format, name, 3)
 
     return named(pool, function_name)
 

@@ -43,7 +43,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     return (0, SEED_LIMIT) if seeds == (0, 0) else seeds
 
 
-def _seeds(op_seed: int | None) -> dict[str, Any]:
+def seeds_of(op_seed: int | None) -> dict[str, Any]:
     first, second = get_seed(op_seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -95,7 +95,7 @@ def random_uniform(
         if not from_zero or not to_one or kind.is_integer:
             minval = as_tensor(minval, kind, name="min")
             maxval = as_tensor(maxval, kind, name="max")
-        seeds = _seeds(seed)
+        seeds = seeds_of(seed)
         if kind.is_integer:
             return output("RandomUniformInt", dims, minval, maxval, name=scope, **seeds)
         drawn = output("RandomUniform", dims, dtype=kind, **seeds)
@@ -132,7 +132,7 @@ def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]
         name: str | None = None,
     ) -> Tensor:
         def draw(dims: Tensor, kind: DType) -> Tensor:
-            return output(op_type, dims, dtype=kind, **_seeds(seed))
+            return output(op_type, dims, dtype=kind, **seeds_of(seed))
 
         return _scaled(draw, shape, mean, stddev, dtype, (name, function_name))
 
@@ -151,7 +151,7 @@ truncated_normal = _normal(
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` in a random order."""
-    return output("RandomShuffle", value, name=name, **_seeds(seed))
+    return output("RandomShuffle", value, name=name, **seeds_of(seed))
 
 
 # -- stateless
