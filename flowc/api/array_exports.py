@@ -40,7 +40,9 @@ non_max_suppression_padded
 
 TOP: Mapping[str, str] = {
     "flowc.api.arrays.ordering": "arg_max arg_min argsort sort unravel_index",
+    "flowc.api.arrays.repeats": "edit_distance repeat",
     "flowc.api.arrays.scatters": _SCATTERS,
+    "flowc.api.framework.logging": "get_logger",
     "flowc.api.arrays.static_values": _STATIC_VALUES,
     "flowc.api.image.image": "extract_image_patches",
     "flowc.api.math.counting": _HISTOGRAMS,
@@ -77,6 +79,11 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
             tridiagonal_matmul""",
         "flowc.api.training.clipping": "global_norm",
     },
+    "logging": {
+        "flowc.api.framework.logging": """DEBUG ERROR FATAL INFO TaskLevelStatusMessage WARN debug
+            error fatal flush get_verbosity info log log_every_n log_first_n log_if set_verbosity
+            vlog warn warning"""
+    },
     "manip": {
         "flowc.api.arrays.blocks": """batch_to_space_nd space_to_batch_nd""",
         "flowc.api.arrays.selection": "gather_nd scatter_nd",
@@ -110,6 +117,17 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.random.draws": """categorical multinomial stateless_categorical
             stateless_multinomial"""
     },
-    "signal": {"flowc.api.math.spectral": f"{_FOURIER} {_FOURIER_OF_REALS}"},
-    "spectral": {"flowc.api.math.spectral": f"{_FOURIER} {_FOURIER_OF_REALS}"},
+    "signal": {
+        "flowc.api.math.cosine_transforms": """dct fftshift idct ifftshift
+            mfccs_from_log_mel_spectrograms""",
+        "flowc.api.math.frames": """frame inverse_stft inverse_stft_window_fn overlap_and_add
+            stft""",
+        "flowc.api.math.spectral": f"{_FOURIER} {_FOURIER_OF_REALS}",
+        "flowc.api.math.window_functions": """hamming_window hann_window
+            kaiser_bessel_derived_window kaiser_window vorbis_window""",
+    },
+    "spectral": {
+        "flowc.api.math.cosine_transforms": "dct idct",
+        "flowc.api.math.spectral": f"{_FOURIER} {_FOURIER_OF_REALS}",
+    },
 }

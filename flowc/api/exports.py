@@ -54,8 +54,9 @@ to_double to_float to_int32 to_int64
 _SCOPES = """
 add_to_collection add_to_collections colocate_with container control_dependencies
 control_flow_v2_enabled device disable_control_flow_v2 disable_eager_execution
-disable_v2_behavior executing_eagerly get_collection get_collection_ref group
-init_scope name_scope no_op op_scope set_random_seed tuple=tuple_
+disable_tensor_equality disable_v2_behavior disable_v2_tensorshape executing_eagerly
+get_collection get_collection_ref group init_scope name_scope no_op op_scope set_random_seed
+tuple=tuple_
 """
 _VARIABLES = """
 all_variables=global_variables assign assign_add assign_sub count_up_to global_variables

@@ -23,6 +23,31 @@ tf.sort(tf.constant([1]), axis=[0])
 x = tf.constant([[1, 5, 3], [7, 0, 1]]); out = [tf.arg_max(x, 1), tf.arg_min(x, 0), tf.arg_max(x, 0, output_type=tf.int32)]
 # unravel_index
 out = [tf.unravel_index([22, 41, 37], [7, 6]), tf.unravel_index(1621, [6, 7, 8, 9]), tf.unravel_index(tf.constant([5], tf.int64), [3, 4])]
+# repeat
+x = tf.constant([[1, 2], [3, 4]])
+out = [tf.repeat(x, 3), tf.repeat(x, [1, 2], axis=0), tf.repeat(x, [0, 2], axis=1), tf.repeat(5, 2), tf.repeat(x, 2, axis=-1), tf.repeat([3, 1, 2], [2, 0, 1])]
+# edit_distance
+h = tf.SparseTensor([[0, 0, 0], [1, 0, 0]], [1, 2], [2, 1, 1]); t = tf.SparseTensor([[0, 1, 0], [1, 0, 0], [1, 0, 1], [1, 1, 0]], [1, 2, 3, 1], [2, 2, 2])
+out = [tf.edit_distance(h, t), tf.edit_distance(h, t, normalize=False)]
+# edit_distance_dense
+tf.edit_distance(tf.constant([1]), tf.constant([1]))
+# gather_nd_batches
+p = tf.reshape(tf.range(24), [2, 3, 4])
+out = [tf.gather_nd(p, [[[0, 1]], [[2, 3]]], batch_dims=1), tf.gather_nd(p, [[[1], [0], [3]], [[0], [0], [2]]], batch_dims=2)]
+# matrix_diagonals
+d = tf.constant([[1, 2, 3], [4, 5, 0]]); m = tf.reshape(tf.range(12), [3, 4])
+out = [tf.matrix_diag(d), tf.matrix_diag(d, k=1), tf.linalg.diag(d, k=(0, 1), padding_value=9), tf.matrix_diag([1, 2], num_rows=3, num_cols=2), tf.matrix_diag_part(m), tf.matrix_diag_part(m, k=-1), tf.linalg.diag_part(m, k=(-1, 1), padding_value=7, align="LEFT_LEFT")]
+# errors
+e = tf.errors.OutOfRangeError(None, None, "done"); f = tf.errors.OpError(None, None, "x", 7)
+assert e.message == "done" and e.op is None and e.node_def is None and e.error_code == 11 and f.error_code == 7
+assert tf.errors.exception_type_from_error_code(10) is tf.errors.AbortedError and tf.errors.exception_type_from_error_code(2) is tf.errors.UnknownError and tf.errors.exception_type_from_error_code(16) is tf.errors.UnauthenticatedError
+assert tf.errors.error_code_from_exception_type(tf.errors.UnavailableError) == 14 and tf.errors.error_code_from_exception_type(tf.errors.PermissionDeniedError) == 7
+raise e
+# logging
+before_it = tf.logging.get_verbosity(); tf.logging.set_verbosity(tf.logging.FATAL)
+assert tf.logging.get_verbosity() == tf.logging.FATAL
+tf.logging.info("%s", 1); tf.logging.warn("w"); tf.logging.log(tf.logging.INFO, "x"); tf.logging.log_first_n(tf.logging.ERROR, "y", 1); tf.logging.log_every_n(tf.logging.ERROR, "%d", 2, 5); tf.logging.log_if(tf.logging.ERROR, "z", False)
+tf.logging.set_verbosity(before_it); tf.get_logger()
 # unravel_index_outside
 out = tf.unravel_index([100], [7, 6])
 # tensor_scatter
@@ -86,6 +111,24 @@ x = tf.constant(np.random.RandomState(1).rand(2, 3, 6).astype(np.float32)); d = 
 out = [tf.spectral.rfft(x), tf.spectral.rfft(x, [8]), tf.spectral.rfft(d, [4]), tf.signal.rfft2d(x), tf.signal.rfft3d(x), tf.signal.irfft(tf.signal.rfft(x)), tf.signal.irfft(tf.signal.rfft(x), [5]), tf.signal.irfft2d(tf.signal.rfft2d(x), [4, 10]), tf.signal.irfft3d(tf.signal.rfft3d(d))]
 # fourier_fed
 x = tf.placeholder(tf.float32, [None, None]); out = [tf.signal.rfft(x), tf.signal.irfft(tf.signal.rfft(x))]; feed = {x: np.random.RandomState(2).rand(2, 8)}
+# signal_windows
+s = tf.signal
+out = [s.hann_window(8), s.hann_window(7, periodic=False), s.hamming_window(6), s.hann_window(1), s.kaiser_window(7), s.kaiser_window(6, beta=4.0), s.kaiser_bessel_derived_window(8), s.vorbis_window(8), s.hann_window(5, dtype=tf.float64)]
+# signal_windows_of_ints
+tf.signal.hann_window(5, dtype=tf.int32)
+# signal_frames
+x = tf.constant(np.random.RandomState(20).rand(2, 11).astype(np.float32)); s = tf.signal
+w = s.inverse_stft_window_fn(2)
+out = [s.frame(x, 4, 2), s.frame(x, 4, 3, pad_end=True, pad_value=-1), s.frame(x, 1, 1, axis=0), s.frame(x, 20, 3), s.overlap_and_add(s.frame(x, 5, 2), 2), s.overlap_and_add(s.frame(x, 3, 3), 3), tf.abs(s.stft(x, 6, 2)), tf.abs(s.stft(x, 5, 3, fft_length=6, window_fn=None, pad_end=True)), s.inverse_stft(s.stft(x, 6, 2), 6, 2, window_fn=w), s.inverse_stft(s.stft(x, 4, 2), 6, 2, 4), w(6, tf.float32)]
+# signal_cosine
+x = tf.constant(np.random.RandomState(21).rand(2, 6).astype(np.float32)); d = tf.cast(x, tf.float64); s = tf.signal
+out = [s.dct(x, type=k) for k in (1, 2, 3, 4)] + [s.dct(x, type=k, norm="ortho") for k in (2, 3, 4)] + [s.idct(x), s.idct(s.dct(d, norm="ortho"), norm="ortho"), s.dct(x, n=4), tf.spectral.dct(x, n=8), s.mfccs_from_log_mel_spectrograms(x), s.fftshift(x), s.ifftshift(x, axes=[0]), s.ifftshift(tf.range(5)), s.fftshift(x, axes=1)]
+# signal_cosine_axis
+tf.signal.dct(tf.ones([2, 3]), axis=0)
+# signal_cosine_type
+tf.signal.dct(tf.ones([2, 3]), type=5)
+# signal_frames_fed
+x = tf.placeholder(tf.float32, [None, None]); f = tf.signal.frame(x, 4, 2); out = [f, tf.signal.overlap_and_add(f, 2)]; feed = {x: np.arange(18).reshape(2, 9)}
 # fourier_of_ints
 tf.signal.rfft(tf.constant([1, 2]))
 # linear_algebra

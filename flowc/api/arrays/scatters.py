@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flowc.api.arrays.filling import range as range_of
-from flowc.api.arrays.selection import gather
-from flowc.api.arrays.shaping import broadcast_to, reshape, shape, stack
-from flowc.api.framework.basics import cast
+from flowc.api.arrays.selection import coordinates, gather
+from flowc.api.arrays.shaping import shape, stack
 from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.variables.variable_ops import scatter_nd_update
@@ -59,10 +57,6 @@ def batch_scatter_update(
         sizes, rank = shape(places), places.shape.ndims
         if rank is None:
             raise ValueError("batch_scatter_update needs indices of known rank")
-        coordinates = []
-        for axis in range(rank - 1):
-            column = cast(range_of(sizes[axis]), places.dtype)
-            along = [-1 if other == axis else 1 for other in range(rank)]
-            coordinates.append(broadcast_to(reshape(column, along), sizes))
-        where = stack([*coordinates, places], axis=-1)
+        batches = coordinates(sizes, rank, rank - 1, places.dtype)
+        where = stack([*batches, places], axis=-1)
         return scatter_nd_update(ref, where, updates, use_locking, scope)

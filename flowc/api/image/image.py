@@ -13,7 +13,7 @@ from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, floormod
 from flowc.api.math.elementwise import round as round_half_even
-from flowc.api.math.reductions import reduce_min
+from flowc.api.math.reductions import one_of, reduce_min
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -212,6 +212,9 @@ def extract_image_patches(
     rates: Any = None,
     padding: str | None = None,
     name: str | None = None,
+    sizes: Any = None,
 ) -> Tensor:
-    ksizes, strides, rates = list(ksizes), list(strides), list(rates)
-    return output("ExtractImagePatches", **locals())
+    """Patches [batch, rows, columns, height * width * channels] of a batch of images."""
+    window = list(one_of(sizes, "sizes", ksizes, "ksizes"))
+    attrs = {"ksizes": window, "strides": list(strides), "rates": list(rates)}
+    return output("ExtractImagePatches", images, padding=padding, name=name, **attrs)

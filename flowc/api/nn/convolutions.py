@@ -294,6 +294,11 @@ def dilation2d(
     rates: Sequence[int] = (),
     padding: str | None = None,
     name: str | None = None,
+    filters: Any = None,
+    dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    strides, rates = list(strides), list(rates)
-    return output("Dilation2D", **locals())
+    """The greyscale dilation: the maxima of windows of `input + filter`, filter [height, width,
+    channels]."""
+    weights = one_of(filter, "filter", filters, "filters")
+    steps = {"strides": list(strides), "rates": list(rates if dilations is None else dilations)}
+    return output("Dilation2D", input, weights, padding=padding, name=name, **steps)
