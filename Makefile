@@ -25,7 +25,9 @@ test: $(DEV_INSTALLED) ## all tests; no TensorFlow
 
 fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and every example in every dtype
 	FLOWC_FUZZ=$(FUZZ) FLOWC_ALL_DTYPES=1 $(BIN)/python -m pytest -n $(JOBS) \
-	  -k "fuzz or compiled_code or serves_every_size"
+	  -k "(fuzz or flipped or compiled_code or serves_every_size) and not fuzzed_graphs"
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py \
+	  $$(($(FUZZ) * 131072 / 1000)) --jobs $(JOBS) --log docs/fuzz.log
 
 sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)
 	FLOWC_SANITIZE=1 $(BIN)/python -m pytest -n $(JOBS) tests/security/test_sanitizers.py

@@ -22,7 +22,8 @@ class DType:
     where values have no fixed size); `kind` one of
     `float int uint bool complex string handle quantized`.
 
-    The properties are those of TensorFlow's `DType`. There is no reference dtype: whether a tensor
+    The properties are those of TensorFlow's `DType`. A reference dtype (`float32_ref`) is only what
+    `Variable.dtype` shows: every function takes it for its `base_dtype`, and whether a tensor
     refers to a variable's buffer is said by the tensor.
     """
 
@@ -123,7 +124,13 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        return self
+        """The dtype of the elements: another one only of a reference dtype."""
+        return self if self.enum < REF_OFFSET else _BY_ENUM[self.enum - REF_OFFSET]
+
+    @property
+    def reference(self) -> DType:
+        """The dtype of references to elements of this one."""
+        return _REFERENCES[self]
 
     def is_compatible_with(self, other: Any) -> bool:
         """Whether a tensor of the dtype that `other` means fits where this one is asked for."""
@@ -175,6 +182,10 @@ REF_OFFSET = 100  # TensorFlow's enum of a reference dtype is its base's plus 10
 _BY_NAME = {d.short: d for d in ALL} | {d.name: d for d in ALL}
 _BY_NAME |= {"float": f32, "double": f64, "half": f16, "int": i32}
 _BY_ENUM = {d.enum: d for d in ALL}
+_REFERENCES = {
+    d: DType(f"{d.short}_ref", f"{d.name}_ref", d.enum + REF_OFFSET, d.numpy, d.size, d.kind)
+    for d in ALL
+}
 _BY_NUMPY = {d.numpy: d for d in ALL if d.size and d.kind != "quantized"}
 
 
@@ -184,7 +195,9 @@ if not TYPE_CHECKING:  # a checker is to find misspelt names
         """TensorFlow's names, as in `tf.dtypes.float32`; some are Python's own in this file."""
         if name in _BY_NAME:
             return _BY_NAME[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name.startswith("__"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"{__name__}.{name} is not provided")
 
 
 def name_of(dtype: DType | None) -> str:
@@ -205,12 +218,12 @@ def from_enum(enum: int) -> DType:
 
 def as_dtype(value: Any) -> DType:
     """The `DType` meant by a `DType`, a name, a TF enum number, an array, or anything that NumPy
-    takes as a dtype.
+    takes as a dtype; a reference dtype gives its base.
 
     Raises `TypeError` when nothing fits, and for `None`.
     """
     if isinstance(value, DType):
-        return value
+        return value.base_dtype
     if isinstance(value, str):
         name = value.removesuffix("_ref")
         if name in _BY_NAME:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class FlowcError(Exception):
@@ -145,10 +145,14 @@ class AlreadyExistsError(OpError):
 
 
 class PermissionDeniedError(OpError, PermissionError):
-    """What an imported graph would do, and what nobody has allowed it to."""
+    """What an imported graph would do and nobody has allowed it to, or a file or folder that the
+    process may not read or write."""
 
     code = "FL0507"
     error_code = 7
+
+    def __str__(self) -> str:
+        return FlowcError.__str__(self)
 
 
 class FailedPreconditionError(OpError, RuntimeError):
@@ -178,30 +182,30 @@ class CancelledError(OpError):
     error_code = 1
 
 
-class DeadlineExceededError(OpError, TimeoutError):
-    code = "FL0504"
-    error_code = 4
-
-
 class AbortedError(OpError):
-    """What stopped because of another operation, such as the end of a queue."""
+    """What another one's end has broken: a step that may be tried again in a new session."""
 
     code = "FL0516"
     error_code = 10
 
 
 class UnavailableError(OpError):
-    """A service that is not there at the moment."""
+    """A service that is not there now."""
 
-    code = "FL0517"
+    code = "FL0514"
     error_code = 14
 
 
 class UnauthenticatedError(OpError):
     """A request without the credentials that it needs."""
 
-    code = "FL0518"
+    code = "FL0517"
     error_code = 16
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    code = "FL0504"
+    error_code = 4
 
 
 class DataLossError(OpError, InvalidModelError):
@@ -236,7 +240,7 @@ def as_raised(error: Exception, doing: str, node: str | None = None) -> Exceptio
 
 def _classes_by_number() -> dict[int, type[OpError]]:
     """TensorFlow's error classes by their numbers."""
-    return {c.error_code: c for c in OpError.__subclasses__()}
+    return {c.error_code: c for c in OpError.__subclasses__() if c.__module__ == __name__}
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
@@ -279,3 +283,25 @@ def misfit(
             if 1 in (size, expected) and not isinstance(dims[axis], int):
                 text += BROADCAST_HINT
     return InvalidArgumentError(text, node=name)
+
+
+# TensorFlow's numbers for the classes, which `dir` does not list: `errors.OUT_OF_RANGE`.
+_NUMBERS = (
+    *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND"),
+    *("ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"),
+    *("ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"),
+    "UNAUTHENTICATED",
+)
+
+if not TYPE_CHECKING:  # a checker is to find misspelt names
+
+    def __getattr__(name: str) -> int:
+        if name in _NUMBERS:
+            return _NUMBERS.index(name)
+        if name.startswith("__"):
+            raise AttributeError(f"module 'flowc.errors' has no attribute {name!r}")
+        raise AttributeError(f"flowc.errors.{name} is not provided")
+
+
+def __dir__() -> list[str]:
+    return [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, Exception)]

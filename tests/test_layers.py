@@ -22,8 +22,9 @@ ROOT = Path(__file__).parents[1]
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.errors", "flowc.dtypes", "flowc.version", "flowc.options", "flowc.files"),
     ("flowc.ir",),
+    ("flowc.proto", "flowc.encoding", "flowc.checkpoint"),
     ("flowc.ops",),
-    ("flowc.proto", "flowc.graph", "flowc.passes", "flowc.plan"),
+    ("flowc.graph", "flowc.passes", "flowc.plan"),
     ("flowc.importer", "flowc.extract"),
     ("flowc_runtime",),
     ("flowc.codegen",),
@@ -31,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.cache",),
     ("flowc.compiler",),
     ("flowc.run", "flowc.aot"),
-    ("flowc", "flowc.api"),
+    ("flowc", "flowc.api", "flowc.compat"),
     ("flowc.cli", "flowc.__main__"),
 )
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -39,12 +40,29 @@ LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in name
 # Package -> where it may be imported.
 PLACES = {
     "google.protobuf": (
+        "flowc.graph.meta_export",
+        "flowc.graph.saved_model_export",
+        "flowc.encoding",
+        "flowc.checkpoint",
         "flowc.importer",
         "flowc.graph.export",
+        "flowc.graph.meta_export",
+        "flowc.graph.saved_model_export",
+        "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
         "flowc.proto",
     ),
-    "flowc.proto": ("flowc.importer", "flowc.graph.export", "flowc.graph.encode", "flowc.proto"),
+    "flowc.proto": (
+        "flowc.encoding",
+        "flowc.checkpoint",
+        "flowc.importer",
+        "flowc.graph.export",
+        "flowc.graph.meta_export",
+        "flowc.graph.saved_model_export",
+        "flowc.graph.graph_def_edits",
+        "flowc.graph.encode",
+        "flowc.proto",
+    ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
     "flowc.codegen.cpu": ("flowc.codegen.cpu", "flowc.codegen.targets"),
     "flowc.codegen.cuda": ("flowc.codegen.cuda", "flowc.codegen.targets"),
@@ -61,6 +79,7 @@ PLACES = {
         "flowc.cli.ops",
         "flowc.extract",
         "flowc.run.host_steps",
+        "flowc.run.python_segments",
     ),
 }
 # Of two packages of one layer, or of layers that would allow it: the first knows nothing of these.
@@ -74,7 +93,8 @@ IN_THE_ROOT = {"__main__", "errors", "dtypes", "version", "options", "compiler",
 MOST_FILES = 25  # of a folder
 # Late imports that lead back, because an object does what stands above it: a Computation prints
 # itself, a tensor's operators make operations, its shape is inferred and its value asked of a
-# session, graphs and operations write themselves, and the process's graph is made when asked for.
+# session, graphs and operations write themselves, the process's graph is made when asked for, and
+# `Variable(...)` makes a variable of either kind.
 BACK = {
     "flowc.ir.computation": ("flowc.ir.text",),
     "flowc.graph.building.operators": (
@@ -86,6 +106,7 @@ BACK = {
     "flowc.graph.operation": ("flowc.graph.default", "flowc.graph.export"),
     "flowc.graph.graph": ("flowc.graph.export",),
     "flowc.graph.default": ("flowc.graph.graph",),
+    "flowc.api.variables.variables": ("flowc.api.variables.resource_variables",),
 }
 # What of a Target only the code for that kind of machine may read.
 TARGET_DETAILS = ("vector_bits", "registers", "has_fma")

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_SEGMENTS = """
-sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum unsorted_segment_mean
-unsorted_segment_sqrt_n
-"""
 _HISTOGRAMS = "bincount histogram_fixed_width histogram_fixed_width_bins"
 _FOURIER = "fft fft2d fft3d ifft ifft2d ifft3d"
 _FOURIER_OF_REALS = "irfft irfft2d irfft3d rfft rfft2d rfft3d"
@@ -19,11 +15,6 @@ _FAKE_QUANTIZATION = """
 fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars
 fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
 fake_quant_with_min_max_vars_per_channel_gradient
-"""
-_SCATTERS = """
-batch_gather batch_scatter_update tensor_scatter_add=tensor_scatter_nd_add tensor_scatter_nd_add
-tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update
-tensor_scatter_sub=tensor_scatter_nd_sub tensor_scatter_update=tensor_scatter_nd_update
 """
 _STATIC_VALUES = """
 broadcast_dynamic_shape broadcast_static_shape dimension_at_index dimension_value get_static_value
@@ -41,17 +32,13 @@ non_max_suppression_padded
 TOP: Mapping[str, str] = {
     "flowc.api.arrays.ordering": "arg_max arg_min argsort sort unravel_index",
     "flowc.api.arrays.repeats": "edit_distance repeat",
-    "flowc.api.arrays.scatters": _SCATTERS,
+    "flowc.api.arrays.scatters": "batch_gather batch_scatter_update",
     "flowc.api.framework.logging": "get_logger",
     "flowc.api.arrays.static_values": _STATIC_VALUES,
     "flowc.api.image.image": "extract_image_patches",
     "flowc.api.math.counting": _HISTOGRAMS,
-    "flowc.api.math.fake_quantization": _FAKE_QUANTIZATION,
     "flowc.api.math.linear_algebra": "cross matrix_set_diag=set_diag trace",
-    "flowc.api.math.segments": _SEGMENTS,
     "flowc.api.math.special": "lbeta",
-    "flowc.api.math.spectral": _FOURIER,
-    "flowc.api.random.draws": "multinomial random_crop",
     "flowc.api.variables.templates": "make_template",
     "flowc.graph.device": "DeviceSpec",
     "flowc.proto.meta_graph_pb2": "TensorInfo",
@@ -72,17 +59,12 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.image.sizes": """central_crop crop_to_bounding_box pad_to_bounding_box
             resize_image_with_crop_or_pad resize_image_with_pad
             resize_with_crop_or_pad=resize_image_with_crop_or_pad""",
-        "flowc.api.random.draws": "random_crop",
+        "flowc.api.random.random_ops": "random_crop",
     },
     "linalg": {
         "flowc.api.math.linear_algebra": """adjoint cross normalize set_diag trace
             tridiagonal_matmul""",
         "flowc.api.training.clipping": "global_norm",
-    },
-    "logging": {
-        "flowc.api.framework.logging": """DEBUG ERROR FATAL INFO TaskLevelStatusMessage WARN debug
-            error fatal flush get_verbosity info log log_every_n log_first_n log_if set_verbosity
-            vlog warn warning"""
     },
     "manip": {
         "flowc.api.arrays.blocks": """batch_to_space_nd space_to_batch_nd""",
@@ -90,9 +72,9 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.arrays.shaping": "reshape reverse roll tile",
     },
     "math": {
+        "flowc.api.framework.plain_ops": "nextafter",
         "flowc.api.math.counting": "bincount",
-        "flowc.api.math.segments": "unsorted_segment_mean unsorted_segment_sqrt_n",
-        "flowc.api.math.special": "erfcinv lbeta nextafter polyval reciprocal_no_nan",
+        "flowc.api.math.special": "erfcinv lbeta polyval reciprocal_no_nan",
         "flowc.api.framework.assertions": "is_non_decreasing is_strictly_increasing",
     },
     "math.special": {
@@ -105,29 +87,28 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.nn.losses": "log_poisson_loss",
         "flowc.api.nn.transposed_convolutions": """atrous_conv2d_transpose conv1d_transpose
             conv2d_backprop_filter conv3d_backprop_filter=conv3d_backprop_filter_v2
-            conv3d_backprop_filter_v2 conv3d_transpose conv_transpose
+            conv3d_backprop_filter_v2 conv_transpose
             depthwise_conv2d_backprop_filter=depthwise_conv2d_native_backprop_filter
             depthwise_conv2d_backprop_input=depthwise_conv2d_native_backprop_input
             depthwise_conv2d_native_backprop_filter depthwise_conv2d_native_backprop_input""",
         "flowc.api.nn.windows": """atrous_conv2d avg_pool1d avg_pool_v2 convolution erosion2d
             max_pool1d max_pool_v2 pool with_space_to_batch""",
     },
-    "quantization": {"flowc.api.math.fake_quantization": _FAKE_QUANTIZATION},
-    "random": {
-        "flowc.api.random.draws": """categorical multinomial stateless_categorical
-            stateless_multinomial"""
-    },
+    "quantization": {"flowc.api.framework.plain_ops": _FAKE_QUANTIZATION},
+    "random": {"flowc.api.random.random_ops": "stateless_categorical stateless_multinomial"},
     "signal": {
         "flowc.api.math.cosine_transforms": """dct fftshift idct ifftshift
             mfccs_from_log_mel_spectrograms""",
         "flowc.api.math.frames": """frame inverse_stft inverse_stft_window_fn overlap_and_add
             stft""",
-        "flowc.api.math.spectral": f"{_FOURIER} {_FOURIER_OF_REALS}",
+        "flowc.api.framework.plain_ops": _FOURIER,
+        "flowc.api.math.spectral": _FOURIER_OF_REALS,
         "flowc.api.math.window_functions": """hamming_window hann_window
             kaiser_bessel_derived_window kaiser_window vorbis_window""",
     },
     "spectral": {
         "flowc.api.math.cosine_transforms": "dct idct",
-        "flowc.api.math.spectral": f"{_FOURIER} {_FOURIER_OF_REALS}",
+        "flowc.api.framework.plain_ops": _FOURIER,
+        "flowc.api.math.spectral": _FOURIER_OF_REALS,
     },
 }

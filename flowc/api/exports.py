@@ -1,17 +1,15 @@
-"""Which module holds which public name.
+"""Which module holds which public name: `name`, or `name=name there`.
 
-In: a name that someone asked `flowc` (or `flowc.nn`, ...) for. Out: the object. Invariant: nothing
-is imported before it is asked for, and a name that flowc does not have says so with the nearest.
+In: nothing. Out: tables for `namespaces.py`. Invariant: every name is there, and importing this
+imports none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
 from flowc.api import array_exports
-from flowc.errors import did_you_mean
+from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
 abs accumulate_n acos acosh add add_n angle approximate_equal asin asinh atan atan2 atanh betainc
@@ -26,8 +24,10 @@ zeta
 _REDUCTIONS = """
 argmax argmin count_nonzero cumprod cumsum einsum matmul reduce_all reduce_any
 reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std
-reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod segment_sum tensordot
-unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum
+reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod segment_sum
+sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum tensordot unsorted_segment_max
+unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n
+unsorted_segment_sum
 """
 _ARRAYS = """
 broadcast_to concat expand_dims matrix_transpose newaxis pack pad parallel_stack rank reshape
@@ -39,7 +39,7 @@ dynamic_partition dynamic_stitch gather gather_nd scatter_nd searchsorted setdif
 unique unique_with_counts where where_v2
 """
 _FILLING = """
-fill linspace lin_space=linspace meshgrid one_hot ones ones_like range sequence_mask zeros
+eye fill linspace lin_space=linspace meshgrid one_hot ones ones_like range sequence_mask zeros
 zeros_like
 """
 _BLOCKS = """
@@ -54,17 +54,31 @@ to_double to_float to_int32 to_int64
 _SCOPES = """
 add_to_collection add_to_collections colocate_with container control_dependencies
 control_flow_v2_enabled device disable_control_flow_v2 disable_eager_execution
-disable_tensor_equality disable_v2_behavior disable_v2_tensorshape executing_eagerly
-get_collection get_collection_ref group init_scope name_scope no_op op_scope set_random_seed
-tuple=tuple_
+disable_v2_behavior executing_eagerly get_collection get_collection_ref group
+init_scope name_scope no_op op_scope set_random_seed tuple=tuple_
 """
 _VARIABLES = """
 all_variables=global_variables assign assign_add assign_sub count_up_to global_variables
 global_variables_initializer initialize_all_variables=global_variables_initializer
 initialize_local_variables=local_variables_initializer initialize_variables=variables_initializer
-is_variable_initialized local_variables local_variables_initializer scatter_add scatter_div
+assert_variables_initialized is_variable_initialized local_variables local_variables_initializer
+model_variables moving_average_variables report_uninitialized_variables scatter_add scatter_div
 scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub
-scatter_update trainable_variables variables_initializer
+scatter_update sparse_mask trainable_variables variables_initializer
+"""
+_ASSERTIONS = """
+assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal
+assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive
+assert_rank assert_rank_at_least assert_scalar assert_type
+"""
+_PLAIN_OPS = """
+fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars
+fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
+fake_quant_with_min_max_vars_per_channel_gradient fft fft2d fft3d ifft ifft2d ifft3d
+tensor_scatter_add tensor_scatter_nd_add=tensor_scatter_add
+tensor_scatter_nd_max=tensor_scatter_max tensor_scatter_nd_min=tensor_scatter_min
+tensor_scatter_nd_sub=tensor_scatter_sub tensor_scatter_nd_update=tensor_scatter_update
+tensor_scatter_sub tensor_scatter_update
 """
 _DTYPES = """
 float16=f16 half=f16 bfloat16=bf16 float32=f32 float64=f64 double=f64 int8=i8 int16=i16 int32=i32
@@ -79,12 +93,15 @@ _NN = {
     """,
     "flowc.api.nn.convolutions": """
         avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
-        conv2d_transpose conv3d depthwise_conv2d depthwise_conv2d_native dilation2d
+        conv2d_transpose conv3d conv3d_transpose depthwise_conv2d
+        depthwise_conv2d_native dilation2d
         max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
     """,
+    "flowc.api.nn.dropout": "dropout",
     "flowc.api.nn.normalization": """
-        batch_normalization bias_add fused_batch_norm l2_normalize
-        local_response_normalization lrn moments relu_layer xw_plus_b zero_fraction
+        batch_norm_with_global_normalization batch_normalization bias_add fused_batch_norm
+        l2_normalize local_response_normalization lrn moments normalize_moments relu_layer
+        sufficient_statistics weighted_moments xw_plus_b zero_fraction
     """,
     "flowc.api.nn.losses": """
         l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits
@@ -92,14 +109,19 @@ _NN = {
         weighted_cross_entropy_with_logits
     """,
     "flowc.api.arrays.selection": """
-        embedding_lookup in_top_k top_k
+        in_top_k top_k
     """,
     "flowc.api.arrays.blocks": """
         depth_to_space space_to_depth
     """,
     "flowc.api.nn.rnn": """
-        bidirectional_dynamic_rnn dynamic_rnn rnn_cell static_rnn
+        bidirectional_dynamic_rnn dynamic_rnn static_rnn
     """,
+    "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
+    "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+    "flowc.api.nn.sampling": """log_uniform_candidate_sampler nce_loss sampled_softmax_loss
+        uniform_candidate_sampler""",
+    "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
 }
 _IMAGE = """
 ResizeMethod crop_and_resize extract_image_patches flip_left_right flip_up_down
@@ -127,28 +149,41 @@ _TOP = {
     "flowc.api.framework.checks": "Assert Print print=print_",
     "flowc.api.framework.assertions": _ASSERTIONS
     + "is_tensor verify_tensor_all_finite=assert_all_finite",
+    "flowc.api.framework.plain_ops": _PLAIN_OPS,
+    "flowc.api.sparse.sparse_ops": """sparse_reduce_sum sparse_retain sparse_tensor_dense_matmul
+        sparse_tensor_to_dense sparse_to_dense""",
+    "flowc.api.metrics.confusion": "confusion_matrix",
     "flowc.api.control_flow.conditionals": "cond",
     "flowc.api.control_flow.cases": "case switch_case",
     "flowc.api.control_flow.loops": "while_loop",
     "flowc.api.control_flow.functional": "foldl foldr map_fn scan",
     "flowc.api.framework.python_functions": "numpy_function py_func",
     "flowc.api.control_flow.tensor_array": "TensorArray",
-    "flowc.api.variables.variables": "Variable",
+    "flowc.api.variables.variables": "Variable VariableV1=Variable",
+    "flowc.api.variables.graph_keys": "GraphKeys",
     "flowc.api.variables.variable_ops": _VARIABLES,
     "flowc.graph.indexed_slices": "IndexedSlices IndexedSlicesValue",
     "flowc.api.framework.composites": "SparseTensor SparseTensorValue sparse_placeholder",
-    "flowc.api.variables.variable_scope": """AUTO_REUSE VariableScope get_variable
-        get_variable_scope variable_scope""",
-    "flowc.api.variables.initializers": """constant_initializer glorot_uniform_initializer
-        ones_initializer zeros_initializer""",
-    "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
-        truncated_normal""",
+    "flowc.api.variables.variable_scope": """get_local_variable get_variable no_regularizer
+        variable_op_scope variable_scope""",
+    "flowc.api.variables.scope_state": """AUTO_REUSE VariableAggregation VariableScope
+        VariableSynchronization get_variable_scope variable_creator_scope""",
+    "flowc.api.variables.partitioned_variables": """create_partitioned_variables
+        fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner""",
+    "flowc.api.variables.initializers": """constant_initializer glorot_normal_initializer
+        glorot_uniform_initializer ones_initializer orthogonal_initializer
+        random_normal_initializer random_uniform_initializer truncated_normal_initializer
+        uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
+    "flowc.api.random.random_ops": """get_seed multinomial random_crop random_normal
+        random_shuffle random_uniform truncated_normal""",
+    "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
+        scalar_summary""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
-    "flowc.api.training.moving_averages": "moving_average_variables",
     "flowc.dtypes": _DTYPES,
     "flowc.graph.building.subscripts": "boolean_mask",
-    "flowc.graph.default": "get_default_session",
+    "flowc.graph.default": """disable_resource_variables enable_resource_variables
+        get_default_session resource_variables_enabled""",
     "flowc.graph": """Dimension Graph Operation Tensor TensorShape get_default_graph
         reset_default_graph""",
     "flowc.run.session": "InteractiveSession Session",
@@ -156,7 +191,9 @@ _TOP = {
         RunMetadata RunOptions""",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings.strings": "as_string string_join=join",
-    "flowc.api.training.gradients": "UnconnectedGradients gradients",
+    "flowc.api.training.gradients": "UnconnectedGradients gradients hessians",
+    "flowc.api.training.registration": """NoGradient=no_gradient NotDifferentiable=no_gradient
+        RegisterGradient custom_gradient no_gradient""",
     "flowc.graph.gradients.aggregation": "AggregationMethod",
     "flowc.proto.graph_pb2": "GraphDef NodeDef OpDef",
     "flowc.proto.meta_graph_pb2": "MetaGraphDef",
@@ -171,8 +208,10 @@ _MATH = {
     "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
     "flowc.api.arrays.filling": "linspace",
+    "flowc.api.metrics.confusion": "confusion_matrix",
 }
 _TRAIN = {
+    "flowc.api.summaries.file_writer": "SummaryWriter=FileWriter",
     "flowc.api.training.optimizer": "Optimizer",
     "flowc.api.training.gradient_descent": """GradientDescentOptimizer
         ProximalGradientDescentOptimizer""",
@@ -188,9 +227,30 @@ _TRAIN = {
         exponential_decay inverse_time_decay linear_cosine_decay natural_exp_decay
         noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay polynomial_decay""",
     "flowc.api.training.moving_averages": "ExponentialMovingAverage",
+    "flowc.api.training.coordinator": "Coordinator LooperThread",
+    "flowc.api.training.monitored.session_run_hook": """SessionRunArgs SessionRunContext
+        SessionRunHook SessionRunValues""",
+    "flowc.api.training.monitored.timers": "SecondOrStepTimer",
+    "flowc.api.training.monitored.hooks": """FeedFnHook FinalOpsHook GlobalStepWaiterHook
+        LoggingTensorHook NanLossDuringTrainingError NanTensorHook StopAtStepHook""",
+    "flowc.api.training.monitored.writing_hooks": """CheckpointSaverHook CheckpointSaverListener
+        StepCounterHook SummarySaverHook""",
+    "flowc.api.training.monitored.scaffold": "Scaffold",
+    "flowc.api.training.monitored.session_preparation": "SessionManager",
+    "flowc.api.training.monitored.session_creators": """ChiefSessionCreator SessionCreator
+        WorkerSessionCreator""",
+    "flowc.api.training.monitored.monitored_session": """MonitoredSession
+        SingularMonitoredSession""",
+    "flowc.api.training.monitored.monitored_training": "MonitoredTrainingSession",
+    "flowc.api.training.monitored.supervisor": "Supervisor",
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
+    "nn.rnn_cell": {
+        "flowc.api.nn.rnn_cell": """BasicLSTMCell BasicRNNCell GRUCell LSTMStateTuple MultiRNNCell
+            RNNCell""",
+        "flowc.api.nn.cell_wrappers": "DeviceWrapper DropoutWrapper LSTMCell ResidualWrapper",
+    },
     "math": _MATH,
     "image": {"flowc.api.image.image": _IMAGE},
     "bitwise": {
@@ -200,13 +260,15 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     "linalg": {
         "flowc.api.math.norms": "norm",
         "flowc.api.math.reductions": "einsum matmul matvec tensordot",
+        "flowc.api.arrays.filling": "eye",
         "flowc.api.arrays.shaping": "matrix_transpose transpose=matrix_transpose",
         "flowc.api.arrays.blocks": """band_part=matrix_band_part diag=matrix_diag
             diag_part=matrix_diag_part tensor_diag=diag tensor_diag_part=diag_part""",
         "flowc.api.nn.normalization": "l2_normalize",
     },
     "random": {
-        "flowc.api.random.random_ops": """get_seed normal=random_normal shuffle=random_shuffle
+        "flowc.api.random.random_ops": """categorical get_seed multinomial normal=random_normal
+            shuffle=random_shuffle
             stateless_normal=stateless_random_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
         "flowc.api.framework.scopes": "set_random_seed",
@@ -222,12 +284,66 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.basics": "check_numerics",
         "flowc.api.math.elementwise": "is_finite is_inf is_nan",
     },
+    "sparse": {
+        "flowc.api.sparse.sparse_ops": """from_dense reduce_sum=sparse_reduce_sum
+            retain=sparse_retain sparse_dense_matmul=sparse_tensor_dense_matmul
+            to_dense=sparse_tensor_to_dense""",
+        "flowc.api.framework.composites": "SparseTensor placeholder=sparse_placeholder",
+        "flowc.api.variables.variable_ops": "mask=sparse_mask",
+    },
     "initializers": {
         "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer""",
         "flowc.api.variables.initializers": """constant=constant_initializer
-            glorot_uniform=glorot_uniform_initializer ones=ones_initializer
-            zeros=zeros_initializer""",
+            glorot_normal=glorot_normal_initializer glorot_uniform=glorot_uniform_initializer
+            he_normal he_uniform identity=identity_initializer lecun_normal lecun_uniform
+            ones=ones_initializer orthogonal=orthogonal_initializer
+            random_normal=random_normal_initializer random_uniform=random_uniform_initializer
+            truncated_normal=truncated_normal_initializer
+            uniform_unit_scaling=uniform_unit_scaling_initializer
+            variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
+    },
+    "logging": {
+        "flowc.api.framework.logging": """DEBUG ERROR FATAL INFO WARN debug error fatal flush
+            get_logger get_verbosity info log log_every_n log_first_n log_if set_verbosity vlog
+            warn warning"""
+    },
+    "summary": {
+        "flowc.api.summaries.merging": "merge merge_all scalar",
+        "flowc.api.summaries.file_writer": "FileWriter SessionLog",
+    },
+    "train": {
+        **_TRAIN,
+        "flowc.api.framework.models": "write_graph",
+        "flowc.api.saving.saver": "Saver",
+        "flowc.api.saving.exported_meta_graph": "export_meta_graph",
+        "flowc.api.saving.imported_meta_graph": "import_meta_graph",
+        "flowc.api.saving.initial_checkpoint": "init_from_checkpoint",
+        "flowc.api.saving.checkpoint_state": """checkpoint_exists checkpoints_iterator
+            generate_checkpoint_state_proto get_checkpoint_mtimes get_checkpoint_state
+            latest_checkpoint remove_checkpoint update_checkpoint_state""",
+        "flowc.api.saving.checkpoint_reader": """NewCheckpointReader list_variables load_checkpoint
+            load_variable""",
+        "flowc.proto.meta_graph_pb2": "SaverDef",
+        "flowc.proto.checkpoint_pb2": "CheckpointState",
+    },
+    "test": {
+        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
+    },
+    "saved_model": {
+        "flowc.api.saving.saved_model_constants": "constants signature_constants tag_constants",
+        "flowc.api.saving.saved_model_builder": "Builder=SavedModelBuilder simple_save",
+        "flowc.api.saving.saved_model_loader": """builder contains_saved_model load loader main_op
+            maybe_saved_model_directory=contains_saved_model signature_def_utils utils""",
+        "flowc.api.saving.signature_defs": """build_signature_def build_tensor_info
+            classification_signature_def get_tensor_from_tensor_info is_valid_signature
+            predict_signature_def regression_signature_def""",
+    },
+    "graph_util": {
+        "flowc.graph.graph_def_edits": """convert_variables_to_constants extract_sub_graph
+            must_run_on_cpu remove_training_nodes tensor_shape_from_node_def_name""",
+        "flowc.api.framework.models": "import_graph_def",
     },
     "app": {"flowc.api.framework.app": "flags run"},
     "flags": {
@@ -242,60 +358,39 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
-    "train": {"flowc.api.framework.models": "write_graph", **_TRAIN},
-    "compat": {
-        "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
-            complex_types integral_types path_to_str real_types""",
+    "layers": {
+        "flowc.api.layers.layer": "InputSpec Layer",
+        "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
+        "flowc.api.layers.convolutional": """Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose
+            SeparableConv1D SeparableConv2D conv1d conv2d conv2d_transpose conv3d conv3d_transpose
+            separable_conv1d separable_conv2d""",
+        "flowc.api.layers.pooling": """AveragePooling1D AveragePooling2D AveragePooling3D
+            MaxPooling1D MaxPooling2D MaxPooling3D average_pooling1d average_pooling2d
+            average_pooling3d max_pooling1d max_pooling2d max_pooling3d""",
+        "flowc.api.layers.normalization": "BatchNormalization batch_normalization",
+    },
+    "losses": {
+        "flowc.api.losses.losses": """absolute_difference cosine_distance hinge_loss huber_loss
+            log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy
+            softmax_cross_entropy sparse_softmax_cross_entropy""",
+        "flowc.api.losses.weighting": "Reduction=LossReduction compute_weighted_loss",
+        "flowc.api.losses.collection": """add_loss get_losses get_regularization_loss
+            get_regularization_losses get_total_loss""",
+    },
+    "metrics": {
+        "flowc.api.metrics.means": """accuracy mean mean_absolute_error mean_cosine_distance
+            mean_relative_error mean_squared_error mean_tensor percentage_below
+            root_mean_squared_error""",
+        "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
+            mean_per_class_accuracy precision recall true_negatives true_positives""",
+        "flowc.api.metrics.ranking": """precision_at_k precision_at_top_k recall_at_k
+            recall_at_top_k""",
+        "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
+            false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
+            sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds
+            true_positives_at_thresholds""",
     },
 }
-# What programs may look for here and will not find yet.
-_LATER = """
-FIFOQueue RandomShuffleQueue contrib data estimator keras
-layers losses saved_model summary
-"""
-_NOT_YET = frozenset(_LATER.split())
-
-
-def _entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """name -> (module, name there)"""
-    found: dict[str, tuple[str, str]] = {}
-    for module, text in modules.items():
-        for word in text.split():
-            name, _, inner = word.partition("=")
-            found[name] = (module, inner or name)
-    return found
-
-
-class Namespace:
-    """A named group of public names, such as `flowc.nn`. Names are imported when first used."""
-
-    def __init__(self, name: str, entries: Mapping[str, tuple[str, str]]) -> None:
-        self.__name__ = name
-        self._entries = entries
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        found = find(self._entries, name, self.__name__)
-        self.__dict__[name] = found
-        return found
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._entries)
-
-    def __repr__(self) -> str:
-        return f"<namespace {self.__name__}>"
-
-
-def find(entries: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
-    """The object behind a public name. Raises `AttributeError`."""
-    if name in entries:
-        module, inner = entries[name]
-        import_module("flowc.api")  # gives tensors their operators
-        return getattr(import_module(module), inner)
-    near = did_you_mean(name, entries)
-    what = "is not provided yet" if name in _NOT_YET else "does not exist"
-    raise AttributeError(f"{owner}.{name} {what}" + (f": {near}" if near else ""))
 
 
 def _merged(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
@@ -303,20 +398,7 @@ def _merged(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
     return {module: f"{one.get(module, '')} {other.get(module, '')}" for module in {**one, **other}}
 
 
-def _namespaces(tables: Mapping[str, Mapping[str, str]]) -> dict[str, Namespace]:
-    """The namespaces at the top; one of a dotted name stands inside another."""
-    found: dict[str, Namespace] = {}
-    for path in sorted(tables):
-        made = Namespace(f"flowc.{path}", _entries(tables[path]))
-        outer, _, name = path.rpartition(".")
-        if outer:
-            setattr(found[outer], name, made)
-        else:
-            found[path] = made
-    return found
-
-
 _MORE = array_exports.NAMESPACES
 _ALL = {n: _merged(_NAMESPACES.get(n, {}), _MORE.get(n, {})) for n in {**_NAMESPACES, **_MORE}}
-TOP: dict[str, tuple[str, str]] = _entries(_merged(_TOP, array_exports.TOP))
-NAMESPACES: dict[str, Namespace] = _namespaces(_ALL)
+TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, array_exports.TOP))
+NAMESPACES: dict[str, Namespace] = namespaces(_ALL)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -138,15 +139,15 @@ def described(error: Exception) -> tuple[str, int]:
         text = str(error) if isinstance(error, MemoryError) else ""
         text = text or "there is not enough memory to run flowc"
         return f"error[{ResourceExhaustedError.code}]: {text}", RESOURCES
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        code = RESOURCES if error.errno in _FULL else BAD_INPUT
+        return f"error[FL0601]: {where}{error.strerror}", code
     from flowc_runtime.errors import LoadError, ModelError
 
     if isinstance(error, ModelError):
         kind = InvalidModelError if isinstance(error, LoadError) else InvalidArgumentError
         return f"error[{kind.code}]: {error}", BAD_INPUT
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        code = RESOURCES if error.errno in _FULL else BAD_INPUT
-        return f"error[FL0601]: {where}{error.strerror}", code
     return (
         f"error[{InternalError.code}]: {type(error).__name__}: {error}\n  {_BUG}",
         BUG,
@@ -161,12 +162,24 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _is_short(error: BaseException) -> bool:
-    """Whether an error came from a lack of memory: the runtime's own error is a MemoryError, and
-    what loads libraries only says it in words."""
+    """Whether an error came from a lack of memory: the runtime's own error is a MemoryError, what
+    loads libraries only says it in words, and an interpreter that finds none raises anything."""
     return any(
         isinstance(e, MemoryError) or any(words in str(e).lower() for words in _NO_ROOM)
         for e in _chain(error)
-    )
+    ) or (isinstance(error, SystemError | TypeError | InternalError) and _has_met_its_limit())
+
+
+def _has_met_its_limit() -> bool:
+    """Whether the process was given a limit of memory and has come near it."""
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return False
+    status = Path("/proc/self/status").read_text()
+    peak = next((line.split()[1] for line in status.splitlines() if "VmPeak" in line), "0")
+    return int(peak) * 1024 > 0.9 * limit
 
 
 _NO_ROOM = ("failed to map segment", "cannot allocate memory", "can't start new thread")

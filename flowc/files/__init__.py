@@ -1,1 +1,2 @@
-"""What every layer asks of the disk: whole files or none, identities of files, the cache folder."""
+"""What every layer asks of the disk: plain files to read, whole files or none to write, identities
+of files, the cache folder."""

@@ -23,8 +23,8 @@ from flowc.errors import (
 )
 
 _HINT = "pass --allow-links (allow_links=True) if what it leads to is to be trusted"
+SMALL = 1 << 16  # bytes of a piece that need no pages of their own
 MOST_LINKS = 40  # that one path may go through, as in the system
-HUGE = 1 << 22  # bytes that are worth large pages
 
 _CLOSED = os.O_CLOEXEC | os.O_NOCTTY
 _PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -89,16 +89,7 @@ class PlainFile:
         the file is no longer as it was when it was opened."""
         if start == end:
             return memoryview(b"")
-        try:
-            memory = FileMemory(-1, end - start, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except (MemoryError, OSError, ValueError):
-            raise ResourceExhaustedError(
-                f"{self.name}: no memory for {end - start} bytes of it"
-            ) from None
-        if end - start >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-        memory.status, memory.start = self.status, start
-        view = memoryview(memory)
+        view = memoryview(self._memory(start, end - start))
         try:
             whole = _fill(view, self.descriptor, start)
         except OSError as error:
@@ -108,6 +99,16 @@ class PlainFile:
                 f"{self.name}: the file was changed after it was opened", hint="load it again"
             )
         return view.toreadonly()
+
+    def _memory(self, start: int, size: int) -> FileMemory | bytearray:
+        if size < min(SMALL, len(self)):
+            return bytearray(size)
+        try:
+            memory = FileMemory(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (MemoryError, OSError, ValueError):
+            raise ResourceExhaustedError(f"{self.name}: no memory for {size} bytes of it") from None
+        memory.status, memory.start = self.status, start
+        return memory
 
 
 def lies_within(path: str | os.PathLike[str], folder: Path | None) -> bool:

@@ -2,13 +2,16 @@
 
 In: a path and what is written in the block. Out: the file. Invariants: an exception leaves what was
 at the path before, and nothing else behind; links, folders and devices are never replaced; what the
-errors name is the path.
+errors name is the path. A process that is killed leaves the file beside its place behind: whoever
+writes holds a lock on it, so that what no process writes any more can be told and removed.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -18,8 +21,8 @@ from typing import BinaryIO
 
 from flowc.errors import UsageError
 
+_BESIDE = re.compile(r"\.(?P<name>.+)-[a-z0-9_]{8}")  # what `mkstemp` makes of a prefix
 _DEVICES = Path("/dev")
-_NAME_KEPT = 32  # characters of the name that stand in that of the file beside it
 
 
 @contextmanager
@@ -31,7 +34,7 @@ def replacing(path: Path, size: int | None = None, *, private: bool = False) -> 
     """
     _check_kind(path)
     with _naming(path, size, str(path.parent)):
-        number, name = tempfile.mkstemp(prefix=f".{path.name[:_NAME_KEPT]}-", dir=path.parent)
+        number, name = _locked_file(path)
     try:
         with _naming(path, size, name), os.fdopen(number, "wb") as file:
             yield file
@@ -47,6 +50,44 @@ def replacing(path: Path, size: int | None = None, *, private: bool = False) -> 
         raise
     if not private:
         sync_folder(path.parent)
+
+
+def _locked_file(path: Path) -> tuple[int, str]:
+    """A new file beside `path`, open and locked. Whoever removes what was left behind may come
+    before the lock: then the file is gone, and another one is made."""
+    while True:
+        number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        fcntl.flock(number, fcntl.LOCK_EX)
+        if os.fstat(number).st_nlink:
+            return number, name
+        os.close(number)
+
+
+def abandoned(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Files of `replacing` that no process writes any more, each with the name that it was to get.
+    Who asks removes them; they stay locked until it asks for the next."""
+    for found in sorted(folder.iterdir()):
+        match = _BESIDE.fullmatch(found.name)
+        if match is None or found.is_symlink() or not found.is_file():
+            continue
+        try:
+            with found.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield match["name"], found
+        except OSError:
+            continue  # being written, gone, or none of ours
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts on disk what files a folder has, by which names, where the file system can."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(number)
 
 
 def check_place(path: Path) -> None:
@@ -119,13 +160,3 @@ def _naming(path: Path, size: int | None = None, beside: str | None = None) -> I
         needed = "" if size is None else f" ({size} bytes are needed)"
         text = f"cannot be written: {error.strerror}{needed}"
         raise OSError(error.errno, text, str(path)) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes a renaming last, where the file system can tell of it."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

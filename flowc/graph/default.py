@@ -22,9 +22,11 @@ class _Stack(threading.local):
 
 
 class _ProcessGraph:
-    """The graph of the process, made when it is first asked for."""
+    """The graph of the process, made when it is first asked for, and the kind of variables that
+    its programs make."""
 
     def __init__(self) -> None:
+        self.resource_variables = False
         self._lock = threading.Lock()
         self._graph: Graph | None = None
 
@@ -48,6 +50,21 @@ _process = _ProcessGraph()
 def get_default_graph() -> Graph:
     """The innermost graph made default in this thread, else the process's own."""
     return _stack.graphs[-1] if _stack.graphs else _process.get()
+
+
+def resource_variables_enabled() -> bool:
+    """Whether variables stand behind handles unless they are asked for otherwise."""
+    return _process.resource_variables
+
+
+def enable_resource_variables() -> None:
+    """From now on, variables stand behind handles unless they are asked for otherwise."""
+    _process.resource_variables = True
+
+
+def disable_resource_variables() -> None:
+    """Variables are TensorFlow 1's again, as they are from the start."""
+    _process.resource_variables = False
 
 
 def reset_default_graph() -> None:

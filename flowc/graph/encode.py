@@ -8,35 +8,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.encoding.tensor_proto import FIELDS, data_type
 from flowc.errors import UsageError
 from flowc.graph.attrs import AttrPlaceholder, Attrs, FunctionRef
 from flowc.graph.shape import TensorShape
 from flowc.ir.signature import OpSignature
 from flowc.proto.graph_pb2 import AttrValue
-from flowc.proto.tensor_pb2 import DataType, TensorProto, TensorShapeProto
-from flowc.proto.variable_pb2 import VariableDef
+from flowc.proto.meta_graph_pb2 import SaverDef
+from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from flowc.proto.variable_pb2 import SaveSliceInfoDef, VariableDef
 
-FIELDS: dict[DType, str] = {
-    dtypes.f32: "float_val",
-    dtypes.f64: "double_val",
-    dtypes.i64: "int64_val",
-    dtypes.u32: "uint32_val",
-    dtypes.u64: "uint64_val",
-    dtypes.bool_: "bool_val",
-    dtypes.f16: "half_val",
-    dtypes.bf16: "half_val",
-    dtypes.c64: "scomplex_val",
-    dtypes.c128: "dcomplex_val",
-    dtypes.string: "string_val",
-    dtypes.resource: "resource_handle_val",
-    dtypes.variant: "variant_val",
-}  # every other number goes into int_val
 # The dtypes of which TensorFlow writes several elements as raw content.
 _RAW = frozenset({
     dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64, dtypes.i8, dtypes.i16, dtypes.i32, dtypes.i64,
@@ -53,11 +40,6 @@ def fill_shape(proto: TensorShapeProto, sizes: Sequence[int | None] | None) -> N
         return
     for size in sizes:
         proto.dim.add(size=-1 if size is None else int(size))
-
-
-def data_type(dtype: DType) -> DataType:
-    """A dtype's number. Protobuf's enums are ints, which its stubs have as a class of their own."""
-    return cast(DataType, dtype.enum)
 
 
 def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
@@ -194,6 +176,16 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
 def variable_def(**fields: Any) -> VariableDef:
     """A VariableDef with the given fields: what a collection says of a variable."""
     return VariableDef(**fields)
+
+
+def save_slice_info_def(**fields: Any) -> SaveSliceInfoDef:
+    """A SaveSliceInfoDef with the given fields: which part of a whole a variable holds."""
+    return SaveSliceInfoDef(**fields)
+
+
+def saver_def(**fields: Any) -> SaverDef:
+    """A SaverDef with the given fields: what a graph says of a Saver."""
+    return SaverDef(**fields)
 
 
 def fill_attrs(

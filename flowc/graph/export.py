@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from google.protobuf.any_pb2 import Any as AnyMessage
+
+from flowc.encoding.tensor_proto import data_type
 from flowc.errors import UsageError
-from flowc.graph.encode import attr_value, data_type, fill_attrs, fill_shape
+from flowc.graph.encode import attr_value, fill_attrs, fill_shape
 from flowc.graph.function import BodyNode, Function, FunctionArg, InputRef
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import signature_of
@@ -21,6 +24,21 @@ from flowc.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
 from flowc.proto.tensor_pb2 import VersionDef
+
+
+class NodeName(str):
+    """The name of an operation or tensor that the graph need not have, as a collection holds it."""
+
+    __slots__ = ()
+
+
+def node_named(graph: Graph, name: str) -> Tensor | Operation | NodeName:
+    """The operation or tensor that a collection names, where the graph has it."""
+    op_name, _, index = name.partition(":")
+    if op_name not in graph:
+        return NodeName(name)
+    op = graph.get_operation_by_name(op_name)
+    return op.output(int(index)) if index.isdigit() and len(index) < 6 else op
 
 
 def tensor_name(tensor: Tensor) -> str:
@@ -154,7 +172,7 @@ def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
     for name in graph.get_all_collection_keys():
         values = graph.collections[name]
         unchanged = name in old and _unchanged(old[name], values)
-        collection = old[name] if unchanged else _collection_def(values)
+        collection = old[name] if unchanged else collection_def(values)
         if collection is not None:
             meta.collection_def[name].CopyFrom(collection)
     for name, signature in graph.signatures.items():
@@ -171,16 +189,16 @@ def _unchanged(collection: CollectionDef, values: list[Any]) -> bool:
     return plain == list(getattr(collection, kind).value)
 
 
-def _collection_def(values: list[Any]) -> CollectionDef | None:
+def collection_def(values: list[Any]) -> CollectionDef | None:
     """A collection in the form that its items have, or None where no form holds them."""
     collection = CollectionDef()
     plain = [v.to_proto() if hasattr(v, "to_proto") else v for v in values]
-    if all(isinstance(v, Tensor | Operation | str) for v in plain):
-        collection.node_list.value.extend(v if isinstance(v, str) else v.name for v in plain)
-    elif all(hasattr(v, "SerializeToString") or isinstance(v, bytes) for v in plain):
-        collection.bytes_list.value.extend(
-            v if isinstance(v, bytes) else v.SerializeToString() for v in plain
-        )
+    if all(isinstance(v, Tensor | Operation | NodeName) for v in plain):
+        collection.node_list.value.extend(getattr(v, "name", v) for v in plain)
+    elif all(isinstance(v, AnyMessage) for v in plain):
+        collection.any_list.value.extend(plain)
+    elif all(hasattr(v, "SerializeToString") or isinstance(v, bytes | str) for v in plain):
+        collection.bytes_list.value.extend(_as_bytes(v) for v in plain)
     elif all(isinstance(v, int) for v in plain):
         collection.int64_list.value.extend(plain)
     elif all(isinstance(v, int | float) for v in plain):
@@ -188,6 +206,12 @@ def _collection_def(values: list[Any]) -> CollectionDef | None:
     else:
         return None
     return collection
+
+
+def _as_bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    return value if isinstance(value, bytes) else value.SerializeToString()
 
 
 def _signature_def(signature: Signature) -> SignatureDef:

@@ -162,6 +162,10 @@ class Graph:
         other names."""
         self.allowed = self.allowed | known_names(capabilities)
 
+    def unfinalize(self) -> None:
+        """Lets operations be added again."""
+        self._finalized = False
+
     @property
     def finalized(self) -> bool:
         return self._finalized
@@ -309,6 +313,11 @@ class Graph:
         return self.scopes.with_attrs(attrs)
 
     def gradient_override_map(self, overrides: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Operations made inside of these types have the gradients registered under these names.
+        Raises `TypeError` for what maps no names to names."""
+        names = isinstance(overrides, Mapping) and (*overrides.keys(), *overrides.values())
+        if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
         return self.scopes.overriding_gradients(overrides)
 
     def container(self, name: str) -> AbstractContextManager[str]:

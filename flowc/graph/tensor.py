@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class Tensor(Operators):
     """Output `value_index` of `op`. `dtype` is None where nothing says it: an imported op that
     flowc has no record of. `is_ref`: a reference to a variable's buffer (TensorFlow's
-    `float32_ref`)."""
+    `float32_ref`). `assign`: only a slice of a variable has one."""
 
-    __slots__ = ("__weakref__", "_dtype", "_shape", "is_ref", "op", "value_index")
+    __slots__ = ("__weakref__", "_dtype", "_shape", "assign", "is_ref", "op", "value_index")
 
+    assign: Any
     __array_priority__ = 100  # NumPy leaves mixed operators to us
 
     def __init__(

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowc.errors import InvalidModelError
-from flowc.graph.attrs import AttrPlaceholder, Attrs, Decode, FunctionRef
-from flowc.importer.tensor_proto import (
+from flowc.encoding.tensor_proto import (
     MAX_RANK,
     MappedTensor,
     check_enum,
@@ -18,6 +16,8 @@ from flowc.importer.tensor_proto import (
     decode_tensor,
     element_type,
 )
+from flowc.errors import InvalidModelError
+from flowc.graph.attrs import AttrPlaceholder, Attrs, Decode, FunctionRef
 from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.tensor_pb2 import DataType
 

@@ -11,8 +11,8 @@ import re
 from enum import StrEnum
 from typing import Any
 
+from flowc.encoding.wire import BYTES, VARINT, FileBytes, fields
 from flowc.errors import InvalidModelError
-from flowc.importer.wire import BYTES, VARINT, FileBytes, fields
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 

@@ -14,6 +14,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
 from flowc.graph.default import get_default_graph
 from flowc.graph.graph import PRODUCER, Graph
@@ -25,7 +26,6 @@ from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.tensorflow_ops import tensorflow_ops
-from flowc.importer.wire import FileBytes, open_model
 from flowc.ir.op import tf_names
 from flowc.proto.graph_pb2 import GraphDef
 
@@ -68,7 +68,7 @@ def import_graph_def(
 def _read(source: Any) -> tuple[Any, GraphDef, str]:
     """The nodes, what else the GraphDef holds, and how to call it in messages."""
     if isinstance(source, str | os.PathLike):
-        region = open_model(source)
+        region = open_region(source)
     elif isinstance(source, bytes | bytearray | memoryview):
         region = FileBytes(memoryview(source), "graph_def")
     elif hasattr(source, "SerializeToString"):
@@ -101,7 +101,9 @@ def _check_versions(rest: GraphDef, where: str) -> None:
 
 
 def _complete(operations: Collection[Operation]) -> None:
-    """Checks operations against the signatures of their ops, and fills in defaults of attrs."""
+    """Checks operations against the signatures of their ops, and fills in defaults of attrs. Those
+    that only runtimes make are left for whoever needs them."""
+    operations = [op for op in operations if not op.type.startswith("_")]
     for op in operations:
         _check_known(op)
         signature = signature_of(op.type)
@@ -117,7 +119,7 @@ def _check_known(op: Operation) -> None:
     kind = op.type
     known = signature_of(kind) is not None or kind in op.graph.functions
     if not known and kind not in tensorflow_ops():
-        near = did_you_mean(kind, tf_names())
+        near = did_you_mean(kind, [n for n in tf_names() if not n.startswith("_")])
         raise NotFoundError(
             f"Op type not registered '{kind}' in binary running on this machine. Make sure the Op "
             "and Kernel are registered in the binary running in this process.",

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flowc.encoding.tensor_proto import decode_tensor, element_type
+from flowc.encoding.wire import FileBytes, parts, without_field
 from flowc.errors import InvalidModelError
+from flowc.graph.export import node_named
 from flowc.graph.graph import Graph
 from flowc.graph.shape import TensorShape
 from flowc.graph.signature import SPARSE_ROLES, Signature, TensorInfo
 from flowc.importer.attr_value import decode_shape
 from flowc.importer.graphdef import add_graph_def, set_versions
 from flowc.importer.nodes import Node, mapped_nodes, parse, parsed_nodes, split_graph_def
-from flowc.importer.tensor_proto import decode_tensor, element_type
-from flowc.importer.wire import FileBytes, parts, without_field
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
@@ -112,15 +113,7 @@ def _collection(graph: Graph, collection: CollectionDef) -> list[Any]:
     values = list(getattr(collection, kind).value)
     if kind != "node_list":
         return values
-    return [_element(graph, name) for name in values]
-
-
-def _element(graph: Graph, name: str) -> Any:
-    op_name, _, index = name.partition(":")
-    if op_name not in graph:
-        return name
-    op = graph.get_operation_by_name(op_name)
-    return op.output(int(index)) if index.isdigit() and len(index) < 6 else op
+    return [node_named(graph, name) for name in values]
 
 
 def _tensor_info(info: TensorInfoDef, where: str) -> TensorInfo:

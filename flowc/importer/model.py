@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from flowc.errors import FlowcError, NotFoundError
-from flowc.files.cache_folder import toolchain
-from flowc.files.identity import identity
-from flowc.files.plain_file import lies_within
-from flowc.importer.checkpoint.locate import (
+from flowc.checkpoint.locate import (
     checkpoint_beside,
     files_named_as,
     find_checkpoint,
     folder_of,
     variables_of,
 )
+from flowc.errors import FlowcError, NotFoundError
+from flowc.files.cache_folder import toolchain
+from flowc.files.identity import identity
+from flowc.files.plain_file import lies_within
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The nodes of a GraphDef, one by one.
 
 In: the bytes of a GraphDef, or a parsed one. Out: NodeDef messages with their attributes.
-Invariant: the content of a big constant is not copied: it stays a view of the file.
+Invariant: the content of a big constant is not copied: it stays a view of what was read.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from flowc.importer.tensor_proto import MappedTensor
-from flowc.importer.wire import BYTES, FileBytes, fields
+from flowc.encoding.tensor_proto import MappedTensor
+from flowc.encoding.wire import BYTES, FileBytes, fields
 from flowc.proto.graph_pb2 import GraphDef, NodeDef
 from flowc.proto.tensor_pb2 import TensorProto
 
@@ -70,7 +70,7 @@ def mapped_nodes(region: FileBytes, nodes: list[Span]) -> Iterator[Node]:
 
 
 def _big_node(region: FileBytes) -> Node:
-    """A node whose tensors are mapped where they can be; other attributes are parsed as usual."""
+    """A node whose tensors stay views where they can; other attributes are parsed as usual."""
     kept: list[memoryview] = []
     mapped: dict[str, MappedTensor] = {}
     for number, kind, start, begin, end in fields(region):

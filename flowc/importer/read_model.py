@@ -10,15 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flowc.errors import UnknownNameError, UsageError, did_you_mean
-from flowc.graph.graph import Graph
-from flowc.importer.checkpoint.locate import (
+from flowc.checkpoint.locate import (
     checkpoint_beside,
     find_checkpoint,
     folder_of,
     variables_of,
 )
-from flowc.importer.checkpoint.reader import CheckpointReader
+from flowc.checkpoint.reader import CheckpointReader
+from flowc.encoding.wire import FileBytes, open_region, parts
+from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.graph.graph import Graph
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.metagraph import (
     INTERNAL_SIGNATURES,
@@ -30,7 +31,6 @@ from flowc.importer.metagraph import (
 from flowc.importer.model import ModelRequest, saved_model_file
 from flowc.importer.nodes import parse
 from flowc.importer.variables import read_variables, variable_operations
-from flowc.importer.wire import FileBytes, open_model, parts
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
 
 META_GRAPHS_FIELD = 2
@@ -62,7 +62,7 @@ def read_model(model: ModelRequest) -> Graph:
     path, checkpoint, tags = Path(model.path), model.checkpoint, model.tags
     within = path if path.is_dir() and not model.allow_links else None
     file = saved_model_file(path) if path.is_dir() else path
-    region = open_model(file, within)
+    region = open_region(file, within)
     kind, encoding = detect(region)
     if tags is not None and kind is not Kind.SAVED_MODEL:
         raise UsageError(f"{path}: tags select a graph of a SavedModel, and this is a {kind}")

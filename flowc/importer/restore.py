@@ -29,7 +29,7 @@ from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.traversal import reachable
 
-# What reads tensors of a checkpoint. No record speaks of these: no program computes them.
+# What reads tensors of a checkpoint.
 RESTORE_OPS = frozenset({"RestoreV2", "RestoreSlice", "Restore"})
 NAMES_AT, PARTS_AT = 1, 2  # inputs: the names of the tensors, and the slices, where there are any
 

@@ -6,7 +6,6 @@ Invariant: the graph's own restore operations decide; names are guessed only whe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,16 +13,16 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from flowc.checkpoint.reader import CheckpointReader
+from flowc.checkpoint.slices import parse_part
 from flowc.errors import DataLossError, InvalidModelError
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
-from flowc.importer.checkpoint.reader import CheckpointReader
 from flowc.importer.restore import Restored, restored_tensors
 from flowc.proto.object_graph_pb2 import TrackableObjectGraph
 
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
-_SLICE = re.compile(r"(\d+(?: \d+)*) ((?:-|\d+,\d+)(?::(?:-|\d+,\d+))*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,7 @@ class VariableValues(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         op, stored = self._found[name if name in self._found else self._shared[name]]
-        value = self._reader.read(stored.key)
-        if stored.part is not None:
-            value = value[stored.part]
+        value = self._reader.read(stored.key, stored.part)
         dtype, shape = op.attrs.get("dtype"), op.attrs.get("shape")
         wanted = None if shape is None else tuple(shape)
         if (dtype is not None and dtype.numpy != value.dtype) or not _fits(value.shape, wanted):
@@ -119,25 +116,20 @@ def _part(restored: Restored, reader: CheckpointReader, op: Operation) -> tuple[
     """The part of the whole tensor that a partition of a variable holds."""
     if not restored.part:
         return None
-    match = _SLICE.fullmatch(restored.part)
-    shape = reader.shape(restored.key)
-    if match is None or tuple(int(s) for s in match[1].split()) != shape:
+    part, shape = parse_part(restored.part), reader.shape(restored.key)
+    if part is None or part.shape != shape:
         raise InvalidModelError(
             f"{reader.prefix}: tensor {restored.key!r} is {list(shape)}, and the graph restores "
             f"the part {restored.part!r} of it",
             node=op.name,
         )
-    found: list[slice] = []
-    for text, size in zip(match[2].split(":"), shape):
-        start, length = (0, size) if text == "-" else (int(n) for n in text.split(","))
-        if start + length > size:
-            raise InvalidModelError(
-                f"{reader.prefix}: the part {restored.part!r} of tensor {restored.key!r} reaches "
-                "beyond it",
-                node=op.name,
-            )
-        found.append(slice(start, start + length))
-    return tuple(found)
+    if part.place is None:
+        raise InvalidModelError(
+            f"{reader.prefix}: the part {restored.part!r} of tensor {restored.key!r} reaches "
+            "beyond it",
+            node=op.name,
+        )
+    return part.place
 
 
 def _object_graph_names(reader: CheckpointReader) -> dict[str, str]:

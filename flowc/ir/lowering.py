@@ -153,13 +153,15 @@ class Host:
     attrs that it wants, which are texts, numbers, or lists of those. Sizes that `infer` made are
     those of the arrays that it returns; where the others do not hold, the run fails. What it raises
     ends the run; a FlowcError is told the node. `shown`: the op of which messages speak.
-    `may_block`: the function gets `run`, too, the `HostRun` with which it waits.
+    `may_block`: the function gets `run`, too, the `HostRun` with which it waits. `only_reads`: it
+    neither changes nor keeps its inputs, so that they may be what others hold.
     """
 
     function: Callable[..., Sequence[Any]]
     shown: str
     settings: tuple[str, ...] = ()
     may_block: bool = False
+    only_reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +169,11 @@ class Extracted:
     """Written in terms of values when a graph is extracted: state, lists, handles, calls.
 
     `emit(x, inputs, attrs)` returns what the outputs are bound to: no Computation holds the node.
+    `host`: the step that computes it where Python runs the node alone (`run/python_segments.py`).
     """
 
     emit: Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]
+    host: Host | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,6 +267,11 @@ class Inference:
             )
         return tuple(int(x) for x in found.reshape(-1))
 
+    def need_int_vector(self, i: int) -> tuple[int, ...]:
+        """The elements of input i, a vector, as ints. Raises as `need_sizes` and `need_ints` do."""
+        self._check_rank(i, 1, "vector")
+        return self.need_ints(i)
+
     def need_int(self, i: int) -> int:
         """The element of input i, a scalar, as an int. Raises as `need_size` does."""
         self._check_rank(i, 0, "scalar")

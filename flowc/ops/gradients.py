@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -136,6 +137,17 @@ class GradientBuilder(ABC):
         total = self.sum(dy, np.array(axes, np.int32), keep_dims=False) if axes else dy
         return total if self.dims_of(total) == want else self.reshape(total, self.shape_of(x))
 
+    def sum_to_operands(self, x: Any, y: Any, dx: Any, dy: Any) -> tuple[Any, Any]:
+        """Both gradients of an op that broadcasts x and y, at their shapes; None stays None."""
+        return (
+            None if dx is None else self.sum_to_shape_of(dx, x),
+            None if dy is None else self.sum_to_shape_of(dy, y),
+        )
+
+    def after(self, dy: Any) -> AbstractContextManager[Any]:
+        """What is made in this block is computed after `dy`, where an order can be said."""
+        return nullcontext()
+
 
 class ValueGradients(GradientBuilder):
     """Gradients as nodes of a Computation."""
@@ -190,7 +202,9 @@ def unary_gradient(derivative: Callable[[GradientBuilder, Any, Any], Any]) -> Gr
     """dy * conj(derivative(b, x, y)) for y = f(x)."""
 
     def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-        return b.mul(dy, conjugate(b, derivative(b, node.inputs[0], node.output)))
+        with b.after(dy):
+            slope = conjugate(b, derivative(b, node.inputs[0], node.output))
+        return b.mul(dy, slope)
 
     return gradient
 
@@ -203,7 +217,7 @@ def binary_gradient(
 
     def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Sequence[Any]:
         found = product(b, *node.inputs, node.output, dy)
-        return [None if g is None else b.sum_to_shape_of(g, v) for g, v in zip(found, node.inputs)]
+        return b.sum_to_operands(*node.inputs, *found)
 
     return gradient
 

@@ -38,16 +38,23 @@ class Segment:
     def needs(self, fed: Collection[Tensor]) -> list[Operation]:
         """The operations that run, each after what it depends on."""
         ends = [*(t.op for t in self.tensors if t not in fed), *self.operations]
-        return _needed(ends, fed, self.done)
+        return needed(ends, fed, self.done)
+
+
+def may_block(
+    tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
+) -> bool:
+    """Whether what is asked has a step that may block."""
+    ends = [*(t.op for t in tensors if t not in fed), *operations]
+    return any(has_trait(op.type, "may_block") for op in needed(ends, fed))
 
 
 def segments_of(
     tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
 ) -> list[Segment]:
-    """The segments of what is asked, in order; none where it is one."""
-    order = _needed([*(t.op for t in tensors if t not in fed), *operations], fed)
-    if not any(has_trait(op.type, "may_block") for op in order):
-        return []
+    """The segments of what is asked, which has a step that may block, in order; none where it is
+    one."""
+    order = needed([*(t.op for t in tensors if t not in fed), *operations], fed)
     if not any(_has_state(op) for op in order) or any(op.type in CONTROL for op in order):
         return []
     levels = _Levels(order, fed)
@@ -68,7 +75,7 @@ def segments_of(
         ends = _ends([op for op in order if of.get(op) == level], fed)
         done = frozenset(op for op in order if of.get(op, level) < level)
         cut = {*fed, *levels.read.get(level, ()), *(t for t in crossing if t.op in done)}
-        inside = _needed([*(t.op for t in given), *ends], cut, done)
+        inside = needed([*(t.op for t in given), *ends], cut, done)
         feeds = dict.fromkeys(t for op in inside for t in op.inputs if t in cut)
         found.append(Segment(tuple(given), tuple(ends), tuple(feeds), done))
     return found if len(found) > 1 else []
@@ -87,7 +94,7 @@ def _before(
     return [*(t.op for t in op.inputs if t not in fed), *waits]
 
 
-def _needed(
+def needed(
     ends: Iterable[Operation], fed: Collection[Tensor], done: Collection[Operation] = ()
 ) -> list[Operation]:
     """What `ends` depend on, themselves too, each after what it depends on itself."""

@@ -40,7 +40,9 @@ def damaged(good: bytes, random: np.random.Generator) -> bytes:
 
 
 @pytest.mark.timeout(1800)
-def test_no_damage_is_taken_for_a_program(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_fuzz_no_damage_is_taken_for_a_program(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     random = np.random.default_rng(7)
     objects = tuple(random.bytes(size) for size in (4000, 900, 0))
     weights = random.integers(0, 256, 5000, np.uint8)

@@ -11,8 +11,8 @@ import pytest
 
 from flowc.cache import weight_digests
 from flowc.cache.weight_digests import WeightDigests, array_digest
+from flowc.encoding.wire import open_region
 from flowc.files import identity as file_identity
-from flowc.importer.wire import open_region
 
 OLD = time.time() - 1000
 

@@ -256,10 +256,18 @@ def test_inspect_says_what_is_there(flowc: Command) -> None:
     ]
     assert "probabilities" in [p["name"] for p in found["outputs"]]
     assert found["ops"]["Conv2D"] == 2 and found["cannot_compile"] == {}
-    assert found["elsewhere"]["SaveV2"]["count"] == 1
+    assert found["ops"]["SaveV2"] == 1 and found["elsewhere"] == {}
     assert found["bytes"]["checkpoint"] > 400_000
     text = flowc("inspect", META).out
-    assert "  images: f32[batch,8,8]\n" in text and "       1  SaveV2  cannot compile" in text
+    assert "  images: f32[batch,8,8]\n" in text and "       1  SaveV2\n" in text
+
+
+def test_inspect_marks_what_no_output_needs(flowc: Command, tmp_path: Path) -> None:
+    path = tmp_path / "m.pbtxt"
+    path.write_text(SCALE + 'node { name: "save/a" op: "MadeUp" input: "inner/scaled" }')
+    found = json.loads(flowc("inspect", path, "--json").out)
+    assert found["elsewhere"]["MadeUp"]["count"] == 1 and found["cannot_compile"] == {}
+    assert "       1  MadeUp  cannot compile" in flowc("inspect", path).out
 
 
 def test_inspect_names_what_cannot_be_compiled(flowc: Command, tmp_path: Path) -> None:

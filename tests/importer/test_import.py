@@ -11,6 +11,7 @@ import pytest
 from google.protobuf import json_format, text_format
 
 from flowc import dtypes
+from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import (
     FlowcError,
     InvalidModelError,
@@ -29,7 +30,6 @@ from flowc.importer.importing import import_graph_def
 from flowc.importer.model import saved_model_file
 from flowc.importer.nodes import parsed_nodes
 from flowc.importer.read_model import variables_without_value
-from flowc.importer.wire import FileBytes, open_region
 from flowc.proto.graph_pb2 import GraphDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 

@@ -23,6 +23,7 @@ MADE_OF: dict[str, str] = {
     "_StringEqual": "Equal",
     "_TextOfStrings": "Assert",
     "_RawText": "PrintV2",
+    "_RestoreTensors": "RestoreV2",
 }
 WITHOUT: dict[str, str] = {
     "DestroyResourceOp": "flowc refuses it: a Session's variables are freed when it is closed"

@@ -3,12 +3,15 @@
 
     V/bin/python tests/oracle/record_gradients.py        # V has tensorflow-cpu==2.21.0
 
-Out: `tests/recorded/gradients.json`: values or errors, for some the nodes, and the op types for
-which TensorFlow registers a gradient.
+In: TensorFlow and flowc in one process. Out: `tests/recorded/gradients.json`: values or errors, and
+a digest of the GraphDef that flowc exports for the same program, written only if TensorFlow loads
+that GraphDef and computes the same values from it, and for programs that are marked so has nodes of
+the same names. Beside them the op types for which TensorFlow registers a gradient.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -20,10 +23,26 @@ import tensorflow.compat.v1 as tf
 from tensorflow.python.framework.ops import gradient_registry
 
 TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS / "support"))
+sys.path[:0] = [
+    str(TESTS / "support"),
+    str(TESTS / "oracle"),
+    str(TESTS.parent),
+    str(TESTS.parent / "runtime"),
+]
 
-from api_program import outcome
+from api_program import outcome, run_snippet
 from gradient_snippets import GRADIENT_SNIPPETS
+from make_api_data import check_export
+
+import flowc
+
+
+def check_same_names(ours: Any, theirs: Any) -> None:
+    """Exits where flowc's GraphDef has nodes of other names, op types or inputs."""
+    mine, wanted = ([[n.name, n.op, list(n.input)] for n in g.node] for g in (ours, theirs))
+    for a, b in itertools.zip_longest(mine, wanted):
+        if a != b:
+            raise SystemExit(f"nodes differ\n  flowc      {a}\n  TensorFlow {b}")
 
 
 def main() -> None:
@@ -36,18 +55,24 @@ def main() -> None:
     tf.disable_resource_variables()
     tf.disable_control_flow_v2()
     programs: dict[str, Any] = {}
+    failures: list[str] = []
     for snippet in GRADIENT_SNIPPETS:
         found = outcome(tf, snippet)
-        programs[snippet.name] = {"error": found.error, "values": found.values}
-        if snippet.alike:
-            programs[snippet.name]["nodes"] = [
-                [node.name, node.op, list(node.input)] for node in found.graph.as_graph_def().node
-            ]
-        if found.error is not None:
-            print(snippet.name, found.error[0][0], found.error[1][:150])
+        entry = programs[snippet.name] = {"error": found.error, "values": found.values}
+        if found.error is None:
+            with flowc.Graph().as_default() as graph:
+                try:
+                    program = run_snippet(flowc, snippet)
+                    entry["exported"] = check_export(program, graph, found.values, snippet.name)
+                    if snippet.alike:
+                        check_same_names(graph.as_graph_def(), found.graph.as_graph_def())
+                except (Exception, SystemExit) as error:
+                    failures.append(f"{snippet.name}: {type(error).__name__}: {error}")
     entries["programs"] = programs
     text = json.dumps(entries, separators=(",", ":")).replace('"programs"', '\n"programs"')
     (TESTS / "recorded" / "gradients.json").write_text(text.replace('},"', '},\n"') + "\n")
+    if failures:
+        raise SystemExit("\n".join(failures))
 
 
 if __name__ == "__main__":

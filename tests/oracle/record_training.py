@@ -4,7 +4,8 @@
     V/bin/python tests/oracle/record_training.py        # V has tensorflow-cpu==2.21.0
 
 Out: `tests/recorded/training.json`: of each program its values or its error, and where flowc's
-graph must be alike, the nodes of TensorFlow's.
+graph must be alike, the nodes of TensorFlow's; of each program of `session_snippets.py` what it
+saw.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,13 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
 from api_program import nodes_of, outcome
+from session_snippets import SESSIONS, seen
 from training_snippets import TRAINING
+
+
+def _lines(brackets: str, entries: list[str]) -> str:
+    """JSON with an entry a line, so that recordings are compared line by line."""
+    return brackets[0] + "\n" + ",\n".join(entries) + "\n" + brackets[1]
 
 
 def main() -> None:
@@ -40,10 +48,18 @@ def main() -> None:
             texts = [json.dumps(node) for node in nodes_of(found.graph.as_graph_def())]
             places = [nodes.setdefault(text, len(nodes)) for text in texts]
             programs[snippet.name]["nodes"] = places
-    lines = [f"{json.dumps(n)}: {json.dumps(r)}" for n, r in sorted(programs.items())]
-    tables = ['"programs": {\n' + ",\n".join(lines) + "\n}"]
-    tables += ['"nodes": [\n' + ",\n".join(nodes) + "\n]"]
-    text = "{" + ",\n".join(tables) + "}\n"
+    logs: dict[str, Any] = {}
+    for name in SESSIONS:
+        with tempfile.TemporaryDirectory() as folder:
+            logs[name] = seen(tf, name, folder)
+    tables = {
+        "programs": _lines(
+            "{}", [f"{json.dumps(n)}: {json.dumps(r)}" for n, r in programs.items()]
+        ),
+        "nodes": _lines("[]", list(nodes)),
+        "logs": _lines("{}", [f"{json.dumps(n)}: {json.dumps(r)}" for n, r in logs.items()]),
+    }
+    text = _lines("{}", [f"{json.dumps(name)}: {table}" for name, table in tables.items()]) + "\n"
     (TESTS / "recorded" / "training.json").write_text(text)
 
 

@@ -37,7 +37,7 @@ def built() -> tuple[tf.Graph, Any, Any]:
     return graph, x, y
 
 
-def test_threads_of_one_session_get_the_same_bits() -> None:
+def test_fuzz_threads_of_one_session_get_the_same_bits() -> None:
     graph, x, y = built()
     with tf.Session(graph=graph, threads=2) as session:
         feeds = [{x: arrays_of(size)} for size in SIZES]
@@ -55,7 +55,7 @@ def test_threads_of_one_session_get_the_same_bits() -> None:
     assert found == [RUNS] * THREADS
 
 
-def test_sessions_side_by_side() -> None:
+def test_fuzz_sessions_side_by_side() -> None:
     graph, x, y = built()
     together = threading.Barrier(SESSIONS, timeout=LONG)
     feed = arrays_of(1000)
@@ -69,7 +69,7 @@ def test_sessions_side_by_side() -> None:
         assert len(set(pool.map(work, range(SESSIONS), timeout=LONG))) == 1
 
 
-def test_a_session_is_closed_while_it_runs() -> None:
+def test_fuzz_a_session_is_closed_while_it_runs() -> None:
     """A run ends with its result, or because the Session is closed."""
     graph, x, y = built()
     feed = arrays_of(1000)

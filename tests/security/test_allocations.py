@@ -23,7 +23,7 @@ NAMES = [*allocation_child.BUILT, "variable", "library"] if "FLOWC_FUZZ" in os.e
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 
-def test_every_allocation_may_fail(tmp_path: Path) -> None:
+def test_fuzz_every_allocation_may_fail(tmp_path: Path) -> None:
     shim = tmp_path / "failing_malloc.so"
     command = ["cc", "-O1", "-shared", "-fPIC", "-o", str(shim), str(SOURCE), "-ldl", "-lpthread"]
     subprocess.run(command, check=True)

@@ -22,13 +22,13 @@ import pytest
 from case_child import outcomes
 from file_faults import CASES as FAULTS
 
+from flowc.checkpoint.locate import latest_checkpoint
 from flowc.cli.entry import run_command_line
 from flowc.cli.run import is_library
 from flowc.errors import FlowcError, InvalidModelError, NotFoundError, UsageError
 from flowc.files.plain_file import PlainFile
 from flowc.files.safe_write import make_folder, replacing
 from flowc.importer import load_graph
-from flowc.importer.checkpoint.locate import latest_checkpoint
 
 DATA = Path(__file__).parents[1] / "data" / "import"
 OPENED = 0x20  # IN_OPEN: reading or writing, not a look at what a path is
@@ -264,7 +264,7 @@ def test_large_files_that_are_no_models(tmp_path: Path) -> None:
     path = tmp_path / "m.pb"
     path.touch()
     os.truncate(path, 1 << 40)
-    with pytest.raises(InvalidModelError, match="have at most 2147483647"):
+    with pytest.raises(InvalidModelError, match="1099511627776 bytes, expected at most 2147483647"):
         load_graph(path)
 
 

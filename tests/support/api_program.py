@@ -18,11 +18,13 @@ NOTES = ("_output_shapes", "_has_manual_control_dependencies")
 @dataclass(slots=True)
 class Outcome:
     """`values`: one entry a fetch, (dtype, nested list), None for operations. `error`: the classes
-    that an `except` could name, and the message. `graph`: what was built."""
+    that an `except` could name, and the message. `graph`: what was built. `said`: what the program
+    tells of it."""
 
     values: list[Any]
     error: list[Any] | None
     graph: Any
+    said: Any = None
 
 
 def run_snippet(tf: Any, snippet: Snippet) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def outcome(tf: Any, snippet: Snippet) -> Outcome:
         try:
             program = run_snippet(tf, snippet)
             if "out" not in program:
-                return Outcome([], None, graph)
+                return Outcome([], None, graph, program.get("said"))
             with tf.Session() as session:
                 for fetch, feed in steps_before(program):
                     session.run(fetch, feed)
@@ -45,7 +47,15 @@ def outcome(tf: Any, snippet: Snippet) -> Outcome:
         except Exception as error:
             names = [c.__name__ for c in type(error).__mro__ if c is not object]
             return Outcome([], [names, _message(str(error))], graph)
-    return Outcome([plain(v) for v in flat_fetches(result)], None, graph)
+    values = [plain(v) for v in flat_fetches(result)]
+    return Outcome(values, None, graph, program.get("said"))
+
+
+def nodes_only(tf: Any, snippet: Snippet) -> Outcome:
+    """The graph that a program builds, and what it says of it."""
+    with tf.Graph().as_default() as graph:
+        program = run_snippet(tf, snippet)
+    return Outcome([], None, graph, program.get("said"))
 
 
 def steps_before(program: Mapping[str, Any]) -> list[tuple[Any, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import loaded_graphs
 import numpy as np
 
 import flowc
@@ -48,10 +49,7 @@ def _form(value: Any) -> Any:
 
 
 def loaded(model: GraphDef | bytes) -> flowc.Graph:
-    content = model if isinstance(model, bytes) else model.SerializeToString()
-    with flowc.Graph().as_default() as graph:
-        flowc.import_graph_def(content, name="")
-    return graph
+    return loaded_graphs.loaded(model if isinstance(model, bytes) else model.SerializeToString())
 
 
 def run_model(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf import text_format
+from loaded_graphs import loaded
 
 import flowc
 from flowc.proto.graph_pb2 import GraphDef
@@ -36,7 +37,5 @@ def enter(value: str, dtype: str = I, frame: str = "f") -> str:
 
 def graph_of(nodes: Mapping[str, str | None], library: str = "") -> flowc.Graph:
     text = "\n".join(f'node {{ name: "{n}" {t} }}' for n, t in nodes.items() if t is not None)
-    with flowc.Graph().as_default() as graph:
-        definition = text_format.Parse(f"{text} library {{ {library} }}", GraphDef())
-        flowc.import_graph_def(definition, name="")
-    return graph
+    definition = text_format.Parse(f"{text} library {{ {library} }}", GraphDef())
+    return loaded(definition.SerializeToString())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,62 @@ def _python() -> list[tuple[Any, Any]]:
     called = tf.py_func(lambda a: a * 2, [X], tf.float32)
     pure = tf.py_func(lambda a: a + 1, [X], tf.float32, stateful=False)
     return [(called, 2 * X), (pure, X + 1)]
+
+
+# -- checkpoints
+
+
+def _folder() -> str:
+    folder = TemporaryDirectory(prefix="flowc-example-")
+    _folders.append(folder)
+    return folder.name
+
+
+_folders: list[TemporaryDirectory[str]] = []
+
+
+@example("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename")
+def _bundle() -> list[tuple[Any, Any]]:
+    part, whole = (f"{_folder()}/{name}" for name in ("part", "whole"))
+    shard = r.ShardedFilename(basename=part, shard=0, num_shards=1)
+    values = [X[:2], X[2:], tf.constant(["a", "b"])]
+    names, parts = ["x", "x", "s"], ["3 2 0,2:-", "3 2 2,1:-", ""]
+    saved = r.SaveV2(prefix=shard, tensor_names=names, shape_and_slices=parts, tensors=values)
+    with tf.control_dependencies([saved]):
+        merged = r.MergeV2Checkpoints(checkpoint_prefixes=[shard], destination_prefix=whole)
+    with tf.control_dependencies([merged]):
+        found = r.RestoreV2(
+            prefix=whole,
+            tensor_names=["s", "x", "x"],
+            shape_and_slices=["", "", "3 2 1,1:0,2"],
+            dtypes=[tf.string, tf.float32, tf.float32],
+        )
+    return [(found[0], [b"a", b"b"]), (found[1], X), (found[2], X[1:2]), (shard, None)]
+
+
+@example("Save", "SaveSlices", "Restore", "RestoreSlice", "ShardedFilespec")
+def _tensor_slices() -> list[tuple[Any, Any]]:
+    path, other = f"{_folder()}/old", f"{_folder()}/parts"
+    saved = r.Save(filename=path, tensor_names=["x", "n"], data=[X, np.int32(3)])
+    parts = ["3 2 0,2:-", "3 2 2,1:-"]
+    names = ["x", "x"]
+    also = r.SaveSlices(
+        filename=other, tensor_names=names, shapes_and_slices=parts, data=[X[:2], X[2:]]
+    )
+    with tf.control_dependencies([saved, also]):
+        n = r.Restore(file_pattern=path, tensor_name="n", dt=tf.int32)
+        x = r.Restore(file_pattern=other, tensor_name="x", dt=tf.float32)
+        row = r.RestoreSlice(
+            file_pattern=path, tensor_name="x", shape_and_slice="3 2 1,1:-", dt=tf.float32
+        )
+    every = r.ShardedFilespec(basename="a", num_shards=3)
+    return [(n, 3), (x, X), (row, X[1:2]), (every, b"a-?????-of-00003")]
+
+
+@example("StaticRegexFullMatch")
+def _matching() -> list[tuple[Any, Any]]:
+    paths = tf.constant(["s3://bucket/x", "/tmp/s3://x"])
+    return [(r.StaticRegexFullMatch(input=paths, pattern="^s3://.*"), [True, False])]
 
 
 # -- random numbers, whose values tests/recorded/random.npz has

@@ -24,10 +24,17 @@ from flowc.errors import (
     InvalidModelError,
     OutOfRangeError,
     ResourceExhaustedError,
+    UnimplementedError,
     UnsupportedError,
 )
 
-REFUSED = (ResourceExhaustedError, InvalidArgumentError, InvalidModelError, OutOfRangeError)
+REFUSED = (
+    ResourceExhaustedError,
+    InvalidArgumentError,
+    InvalidModelError,
+    OutOfRangeError,
+    UnimplementedError,  # a library, which would have to know what is fed
+)
 
 
 def _built(op: Sized, numbers: Any) -> Any:

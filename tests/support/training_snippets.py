@@ -25,32 +25,22 @@ _OPTIMIZERS = {
     "proximal_gradient_descent": "ProximalGradientDescentOptimizer(0.1, 0.01, 0.02)",
     "proximal_adagrad": "ProximalAdagradOptimizer(0.5, 0.1, 0.01, 0.02)",
 }
-_DENSE = "tf.constant([[0.1, 0.2], [-0.5, 1.0], [2.0, 0.0]])"
-_SPARSE = "tf.IndexedSlices(tf.constant([[0.1, 0.2], [-0.5, 1.0], [2.0, 0.0]]), tf.constant([2, 0, 2]), tf.constant([3, 2]))"
+# Reference and resource variables, each with a whole gradient and with rows of which one is twice.
 _STEPS = """
-with tf.variable_scope("", use_resource={resource}):
-    v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [-1.0, 0.5]], name="v", use_resource={resource})
-    step = tf.train.get_or_create_global_step()
-opt = tf.train.{optimizer}
-train = opt.apply_gradients([({gradient}, v)], global_step=step, name="train")
-out = [v, step] + [s for s in opt.variables()]
-before = [tf.global_variables_initializer(), train, train, train]
+start = [[1.0, 2.0], [3.0, 4.0], [-1.0, 0.5]]; g = tf.constant([[0.1, 0.2], [-0.5, 1.0], [2.0, 0.0]]); rows = tf.IndexedSlices(g, tf.constant([2, 0, 2]), tf.constant([3, 2]))
+v = tf.Variable(start, name="v"); w = tf.Variable(start, name="w")
+h = tf.Variable(start, name="h", use_resource=True); k = tf.Variable(start, name="k", use_resource=True)
+step = tf.train.get_or_create_global_step(); opt = tf.train.{optimizer}
+train = opt.apply_gradients([(g, v), (rows, w), (g, h), (rows, k)], global_step=step, name="train")
+out = [v, w, h, k, step] + opt.variables(); before = [tf.global_variables_initializer(), train, train, train]
 """
 
 
 def _steps() -> list[Snippet]:
-    found = []
-    for name, optimizer in _OPTIMIZERS.items():
-        for resource in (False, True):
-            for sparse in (False, True):
-                code = _STEPS.format(
-                    resource=resource,
-                    optimizer=optimizer,
-                    gradient=_SPARSE if sparse else _DENSE,
-                )
-                kind = f"{'resource' if resource else 'ref'}_{'sparse' if sparse else 'dense'}"
-                found.append(Snippet(f"{name}_{kind}", code.strip(), alike=True))
-    return found
+    return [
+        Snippet(name, _STEPS.format(optimizer=optimizer).strip(), alike=True)
+        for name, optimizer in _OPTIMIZERS.items()
+    ]
 
 
 _OTHERS = read_snippets("""
@@ -85,6 +75,11 @@ before = [tf.global_variables_initializer(), train]; out = v
 v = tf.Variable(tf.placeholder_with_default([1.0, 2.0], [None]), name="v", validate_shape=False); opt = tf.train.MomentumOptimizer(0.1, 0.9)
 train = opt.apply_gradients([(tf.constant([0.5, -1.0]), v)])
 before = [v.initializer, tf.variables_initializer(opt.variables()), train, train]; out = v
+# optimizer_of_parts
+v = tf.get_variable("v", [4, 2], initializer=tf.ones_initializer(), partitioner=tf.fixed_size_partitioner(2)); parts = list(v)
+opt = tf.train.MomentumOptimizer(0.1, 0.9); train = opt.apply_gradients([(tf.constant([[0.5, -1.0], [1.0, 0.0]]), p) for p in parts])
+infos = [opt.get_slot(p, "momentum")._get_save_slice_info() for p in parts]
+assert [i.full_name + " " + i.spec for i in infos] == ["v/Momentum 4 2 0,2:0,2", "v/Momentum 4 2 2,2:0,2"]; before = [tf.global_variables_initializer(), train, train]; out = parts + opt.variables()
 # optimizer_twice =
 v = tf.Variable([1.0, 2.0], name="v"); g = tf.constant([0.5, -1.0])
 one = tf.train.AdamOptimizer(0.1).apply_gradients([(g, v)]); two = tf.train.AdamOptimizer(0.2).apply_gradients([(g, v)])
@@ -107,6 +102,61 @@ class Signs(tf.train.Optimizer):
 v = tf.Variable([1.0, 2.0], name="v"); w = tf.Variable([1.0, 2.0], name="w"); opt = Signs(0.5)
 train = opt.apply_gradients([(tf.constant([0.5, -1.0]), v), (tf.IndexedSlices(tf.constant([1.0, 2.0, -1.0]), tf.constant([1, 1, 0]), tf.constant([2])), w)])
 before = [tf.global_variables_initializer(), train]; out = [v, w] + opt.variables()
+# 95_linear_fit
+r = np.random.RandomState(0); xs = r.random_sample(100); ys = r.random_sample(100)
+W = tf.Variable([0.3], tf.float32); b = tf.Variable([-0.3], tf.float32); x = tf.placeholder(tf.float32); y = tf.placeholder(tf.float32)
+loss = tf.reduce_sum(tf.square(W * x + b - y)); train = tf.train.GradientDescentOptimizer(0.001).minimize(loss)
+feed = {x: xs, y: ys}; before = [tf.global_variables_initializer()] + [(train, feed)] * 1000; out = [loss, W, b]
+# 95_rate_is_a_tensor =
+x = tf.Variable(4.0); rate = tf.placeholder(tf.float32, []); train = tf.train.GradientDescentOptimizer(rate).minimize(x * x, name="down")
+assert train.type == "NoOp" and train.name == "down" and tf.get_collection("train_op") == [train]
+before = [tf.global_variables_initializer(), (train, {rate: 0.25}), (train, {rate: 0.5})]; out = x; feed = {rate: 1.0}
+# 96_house_prices
+r = np.random.RandomState(1); size = r.randint(60, 240, [40, 1]).astype(np.float64); price = size * 1.7 + 30.0 + r.randn(40, 1)
+with tf.variable_scope("model"):
+    w = tf.get_variable("w", [1, 1], initializer=tf.constant_initializer(0.5)); b = tf.get_variable("b", [1], initializer=tf.constant_initializer(0.0))
+x = tf.placeholder(tf.float32, [None, 1], name="size"); y = tf.placeholder(tf.float32, [None, 1], name="price")
+d = tf.matmul(x, w) + b - y; loss = tf.matmul(d, d, transpose_a=True) / 80.0
+step = tf.train.get_or_create_global_step(); opt = tf.train.GradientDescentOptimizer(1e-4)
+pairs = opt.compute_gradients(loss); assert [v.name for g, v in pairs] == ["model/w:0", "model/b:0"]
+train = opt.apply_gradients([(tf.clip_by_norm(g, 50.0), v) for g, v in pairs], step)
+feed = {x: size, y: price}; before = [tf.global_variables_initializer()] + [(train, feed)] * 20; out = [loss, w, b, step]
+# 97_adam
+r = np.random.RandomState(2); X = r.rand(20, 4); Y = X @ r.rand(4, 1)
+x = tf.placeholder(tf.float32, [None, 4]); y = tf.placeholder(tf.float32, [None, 1]); h = x
+for k, (n, m) in enumerate([(4, 8), (8, 6), (6, 1)]):
+    with tf.variable_scope("dense_%d" % k):
+        w = tf.get_variable("kernel", initializer=tf.constant(r.randn(n, m).astype(np.float32) * 0.5)); b = tf.get_variable("bias", [m], initializer=tf.zeros_initializer())
+        h = tf.matmul(h, w) + b
+        h = tf.nn.relu(h) if k < 2 else h
+loss = tf.reduce_mean(tf.square(h - y)); train = tf.train.AdamOptimizer(0.01).minimize(loss)
+feed = {x: X, y: Y}; before = [tf.global_variables_initializer()] + [(train, feed)] * 30; out = [loss] + tf.trainable_variables()
+# 97_embedding
+r = np.random.RandomState(3); E = tf.Variable(r.rand(20, 4).astype(np.float32), name="E"); w = tf.Variable(r.rand(4, 1).astype(np.float32), name="w")
+i = tf.placeholder(tf.int32, [None]); y = tf.placeholder(tf.float32, [None, 1]); loss = tf.reduce_mean(tf.square(tf.matmul(tf.nn.embedding_lookup(E, i), w) - y))
+train = tf.train.AdamOptimizer(0.01).minimize(loss); feed = {i: [3, 5, 3, 19], y: [[1.0], [2.0], [3.0], [4.0]]}
+before = [tf.global_variables_initializer()] + [(train, feed)] * 5; out = [loss, E, w]
+# 97_softmax_of_resources
+r = np.random.RandomState(4); W = tf.Variable(tf.zeros([8, 3]), name="W", use_resource=True); b = tf.Variable(tf.zeros([3]), name="b", use_resource=True)
+x = tf.placeholder(tf.float32, [None, 8]); y = tf.placeholder(tf.float32, [None, 3])
+loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=tf.matmul(x, W) + b)); train = tf.train.MomentumOptimizer(0.5, 0.9).minimize(loss)
+feed = {x: r.rand(10, 8), y: np.eye(3)[r.randint(0, 3, 10)]}; before = [tf.global_variables_initializer()] + [(train, feed)] * 10; out = [loss, W, b]
+# minimize_gated =
+v = tf.Variable([1.0, 2.0]); w = tf.Variable(3.0); loss = tf.reduce_sum(v * w)
+a = tf.train.GradientDescentOptimizer(0.1).compute_gradients(loss, gate_gradients=tf.train.Optimizer.GATE_GRAPH); b = tf.train.GradientDescentOptimizer(0.1).compute_gradients(loss, var_list=[w], gate_gradients=tf.train.Optimizer.GATE_NONE, grad_loss=tf.constant(2.0))
+before = [tf.global_variables_initializer()]; out = [a[0][0], a[1][0], b[0][0]]
+# minimize_without_variables
+tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
+# minimize_without_gradients
+v = tf.Variable(1.0); tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
+# minimize_integers
+v = tf.Variable(1); tf.train.GradientDescentOptimizer(0.1).minimize(v * 2)
+# minimize_by_another_gate
+v = tf.Variable(1.0); tf.train.GradientDescentOptimizer(0.1).minimize(v * 2.0, gate_gradients=7)
+# minimize_a_tensor
+x = tf.constant(1.0); tf.train.GradientDescentOptimizer(0.1).minimize(x * 2.0, var_list=[x])
+# compute_gradients_of_a_tensor =
+x = tf.constant(3.0); out = tf.train.GradientDescentOptimizer(0.1).compute_gradients(x * x, var_list=[x])[0][0]
 # optimizer_no_variables
 tf.train.GradientDescentOptimizer(0.1).apply_gradients([])
 # optimizer_no_gradients
@@ -138,6 +188,11 @@ tf.train.FtrlOptimizer(0.1, learning_rate_power=0.5)
 tf.train.FtrlOptimizer(0.1, initial_accumulator_value=-0.5)
 # ftrl_l1
 tf.train.FtrlOptimizer(0.1, l1_regularization_strength=-0.5)
+# global_step_is_a_resource =
+with tf.variable_scope("", use_resource=True):
+    step = tf.train.get_or_create_global_step()
+v = tf.Variable([1.0, 2.0]); train = tf.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.constant([0.5, -1.0]), v)], step, "train")
+before = [tf.global_variables_initializer(), train, train]; out = [v, step]
 # global_step =
 step = tf.train.create_global_step(); again = tf.train.get_or_create_global_step(); assert again is step and tf.train.get_global_step() is step
 tf.train.assert_global_step(step); before = [tf.global_variables_initializer()]; out = step

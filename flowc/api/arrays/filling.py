@@ -100,6 +100,33 @@ def range(
         return output("Range", *parts, name=scope)
 
 
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = dtypes.f32,
+    name: str | None = None,
+) -> Tensor:
+    """Identity matrices [..., num_rows, num_columns], as many as `batch_shape` says."""
+    with name_scope(name, "eye"):
+        square = num_columns is None
+        columns = num_rows if square else num_columns
+        batch = [] if batch_shape is None else batch_shape
+        sizes: list[Any]
+        if isinstance(num_rows, int) and isinstance(columns, int) and isinstance(batch, list):
+            square = num_rows == columns
+            sizes = [[*batch, min(num_rows, columns)], [*batch, num_rows, columns]]
+        else:
+            least = elementwise.minimum(num_rows, columns)
+            batch = as_tensor(batch, dtypes.i32, "shape")
+            parts = [[least]] if square else [[least], [num_rows, columns]]
+            sizes = [output("ConcatV2", [batch, part], 0, name="concat") for part in parts]
+        diagonal = ones(sizes[0], dtype)
+        if square:
+            return output("MatrixDiagV3", diagonal, 0, -1, -1, 0, name="diag")
+        return output("MatrixSetDiagV3", zeros(sizes[1], dtype), diagonal, 0, name="set_diag")
+
+
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
     return output("LinSpace", start, stop, num, name=name)
 

@@ -1,36 +1,15 @@
-"""Tensors with some of their elements replaced, added to or bounded: `tensor_scatter_*`, and rows
-by places that each batch has of its own."""
+"""Rows of tensors and variables by places that each batch has of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from flowc.api.arrays.selection import coordinates, gather
 from flowc.api.arrays.shaping import shape, stack
-from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.variables.variable_ops import scatter_nd_update
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
-from flowc.graph.building.creation import output
-
-
-def _scattered(op_type: str, function_name: str, what: str) -> Callable[..., Tensor]:
-    def function(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-        return output(op_type, tensor, indices, updates, name=name)
-
-    doc = f"`tensor` with the slices at `indices` [..., depth] {what} `updates`."
-    return named(function, function_name, doc)
-
-
-tensor_scatter_nd_update = _scattered(
-    "TensorScatterUpdate", "tensor_scatter_nd_update", "replaced by"
-)
-tensor_scatter_nd_add = _scattered("TensorScatterAdd", "tensor_scatter_nd_add", "added to")
-tensor_scatter_nd_sub = _scattered("TensorScatterSub", "tensor_scatter_nd_sub", "less")
-tensor_scatter_nd_max = _scattered("TensorScatterMax", "tensor_scatter_nd_max", "no less than")
-tensor_scatter_nd_min = _scattered("TensorScatterMin", "tensor_scatter_nd_min", "no more than")
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:

@@ -11,13 +11,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.framework.scopes import name_scope
+from flowc.encoding.tensor_proto import decode_tensor
 from flowc.graph import Dimension, Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor, constant_array
 from flowc.graph.building.creation import output
 from flowc.graph.encode import tensor_proto
 from flowc.graph.shape_inference import constant_elements
-from flowc.importer.tensor_proto import decode_tensor
-from flowc.proto.tensor_pb2 import TensorProto
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
@@ -37,7 +36,7 @@ def make_tensor_proto(
     shape: Any = None,
     verify_shape: bool = False,
     allow_broadcast: bool = False,
-) -> TensorProto:
+) -> Any:
     """A `TensorProto` of Python or NumPy values. `verify_shape`: the values must have `shape`
     already; else the last of fewer values stands for the rest, with or without `allow_broadcast`.
 
@@ -45,7 +44,7 @@ def make_tensor_proto(
     for more values than elements and for both flags."""
     if allow_broadcast and verify_shape:
         raise ValueError("allow_broadcast and verify_shape are not both allowed.")
-    if isinstance(values, TensorProto):
+    if hasattr(values, "tensor_shape"):  # one already
         return values
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     array = constant_array(values, wanted)
@@ -64,7 +63,7 @@ def make_tensor_proto(
     return tensor_proto(array, wanted)
 
 
-def make_ndarray(tensor: TensorProto) -> np.ndarray:
+def make_ndarray(tensor: Any) -> np.ndarray:
     """The NumPy array of a `TensorProto`. Raises `TypeError` for a dtype that flowc has not."""
     return decode_tensor(tensor, "make_ndarray").copy()
 

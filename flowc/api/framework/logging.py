@@ -1,102 +1,103 @@
-"""`tf.logging`: messages of programs, through Python's logger `tensorflow`."""
+"""`tf.logging`: messages of programs, through the logger `tensorflow` of Python's `logging`.
+
+In: messages and a verbosity. Out: lines on the standard error (`INFO:tensorflow:...`), or where the
+program's own handlers put them. Warnings and worse are shown until `set_verbosity` says otherwise.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections import Counter
-from functools import cache
-from logging import DEBUG, ERROR, FATAL, INFO, WARN
 from typing import Any
 
-__all__ = ["DEBUG", "ERROR", "FATAL", "INFO", "WARN"]
+DEBUG = logging.DEBUG
+ERROR = logging.ERROR
+FATAL = logging.FATAL
+INFO = logging.INFO
+WARN = logging.WARNING
+_COUNTS = "call_counts"  # an attribute of the logger: message -> how often it was asked for
 
 
-@cache
-def get_logger() -> logging.Logger:
-    """Python's logger `tensorflow`, which writes to the standard error where the program has set
-    up no logging of its own."""
-    logger = logging.getLogger("tensorflow")
-    if not logging.getLogger().handlers and not logger.handlers:
+def _logger() -> logging.Logger:
+    """TensorFlow's logger, which has a handler unless the program has one of its own."""
+    found = logging.getLogger("tensorflow")
+    if not found.handlers and not logging.getLogger().handlers:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
-        logger.addHandler(handler)
-    return logger
+        found.addHandler(handler)
+    if found.level == logging.NOTSET:
+        found.setLevel(WARN)
+    return found
 
 
-@cache
-def _counts() -> Counter[tuple[str, int]]:
-    """How often each line of a program has asked for a message by its number."""
-    return Counter()
-
-
-def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
-    get_logger().log(level, msg, *args, stacklevel=2, **kwargs)
-
-
-def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
-    get_logger().debug(msg, *args, stacklevel=2, **kwargs)
-
-
-def info(msg: Any, *args: Any, **kwargs: Any) -> None:
-    get_logger().info(msg, *args, stacklevel=2, **kwargs)
-
-
-def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    get_logger().warning(msg, *args, stacklevel=2, **kwargs)
-
-
-warn = warning
-vlog = log
-
-
-def error(msg: Any, *args: Any, **kwargs: Any) -> None:
-    get_logger().error(msg, *args, stacklevel=2, **kwargs)
-
-
-def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
-    get_logger().critical(msg, *args, stacklevel=2, **kwargs)
-
-
-def TaskLevelStatusMessage(msg: Any) -> None:
-    get_logger().error(msg, stacklevel=2)
-
-
-def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
-    if condition:
-        get_logger().log(level, msg, *args, stacklevel=2)
-
-
-def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """The message of this line of the program, the first `n` times."""
-    if _calls_before() < n:
-        get_logger().log(level, msg, *args, stacklevel=2)
-
-
-def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """The message of this line of the program, the first of every `n` times."""
-    if _calls_before() % n == 0:
-        get_logger().log(level, msg, *args, stacklevel=2)
-
-
-def _calls_before() -> int:
-    """How often the line that calls the caller has come here before."""
-    frame = sys._getframe(2)
-    line = frame.f_code.co_filename, frame.f_lineno
-    _counts()[line] += 1
-    return _counts()[line] - 1
+def get_logger() -> logging.Logger:
+    """The logger itself."""
+    return _logger()
 
 
 def get_verbosity() -> int:
-    """The least level that is written."""
-    return get_logger().getEffectiveLevel()
+    """The level from which on messages are shown."""
+    return _logger().getEffectiveLevel()
 
 
-def set_verbosity(v: int | str) -> None:
-    get_logger().setLevel(v)
+def set_verbosity(v: int) -> None:
+    """Shows messages of this level and worse."""
+    _logger().setLevel(v)
+
+
+def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+    _logger().log(level, msg, *args, **kwargs)
+
+
+def debug(msg: str, *args: Any, **kwargs: Any) -> None:
+    _logger().debug(msg, *args, **kwargs)
+
+
+def info(msg: str, *args: Any, **kwargs: Any) -> None:
+    _logger().info(msg, *args, **kwargs)
+
+
+def warning(msg: str, *args: Any, **kwargs: Any) -> None:
+    _logger().warning(msg, *args, **kwargs)
+
+
+warn = warning
+
+
+def error(msg: str, *args: Any, **kwargs: Any) -> None:
+    _logger().error(msg, *args, **kwargs)
+
+
+def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
+    _logger().fatal(msg, *args, **kwargs)
+
+
+vlog = log
 
 
 def flush() -> None:
-    """Writes out what is held back."""
-    for handler in get_logger().handlers:
+    """Writes out what handlers hold back."""
+    for handler in _logger().handlers:
         handler.flush()
+
+
+def log_if(level: int, msg: str, condition: bool, *args: Any) -> None:
+    """Logs where `condition` holds."""
+    if condition:
+        log(level, msg, *args)
+
+
+def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Logs the first of every `n` times that this is asked of a message."""
+    log_if(level, msg, not _times_before(msg) % n, *args)
+
+
+def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Logs the first `n` times that this is asked of a message."""
+    log_if(level, msg, _times_before(msg) < n, *args)
+
+
+def _times_before(msg: str) -> int:
+    counts: dict[str, int] = _logger().__dict__.setdefault(_COUNTS, {})
+    counts[msg] = counts.get(msg, -1) + 1
+    return counts[msg]

@@ -55,8 +55,9 @@ def norm(
                 return reductions.reduce_max(size, axis, keepdims=kept)
             if ord == 1:
                 return reductions.reduce_sum(size, axis, keepdims=kept)
-            powers = reductions.reduce_sum(elementwise.pow(size, ord), axis, keepdims=True)
-            return _settled(elementwise.pow(powers, 1.0 / float(ord)), axis, kept)
+            power = float(ord)
+            powers = reductions.reduce_sum(elementwise.pow(size, power), axis, keepdims=True)
+            return _settled(elementwise.pow(powers, 1.0 / power), axis, kept)
         if ord == 2:
             raise UnimplementedError("the 2-norm of matrices needs singular values")
         summed, other = axis if ord == 1 else axis[::-1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
-from flowc.api.math.elementwise import binary, unary
+from flowc.api.math.elementwise import unary
 from flowc.api.math.reductions import reduce_sum
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
@@ -20,7 +20,6 @@ bessel_k1, bessel_k1e = unary("BesselK1"), unary("BesselK1e")
 bessel_y0, bessel_y1 = unary("BesselY0"), unary("BesselY1")
 dawsn, expint, spence = unary("Dawsn"), unary("Expint"), unary("Spence")
 fresnel_cos, fresnel_sin = unary("FresnelCos"), unary("FresnelSin")
-nextafter = binary("NextAfter", "x1", "x2")
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:

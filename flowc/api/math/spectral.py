@@ -1,6 +1,6 @@
-"""Fourier transforms along the last one, two or three axes: `tf.signal`'s and `tf.spectral`'s.
+"""Fourier transforms of real numbers along the last one, two or three axes, and their inverses.
 
-In: complex tensors, or real ones for `rfft`. Out: tensors of the same precision.
+In: real tensors, or spectra of them. Out: tensors of the same precision.
 """
 
 from __future__ import annotations
@@ -18,21 +18,6 @@ from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.shape_inference import constant_elements
-
-
-def _complex(op_type: str, function_name: str, what: str) -> Callable[..., Tensor]:
-    def function(input: Any, name: str | None = None) -> Tensor:
-        return output(op_type, input, name=name)
-
-    return named(function, function_name, f"The {what} of complex numbers.")
-
-
-fft = _complex("FFT", "fft", "Fourier transform along the last axis")
-fft2d = _complex("FFT2D", "fft2d", "Fourier transform along the last two axes")
-fft3d = _complex("FFT3D", "fft3d", "Fourier transform along the last three axes")
-ifft = _complex("IFFT", "ifft", "inverse Fourier transform along the last axis")
-ifft2d = _complex("IFFT2D", "ifft2d", "inverse Fourier transform along the last two axes")
-ifft3d = _complex("IFFT3D", "ifft3d", "inverse Fourier transform along the last three axes")
 
 
 def _of_real(op_type: str, axes: int) -> Callable[..., Tensor]:

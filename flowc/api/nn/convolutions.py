@@ -225,6 +225,33 @@ def conv1d(
         return arrays.squeeze(found, [at], name=scope)
 
 
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transposed convolution of volumes, with filters [depth, height, width, out, in]."""
+    with name_scope(name, "conv3d_transpose") as scope:
+        return output(
+            "Conv3DBackpropInputV2",
+            output_shape,
+            one_of(filter, "filter", filters, "filters"),
+            one_of(value, "value", input, "input"),
+            strides=for_each_dimension(strides, data_format, 3, "strides"),
+            padding=padding,
+            data_format=data_format,
+            dilations=for_each_dimension(dilations or 1, data_format, 3, "dilations"),
+            name=scope,
+        )
+
+
 # -- pooling
 
 

@@ -21,7 +21,8 @@ from flowc.api.math.reductions import matmul
 from flowc.api.nn.activations import tanh
 from flowc.api.nn.normalization import bias_add
 from flowc.api.variables.initializers import Constant, Zeros
-from flowc.api.variables.variable_scope import VariableScope, get_variable, variable_scope
+from flowc.api.variables.scope_state import VariableScope
+from flowc.api.variables.variable_scope import get_variable, variable_scope
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 
@@ -72,6 +73,23 @@ class RNNCell:
             name_scope(self._scope.name.split("/")[-1]),
         ):
             return self.call(inputs, state)
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables of the cell, once it was called."""
+        return [] if self._scope is None else self._scope.global_variables()
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return [] if self._scope is None else self._scope.trainable_variables()
+
+    @property
+    def weights(self) -> list[Any]:
+        return self.variables
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return self.trainable_variables
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros: [batch, size] for each size of `state_size`."""

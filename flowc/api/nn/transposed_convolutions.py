@@ -8,16 +8,14 @@ import numpy as np
 
 from flowc.api.arrays.shaping import concat, expand_dims, squeeze
 from flowc.api.framework.scopes import name_scope
-from flowc.api.math.reductions import one_of
 from flowc.api.nn.convolutions import (
     conv2d_backprop_input,
     conv2d_transpose,
-    for_each_dimension,
+    conv3d_transpose,
     windowed,
 )
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
-from flowc.graph.building.creation import output
 
 
 def conv1d_transpose(
@@ -55,34 +53,6 @@ def conv1d_transpose(
             name=scope,
         )
         return squeeze(found, [at])
-
-
-def conv3d_transpose(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: str = "SAME",
-    data_format: str = "NDHWC",
-    name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Tensor:
-    """The transposed convolution of [batch, depth, height, width, channels] with filters [depth,
-    height, width, out, in]."""
-    with name_scope(name, "conv3d_transpose") as scope:
-        return output(
-            "Conv3DBackpropInputV2",
-            output_shape,
-            one_of(filter, "filter", filters, "filters"),
-            one_of(value, "value", input, "input"),
-            strides=for_each_dimension(strides, data_format, 3, "strides"),
-            padding=padding,
-            data_format=data_format,
-            dilations=for_each_dimension(dilations or 1, data_format, 3, "dilations"),
-            name=scope,
-        )
 
 
 def conv_transpose(

@@ -43,7 +43,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     return (0, SEED_LIMIT) if seeds == (0, 0) else seeds
 
 
-def seeds_of(op_seed: int | None) -> dict[str, Any]:
+def _seeds(op_seed: int | None) -> dict[str, Any]:
     first, second = get_seed(op_seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -95,7 +95,7 @@ def random_uniform(
         if not from_zero or not to_one or kind.is_integer:
             minval = as_tensor(minval, kind, name="min")
             maxval = as_tensor(maxval, kind, name="max")
-        seeds = seeds_of(seed)
+        seeds = _seeds(seed)
         if kind.is_integer:
             return output("RandomUniformInt", dims, minval, maxval, name=scope, **seeds)
         drawn = output("RandomUniform", dims, dtype=kind, **seeds)
@@ -132,7 +132,7 @@ def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]
         name: str | None = None,
     ) -> Tensor:
         def draw(dims: Tensor, kind: DType) -> Tensor:
-            return output(op_type, dims, dtype=kind, **seeds_of(seed))
+            return output(op_type, dims, dtype=kind, **_seeds(seed))
 
         return _scaled(draw, shape, mean, stddev, dtype, (name, function_name))
 
@@ -151,7 +151,58 @@ truncated_normal = _normal(
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` in a random order."""
-    return output("RandomShuffle", value, name=name, **seeds_of(seed))
+    return output("RandomShuffle", value, name=name, **_seeds(seed))
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A slice of `size` at a random place. A run raises `InvalidArgumentError` where the value is
+    smaller."""
+    with name_scope(name, "random_crop", [value, size]):
+        tensor = as_tensor(value, name="value")
+        wanted = as_tensor(size, dtypes.i32, "size")
+        sizes = output("Shape", tensor)
+        fits = output("All", output("GreaterEqual", sizes, wanted), [0])
+        check = call("Assert", fits, ["Need value.shape >= size, got ", sizes, wanted])
+        with tensor.graph.control_dependencies([check]):
+            room = sizes - wanted + 1
+        drawn = random_uniform(
+            output("Shape", sizes), maxval=dtypes.i32.max, dtype=dtypes.i32, seed=seed
+        )
+        found = output("Slice", tensor, output("FloorMod", drawn, room), wanted)
+        if isinstance(size, list | tuple):
+            found.set_shape(size)
+        return found
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Tensor:
+    """Class numbers [batch, num_samples], drawn by the unnormalised logarithms of probabilities
+    `logits` [batch, classes]."""
+    kind = _accepted(output_dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
+    with name_scope(name, "multinomial", [logits]):
+        return output("Multinomial", logits, num_samples, output_dtype=kind, **_seeds(seed))
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """As `multinomial`, under its newer name."""
+    with name_scope(name, "categorical", [logits]):
+        kind = _accepted(dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
+        scope = "multinomial"
+        return output(
+            "Multinomial", logits, num_samples, output_dtype=kind, name=f"{scope}/Multinomial",
+            **_seeds(seed),
+        )  # fmt: skip
 
 
 # -- stateless
@@ -242,3 +293,23 @@ stateless_truncated_normal = _stateless_normal(
     "stateless_truncated_normal",
     "As `truncated_normal`, decided by the two integers of `seed`.",
 )
+
+
+def stateless_multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    output_dtype: Any = dtypes.i64,
+    name: str | None = None,
+) -> Tensor:
+    """As `multinomial`, decided by the two integers of `seed`."""
+    with name_scope(name, "stateless_multinomial", [logits, seed]):
+        kind = _accepted(output_dtype, (dtypes.i32, dtypes.i64))
+        return output("StatelessMultinomial", logits, num_samples, seed, output_dtype=kind)
+
+
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.i64, name: str | None = None
+) -> Tensor:
+    """As `categorical`, decided by the two integers of `seed`."""
+    return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")

@@ -15,8 +15,9 @@ from flowc.api.framework.scopes import control_dependencies, group
 from flowc.api.math.elementwise import sqrt
 from flowc.api.training.slots import base_dtype
 from flowc.api.training.step_optimizer import Hyperparameter, StepOptimizer, zeros_slots
+from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_ops import assign, assign_sub, scatter_add
-from flowc.api.variables.variables import ResourceVariable, Variable
+from flowc.api.variables.variables import Variable
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.indexed_slices import IndexedSlices
 

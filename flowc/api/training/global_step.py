@@ -10,12 +10,12 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.training.slots import base_dtype
+from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.initializers import zeros_initializer
 from flowc.api.variables.variable_scope import get_variable
-from flowc.api.variables.variables import GLOBAL, Variable
+from flowc.api.variables.variables import Variable
 from flowc.graph import Graph, Tensor, get_default_graph
 
-GLOBAL_STEP = "global_step"
 _READ = ("flowc", "read of the global step")
 
 
@@ -28,12 +28,12 @@ def get_global_step(graph: Graph | None = None) -> Any:
     """The variable or tensor that counts steps, None where there is none. Raises `TypeError` for
     one that is no integer scalar."""
     graph = get_default_graph() if graph is None else graph
-    found = graph.get_collection(GLOBAL_STEP)
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) > 1:
         return None
-    if not found and GLOBAL_STEP not in graph:
+    if not found and GraphKeys.GLOBAL_STEP not in graph:
         return None
-    step = found[0] if found else graph.get_tensor_by_name(f"{GLOBAL_STEP}:0")
+    step = found[0] if found else graph.get_tensor_by_name(f"{GraphKeys.GLOBAL_STEP}:0")
     assert_global_step(step)
     return step
 
@@ -45,12 +45,12 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         raise ValueError('"global_step" already exists.')
     with graph.as_default(), graph.name_scope(None):
         return get_variable(
-            GLOBAL_STEP,
+            GraphKeys.GLOBAL_STEP,
             shape=[],
             dtype=dtypes.i64,
             initializer=zeros_initializer(),
             trainable=False,
-            collections=[GLOBAL, GLOBAL_STEP],
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
         )
 
 

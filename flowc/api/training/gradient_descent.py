@@ -12,8 +12,9 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import call
 from flowc.api.training.slots import base_dtype
 from flowc.api.training.step_optimizer import StepOptimizer, hyperparameter
+from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_ops import scatter_sub
-from flowc.api.variables.variables import ResourceVariable, Variable
+from flowc.api.variables.variables import Variable
 from flowc.graph import Tensor
 from flowc.graph.indexed_slices import IndexedSlices
 

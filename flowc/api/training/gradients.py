@@ -10,10 +10,13 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flowc import dtypes
+from flowc.api.arrays.shaping import concat, shape, size
+from flowc.api.control_flow.loops import while_loop
+from flowc.api.control_flow.tensor_array import TensorArray
+from flowc.api.framework.basics import constant
 from flowc.api.framework.scopes import name_scope, tuple_
+from flowc.api.training.registration import GRADIENTS
 from flowc.dtypes import DType, name_of
 from flowc.graph import Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
@@ -21,6 +24,7 @@ from flowc.graph.building.creation import output, shape_tensor
 from flowc.graph.gradients.aggregation import METHODS, AggregationMethod
 from flowc.graph.gradients.operation import Gradient
 from flowc.graph.gradients.walk import Walk, WalkOptions
+from flowc.graph.gradients.zeros import zeros_of
 from flowc.graph.indexed_slices import IndexedSlices, ValuesAtIndices
 
 
@@ -80,10 +84,43 @@ def gradients(
         gate = tuple_ if gate_gradients else None
         options = WalkOptions(colocate_gradients_with_ops, gate, method)
         flowing = _flowing(grad_ys, sinks, colocate_gradients_with_ops)
-        found: list[Any] = list(Walk(graph, sinks, sources, stopped, options).run(flowing))
+        found: list[Any] = list(
+            Walk(graph, sinks, sources, stopped, GRADIENTS, options).run(flowing)
+        )
         if unconnected is UnconnectedGradients.ZERO:
-            found = [_zeros(x) if g is None else g for x, g in zip(sources, found)]
+            found = [zeros_of(x) if g is None else g for x, g in zip(sources, found)]
         return found
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
+    """For each of `xs` the second derivatives of the sum of `ys`, of the shape of x twice.
+
+    Raises as `gradients`."""
+    xs = _listed(xs)
+    options = (colocate_gradients_with_ops, gate_gradients, aggregation_method)
+    firsts = gradients(ys, xs, None, "gradients", *options)
+    return [_hessian(output("Reshape", g, [-1]), x) for g, x in zip(firsts, xs)]
+
+
+def _hessian(gradient: Tensor, x: Any) -> Tensor:
+    """A loop over the elements of the gradient, whose gradients are the rows."""
+    x = as_tensor(x)
+    count = size(x)
+    start = (constant(0, dtypes.i32), TensorArray(x.dtype, count))
+    _, rows = while_loop(
+        lambda i, _: i < count,
+        lambda i, found: (i + 1, found.write(i, gradients(gradient[i], x)[0])),
+        start,
+    )
+    sizes = shape(x)
+    return output("Reshape", rows.stack(), concat([sizes, sizes], 0))
 
 
 def _listed(values: Any) -> list[Any]:
@@ -94,13 +131,6 @@ def _source(x: Any, name: str) -> Tensor:
     """The tensor whose gradient is that of `x`: of a variable, its reference or handle."""
     home = getattr(x, "_home", None)
     return as_tensor(x, name=name) if home is None else home
-
-
-def _zeros(x: Tensor) -> Tensor:
-    if x.dtype is not dtypes.resource:
-        return output("ZerosLike", x, name="zeros_like")
-    sizes = output("VariableShape", x)
-    return output("Fill", sizes, constant_tensor(np.zeros((), x.op.attrs["dtype"].numpy), "Const"))
 
 
 def _flowing(grad_ys: Sequence[Any], ys: Sequence[Tensor], colocate: bool) -> list[Gradient]:

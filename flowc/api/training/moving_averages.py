@@ -16,11 +16,14 @@ from flowc.api.framework.scopes import group, init_scope, name_scope
 from flowc.api.math.elementwise import minimum
 from flowc.api.math.elementwise import pow as power_of
 from flowc.api.training.slots import base_dtype, create_slot, create_zeros_slot
+from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.initializers import zeros_initializer
+from flowc.api.variables.scope_state import get_variable_scope
 from flowc.api.variables.variable_ops import (
     assign,
     assign_sub,
     global_variables,
+    moving_average_variables,
     trainable_variables,
 )
 from flowc.api.variables.variable_scope import get_variable, variable_scope
@@ -28,13 +31,7 @@ from flowc.api.variables.variables import Variable
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 
-MOVING_AVERAGES = "moving_average_variables"
 _AVERAGED = (dtypes.bf16, dtypes.f16, dtypes.f32, dtypes.f64)
-
-
-def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables that have an average, of those whose names `scope` matches."""
-    return get_default_graph().get_collection(MOVING_AVERAGES, scope)
 
 
 def assign_moving_average(
@@ -64,8 +61,6 @@ def _without_bias(variable: Variable, value: Any, rate: Tensor, scope: str) -> A
 
 def _unused_variable(name: str, shape: Any, dtype: Any) -> Variable:
     """A variable of zeros in the current variable scope; `biased_1` where there is a `biased`."""
-    from flowc.api.variables.variable_scope import get_variable_scope
-
     prefix = get_variable_scope().name
     taken = {v.op.name for v in global_variables()}
     found, count = name, 0
@@ -131,7 +126,7 @@ class ExponentialMovingAverage:
                 with graph.device(item.device):
                     start = item.initialized_value()
                 average = create_slot(item, start, self._name)
-                graph.add_to_collection(MOVING_AVERAGES, item)
+                graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, item)
                 return average
             beside = item.op.type in ("Variable", "VariableV2", "VarHandleOp")
             return create_zeros_slot(item, self._name, colocate=beside)

@@ -11,7 +11,7 @@ Whoever writes an optimizer derives from `Optimizer` and overrides `_create_slot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flowc import dtypes
@@ -29,9 +29,12 @@ from flowc.api.training.slots import (
     create_slot_with_initializer,
     create_zeros_slot,
 )
+from flowc.api.variables.graph_keys import GraphKeys
+from flowc.api.variables.resource_variables import ResourceVariable
+from flowc.api.variables.scope_state import VariableScope
 from flowc.api.variables.variable_ops import assign_add, trainable_variables
-from flowc.api.variables.variable_scope import VariableScope, variable_scope
-from flowc.api.variables.variables import ResourceVariable, Variable
+from flowc.api.variables.variable_scope import variable_scope
+from flowc.api.variables.variables import Variable
 from flowc.dtypes import DType
 from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
@@ -41,7 +44,6 @@ Gradient = Tensor | IndexedSlices
 GradsAndVars = list[tuple[Gradient | None, Any]]
 _Key = tuple[Graph, str]
 
-TRAIN_OP = "train_op"
 _TRAINED = (dtypes.f16, dtypes.bf16, dtypes.f32, dtypes.f64)
 
 
@@ -75,7 +77,7 @@ class Optimizer:
 
     def minimize(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Tensor],
         global_step: Any = None,
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
@@ -105,7 +107,7 @@ class Optimizer:
 
     def compute_gradients(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Tensor],
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: Any = None,
@@ -113,10 +115,10 @@ class Optimizer:
         grad_loss: Tensor | None = None,
     ) -> GradsAndVars:
         """(gradient, variable) for each variable; None for one that the loss does not depend on.
-        Raises `ValueError` for no variables and for losses and variables that are no floats,
-        `RuntimeError` for a function in place of a loss."""
+        `loss`: a tensor, or a function without arguments that makes one. Raises `ValueError` for
+        no variables, and for losses and variables that are no floats."""
         if callable(loss):
-            raise RuntimeError("`loss` is a function: flowc builds graphs, and needs a Tensor.")
+            loss = loss()
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
@@ -169,7 +171,7 @@ class Optimizer:
                 applied = self._finish(updates, scope)
             else:
                 applied = _counted(global_step, self._finish(updates, "update"), scope)
-        train_ops = get_default_graph().get_collection_ref(TRAIN_OP)
+        train_ops = get_default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
         if applied not in train_ops:
             train_ops.append(applied)
         return applied

@@ -13,8 +13,10 @@ from typing import Any
 from flowc.api.arrays.filling import zeros
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.variables.initializers import zeros_initializer
+from flowc.api.variables.resource_variables import ResourceVariable
+from flowc.api.variables.save_slices import SaveSliceInfo
 from flowc.api.variables.variable_scope import variable_scope
-from flowc.api.variables.variables import ResourceVariable, Variable
+from flowc.api.variables.variables import Variable
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape
 
@@ -66,10 +68,25 @@ def _slot(
     graph = primary.graph
     beside = graph.colocate_with(primary.op) if colocate else nullcontext()
     with variable_scope(None, f"{primary.op.name}/{name}") as scope, beside, graph.name_scope(None):
-        return Variable(
+        made = Variable(
             initial,
             trainable=False,
             name=f"{scope.name}/",
             validate_shape=validate_shape,
             use_resource=isinstance(primary, ResourceVariable),
         )
+    whole = primary._get_save_slice_info() if isinstance(primary, Variable) else None
+    if whole is not None and made.shape.ndims != 0:
+        made._set_save_slice_info(_slot_part(made, primary.op.name, whole))
+    return made
+
+
+def _slot_part(slot: Variable, primary: str, whole: SaveSliceInfo) -> SaveSliceInfo:
+    """The slot of a part of a partitioned variable is a part itself."""
+    rank = slot.shape.ndims
+    return SaveSliceInfo(
+        whole.full_name + slot.op.name.removeprefix(primary),
+        whole.full_shape[:rank],
+        whole.var_offset[:rank],
+        whole.var_shape[:rank],
+    )

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 from flowc.api.framework.basics import cast
 from flowc.api.training.optimizer import Optimizer
 from flowc.api.training.slots import base_dtype
-from flowc.api.variables.variables import ResourceVariable, Variable
+from flowc.api.variables.resource_variables import ResourceVariable
+from flowc.api.variables.variables import Variable
 from flowc.graph import Operation, Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create, record_of

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.arrays.selection import gather, setdiff1d
+from flowc.api.arrays.shaping import stack
+from flowc.api.framework.basics import constant
 from flowc.api.framework.raw_ops import named
-from flowc.api.framework.scopes import group, no_op
+from flowc.api.framework.scopes import group, name_scope, no_op
+from flowc.api.variables.graph_keys import GraphKeys
+from flowc.api.variables.resource_variables import ResourceVariable
+from flowc.api.variables.saved_collections import variables_of
 from flowc.api.variables.variable_nodes import assign_to, scatter_to
-from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, ResourceVariable, Variable
+from flowc.api.variables.variables import GLOBAL, LOCAL, TRAINABLE, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.creation import output
+from flowc.graph.building.subscripts import boolean_mask
+from flowc.graph.indexed_slices import IndexedSlices
 
 
 def assign(
@@ -63,26 +74,46 @@ scatter_nd_add = _scatter("NdAdd", False)
 scatter_nd_sub = _scatter("NdSub", False)
 
 
+def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """`a` without the rows at `mask_indices`."""
+    with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
+        rows, places = setdiff1d(a.indices, mask_indices)
+        values = gather(a.values, places, name=scope)
+        return IndexedSlices(values, rows, a.dense_shape)
+
+
 def is_variable_initialized(ref: Any) -> Tensor:
     if isinstance(ref, Variable):
         return ref._has_value()
     return output("IsVariableInitialized", reference_of(ref))
 
 
-def count_up_to(ref: Variable, limit: int) -> Tensor:
-    return ref.count_up_to(limit)
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """The value of an integer variable before it grows by one; a run raises `OutOfRangeError` where
+    it is at the limit."""
+    if isinstance(ref, ResourceVariable):
+        return ref.count_up_to(limit)
+    return output("CountUpTo", reference_of(ref), limit=limit, name=name)
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(GLOBAL, scope)
+    return variables_of(get_default_graph(), GLOBAL, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(LOCAL, scope)
+    return variables_of(get_default_graph(), LOCAL, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    return get_default_graph().get_collection(TRAINABLE, scope)
+    return variables_of(get_default_graph(), TRAINABLE, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Variable]:
+    return variables_of(get_default_graph(), GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    return variables_of(get_default_graph(), GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
@@ -98,6 +129,37 @@ def global_variables_initializer() -> Operation:
 
 def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
+    """A tensor whose run raises `FailedPreconditionError` where a variable has no value yet; None
+    where there are no variables."""
+    chosen = _chosen(var_list)
+    if not chosen:
+        return None
+    ranks = []
+    for variable in chosen:
+        with get_default_graph().colocate_with(variable.op):
+            ranks.append(output("Rank", variable))
+    return ranks[0] if len(ranks) == 1 else stack(ranks)
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of the variables that have no value yet: a vector of strings."""
+    chosen = _chosen(var_list)
+    graph = get_default_graph()
+    with name_scope(name), graph.device("/cpu:0"):
+        if not chosen:
+            return constant([], dtypes.string)
+        missing = output("LogicalNot", stack([is_variable_initialized(v) for v in chosen]))
+        names = constant(np.array([v.op.name for v in chosen], dtype=object))
+        return boolean_mask(names, missing)
+
+
+def _chosen(var_list: Sequence[Variable] | None) -> list[Variable]:
+    return [*global_variables(), *local_variables()] if var_list is None else list(var_list)
 
 
 def reference_of(ref: Any) -> Tensor:

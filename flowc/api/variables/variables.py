@@ -1,26 +1,35 @@
 """`tf.Variable`: state that lives in a session.
 
 In: initial values. Out: objects that stand for a variable's value wherever a tensor is expected.
-Invariant: the nodes are TensorFlow 1's: `VariableV2`, its initial `Assign` and a `read`; or, behind
-`use_resource=True`, a handle, of which every read and every change is an operation: what stands for
-the variable after a change reads it after that change.
+Invariant: the nodes are TensorFlow 1's: `VariableV2`, its initial `Assign` and a `read`. Behind
+`use_resource=True` stands a handle instead (`resource_variables.py`).
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache, partial
 from typing import Any
 
 from flowc import dtypes
 from flowc.api.control_flow.conditionals import cond
-from flowc.api.framework.raw_ops import call, named
+from flowc.api.framework.raw_ops import named
 from flowc.api.framework.scopes import name_scope
+from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.initial_values import guarded
+from flowc.api.variables.row_changes import RowChanges
+from flowc.api.variables.save_slices import SaveSliceInfo
+from flowc.api.variables.scope_state import (
+    VariableAggregation,
+    VariableSynchronization,
+    creators,
+    get_variable_scope,
+)
 from flowc.api.variables.variable_nodes import (
     assign_to,
     check_outside,
-    check_rows,
     outside_control_flow,
     scatter_to,
 )
@@ -29,10 +38,12 @@ from flowc.graph import Graph, Operation, Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.building.operators import Operators
+from flowc.graph.building.subscripts import MASKS, subscript
+from flowc.graph.default import get_default_session, resource_variables_enabled
 
-GLOBAL = "variables"
-LOCAL = "local_variables"
-TRAINABLE = "trainable_variables"
+GLOBAL = GraphKeys.GLOBAL_VARIABLES
+LOCAL = GraphKeys.LOCAL_VARIABLES
+TRAINABLE = GraphKeys.TRAINABLE_VARIABLES
 
 
 def _step_method(op_type: str) -> Callable[..., Any]:
@@ -48,7 +59,43 @@ def _step_method(op_type: str) -> Callable[..., Any]:
     return named(method, op_type.replace("Assign", "assign_").lower())
 
 
-class Variable(Operators):
+class _MadeByCreators(type):
+    """`Variable(...)` asks the creators in force, and makes a variable of the kind wanted."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not Variable:
+            return super().__call__(*args, **kwargs)
+        given = _constructor().bind(*args, **kwargs)
+        given.apply_defaults()
+        make: Callable[..., Variable] = _made
+        for creator in creators():
+            make = partial(creator, make)
+        return make(**given.arguments)
+
+
+@cache
+def _constructor() -> inspect.Signature:
+    found = inspect.signature(Variable.__init__)
+    return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+def _made(**arguments: Any) -> Variable:
+    from flowc.api.variables.resource_variables import ResourceVariable
+
+    definition, wanted = arguments.get("variable_def"), arguments.get("use_resource")
+    if definition is not None:
+        wanted = definition.is_resource
+    elif wanted is None:
+        wanted = get_variable_scope().use_resource
+    if wanted is None:
+        wanted = resource_variables_enabled()
+    kind = ResourceVariable if wanted else Variable
+    made = kind.__new__(kind)
+    made.__init__(**arguments)
+    return made
+
+
+class Variable(RowChanges, Operators, metaclass=_MadeByCreators):
     """A tensor that keeps its value between the runs of a session.
 
     `initial_value`: a tensor, a Python value, or a function without arguments that makes one (which
@@ -56,9 +103,6 @@ class Variable(Operators):
     False. Raises `ValueError` where it is missing, comes from inside a loop or branch, or has no
     complete shape.
     """
-
-    def __new__(cls, *args: Any, use_resource: bool | None = None, **kwargs: Any) -> Variable:
-        return object.__new__(ResourceVariable if use_resource else cls)
 
     def __init__(
         self,
@@ -74,8 +118,18 @@ class Variable(Operators):
         import_scope: str | None = None,
         constraint: Callable[..., Any] | None = None,
         use_resource: bool | None = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
+        self.synchronization, self.aggregation = synchronization, aggregation
+        self._save_slice_info: SaveSliceInfo | None = None
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self.constraint = constraint
+            self._find(variable_def, get_default_graph(), import_scope)
+            return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if collections is not None and not isinstance(collections, list | tuple | set):
@@ -93,6 +147,7 @@ class Variable(Operators):
         graph = get_default_graph()
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         with outside_control_flow(graph), name_scope(name, "Variable", []) as scope:
+            self._caching_device = caching_device
             self._build(graph, scope, initial_value, wanted, validate_shape, shape)
         graph.add_to_collections(kept_in, self)
 
@@ -122,8 +177,36 @@ class Variable(Operators):
         self.initializer: Operation = assign_to(
             self._ref_tensor, guarded(scope, initial), validate_shape=validate_shape
         ).op
-        with graph.colocate_with(self._ref_tensor.op):
+        with self._where_cached(graph, self._ref_tensor.op):
             self._snapshot = output("Identity", self._ref_tensor, name="read")
+
+    def _where_cached(self, graph: Graph, op: Operation) -> AbstractContextManager[None]:
+        """Where the read of the variable stands: beside it, or on the caching device."""
+        device: Any = self._caching_device
+        if device is None:
+            return graph.colocate_with(op)
+        if callable(device):
+            device = device(op)
+        return graph.device(device)
+
+    def _find(self, definition: Any, graph: Graph, import_scope: str | None) -> None:
+        """The variable that a VariableDef message describes, whose nodes the graph has."""
+
+        def found(name: str) -> Any:
+            return graph.as_graph_element(f"{import_scope}/{name}" if import_scope else name)
+
+        self._find_home(found(definition.variable_name), found)
+        self.initializer = found(definition.initializer_name)
+        first = definition.initial_value_name
+        self.initial_value = found(first) if first else self.initializer.inputs[1]
+        self._snapshot = found(definition.snapshot_name)
+        self.trainable = definition.trainable
+        if definition.HasField("save_slice_info_def"):
+            part = definition.save_slice_info_def
+            self._save_slice_info = SaveSliceInfo.from_proto(part, import_scope)
+
+    def _find_home(self, home: Tensor, found: Callable[[str], Any]) -> None:
+        self._ref_tensor = home
 
     @staticmethod
     def _beside_itself(graph: Graph, scope: str) -> AbstractContextManager[None]:
@@ -184,6 +267,10 @@ class Variable(Operators):
 
     @property
     def dtype(self) -> DType:
+        """A reference dtype, such as `tf.float32_ref`: its `base_dtype` is that of the value."""
+        return self._value_dtype().reference
+
+    def _value_dtype(self) -> DType:
         dtype = self.initial_value.dtype
         assert dtype is not None
         return dtype
@@ -201,6 +288,17 @@ class Variable(Operators):
 
     def eval(self, session: Any = None) -> Any:
         return self.value().eval(session=session)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Gives the variable a value in a session (the default one) without adding an operation.
+        Raises `ValueError` where there is no session."""
+        chosen = session if session is not None else get_default_session()
+        if chosen is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be "
+                "established"
+            )
+        chosen.run(self.initializer, {self.initializer.inputs[1]: value})
 
     # Changes
 
@@ -234,170 +332,68 @@ class Variable(Operators):
         return scatter_to(self._ref_tensor, kind, indices, updates, use_locking, name)
 
     def count_up_to(self, limit: int) -> Tensor:
+        """The value before it grows by one; a run raises `OutOfRangeError` at the limit."""
         return output("CountUpTo", self._ref_tensor, limit=limit)
 
+    def __getitem__(self, key: Any) -> Tensor:
+        """A slice of the value; its `assign(value)` gives the slice another one."""
+        with self.graph.as_default():
+            found = subscript(self._operand(), key)
+        if found.op.type == "StridedSlice":
+            found.assign = partial(self._assign_slice, found.op)
+        return found
+
+    def _assign_slice(self, part: Operation, value: Any, name: str | None = None) -> Any:
+        """Gives the slice that `part` reads another value; returns what stands for the whole."""
+        masks = {n: part.attrs[n] for n in MASKS}
+        name = f"{part.name}/_assign" if name is None else name
+        with name_scope(None):
+            return self._slice_assigned(part.inputs[1:], value, masks, name)
+
+    def _slice_assigned(
+        self, bounds: Sequence[Tensor], value: Any, masks: dict[str, int], name: str
+    ) -> Any:
+        return output("StridedSliceAssign", self._ref_tensor, *bounds, value, name=name, **masks)
+
+    # Parts, and what files say
+
+    def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
+        """Says which part of a partitioned variable this one holds."""
+        self._save_slice_info = info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        return self._save_slice_info
+
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The variable as a VariableDef message."""
+        """The variable as a VariableDef message, its names without `export_scope`; None for a
+        variable outside that scope."""
         from flowc.graph.encode import variable_def
 
+        prefix = f"{export_scope}/" if export_scope else ""
+        if not self._home.name.startswith(prefix):
+            return None
+        part = self._save_slice_info
         return variable_def(
-            variable_name=self._home.name,
-            initial_value_name=self.initial_value.name,
-            initializer_name=self.initializer.name,
-            snapshot_name=self._snapshot.name,
+            variable_name=self._home.name.removeprefix(prefix),
+            initial_value_name=self.initial_value.name.removeprefix(prefix),
+            initializer_name=self.initializer.name.removeprefix(prefix),
+            snapshot_name=self._snapshot.name.removeprefix(prefix),
             trainable=self.trainable,
-            is_resource=isinstance(self, ResourceVariable),
+            is_resource=self._home is not self._as_graph_element(),
+            save_slice_info_def=None if part is None else part.to_proto(export_scope),
         )
 
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable of a VariableDef message, whose operations the default graph has (under
+        `import_scope`). Raises `KeyError` where it does not have them."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
     def __repr__(self) -> str:
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}_ref>"
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
     def __iter__(self) -> Any:
         raise TypeError("'Variable' object is not iterable.")
 
     __array_priority__ = 100
-
-
-class ResourceVariable(Variable):
-    """A variable behind a handle: every read is an operation of its own."""
-
-    def _build(
-        self,
-        graph: Graph,
-        scope: str,
-        initial_value: Any,
-        dtype: DType | None,
-        validate_shape: bool,
-        shape: Any,
-    ) -> None:
-        with self._beside_itself(graph, scope):
-            with graph.name_scope("Initializer"), graph.device(None):
-                value = initial_value() if callable(initial_value) else initial_value
-                initial = as_tensor(value, dtype, "initial_value")
-            held = TensorShape(initial.shape if shape is None else shape)
-            initial.shape.assert_is_compatible_with(held)
-            self.handle = output(
-                "VarHandleOp",
-                name=scope,
-                shared_name=scope[:-1],
-                dtype=initial.dtype,
-                shape=held.sizes,
-                debug_name=scope,
-            )
-        check_outside(initial, scope)
-        self.initial_value = initial
-        self._shape = held
-        with graph.name_scope("IsInitialized"):
-            self.is_initialized = output("VarIsInitializedOp", self.handle)
-        with graph.name_scope("Assign") as name, graph.colocate_with(None, ignore_existing=True):
-            value = guarded(scope, initial)
-            self.initializer = call("AssignVariableOp", self.handle, value, name=name)
-        with graph.name_scope("Read"):
-            self._snapshot = self._read()
-
-    def _read(self) -> Tensor:
-        read = output("ReadVariableOp", self.handle, dtype=self.initial_value.dtype)
-        read.set_shape(self._shape)
-        return read
-
-    def _as_graph_element(self) -> Tensor:
-        return self._snapshot
-
-    def _ref(self) -> Tensor:
-        raise NotImplementedError(
-            f"{self.name} is a resource variable: it has a handle, and no reference"
-        )
-
-    def value(self) -> Tensor:
-        with self.graph.colocate_with(None, ignore_existing=True):
-            return self._read()
-
-    def read_value(self) -> Tensor:
-        with self.graph.name_scope("Read"):
-            value = self._read()
-        return output("Identity", value)
-
-    @property
-    def _home(self) -> Tensor:
-        return self.handle
-
-    @property
-    def shape(self) -> TensorShape:
-        return self._shape
-
-    def set_shape(self, shape: Any) -> None:
-        self._shape = self._shape.merge_with(shape)
-
-    def _assigned(self, value: Any, use_locking: bool, name: str | None, read_value: bool) -> Any:
-        tensor = as_tensor(value, self.dtype)
-        if not self._shape.is_compatible_with(tensor.shape):
-            raise ValueError(
-                f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable "
-                f"shape {self._shape}, and the assigned value shape {tensor.shape} are "
-                "incompatible."
-            )
-        checked = self._shape.is_fully_defined()
-        with self._after_parent():
-            op = call("AssignVariableOp", self.handle, tensor, name=name, validate_shape=checked)
-        return _Assigned(self, op) if read_value else op
-
-    def _step(
-        self, op_type: str, delta: Any, use_locking: bool, name: str | None, read_value: bool
-    ) -> Any:
-        with self._after_parent():
-            value = as_tensor(delta, self.dtype)
-            op = call(f"{op_type}VariableOp", self.handle, value, name=name)
-        return _Assigned(self, op) if read_value else op
-
-    def scatter(
-        self, kind: str, indices: Any, updates: Any, use_locking: bool, name: str | None
-    ) -> Any:
-        with self._after_parent():
-            rows = as_tensor(updates, self.dtype)
-            op = call(f"ResourceScatter{kind}", self.handle, indices, rows, name=name)
-            if not kind.startswith("Nd"):
-                check_rows(self.shape, *op.inputs[1:])
-        return _Assigned(self, op)
-
-    def _has_value(self) -> Tensor:
-        return output("VarIsInitializedOp", self.handle)
-
-    def count_up_to(self, limit: int) -> Tensor:
-        return output("ResourceCountUpTo", self.handle, limit=limit, T=self.dtype)
-
-    @property
-    def _control_input(self) -> Operation:
-        return self.op
-
-    def _after_parent(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def __repr__(self) -> str:
-        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-
-
-class _Assigned(ResourceVariable):
-    """A resource variable as it is after an operation that changed it."""
-
-    def __new__(cls, variable: ResourceVariable, parent: Operation) -> _Assigned:
-        return object.__new__(cls)
-
-    def __init__(self, variable: ResourceVariable, parent: Operation) -> None:
-        self.__dict__.update(variable.__dict__)
-        self._parent = parent
-        with self._after_parent():
-            self._snapshot = self._read()
-
-    @property
-    def op(self) -> Operation:
-        return self._parent
-
-    def value(self) -> Tensor:
-        with self._after_parent():
-            return self._read()
-
-    def read_value(self) -> Tensor:
-        return self.value()
-
-    def _after_parent(self) -> AbstractContextManager[Any]:
-        return self.graph.control_dependencies([self._parent])
+    SaveSliceInfo = SaveSliceInfo

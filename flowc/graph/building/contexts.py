@@ -173,8 +173,9 @@ class WhileContext(ControlFlowContext):
         back_prop: bool,
         swap_memory: bool,
         maximum_iterations: Tensor | None,
+        name: str = "while_context",
     ) -> None:
-        super().__init__(graph, "while_context")
+        super().__init__(graph, name)
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
         self.swap_memory = swap_memory
@@ -187,6 +188,10 @@ class WhileContext(ControlFlowContext):
 
     def while_context(self) -> WhileContext:
         return self
+
+    def sees(self, loop: WhileContext) -> bool:
+        """Whether operations inside may take what is inside `loop`."""
+        return any(context is loop for context in around(self))
 
     def control_pivot(self) -> Tensor | None:
         return self.pivot_for_body if self.pivot_for_body is not None else self.pivot_for_pred
@@ -336,7 +341,7 @@ def check_reachable(tensor: Tensor, op_type: str, name: str) -> None:
         return  # in a conditional's branch, at most: dead where the branch is not taken
     mine = tensor.graph.control_flow_context
     inner = None if mine is None else mine.while_context()
-    if any(c is loop for c in around(inner)):
+    if inner is not None and inner.sees(loop):
         return
     if inner is None:
         if op_type in ENTER | SWITCH:

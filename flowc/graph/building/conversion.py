@@ -43,6 +43,7 @@ def as_tensor(
     tensor of another dtype and for values that are no tensors, `TypeError` for a value that the
     dtype does not hold.
     """
+    dtype = None if dtype is None else dtype.base_dtype
     if not isinstance(value, Tensor | Operation):
         if hasattr(value, "_as_tensor"):  # a variable
             value = value._as_tensor()
@@ -120,7 +121,7 @@ def _packed(values: Any, dtype: DType | None, name: str) -> Tensor:
 
 def constant_tensor(array: np.ndarray, name: str, dtype: DType | None = None) -> Tensor:
     """A Const operation of the default graph."""
-    dtype = dtype if dtype is not None else dtypes.as_dtype(array.dtype)
+    dtype = dtypes.as_dtype(array.dtype if dtype is None else dtype)
     attrs = {"dtype": dtype, "value": array}
     types = [(dtype, array.shape)]
     op = get_default_graph().create_op("Const", (), attrs, name, output_types=types)

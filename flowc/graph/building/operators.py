@@ -107,7 +107,7 @@ def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
     on_bits = _plain(bitwise, name)
 
     def make(x: Any, y: Any) -> Tensor:
-        dtype = (x if isinstance(x, Operators) else y).dtype
+        dtype = (x if isinstance(x, Operators) else y).dtype.base_dtype
         return (logical if dtype is dtypes.bool_ else on_bits)(x, y)
 
     return make
@@ -156,7 +156,7 @@ class Operators:
         return self._one_of("Neg")
 
     def __invert__(self) -> Any:
-        return self._one_of("LogicalNot" if self.dtype is dtypes.bool_ else "Invert")
+        return self._one_of("LogicalNot" if self.dtype.base_dtype is dtypes.bool_ else "Invert")
 
     def __abs__(self) -> Any:
         with self.graph.as_default():

@@ -8,6 +8,7 @@ of a type that TensorFlow registers; where a size is unknown, ops on shapes comp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from flowc.dtypes import DType
 from flowc.errors import UnimplementedError
 from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
 from flowc.graph.building.creation import create, output
+from flowc.graph.default import get_default_graph
 from flowc.graph.indexed_slices import IndexedSlices
 from flowc.graph.op_info import node_attrs, with_defaults
 from flowc.graph.operation import Operation
@@ -27,12 +29,18 @@ from flowc.ir.op import Attrs, Op, input_spans
 from flowc.ops import tf_op
 from flowc.ops.gradients import Dims, GradientBuilder, input_gradients, same_gradient
 
-# What TensorFlow's Python functions call the operations that they make.
+Gradient = Tensor | IndexedSlices
+# What TensorFlow's Python functions and operators call the operations that they make.
 NAMES = {
+    "AddV2": "add",
     "ConcatV2": "concat",
+    "FloorDiv": "floordiv",
+    "Mul": "mul",
     "OnesLike": "ones_like",
     "Pack": "stack",
     "Range": "range",
+    "RealDiv": "truediv",
+    "Sub": "sub",
     "Transpose": "transpose",
     "Unpack": "unstack",
     "ZerosLike": "zeros_like",
@@ -40,7 +48,10 @@ NAMES = {
 
 
 class GraphGradients(GradientBuilder):
-    """Gradients as operations of the default graph."""
+    """Gradients as operations of the default graph; `op_type`: of what."""
+
+    def __init__(self, op_type: str) -> None:
+        self._op_type = op_type
 
     def apply(self, op: Op, inputs: Sequence[Any], attrs: Attrs) -> Any:
         if op.is_internal:
@@ -52,14 +63,17 @@ class GraphGradients(GradientBuilder):
             list(inputs[start:stop]) if arg.is_list or arg.number_attr else inputs[start]
             for arg, (start, stop) in spans
         ]
-        outputs = create(op.tf_name, grouped, attrs, NAMES.get(op.tf_name)).outputs
+        name = NAMES.get(op.tf_name)
+        if name in ("mul", "truediv") and self._op_type in (op.tf_name, "Square"):
+            name = None
+        outputs = create(op.tf_name, grouped, attrs, name).outputs
         return outputs[0] if len(outputs) == 1 else outputs
 
     def const(self, value: Any, dtype: DType | None = None) -> Tensor:
         return constant_tensor(constant_array(value, dtype), "Const")
 
     def sizes(self, dims: Sequence[Dim], dtype: DType = dtypes.i32) -> Tensor:
-        return self.const(np.array(dims, dtype.numpy))
+        return constant_tensor(constant_array(np.array(dims, dtype.numpy)), "Shape")
 
     def dims_of(self, x: Tensor) -> Dims:
         if x.dtype is dtypes.resource:  # those of the variable behind a handle
@@ -69,8 +83,53 @@ class GraphGradients(GradientBuilder):
     def elements_of(self, x: Tensor) -> np.ndarray | None:
         return constant_elements(x)
 
+    def after(self, dy: Gradient) -> AbstractContextManager[Any]:
+        return get_default_graph().control_dependencies([dy.op])
+
+    def sum_to_operands(
+        self, x: Tensor, y: Tensor, dx: Tensor | None, dy: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None]:
+        have, other = x.shape.sizes, y.shape.sizes
+        if have is not None and have == other and None not in have:
+            return dx, dy
+        sizes = [self.shape_of(x), self.shape_of(y)]
+        axes = _axes_of_broadcasts(have, other)
+        if axes is None:
+            axes = self.broadcast_gradient_args(*sizes)
+        found = [
+            None if g is None else self._folded(g, *how)
+            for g, how in zip((dx, dy), zip((x, y), sizes, axes))
+        ]
+        return found[0], found[1]
+
+    def _folded(self, gradient: Tensor, x: Tensor, sizes: Tensor, axes: Any) -> Tensor:
+        """A gradient summed over axes, which a list says or a vector of the run."""
+        if isinstance(axes, list):
+            if not axes and gradient.shape.ndims == x.shape.ndims:
+                return gradient
+            axes = np.array(axes, np.int32)
+        return self.reshape(self.sum(gradient, axes, keep_dims=True), sizes)
+
     def sum_rows(self, rows: Tensor, indices: Tensor, x: Tensor) -> IndexedSlices:
         return IndexedSlices(rows, indices, self.shape_of(x))
+
+
+def _axes_of_broadcasts(x: Dims, y: Dims) -> tuple[list[int], list[int]] | None:
+    """The axes along which each of two shapes is broadcast to the other; None where only the run
+    can say."""
+    if x is None or y is None:
+        return None
+    rank = max(len(x), len(y))
+    pairs = zip((1,) * (rank - len(x)) + x, (1,) * (rank - len(y)) + y)
+    found: tuple[list[int], list[int]] = ([], [])
+    for axis, (one, other) in enumerate(pairs):
+        if one == 1 != other:
+            found[0].append(axis)
+        elif other == 1 != one:
+            found[1].append(axis)
+        elif one is None or other is None:
+            return None
+    return found
 
 
 class _ForwardOperation:
@@ -89,7 +148,6 @@ class _ForwardOperation:
         return output
 
 
-Gradient = Tensor | IndexedSlices
 # Whose gradients reshape what they are given: they make the whole tensor without a warning.
 _RESHAPED = frozenset({"ExpandDims", "Gather", "GatherV2", "Reshape", "Squeeze"})
 TRAINABLE = frozenset({dtypes.resource, dtypes.variant, *dtypes.FLOATS, *dtypes.COMPLEX})
@@ -112,7 +170,7 @@ def op_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any]:
     graph = operation.graph
     with graph.as_default(), graph.name_scope(f"{operation.name}_grad"):
         given = zip(operation.outputs, grad_ys, strict=True)
-        return record_gradient(operation, *[zeros_of(y) if dy is None else dy for y, dy in given])
+        return record_gradient(operation, *[_zeros(y) if dy is None else dy for y, dy in given])
 
 
 def no_gradient_defined(operation: Operation) -> LookupError:
@@ -129,11 +187,11 @@ def record_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any
     forward = _ForwardOperation(operation, record)
     if operation.type == "Cast" and isinstance(grad_ys[0], IndexedSlices):
         rows = grad_ys[0]
-        (values,) = input_gradients(GraphGradients(), forward, rows.values)
+        (values,) = input_gradients(GraphGradients(operation.type), forward, rows.values)
         return [None if values is None else IndexedSlices(values, rows.indices, rows.dense_shape)]
     passes = record.gradient is same_gradient or operation.type == "IdentityN"
     dys = grad_ys if passes else [_dense(operation, dy) for dy in grad_ys]
-    return input_gradients(GraphGradients(), forward, *dys)
+    return input_gradients(GraphGradients(operation.type), forward, *dys)
 
 
 def _dense(operation: Operation, dy: Gradient | None) -> Tensor | None:
@@ -142,8 +200,5 @@ def _dense(operation: Operation, dy: Gradient | None) -> Tensor | None:
     return dy
 
 
-def zeros_of(y: Tensor) -> Tensor | None:
-    """Zeros for an output through which gradients flow."""
-    dtype = y.dtype
-    flows = dtype is not None and (dtype.is_floating or dtype.is_complex)
-    return output("ZerosLike", y, name="zeros_like") if flows else None
+def _zeros(y: Tensor) -> Tensor | None:
+    return output("ZerosLike", y, name="zeros_like") if is_trainable(y) else None

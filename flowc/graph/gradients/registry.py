@@ -2,14 +2,16 @@
 
 In: op types and functions that a program registers; operations. Out: a function of an operation
 and the gradients of its outputs, which gives those of its inputs; None where nothing flows back.
-Invariant: an op type has one gradient for the whole process, as in TensorFlow, and keeps it.
+Invariant: an op type has one gradient and keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from flowc.graph.gradients.control_flow import CONTROL_FLOW_GRADIENTS
 from flowc.graph.gradients.operation import no_gradient_defined, record_gradient
 from flowc.graph.operation import Operation
 from flowc.ops import tf_op
@@ -38,10 +40,13 @@ NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 
 
 class GradientRegistry:
-    """The gradients of op types: those of programs, then flowc's own."""
+    """The gradients of op types: those of programs, then flowc's own: `built_in`, those of control
+    flow and of records."""
 
-    def __init__(self) -> None:
+    def __init__(self, built_in: Mapping[str, GradientFunction]) -> None:
         self._own: dict[str, GradientFunction | None] = {}
+        self._built_in = {**CONTROL_FLOW_GRADIENTS, "PreventGradient": _refused, **built_in}
+        self._custom = itertools.count()
 
     def add(self, name: str, function: GradientFunction | None) -> None:
         """Registers a gradient under an op type, or a name that `gradient_override_map` names.
@@ -50,9 +55,19 @@ class GradientRegistry:
         the name has a gradient."""
         if not isinstance(name, str):
             raise TypeError("op_type must be a string")
-        if name in self._own or _built_in(name) is not None or name in NOT_DIFFERENTIABLE:
+        if self.knows(name):
             raise KeyError(f"Registering two gradient with name '{name}'!")
         self._own[name] = function
+
+    def knows(self, name: str) -> bool:
+        """Whether a name has a gradient, or is known to have none."""
+        return name in self._own or name in NOT_DIFFERENTIABLE or self._function(name) is not None
+
+    def add_custom(self, function: GradientFunction) -> str:
+        """Registers a gradient under a new name, which it gives."""
+        name = f"CustomGradient-{next(self._custom)}"
+        self.add(name, function)
+        return name
 
     def find(self, operation: Operation) -> GradientFunction | None:
         """Raises `LookupError` where the op has no gradient."""
@@ -62,15 +77,20 @@ class GradientRegistry:
             return self._own[name]
         if name in NOT_DIFFERENTIABLE:
             return None
-        found = _built_in(name)
+        found = self._function(name)
+        if found is None and name in operation.graph.functions:
+            found = self._built_in.get("PartitionedCall")
         if found is None:
             raise no_gradient_defined(operation)
         return found
 
+    def _function(self, name: str) -> GradientFunction | None:
+        if name in self._built_in:
+            return self._built_in[name]
+        record = tf_op(name)
+        return None if record is None or record.gradient is None else record_gradient
 
-def _built_in(name: str) -> GradientFunction | None:
-    record = tf_op(name)
-    return None if record is None or record.gradient is None else record_gradient
 
-
-GRADIENTS = GradientRegistry()
+def _refused(operation: Operation, *_: Any) -> Any:
+    message = operation.attrs.get("message", b"")
+    raise LookupError(f"Gradient explicitly disabled. Reason: {message}")

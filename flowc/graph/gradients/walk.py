@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowc import dtypes
+from flowc.graph.building.contexts import WhileContext
+from flowc.graph.control_types import EXIT, SWITCH
 from flowc.graph.gradients.aggregation import AggregationMethod, total
-from flowc.graph.gradients.operation import Gradient, is_trainable, zeros_of
-from flowc.graph.gradients.registry import GRADIENTS
+from flowc.graph.gradients.loop_states import LoopStates
+from flowc.graph.gradients.loops import is_loop_switch
+from flowc.graph.gradients.operation import Gradient, is_trainable
+from flowc.graph.gradients.registry import GradientFunction, GradientRegistry
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
@@ -44,19 +48,34 @@ class Walk:
         ys: Sequence[Tensor],
         xs: Sequence[Tensor],
         stops: Sequence[Tensor],
+        registry: GradientRegistry,
         options: WalkOptions,
     ) -> None:
         self._graph = graph
+        self._registry = registry
         self._ys, self._xs = ys, xs
         self._options = options
         reached = _reached([x.op for x in xs])
         self._starts = [op for op in dict.fromkeys(y.op for y in ys) if op in reached]
         self._between = _between([y.op for y in ys], reached)
+        self._loops = LoopStates(graph)
+        self._add_loops()
         self._pending = self._count_consumers()
-        self._stops = self._ends(stops)
+        self._stops = {t.op for t in stops}
         self._received: dict[Tensor, list[Gradient | None]] = {}
         self._found: dict[Tensor, Gradient | None] = {}
         self._queue: deque[Operation] = deque()
+
+    def _add_loops(self) -> None:
+        """Goes back through all loops on paths, by all of their exits."""
+        found = dict.fromkeys(self._between)
+        for op in self._between:  # which grows
+            if op.type not in EXIT:
+                continue
+            with self._beside(op):
+                others = self._loops.add(op)
+            self._between += [other for other in others if other not in found]
+            found.update(dict.fromkeys(others))
 
     def _count_consumers(self) -> dict[Operation, int]:
         """For each operation on a path, how many inputs of others on paths it gives."""
@@ -67,9 +86,9 @@ class Walk:
                     pending[tensor.op] += 1
         return pending
 
-    def _ends(self, stops: Sequence[Tensor]) -> set[Operation]:
-        """The operations that are not differentiated: xs that no other x leads to, and stops."""
-        ends = {t.op for t in stops}
+    def _ends(self) -> set[Operation]:
+        """The operations that are not differentiated: stops, and xs that no other x leads to."""
+        ends = set(self._stops)
         for x in self._xs:
             if not any(self._pending.get(t.op, 0) > 0 for t in x.op.inputs):
                 ends.add(x.op)
@@ -78,23 +97,48 @@ class Walk:
     def run(self, grad_ys: Sequence[Gradient]) -> list[Gradient | None]:
         for y, dy in zip(self._ys, grad_ys, strict=True):
             self._give(y, dy)
-        self._queue.extend(op for op in self._starts if not self._pending[op])
+        sinks = [op for op in self._starts if not self._pending[op]]
+        self._queue.extend(sinks)
+        for tensor in self._loops.unused_exits(self._pending, set(sinks)):
+            self._visit_unused(tensor)
+        self._stops = self._ends()
         while self._queue:
             op = self._queue.popleft()
             with self._beside(op):
                 self._visit(op)
             self._count_down(op)
+        self._loops.close()
         return [self._found.get(x) for x in self._xs]
 
     def _visit(self, op: Operation) -> None:
-        dys = self._totals(op)
-        given = self._input_gradients(op, dys)
-        for tensor, gradient in zip(op.inputs, given):
-            if gradient is None:
-                continue
-            if isinstance(gradient, Tensor) and tensor.dtype is not dtypes.resource:
-                _settle_shape(op, tensor, gradient)
-            self._give(tensor, gradient)
+        with self._loops.entered(op, before=True):
+            dys = self._totals(op)
+        function = None
+        if op not in self._stops and any(dy is not None for dy in dys):
+            function = self._registry.find(op)
+        with self._loops.entered(op):
+            self._check_start_of_loop(op)
+            given = self._input_gradients(op, function, dys)
+            for tensor, gradient in zip(op.inputs, given):
+                if gradient is None:
+                    continue
+                if isinstance(gradient, Tensor) and tensor.dtype is not dtypes.resource:
+                    _settle_shape(op, tensor, gradient)
+                self._give(tensor, gradient)
+
+    def _check_start_of_loop(self, op: Operation) -> None:
+        """Raises `ValueError` where gradients asked for inside a loop would go back to what its
+        variables start with."""
+        context = op.control_flow_context
+        inside = isinstance(context, WhileContext) and context is self._graph.control_flow_context
+        if op.type in SWITCH and inside:
+            names = ", ".join(f"'{x.op.name}'" for x in self._xs)
+            raise ValueError(
+                f"Cannot compute gradient inside while loop with respect to op {names}. We do not "
+                "support taking the gradient wrt or through the initial value of a loop variable. "
+                "Gradients can be computed through loop invariants or wrt the input parameters to "
+                "the loop body."
+            )
 
     def _totals(self, op: Operation) -> list[Gradient | None]:
         """What flows into the outputs of an operation."""
@@ -104,16 +148,14 @@ class Walk:
                 self._found[tensor] = total(op.name, terms, self._options.aggregation)
         return [self._found.get(tensor) for tensor in op.outputs]
 
-    def _input_gradients(self, op: Operation, dys: list[Gradient | None]) -> Sequence[Any]:
-        nothing = [None] * len(op.inputs)
-        if op in self._stops or all(dy is None for dy in dys):
-            return nothing
-        function = GRADIENTS.find(op)
+    def _input_gradients(
+        self, op: Operation, function: GradientFunction | None, dys: list[Gradient | None]
+    ) -> Sequence[Any]:
         if function is None:
-            return nothing
+            return [None] * len(op.inputs)
         for k, tensor in enumerate(op.outputs):
-            if dys[k] is None and is_trainable(tensor):
-                dys[k] = zeros_of(tensor)
+            if dys[k] is None:
+                dys[k] = self._loops.zeros_of(tensor)
         with self._graph.name_scope(f"{op.name}_grad"):
             found = function(op, *dys)
             listed = list(found) if isinstance(found, list | tuple) else [found]
@@ -137,8 +179,32 @@ class Walk:
             if source not in self._pending:
                 continue
             self._pending[source] -= 1
-            if not self._pending[source]:
+            left = self._pending[source]
+            if left and not (left > 0 and is_loop_switch(source)):
+                continue
+            if source.type in EXIT:
+                self._visit_exits(tensor)
+            else:
                 self._queue.append(source)
+
+    def _visit_exits(self, tensor: Tensor) -> None:
+        """Visits the exits of a loop when all were met."""
+        found = self._loops.met_exit(tensor, self._has_gradient)
+        flows = any(self._has_gradient(t.op) for t in found)
+        for exit_tensor in found:
+            if flows and not self._has_gradient(exit_tensor.op):
+                self._visit_unused(exit_tensor)
+            else:
+                self._queue.append(exit_tensor.op)
+
+    def _visit_unused(self, tensor: Tensor) -> None:
+        zeros = self._loops.zeros_of_exit(tensor)
+        if zeros is not None:
+            self._give(tensor, zeros)
+        self._queue.append(tensor.op)
+
+    def _has_gradient(self, op: Operation) -> bool:
+        return any(g is not None for t in op.outputs for g in self._received.get(t, ()))
 
     def _beside(self, op: Operation) -> AbstractContextManager[None]:
         return self._graph.colocate_with(op) if self._options.colocate else nullcontext()

@@ -9,7 +9,7 @@ m; rows shorter than the longest are aligned left or right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import constant_ints
+from flowc.ops.gradients import Forward, GradientBuilder
 
 _ALIGN = '{"LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"} = "RIGHT_LEFT"'
 _MAIN = np.zeros(1, np.int32)  # the main diagonal
@@ -110,6 +111,8 @@ def _infer_part(c: Inference, operand: int = 1) -> Dims:
     dims = c.dims(0)
     if len(dims) < 2:
         raise c.fail(f"input must be at least 2-dim, received shape: {list(dims)}")
+    if operand == 1 and len(c.inputs) > 2:
+        c.need_rank(2, 0, f"padding_value must be a scalar, not {c.inputs[2]}")
     band = Band(*_diagonals(c, operand), "LEFT_LEFT", dims[-2], dims[-1])
     _check_band(c, band)
     rows = () if band.count == 1 else (band.count,)
@@ -166,6 +169,7 @@ def _infer_diag(c: Inference) -> Dims:
         raise c.fail("diagonal must be at least 1-dim, received shape: []")
     if len(c.inputs) == 1:
         return (*dims, dims[-1])
+    c.need_rank(4, 0, f"padding_value must be a scalar, not {c.inputs[4]}")
     low, high = _diagonals(c, 1)
     batch = dims[:-1] if low == high else dims[:-2]
     if low != high and (len(dims) < 2 or dims[-2] != high - low + 1):
@@ -288,6 +292,7 @@ def _versions(
         infer=infer,
         reference=reference,
         lowering=lowering,
+        gradient=gradient,
         examples=examples[1],
     )
     define(
@@ -296,8 +301,25 @@ def _versions(
         infer=infer,
         reference=lambda *arrays, align: reference(*arrays, align),
         lowering=lowering,
+        gradient=gradient,
         examples=examples[2],
     )
+
+
+def _version(node: Forward) -> str:
+    return next((v for v in ("_v1", "_v2") if node.op.name.endswith(v)), "")
+
+
+def _part_of(b: GradientBuilder, node: Forward, x: Any, k: Sequence[Any]) -> Any:
+    """The diagonals of `x` that an op of this file is about, read by an op of its version."""
+    padding = [b.const(0, x.dtype) for _ in k]
+    return b.with_attrs_of(node, f"matrix_diag_part{_version(node)}", x, *k, *padding)
+
+
+def _with_diagonal(
+    b: GradientBuilder, node: Forward, x: Any, diagonal: Any, k: Sequence[Any]
+) -> Any:
+    return b.with_attrs_of(node, f"matrix_set_diag{_version(node)}", x, diagonal, *k)
 
 
 _versions(
@@ -320,7 +342,7 @@ _versions(
     infer=_infer_diag,
     reference=_diag,
     lowering=_lower_diag,
-    gradient=lambda b, node, dy: b.matrix_diag_part_v1(dy),
+    gradient=lambda b, node, dy: _part_of(b, node, dy, node.inputs[1:2]),
 )
 
 _versions(
@@ -340,7 +362,17 @@ _versions(
     infer=_infer_part,
     reference=_part,
     lowering=_lower_part,
+    gradient=lambda b, node, dy: _with_diagonal(
+        b, node, b.zeros_like(node.inputs[0]), dy, node.inputs[1:2]
+    ),
 )
+
+
+def _set_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    k = node.inputs[2:]
+    part = _part_of(b, node, dy, k)
+    return _with_diagonal(b, node, dy, b.zeros_like(part), k), part
+
 
 _versions(
     "matrix_set_diag",
@@ -358,4 +390,5 @@ _versions(
     infer=_infer_set,
     reference=_set,
     lowering=_lower_set,
+    gradient=_set_gradient,
 )

@@ -176,6 +176,8 @@ def _range_of_data(x: Extractor, inputs: Sequence[Value], attrs: Any) -> tuple[V
 
 
 def _infer_lin_space(c: Inference) -> Dims:
+    for i, name in enumerate(("start", "stop")):
+        c.need_rank(i, 0, f"{name} must be a scalar, not {c.inputs[i]}")
     num = c.need_size(2)
     if isinstance(num, int) and num <= 0:
         raise c.fail(f"Requires num > 0: {num}")

@@ -304,6 +304,16 @@ gather_v1 = define(
     content=True,
 )
 
+
+def slices_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Of an op that gathers slices; whole rows stay rows."""
+    params, indices = node.inputs
+    dims = b.dims_of(indices)
+    if dims is not None and len(dims) == 2 and dims[1] == 1:
+        return b.sum_rows(dy, b.reshape(indices, (-1,)), params)
+    return b.scatter_nd(indices, dy, b.shape_of(params, dtype=indices.dtype))
+
+
 gather_nd = define(
     "gather_nd",
     "GatherNd(params: Tparams, indices: Tindices; Tparams: type, Tindices: {i16, i32, i64},"
@@ -311,9 +321,7 @@ gather_nd = define(
     infer=_infer_gather_nd,
     reference=_gather_nd,
     lowering=_lower_gather_nd,
-    gradient=lambda b, node, dy: b.scatter_nd(
-        node.inputs[1], dy, b.shape_of(node.inputs[0], dtype=node.inputs[1].dtype)
-    ),
+    gradient=slices_gradient,
     examples=(
         "Tparams[5,5,2] i32[3,2]~index5",
         "f32[5,3] Tindices[4,1]~index5",

@@ -171,7 +171,8 @@ def _lower_split(value: int, along: int) -> Decompose:
 def _infer_split_v(c: Inference) -> list[Dims]:
     dims = c.dims(0)
     axis = c.axis(c.need_int(2), len(dims))
-    sizes = [as_dim(d) for d in c.need(1).reshape(-1)]
+    c.need_rank(1, 1, f"size_splits must be a vector, not {c.inputs[1]}")
+    sizes = [as_dim(d) for d in c.need(1)]
     if len(sizes) != c.attrs["num_split"]:
         raise c.fail(f"size_splits has {len(sizes)} elements for {c.attrs['num_split']} outputs")
     rest: Dim = dims[axis]

@@ -16,9 +16,10 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, product
 from flowc.ir.lowering import Decompose, Lowering, Native
-from flowc.ir.op import Inference, define
+from flowc.ir.op import Inference, define, op_named
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels.status import fail
 
 # -- dynamic_partition
@@ -169,6 +170,23 @@ def _lower_stitch(b: Any, node: Node) -> Value:
     return b.tensor_scatter_update(table, b.reshape(where, (*where.dims, 1)), what)
 
 
+def _partition_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
+    """The parts go back to where their rows came from."""
+    data, partitions = node.inputs
+    count = node.attrs["num_partitions"]
+    rows = b.range(0, b.cast(b.count_of(partitions), DstT=dtypes.i32), 1)
+    flat = b.reshape(partitions, (-1,))
+    places = b.apply(op_named("dynamic_partition"), [rows, flat], {"num_partitions": count})
+    places = [places] if count == 1 else list(places)
+    return b.reshape(b.dynamic_stitch(*places, *dys), b.shape_of(data))
+
+
+def _stitch_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    count = len(node.inputs) // 2
+    rows = [b.gather(dy, indices, np.int32(0)) for indices in node.inputs[:count]]
+    return [None] * count + rows
+
+
 # What dynamic_partition and dynamic_stitch become; their sizes are those of the whole.
 positions = define(
     "positions",
@@ -195,6 +213,7 @@ dynamic_partition = define(
     infer=_infer_partition,
     reference=_partition,
     lowering=Decompose(_lower_partition),
+    gradient=_partition_gradient,
     examples=(
         "T[5,2] i32[5]=[1,0,1,3,0]; num_partitions=4",
         "f32[2,2] i32[2,2]=[1,0,0,1]; num_partitions=2",
@@ -209,6 +228,7 @@ dynamic_stitch = define(
     infer=_infer_stitch,
     reference=_stitch,
     lowering=Decompose(_lower_stitch),
+    gradient=_stitch_gradient,
     examples=(
         "i32[2]=[0,2] i32[2]=[1,3] T[2,3] T[2,3]",
         "i32[]=0 i32[3]=[1,0,2] f32[] f32[3]",

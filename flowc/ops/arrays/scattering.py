@@ -18,6 +18,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.scatter_core import DEPTH_LIMIT, changed_slices
+from flowc.ops.gradients import Forward, GradientBuilder
 
 
 def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> None:
@@ -114,7 +115,19 @@ def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples
     )
 
 
+def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Shared among the elements and updates that equal the result."""
+    x, indices, updates = node.inputs
+    kept = b.cast(b.equal(x, node.output), DstT=dy.dtype)
+    chosen = b.cast(b.equal(updates, b.gather_nd(node.output, indices)), DstT=dy.dtype)
+    count = b.scatter_nd(indices, chosen, b.shape_of(x, dtype=indices.dtype))
+    share = b.real_div(dy, b.add(kept, count))
+    return b.mul(share, kept), None, b.mul(b.gather_nd(share, indices), chosen)
+
+
 _SCATTER_GRADIENTS: dict[str, Any] = {
+    "max": _extremum_gradient,
+    "min": _extremum_gradient,
     "update": lambda b, node, dy: (
         b.tensor_scatter_update(dy, node.inputs[1], b.zeros_like(node.inputs[2])),
         None,

@@ -264,6 +264,9 @@ def _infer_concat_offset(c: Inference) -> list[Dims]:
     axis = c.need_int(0)
     if not -rank <= axis < rank:
         raise c.fail(f"Concat dim is out of range: {axis} vs. {rank}")
+    for i in range(2, len(c.inputs)):
+        fault = f"input {i} should contain {rank} elements, but got {c.inputs[i]}"
+        c.match_dims((rank,), c.dims(i), fault)
     return [t.dims for t in c.inputs[1:]]
 
 

@@ -177,7 +177,7 @@ space_to_batch_nd = define(
     "space_to_batch_nd",
     "SpaceToBatchND(input: T, block_shape: Tblock_shape, paddings: Tpaddings; T: type, "
     "Tblock_shape: INDEX = i32, Tpaddings: INDEX = i32) -> output: T",
-    infer=lambda c: _infer_space_to_batch(c, c.need_ints(1), 2),
+    infer=lambda c: _infer_space_to_batch(c, c.need_int_vector(1), 2),
     lowering=_of_operand(_space_to_batch_view),
     gradient=lambda b, node, dy: b.batch_to_space_nd(dy, *node.inputs[1:]),
     reference=lambda x, blocks, pads: _space_to_batch_reference(x, blocks.tolist(), pads),
@@ -194,7 +194,7 @@ batch_to_space_nd = define(
     "batch_to_space_nd",
     "BatchToSpaceND(input: T, block_shape: Tblock_shape, crops: Tcrops; T: type, "
     "Tblock_shape: INDEX = i32, Tcrops: INDEX = i32) -> output: T",
-    infer=lambda c: _infer_batch_to_space(c, c.need_ints(1), 2),
+    infer=lambda c: _infer_batch_to_space(c, c.need_int_vector(1), 2),
     lowering=_of_operand(_batch_to_space_view),
     gradient=lambda b, node, dy: b.space_to_batch_nd(dy, *node.inputs[1:]),
     reference=lambda x, blocks, crops: _batch_to_space_reference(x, blocks.tolist(), crops),

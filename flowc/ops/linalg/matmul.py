@@ -6,6 +6,7 @@ are summed in f32, integer products wrap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,7 +220,13 @@ def _batch_mat_mul(x: np.ndarray, y: np.ndarray, *, adj_x: bool, adj_y: bool) ->
 
 def _batch_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, y = node.inputs
-    adj_x, adj_y = node.attrs["adj_x"], node.attrs["adj_y"]
+    return _batch_products(b, x, y, dy, node.attrs["adj_x"], node.attrs["adj_y"])
+
+
+def _batch_products(
+    b: GradientBuilder, x: Any, y: Any, dy: Any, adj_x: bool, adj_y: bool
+) -> Sequence[Any]:
+    """The gradients of x and y from that of their product."""
     if adj_x:
         dx = b.batch_mat_mul(y, dy, adj_x=adj_y, adj_y=True)
     else:
@@ -288,6 +295,16 @@ def _batch_mat_mul_mixed(
     return _batch_mat_mul(x, y, adj_x=adj_x, adj_y=adj_y)
 
 
+def _mixed_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """As for operands of one dtype, in that of the product; each gradient in its operand's."""
+    x, y = (b.cast(v, DstT=dy.dtype) if v.dtype is not dy.dtype else v for v in node.inputs)
+    found = _batch_products(b, x, y, dy, node.attrs["adj_x"], node.attrs["adj_y"])
+    return [
+        b.cast(g, DstT=v.dtype) if v.dtype is not dy.dtype else g
+        for g, v in zip(found, node.inputs)
+    ]
+
+
 _MIXED = "{bf16, f16, f32, f64, u8, i8, i16, i32, i64, c64, c128}"
 batch_mat_mul_mixed = define(
     "batch_mat_mul_mixed",
@@ -297,6 +314,7 @@ batch_mat_mul_mixed = define(
     infer=lambda c: _infer_batch(c, True),
     lowering=Decompose(_build_mixed),
     reference=_batch_mat_mul_mixed,
+    gradient=_mixed_gradient,
     examples=(
         "f32[2,1,2,3] f32[4,3,5]; Tout=f32",
         "i8[2,3] i8[3,4]; Tout=i32",

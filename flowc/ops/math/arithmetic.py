@@ -50,14 +50,21 @@ sub = _pair(
     content=True,
 )
 
+
+def _product_gradient(b: GradientBuilder, x: Any, y: Any, z: Any, dy: Any) -> Sequence[Any]:
+    factors = [dy, conjugate(b, x)]
+    dims = b.dims_of(x)
+    if dims is None or None in dims or dims != b.dims_of(y):
+        factors.reverse()  # as TensorFlow writes it
+    return b.mul(dy, conjugate(b, y)), b.mul(*factors)
+
+
 mul = _pair(
     "mul",
     "Mul(x: T, y: T; T: NUMBER) -> z: T",
     lambda k, x, y: k.mul(x, y),
     np.multiply,
-    gradient=binary_gradient(
-        lambda b, x, y, z, dy: (b.mul(dy, conjugate(b, y)), b.mul(dy, conjugate(b, x)))
-    ),
+    gradient=binary_gradient(_product_gradient),
     traits=("commutative", "associative"),
     content=True,
 )
@@ -184,9 +191,9 @@ def _truncate_mod(x: Array, y: Array) -> Array:
 
 
 def _quotient_gradient(b: GradientBuilder, x: Any, y: Any, z: Any, dy: Any) -> Sequence[Any]:
-    y = conjugate(b, y)
+    x, y = conjugate(b, x), conjugate(b, y)
     dx = b.real_div(dy, y)
-    return dx, b.neg(b.mul(dx, conjugate(b, z)))
+    return dx, b.mul(dy, b.real_div(b.real_div(b.neg(x), y), y))
 
 
 def _remainder_gradient(rounded: str) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -141,6 +142,10 @@ def _infer_of_channels(c: Inference) -> Dims:
     return (*c.dims(0)[:-1], channels)
 
 
+def _gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return b.with_attrs_of(node, f"{node.op.name}_gradient", dy, *node.inputs)
+
+
 def _range_op(name: str, tf: str, infer: Any, divide: bool, examples: Sequence[str]) -> Op:
     def reference(
         inputs: Array, min: Array, max: Array, *, num_bits: int, narrow_range: bool
@@ -153,6 +158,7 @@ def _range_op(name: str, tf: str, infer: Any, divide: bool, examples: Sequence[s
         infer=infer,
         lowering=Decompose(lambda b, node: _build_of_inputs(b, node, divide)),
         reference=reference,
+        gradient=_gradient,
         examples=tuple(examples),
     )
 
@@ -164,6 +170,7 @@ fake_quant_with_min_max_args = define(
     infer=_infer_of_attrs,
     lowering=Decompose(_build_of_attrs),
     reference=_of_attrs,
+    gradient=_gradient,
     examples=(
         "f32[3,17]",
         "f32[40]; min=-0.3, max=0.7, num_bits=4, narrow_range=True",

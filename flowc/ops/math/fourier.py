@@ -7,6 +7,7 @@ factors of a length are taken in ascending order; a prime factor p costs p opera
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.errors import UnimplementedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Expr, as_dim, product
@@ -21,6 +23,7 @@ from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.shapes import known_dims
+from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 
 _REAL_OF = {dtypes.c64: dtypes.f32, dtypes.c128: dtypes.f64}
 
@@ -261,8 +264,8 @@ def _infer_real(rank: int, forward: bool) -> Callable[[Inference], Dims]:
             raise c.fail(f"fft_length must have shape [{rank}]")
         lengths = list(c.need_sizes(1))
         for i, length in enumerate(lengths):
-            if isinstance(length, int) and length < forward:
-                raise c.fail(f"fft_length[{i}] must be >= {int(forward)}, but got: {length}")
+            if isinstance(length, int) and length < 1:
+                raise c.fail(f"fft_length[{i}] must be >= 1, but got: {length}")
         spectrum = [*lengths[:-1], as_dim(lengths[-1] // 2 + 1)]
         for i, wanted in enumerate(lengths if forward else spectrum):
             found = c.dims(0)[c.rank(0) - rank + i]
@@ -281,9 +284,88 @@ def _axes(rank: int) -> tuple[int, ...]:
     return tuple(range(-rank, 0))
 
 
+# -- gradients: a transform's adjoint is the other one, save for a factor
+
+
+def _count(b: GradientBuilder, x: Any, rank: int) -> Any:
+    """The number of elements that one transform takes, in the dtype of `x`."""
+    sizes = b.shape_of(x, b.rank_of(x) - rank)
+    return b.cast(b.prod(sizes, np.array([0], np.int32)), DstT=x.dtype)
+
+
+def _complex_gradient(rank: int, inverse: bool) -> Gradient:
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+        other = _name(rank) if inverse else f"i{_name(rank)}"
+        scale = b.real_div if inverse else b.mul
+        return scale(getattr(b, other)(dy), _count(b, dy, rank))
+
+    return gradient
+
+
+def _known(b: GradientBuilder, node: Forward, rank: int) -> tuple[list[int], list[int]]:
+    """(the last sizes of the input, the length of the transform). Raises `UnimplementedError`."""
+    length = b.elements_of(node.inputs[1])
+    dims = (b.dims_of(node.inputs[0]) or ())[-rank:]
+    sizes = [d for d in dims if isinstance(d, int)]
+    if length is None or len(sizes) < rank:
+        raise UnimplementedError(
+            f"the gradient of {node.op.tf_name} needs known sizes", node=node.name
+        )
+    return sizes, length.tolist()
+
+
+def _fitted(b: GradientBuilder, x: Any, sizes: Sequence[int]) -> Any:
+    """`x` with other last sizes: cut, or padded with zeros."""
+    dims = b.dims_of(x)
+    lead = len(dims or ()) - len(sizes)
+    have = [d for d in (dims or ())[lead:] if isinstance(d, int)]
+    kept = [min(h, s) for h, s in zip(have, sizes, strict=True)]
+    if kept != have:
+        begin = np.zeros(lead + len(sizes), np.int32)
+        x = b.slice(x, begin, np.array([-1] * lead + kept, np.int32))
+    if kept != list(sizes):
+        ends = [[0, 0]] * lead + [[0, s - k] for s, k in zip(sizes, kept)]
+        x = b.pad(x, np.array(ends, np.int32))
+    return x
+
+
+def _real_gradient(rank: int) -> Gradient:
+    """A whole transform of the half spectrum, with zeros for what the half leaves out."""
+
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+        sizes, length = _known(b, node, rank)
+        whole = _fitted(b, dy, length)
+        back = b.mul(getattr(b, f"i{_name(rank)}")(whole), _count(b, whole, rank))
+        dx = b.real(back, Tout=back.dtype.real_dtype)
+        dtype = node.inputs[0].dtype
+        return _fitted(b, dx if dx.dtype is dtype else b.cast(dx, DstT=dtype), sizes)
+
+    return gradient
+
+
+def _half_gradient(rank: int) -> Gradient:
+    """The half spectrum, in which all but the ends of the last axis count twice."""
+
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+        sizes, length = _known(b, node, rank)
+        x = node.inputs[0]
+        half = getattr(b, f"r{_name(rank)}")(dy, node.inputs[1], Tcomplex=x.dtype)
+        weights = np.full(length[-1] // 2 + 1, 2 / max(math.prod(length), 1))
+        weights[0] /= 2
+        if length[-1] % 2 == 0:
+            weights[-1] = weights[0]
+        return _fitted(b, b.mul(half, b.const(weights, x.dtype)), sizes)
+
+    return gradient
+
+
+def _name(rank: int) -> str:
+    return "fft" if rank == 1 else f"fft{rank}d"
+
+
 def _define(rank: int) -> None:
     suffix = "" if rank == 1 else f"{rank}D"
-    name = f"fft{suffix.lower()}"
+    name = _name(rank)
     for inverse in (False, True):
         function = np.fft.ifftn if inverse else np.fft.fftn
         define(
@@ -293,6 +375,7 @@ def _define(rank: int) -> None:
             infer=_infer_complex(rank),
             reference=_complex_reference(function, rank),
             lowering=Decompose(_complex_transform(rank, inverse)),
+            gradient=_complex_gradient(rank, inverse),
             examples=_COMPLEX_EXAMPLES[rank],
         )
     define(
@@ -302,6 +385,7 @@ def _define(rank: int) -> None:
         infer=_infer_real(rank, True),
         reference=_sized_reference(np.fft.rfftn, rank, np.float64, "Tcomplex"),
         lowering=Decompose(_real_transform(rank)),
+        gradient=_real_gradient(rank),
         examples=_REAL_EXAMPLES[rank],
     )
     define(
@@ -311,6 +395,7 @@ def _define(rank: int) -> None:
         infer=_infer_real(rank, False),
         reference=_sized_reference(np.fft.irfftn, rank, np.complex128, "Treal"),
         lowering=Decompose(_from_half(rank)),
+        gradient=_half_gradient(rank),
         examples=_HALF_EXAMPLES[rank],
     )
 

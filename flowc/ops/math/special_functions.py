@@ -250,8 +250,21 @@ betainc = map_op(
 # -- Bessel functions and other integrals
 
 
+def _beside_zero(b: GradientBuilder, x: Any, slope: Callable[[Any], Any]) -> Any:
+    """A slope that is 1/2 at 0, where its formula has none."""
+    is_zero = b.equal(x, 0)
+    return b.select_v2(
+        is_zero, b.const(0.5, x.dtype), slope(b.select_v2(is_zero, b.ones_like(x), x))
+    )
+
+
 _BESSEL_SLOPES: dict[str, Slope] = {
     "i0": lambda b, x, y: b.bessel_i1(x),
+    "i1": lambda b, x, y: _beside_zero(b, x, lambda x: b.sub(b.bessel_i0(x), b.real_div(y, x))),
+    "i1e": lambda b, x, y: _beside_zero(
+        b, x, lambda x: b.sub(b.bessel_i0e(x), b.mul(y, b.add(b.sign(x), b.reciprocal(x))))
+    ),
+    "k1e": lambda b, x, y: b.sub(b.mul(y, b.sub(1, b.reciprocal(x))), b.bessel_k0e(x)),
     "i0e": lambda b, x, y: b.sub(b.bessel_i1e(x), b.mul(b.sign(x), y)),
     "j0": lambda b, x, y: b.neg(b.bessel_j1(x)),
     "j1": lambda b, x, y: b.sub(b.bessel_j0(x), b.real_div(y, x)),

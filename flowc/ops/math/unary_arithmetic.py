@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from flowc.ir import dims
 from flowc.ir.op import Op
-from flowc.ops.gradients import no_gradient, unary_gradient
+from flowc.ops.gradients import (
+    GradientBuilder,
+    binary_gradient,
+    conjugate,
+    no_gradient,
+    unary_gradient,
+)
 from flowc.ops.math import complex_functions
 from flowc.ops.math.elementwise import Array, broadcast_dims, map_op
 
@@ -69,7 +76,7 @@ square = _unary(
     "Square(x: T; T: NUMBER) -> y: T",
     lambda k, x: k.mul(x, x),
     lambda x: x * x,
-    gradient=unary_gradient(lambda b, x, y: b.mul(x, 2)),
+    gradient=unary_gradient(lambda b, x, y: b.mul(x, b.const(2, x.dtype))),
     content=True,
 )
 
@@ -95,6 +102,12 @@ def _reciprocal_grad_expr(k: Any, y: Any, dy: Any) -> Any:
     return k.select(k.eq(dy, 0), k.const(0, y.dtype), k.mul(k.mul(k.neg(dy), y), y))
 
 
+def _reciprocal_second(b: GradientBuilder, y: Any, dy: Any, z: Any, g: Any) -> Sequence[Any]:
+    y = conjugate(b, y)
+    by_y = b.mul(b.mul(b.mul(conjugate(b, g), -2), dy), y)
+    return by_y, b.reciprocal_grad(y, g)
+
+
 # 0 where dy is 0, even if y is infinite.
 reciprocal_grad = _unary(
     "reciprocal_grad",
@@ -102,6 +115,7 @@ reciprocal_grad = _unary(
     _reciprocal_grad_expr,
     _reciprocal_grad_reference,
     infer=broadcast_dims,
+    gradient=binary_gradient(_reciprocal_second),
     aliases=("InvGrad",),
     examples=("T[17] T[17]", "T[2,3] T[2,3]", "T[] T[]"),
 )

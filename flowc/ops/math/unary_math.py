@@ -93,7 +93,9 @@ def _conjugated(k: Any, x: Any) -> Any:
     return cf.conjugate(k, x) if x.dtype.is_complex else x
 
 
-def _gradient_op(tf_name: str, expr: Any, reference: Any, domain: str = "") -> Op:
+def _gradient_op(
+    tf_name: str, expr: Any, reference: Any, gradient: Gradient, domain: str = ""
+) -> Op:
     """z = dy * f'(x), in terms of y = f(x)."""
     suffix = f"~{domain}" if domain else ""
     return map_op(
@@ -102,25 +104,51 @@ def _gradient_op(tf_name: str, expr: Any, reference: Any, domain: str = "") -> O
         expr,
         reference,
         infer=broadcast_dims,
+        gradient=gradient,
         examples=(f"T[17]{suffix} T[17]", f"T[2,3]{suffix} T[2,3]", f"T[]{suffix} T[]"),
     )
+
+
+def _second_gradient(name: str, by_y: Callable[[GradientBuilder, Any, Any, Any], Any]) -> Gradient:
+    """Of such an op: `by_y(b, y, dy, g)` is the gradient of y, that of dy is the op itself."""
+
+    def product(b: GradientBuilder, y: Any, dy: Any, z: Any, g: Any) -> Sequence[Any]:
+        y = conjugate(b, y)
+        return by_y(b, y, conjugate(b, dy), g), getattr(b, name)(y, g)
+
+    return binary_gradient(product)
+
+
+def _sigmoid_second(b: GradientBuilder, y: Any, dy: Any, g: Any) -> Any:
+    both = b.mul(g, dy)
+    return b.sub(both, b.mul(b.mul(2, both), y))
 
 
 tanh_grad = _gradient_op(
     "Tanh",
     lambda k, y, dy: k.mul(dy, k.sub(k.const(1, y.dtype), k.mul(y, y))),
     lambda y, dy: dy * (1 - y * y),
+    _second_gradient("tanh_grad", lambda b, y, dy, g: b.mul(b.mul(b.mul(g, -2), dy), y)),
 )
 sigmoid_grad = _gradient_op(
     "Sigmoid",
     lambda k, y, dy: k.mul(k.mul(dy, y), k.sub(k.const(1, y.dtype), y)),
     lambda y, dy: dy * y * (1 - y),
+    _second_gradient("sigmoid_grad", _sigmoid_second),
 )
+
+
 # These two conjugate a complex y themselves; for the two above that is the caller's part.
+def _sqrt_second(b: GradientBuilder, y: Any, dy: Any, z: Any, g: Any) -> Sequence[Any]:
+    share = b.real_div(g, y)
+    return b.neg(b.mul(conjugate(b, share), z)), b.mul(share, 0.5)
+
+
 sqrt_grad = _gradient_op(
     "Sqrt",
     lambda k, y, dy: k.div(k.mul(k.const(0.5, y.dtype), dy), _conjugated(k, y)),
     lambda y, dy: dy * np.asarray(0.5, dy.dtype) / np.conj(y),
+    binary_gradient(_sqrt_second),
     "positive",
 )
 
@@ -137,7 +165,15 @@ def _rsqrt_grad(y: Array, dy: Array) -> Array:
     return np.where(dy == 0, np.zeros((), dy.dtype), found)
 
 
-rsqrt_grad = _gradient_op("Rsqrt", _rsqrt_grad_expr, _rsqrt_grad, "positive")
+def _rsqrt_second(b: GradientBuilder, y: Any, dy: Any, z: Any, g: Any) -> Sequence[Any]:
+    y = conjugate(b, y)
+    by_y = b.mul(b.mul(b.mul(conjugate(b, g), -1.5), dy), b.square(y))
+    return by_y, b.rsqrt_grad(y, g)
+
+
+rsqrt_grad = _gradient_op(
+    "Rsqrt", _rsqrt_grad_expr, _rsqrt_grad, binary_gradient(_rsqrt_second), "positive"
+)
 
 
 def _atan2_gradient(b: GradientBuilder, y: Any, x: Any, z: Any, dz: Any) -> Sequence[Any]:

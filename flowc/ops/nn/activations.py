@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,29 @@ def _activation(name: str, tf: str, expr: Any, reference: Any, **rest: Any) -> O
     return map_op(name, tf, expr, reference, gradient=gradient, examples=_SINGLES, **rest)
 
 
-def _gradient(name: str, tf: str, expr: Any, reference: Any) -> Op:
-    """Of (gradients, features or outputs), at one shape."""
-    return map_op(name, tf, expr, reference, infer=equal_dims, examples=_PAIRS)
+Curvature = Callable[[GradientBuilder, Any, Any, Any], Any]
+
+
+def _gradient(
+    name: str, tf: str, expr: Any, reference: Any, curvature: Curvature | None = None
+) -> Op:
+    """Of (gradients, features or outputs), at one shape. `curvature(b, dy, x, g)`: the gradient of
+    the second input; without it the op has none, as in TensorFlow."""
+
+    def gradient(b: GradientBuilder, node: Forward, g: Any) -> Sequence[Any]:
+        dy, x = node.inputs
+        return getattr(b, name)(g, x), None if curvature is None else curvature(b, dy, x, g)
+
+    found = None if curvature is None else gradient
+    return map_op(name, tf, expr, reference, infer=equal_dims, gradient=found, examples=_PAIRS)
+
+
+def _straight(b: GradientBuilder, dy: Any, x: Any, g: Any) -> Any:
+    return b.zeros_like(x)
+
+
+def _where_negative(b: GradientBuilder, dy: Any, y: Any, g: Any) -> Any:
+    return b.select_v2(b.less(y, 0), b.mul(g, dy), b.zeros_like(y))
 
 
 relu = _activation(
@@ -37,6 +57,7 @@ relu = _activation(
     "Relu(features: T; T: REAL) -> activations: T",
     lambda k, x: k.max(x, 0),
     lambda x: np.maximum(x, np.zeros((), x.dtype)),
+    from_output=True,
     traits=("idempotent",),
 )
 relu6 = _activation(
@@ -44,6 +65,7 @@ relu6 = _activation(
     "Relu6(features: T; T: REAL) -> activations: T",
     lambda k, x: k.min(k.max(x, 0), 6),
     lambda x: np.minimum(np.maximum(x, np.zeros((), x.dtype)), np.asarray(6, x.dtype)),
+    from_output=True,
     traits=("idempotent",),
 )
 elu = _activation(
@@ -86,18 +108,21 @@ relu_grad = _gradient(
     "ReluGrad(gradients: T, features: T; T: REAL) -> backprops: T",
     lambda k, dy, x: _mask(k, k.gt(x, 0), dy),
     lambda dy, x: dy * (x > 0).astype(dy.dtype),
+    _straight,
 )
 relu6_grad = _gradient(
     "relu6_grad",
     "Relu6Grad(gradients: T, features: T; T: REAL) -> backprops: T",
     lambda k, dy, x: _mask(k, k.logical_and(k.gt(x, 0), k.lt(x, 6)), dy),
     lambda dy, x: dy * ((x > 0) & (x < 6)).astype(dy.dtype),
+    _straight,
 )
 elu_grad = _gradient(
     "elu_grad",
     "EluGrad(gradients: T, outputs: T; T: FLOAT) -> backprops: T",
     lambda k, dy, y: k.select(k.lt(y, 0), k.mul(k.add(y, 1), dy), dy),
     lambda dy, y: np.where(y < 0, (y + 1) * dy, dy),
+    _where_negative,
 )
 selu_grad = _gradient(
     "selu_grad",
@@ -109,12 +134,14 @@ selu_grad = _gradient(
     lambda dy, y: np.where(
         y < 0, dy * (y + y.dtype.type(_SELU_SCALE_ALPHA)), dy * y.dtype.type(_SELU_SCALE)
     ),
+    _where_negative,
 )
 softplus_grad = _gradient(
     "softplus_grad",
     "SoftplusGrad(gradients: T, features: T; T: FLOAT) -> backprops: T",
     lambda k, dy, x: k.div(dy, k.add(k.exp(k.neg(x)), 1)),
     lambda dy, x: dy / (np.exp(-x) + 1),
+    lambda b, dy, x, g: b.real_div(b.mul(g, dy), b.add(b.add(b.exp(b.neg(x)), 2), b.exp(x))),
 )
 
 
@@ -163,5 +190,9 @@ leaky_relu_grad = define(
     infer=equal_dims,
     lowering=_sloped(lambda k, alpha: lambda dy, x: k.select(k.gt(x, 0), dy, k.mul(dy, alpha))),
     reference=numpy_reference(_leaky_grad),
+    gradient=lambda b, node, g: (
+        b.with_attrs_of(node, "leaky_relu_grad", g, node.inputs[1]),
+        b.zeros_like(node.inputs[1]),
+    ),
     examples=("T[17] T[17]", "T[2,3] T[2,3]; alpha=0.01", "T[] T[]"),
 )

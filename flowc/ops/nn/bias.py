@@ -122,11 +122,21 @@ def _bias_add_grad(out_backprop: np.ndarray, *, data_format: str) -> np.ndarray:
     return wide.sum(axis=axes, dtype=wide.dtype).astype(out_backprop.dtype)
 
 
+def _grad_gradient(b: GradientBuilder, node: Forward, g: Any) -> Any:
+    """To every place of a channel its gradient."""
+    x = node.inputs[0]
+    others = b.rank_of(x) - 1 - layout_of(node.attrs["data_format"]).channel_axis(b.rank_of(x))
+    for _ in range(others):
+        g = b.expand_dims(g, np.int32(-1))
+    return b.broadcast_to(g, b.shape_of(x))
+
+
 bias_add_grad = define(
     "bias_add_grad",
     f"BiasAddGrad(out_backprop: T; T: NUMBER, {_FORMAT}) -> output: T",
     infer=_infer_bias_add_grad,
     lowering=Decompose(_build_bias_add_grad),
     reference=_bias_add_grad,
+    gradient=_grad_gradient,
     examples=("T[2,3]", "T[2,5,1,7]", 'T[2,3,4]; data_format="NCHW"', "T[0,3]"),
 )

@@ -41,6 +41,8 @@ def _infer_lstm(c: Inference, x: int, rank: int) -> Dims:
             raise c.fail(f"input {i} must be of rank {expected}, got {c.inputs[i]}")
     batch, cells = c.dims(x + 1)
     c.equal(c.dims(x)[-2], batch)
+    c.match_dims((batch, cells), c.dims(x + 2), f"input {x + 2} must be {c.inputs[x + 1]}")
+    c.equal(c.dims(x + 7)[0], cells * 4)
     for i in (x + 4, x + 5, x + 6):
         c.equal(c.dims(i)[0], cells)
     c.equal(c.dims(x + 3)[0], c.dims(x)[-1] + cells)

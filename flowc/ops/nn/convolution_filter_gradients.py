@@ -170,10 +170,11 @@ def _filter_gradient(depthwise: bool) -> Callable[..., np.ndarray]:
 # -- records
 
 
-def _conv2d_gradient(b: GradientBuilder, node: Forward, dw: Any) -> Any:
+def _gradient(b: GradientBuilder, node: Forward, dw: Any) -> Any:
     x, _, dy = node.inputs
-    dx = b.with_attrs_of(node, "conv2d_backprop_input", b.shape_of(x), dw, dy)
-    return dx, None, b.with_attrs_of(node, "conv2d", x, dw)
+    forward = node.op.name.removesuffix("_backprop_filter")
+    dx = b.with_attrs_of(node, f"{forward}_backprop_input", b.shape_of(x), dw, dy)
+    return dx, None, b.with_attrs_of(node, forward, x, dw)
 
 
 conv2d_backprop_filter = define(
@@ -181,7 +182,7 @@ conv2d_backprop_filter = define(
     "Conv2DBackpropFilter(input: T, filter_sizes: i32, out_backprop: T; T: FLOAT,"
     f" {CONV2D_ATTRS}) -> output: T",
     infer=lambda c: _infer(c, 4, depthwise=False),
-    gradient=_conv2d_gradient,
+    gradient=_gradient,
     lowering=lambda node: _lower(node, depthwise=False),
     reference=_filter_gradient(depthwise=False),
     examples=(
@@ -198,6 +199,7 @@ depthwise_conv2d_backprop_filter = define(
     f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
     infer=lambda c: _infer(c, 4, depthwise=True),
     lowering=lambda node: _lower(node, depthwise=True),
+    gradient=_gradient,
     reference=_filter_gradient(depthwise=True),
     examples=(
         'T[1,8,8,3] i32[4]=[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
@@ -210,6 +212,7 @@ conv3d_backprop_filter = define(
     f" {CONV3D_ATTRS}) -> output: T",
     infer=lambda c: _infer(c, 5, depthwise=False),
     lowering=lambda node: _lower(node, depthwise=False),
+    gradient=_gradient,
     reference=_filter_gradient(depthwise=False),
     examples=('T[1,4,5,6,2] i32[5]=[2,3,3,2,3] T[1,4,5,6,3]; strides=[1,1,1,1,1], padding="SAME"',),
 )

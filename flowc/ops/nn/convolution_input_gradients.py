@@ -153,10 +153,11 @@ def _depthwise_input_gradient(
     return _input_gradient(input_sizes, w, out_backprop, **attrs)
 
 
-def _conv2d_gradient(b: GradientBuilder, node: Forward, dx: Any) -> Any:
+def _gradient(b: GradientBuilder, node: Forward, dx: Any) -> Any:
     _, w, dy = node.inputs
-    dw = b.with_attrs_of(node, "conv2d_backprop_filter", dx, b.shape_of(w), dy)
-    return None, dw, b.with_attrs_of(node, "conv2d", dx, w)
+    forward = node.op.name.removesuffix("_backprop_input")
+    dw = b.with_attrs_of(node, f"{forward}_backprop_filter", dx, b.shape_of(w), dy)
+    return None, dw, b.with_attrs_of(node, forward, dx, w)
 
 
 conv2d_backprop_input = define(
@@ -164,7 +165,7 @@ conv2d_backprop_input = define(
     "Conv2DBackpropInput(input_sizes: i32, filter: T, out_backprop: T;"
     " T: {f16, bf16, f32, f64, i32}, " + CONV2D_ATTRS + ") -> output: T",
     infer=lambda c: _infer_backprop(c, 4, depthwise=False),
-    gradient=_conv2d_gradient,
+    gradient=_gradient,
     lowering=lambda node: _lower_backprop(node, depthwise=False),
     reference=_input_gradient,
     examples=(
@@ -184,6 +185,7 @@ depthwise_conv2d_backprop_input = define(
     f" T: FLOAT, {DEPTHWISE_ATTRS}) -> output: T",
     infer=lambda c: _infer_backprop(c, 4, depthwise=True),
     lowering=lambda node: _lower_backprop(node, depthwise=True),
+    gradient=_gradient,
     reference=_depthwise_input_gradient,
     examples=(
         'i32[4]=[1,8,8,3] T[3,3,3,2] T[1,4,4,6]; strides=[1,2,2,1], padding="SAME"',
@@ -198,6 +200,7 @@ conv3d_backprop_input = define(
     f" {CONV3D_ATTRS}, Tshape: INDEX = i32) -> output: T",
     infer=lambda c: _infer_backprop(c, 5, depthwise=False),
     lowering=lambda node: _lower_backprop(node, depthwise=False),
+    gradient=_gradient,
     reference=_input_gradient,
     examples=(
         'i32[5]=[1,4,6,8,3] T[3,3,3,3,2] T[1,2,3,4,2]; strides=[1,2,2,2,1], padding="SAME"',

@@ -108,6 +108,7 @@ lrn = define(
     infer=_infer_lrn,
     lowering=Decompose(_build_lrn),
     reference=_lrn,
+    gradient=lambda b, node, dy: b.with_attrs_of(node, "lrn_grad", dy, node.inputs[0], node.output),
     examples=(
         "T[1,2,3,8]; depth_radius=2, bias=0.5, alpha=0.2, beta=0.75",
         "T[2,1,1,17]",

@@ -256,9 +256,8 @@ for _name, _tf_name, _types, _statistic, _reserves in (
 
 
 def _infer_global(c: Inference) -> Dims:
+    c.need_rank(0, 4, f"input must be 4-dimensional{shown_dims(c.dims(0))}")
     *rest, channels = c.dims(0)
-    if len(rest) != 3:
-        raise c.fail(f"input must be 4-dimensional{shown_dims(c.dims(0))}")
     for i, name in enumerate(("mean", "var", "beta", "gamma"), 1):
         if c.rank(i) != 1:
             raise c.fail(f"{name} must be 1-dimensional{shown_dims(c.dims(i))}")

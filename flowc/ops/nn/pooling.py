@@ -127,7 +127,8 @@ def _avg_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
 
 
 def _infer_v2(c: Inference) -> Dims:
-    attrs = dict(c.attrs) | {"ksize": c.need_ints(1), "strides": c.need_ints(2)}
+    windows = {"ksize": c.need_int_vector(1), "strides": c.need_int_vector(2)}
+    attrs = dict(c.attrs) | windows
     return infer_pool(Inference(c.op, c.inputs, attrs, node_name=c.node_name))
 
 
@@ -182,6 +183,17 @@ max_pool = define(
     ),
 )
 
+
+def _v2_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, *window = node.inputs
+    known = [b.elements_of(w) for w in window]
+    if any(k is None for k in known):
+        raise UnimplementedError("the gradient of MaxPoolV2 needs constant windows", node=node.name)
+    ksize, strides = (tuple(k.tolist()) for k in known if k is not None)
+    rest = {n: node.attrs[n] for n in ("padding", "data_format")}
+    return b.max_pool_grad(x, node.output, dy, ksize=ksize, strides=strides, **rest)
+
+
 max_pool_v2 = define(
     "max_pool_v2",
     f"MaxPoolV2(input: T, ksize: i32, strides: i32; T: {MAX_TYPES} = f32, "
@@ -189,6 +201,7 @@ max_pool_v2 = define(
     infer=_infer_v2,
     lowering=Decompose(_pool_of_constants),
     reference=_max_v2_reference,
+    gradient=_v2_gradient,
     examples=('f32[1,5,4,3] i32[4]=[1,2,2,1] i32[4]=[1,2,1,1]; padding="SAME"',),
 )
 

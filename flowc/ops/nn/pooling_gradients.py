@@ -17,6 +17,7 @@ from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
 from flowc.ops.nn.convolution_reference import parts_met
 from flowc.ops.nn.convolution_window import SlidingWindow
@@ -203,6 +204,11 @@ avg_pool_grad_image = define(
     examples=('f32[1,2,3,2] i32[4]=[1,4,5,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',),
 )
 
+
+def _mean_gradient(b: GradientBuilder, node: Forward, g: Any) -> Any:
+    return None, b.with_attrs_of(node, node.op.name.removesuffix("_grad"), g)
+
+
 avg_pool_grad = define(
     "avg_pool_grad",
     f"AvgPoolGrad(orig_input_shape: i32, grad: T; {WINDOW}, "
@@ -210,6 +216,7 @@ avg_pool_grad = define(
     infer=_infer_avg_grad,
     lowering=in_channels_last(_avg_grad_image, (1,)),
     reference=_avg_grad_reference,
+    gradient=_mean_gradient,
     examples=(
         'i32[4]=[2,5,7,3] T[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
         'i32[4]=[1,4,5,2] f32[1,2,3,2]; ksize=[1,3,2,1]; strides=[1,2,2,1]; padding="SAME"',
@@ -225,6 +232,7 @@ avg_pool_3d_grad = define(
     infer=_infer_avg_grad,
     lowering=in_channels_last(_avg_grad_image, (1,)),
     reference=_avg_grad_reference,
+    gradient=_mean_gradient,
     examples=(
         'i32[5]=[2,3,5,4,3] T[2,1,2,2,3]; ksize=[1,2,2,2,1]; strides=[1,2,2,2,1]; padding="VALID"',
         "i32[5]=[1,2,4,3,5] f32[1,2,4,2,3]; ksize=[1,1,3,2,2]; strides=[1,1,1,2,2]; "

@@ -93,7 +93,7 @@ def _count(
     bins = int(size)
     if (values < 0).any():
         raise InvalidArgumentError("Input arr must be non-negative!")
-    rows = values.reshape((-1, values.shape[-1])) if values.ndim == 2 else values.reshape(1, -1)
+    rows = values if values.ndim == 2 else values.reshape(1, -1)
     result = np.zeros((len(rows), bins), weights.dtype)
     each = weights.reshape(rows.shape) if weights.size else np.ones(rows.shape, weights.dtype)
     inside = rows < bins

@@ -18,7 +18,7 @@ from flowc.ir.dims import minimum, product
 from flowc.ir.lowering import Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.reductions.folds import accumulator_of
 
 if TYPE_CHECKING:
@@ -159,6 +159,32 @@ def _cumsum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return b.cumsum(dy, node.inputs[1], exclusive=attrs["exclusive"], reverse=other)
 
 
+def _cumprod_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, axis = node.inputs
+    exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
+    product = b.cumprod(x, axis, exclusive=exclusive, reverse=reverse)
+    total = b.cumsum(
+        b.mul(conjugate(b, product), dy), axis, exclusive=exclusive, reverse=not reverse
+    )
+    return b.div_no_nan(total, conjugate(b, x))
+
+
+def _logsumexp_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """In logarithms, of what is positive and of what is negative."""
+    x, axis = node.inputs
+    exclusive, reverse = node.attrs["exclusive"], node.attrs["reverse"]
+    least = b.const(np.array(-np.inf, dy.dtype.numpy), dy.dtype)
+
+    def part(positive: Any) -> Any:
+        size = b.select_v2(b.greater(positive, 0), b.log(positive), least)
+        total = b.cumulative_logsumexp(
+            b.sub(size, node.output), axis, exclusive=exclusive, reverse=not reverse
+        )
+        return b.exp(b.add(total, x))
+
+    return b.sub(part(dy), part(b.neg(dy)))
+
+
 cumsum = define(
     "cumsum",
     _signature("Cumsum", "NUMBER"),
@@ -174,6 +200,7 @@ cumprod = define(
     infer=_infer,
     lowering=_lower(product=True),
     reference=_running(np.multiply, 1),
+    gradient=_cumprod_gradient,
     examples=_EXAMPLES,
 )
 
@@ -223,5 +250,6 @@ cumulative_logsumexp = define(
     infer=_infer,
     lowering=_lower_logsumexp,
     reference=_running(_log_add_exp, -np.inf),
+    gradient=_logsumexp_gradient,
     examples=_EXAMPLES,
 )

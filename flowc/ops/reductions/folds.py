@@ -6,6 +6,7 @@ do, f16 and bf16 are summed in f32, and NaN wins in Max and Min.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,13 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError
+from flowc.errors import InvalidModelError, UnimplementedError
 from flowc.ir.dims import Dim, maximum, minimum
 from flowc.ir.lowering import Reduction
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.arrays.broadcast_gradients import sum_over_run_axes
-from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.math.elementwise import HALVES, wide_dtype, widened
 
 if TYPE_CHECKING:
@@ -262,20 +263,55 @@ def _kept(b: GradientBuilder, node: Forward, value: Any) -> Any:
 
 
 def _sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    return b.broadcast_to(_kept(b, node, dy), b.shape_of(node.inputs[0]))
+    x, axes = node.inputs
+    known, dims = b.elements_of(axes), b.dims_of(x)
+    if known is None or dims is None or known.reshape(-1).tolist() != [*range(len(dims))]:
+        return b.broadcast_to(_kept(b, node, dy), b.shape_of(x))
+    ones = b.reshape(dy, (1,) * len(dims))
+    is_known = all(isinstance(size, int) for size in dims)
+    return b.tile(ones, b.const(np.array(dims, np.int32)) if is_known else b.shape_of(x))
 
 
 def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x = node.inputs[0]
+    total = _sum_gradient(b, node, dy)
+    counts = [_known_count(b.dims_of(v)) for v in (x, node.output)]
+    if counts[0] is not None and counts[1] is not None:
+        return b.real_div(total, b.const(counts[0] // max(counts[1], 1), x.dtype))
     folded = b.floor_div(b.count_of(x), b.maximum(b.count_of(node.output), 1))
-    share = b.real_div(_kept(b, node, dy), b.cast(folded, DstT=x.dtype))
-    return b.broadcast_to(share, b.shape_of(x))
+    return b.real_div(total, b.cast(folded, DstT=x.dtype))
+
+
+def _known_count(dims: Any) -> int | None:
+    known = [d for d in dims or () if isinstance(d, int)]
+    return None if dims is None or len(known) < len(dims) else math.prod(known)
 
 
 def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     x, axes = node.inputs
     hits = b.cast(b.equal(x, _kept(b, node, node.output)), DstT=x.dtype)
     return b.mul(hits, b.real_div(_kept(b, node, dy), b.sum(hits, axes, keep_dims=True)))
+
+
+def _product_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """The product of the other elements: of those before and those after, over all axes at once."""
+    x, axes = node.inputs
+    known, rank = b.elements_of(axes), b.rank_of(x)
+    if known is None:
+        raise UnimplementedError("the gradient of Prod needs constant axes", node=node.name)
+    folded = sorted({int(a) % rank for a in known.reshape(-1)})
+    order = [*folded, *(a for a in range(rank) if a not in folded)]
+    back = np.argsort(np.array(order, np.int32)).astype(np.int32)
+    moved = b.transpose(x, np.array(order, np.int32))
+    sizes = b.shape_of(moved)
+    counts = [b.prod(s, np.array([0], np.int32)) for s in (
+        b.slice(sizes, (0,), (len(folded),)), b.slice(sizes, (len(folded),), (-1,))
+    )]  # fmt: skip
+    lanes = b.reshape(moved, b.pack(*counts, axis=0))
+    before = b.cumprod(lanes, np.int32(0), exclusive=True)
+    after = b.cumprod(lanes, np.int32(0), exclusive=True, reverse=True)
+    others = b.reshape(b.mul(conjugate(b, before), conjugate(b, after)), sizes)
+    return b.mul(_kept(b, node, dy), b.transpose(others, back))
 
 
 def _euclidean_norm_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
@@ -314,7 +350,8 @@ sum_ = _define_fold(
     on_lists=sum_over_run_axes,
 )  # fmt: skip
 prod = _define_fold(
-    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_total(np.multiply), content=True
+    "prod", "Prod", "NUMBER", lowering=_fold("mul"), reference=_total(np.multiply),
+    gradient=_product_gradient, content=True,
 )  # fmt: skip
 mean = _define_fold(
     "mean", "Mean", "NUMBER", lowering=_lower_mean, reference=_mean, gradient=_mean_gradient

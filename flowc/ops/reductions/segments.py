@@ -18,7 +18,7 @@ from flowc.ir.dims import Expr, product
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
-from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.gradients import Forward, GradientBuilder, conjugate
 from flowc.ops.kernels.status import fail
 from flowc.ops.math.elementwise import widened
 from flowc.ops.reductions.folds import highest, lowest
@@ -240,13 +240,62 @@ def _sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return b.gather(dy, node.inputs[1], np.int32(0))
 
 
-def _unsorted_sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+def _mean_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    data, ids = node.inputs
+    ones = b.expand_dims(b.ones_like(ids), np.int32(-1))
+    counts = b.cast(b.segment_sum(ones, ids), DstT=dy.dtype)
+    for _ in range(b.rank_of(data) - 2):
+        counts = b.expand_dims(counts, np.int32(-1))
+    if b.rank_of(data) == 1:
+        counts = b.reshape(counts, (-1,))
+    return b.gather(b.real_div(dy, counts), ids, np.int32(0))
+
+
+def _rows_of(b: GradientBuilder, node: Forward, values: Any) -> Any:
+    """For each row of the data, that of its segment; zeros for rows in none."""
     data, ids = node.inputs[:2]
-    rows = b.gather(dy, b.maximum(ids, 0), np.int32(0))
+    if len(node.inputs) == 2:  # sorted: every row is in a segment
+        return b.gather(values, ids, np.int32(0))
+    rows = b.gather(values, b.maximum(ids, 0), np.int32(0))
     kept = b.greater_equal(ids, 0)
     for _ in range(b.rank_of(data) - b.rank_of(ids)):
         kept = b.expand_dims(kept, np.int32(-1))
     return b.select_v2(kept, rows, b.const(0, rows.dtype))
+
+
+def _unsorted_sum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    return _rows_of(b, node, dy)
+
+
+def _again(b: GradientBuilder, node: Forward, fold: str, data: Any) -> Any:
+    """Another fold of other data by the same segments."""
+    prefix = "unsorted_" if len(node.inputs) == 3 else ""
+    return getattr(b, f"{prefix}segment_{fold}")(data, *node.inputs[1:])
+
+
+def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Shared among the elements that equal the extremum of their segment."""
+    hits = b.cast(b.equal(node.inputs[0], _rows_of(b, node, node.output)), DstT=dy.dtype)
+    share = b.div_no_nan(dy, _again(b, node, "sum", hits))
+    return b.mul(hits, _rows_of(b, node, share))
+
+
+def _product_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """The product of the other elements: the quotient, or what is left without the only zero."""
+    data = node.inputs[0]
+    is_zero = b.equal(data, 0)
+    zeros = _again(b, node, "sum", b.cast(is_zero, DstT=dtypes.i32))
+    dy = b.select_v2(b.greater(zeros, 1), b.zeros_like(dy), dy)
+    others = b.select_v2(is_zero, b.ones_like(data), data)
+    without = _rows_of(b, node, _again(b, node, "prod", others))
+    quotient = b.real_div(_rows_of(b, node, node.output), others)
+    return b.mul(_rows_of(b, node, dy), conjugate(b, b.select_v2(is_zero, without, quotient)))
+
+
+_GRADIENTS = {
+    "max": _extremum_gradient, "mean": _mean_gradient, "min": _extremum_gradient,
+    "prod": _product_gradient, "sum": _sum_gradient,
+}  # fmt: skip
 
 
 def _define_segment(tf_name: str, fold: str, allowed: str) -> Op:
@@ -258,7 +307,7 @@ def _define_segment(tf_name: str, fold: str, allowed: str) -> Op:
         reference=_segment(fold),
         lowering=_lower_segment(fold),
         on_data=counted_segments(fold),
-        gradient=_sum_gradient if fold == "sum" else None,
+        gradient=_GRADIENTS[fold],
         examples=(
             "T[5,2]~small i32[5]=[0,0,2,2,3]",
             "f32[3] Tindices[3]=[1,1,1]",
@@ -276,7 +325,7 @@ def _define_unsorted(tf_name: str, fold: str, allowed: str) -> Op:
         infer=_infer_unsorted,
         reference=_unsorted(fold),
         lowering=_lower_unsorted(fold),
-        gradient=_unsorted_sum_gradient if fold == "sum" else None,
+        gradient=_unsorted_sum_gradient if fold == "sum" else _GRADIENTS[fold],
         examples=(
             "T[5,2]~small i32[5]=[3,0,2,0,3] i32[]=4",
             "f32[2,2,3] Tindices[2,2]=[0,1,-1,0] i64[]=2",

@@ -17,6 +17,7 @@ from flowc.ir.dims import Dim, as_dim, product
 from flowc.ir.lowering import Decompose, Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.kernels import sorting as kernels
 
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ def _best(x: np.ndarray, k: int, index_type: DType) -> tuple[np.ndarray, np.ndar
     return np.take_along_axis(x, order, -1), order.astype(index_type.numpy)
 
 
+def _top_gradient(b: GradientBuilder, node: Forward, dy: Any, _: Any) -> Any:
+    """Each gradient goes to where its element was; the others have none."""
+    x, places = node.inputs[0], b.cast(node.outputs[1], DstT=dtypes.i32)
+    last = b.rank_of(x) - 1
+    lanes = b.prod(b.shape_of(x, 0, last), np.array([0], np.int32))
+    starts = b.expand_dims(b.mul(b.range(0, lanes, 1), b.size_of(x, last)), np.int32(1))
+    lines = b.reshape(places, b.pack(lanes, b.size_of(places, last), axis=0))
+    flat = b.reshape(b.add(lines, starts), (-1, 1))
+    count = b.reshape(b.mul(lanes, b.size_of(x, last)), (1,))
+    return b.reshape(b.scatter_nd(flat, b.reshape(dy, (-1,)), count), b.shape_of(x))
+
+
 top_k = define(
     "top_k",
     f"TopKV2(input: T, k: Tk; sorted: bool = True, T: {REAL}, Tk: {K_TYPES} = i32, "
@@ -76,6 +89,7 @@ top_k = define(
     infer=_infer_top_k,
     lowering=_lower_top_k,
     reference=lambda x, k, *, index_type: _best(x, int(k), index_type),
+    gradient=_top_gradient,
     examples=(
         "T[3,9] i32[]=4",
         "f32[2,3,17]~small i32[]=17",
@@ -99,6 +113,7 @@ top_k_v1 = define(
     infer=lambda c: _infer_top(c, c.attrs["k"]),
     lowering=Decompose(_top_k_v1),
     reference=lambda x, *, k: _best(x, k, dtypes.i32),
+    gradient=_top_gradient,
     examples=("T[2,7]; k=3", "f32[5]~small; k=5"),
 )
 

@@ -30,8 +30,8 @@ def _infer(c: Inference) -> Dims:
     wide = c.dims(0)[1] if c.rank(0) == 2 else 1
     if wide != len(dims):
         raise c.fail(f"output_shape has {len(dims)} elements, and places have {wide}")
-    if c.rank(0) and c.rank(2):
-        c.equal(c.dims(0)[0], c.dims(2)[0])
+    if c.rank(2):
+        c.equal(c.dims(0)[0] if c.rank(0) else 1, c.dims(2)[0])
     return dims
 
 

@@ -19,7 +19,7 @@ from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, Op, define, op_named
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.identity import shape_attr_dims
-from flowc.ops.arrays.indexing import gather_dims, rows_gradient
+from flowc.ops.arrays.indexing import gather_dims, rows_gradient, slices_gradient
 from flowc.ops.gradients import same_gradient
 
 STATE = frozenset({"stateful"})
@@ -322,6 +322,7 @@ resource_gather_nd = _define(
     " -> output: dtype",
     _emit_resource_gather_nd,
     _infer_resource_gather_nd,
+    gradient=slices_gradient,
 )
 assign = define_change(
     "assign",

@@ -1,0 +1,130 @@
+"""SavedModels, read into a session.
+
+In: a session, tags, a folder. Out: the graph in the session's, its variables with their values; the
+MetaGraphDef, which has the signatures. Invariant: a model that flowc or TensorFlow wrote.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from flowc.api.framework.scopes import group, no_op
+from flowc.api.saving.imported_meta_graph import import_meta_graph
+from flowc.api.saving.saved_model_builder import SavedModelBuilder
+from flowc.api.saving.saved_model_constants import constants
+from flowc.api.saving.signature_defs import (
+    build_signature_def,
+    build_tensor_info,
+    classification_signature_def,
+    get_tensor_from_tensor_info,
+    is_valid_signature,
+    predict_signature_def,
+    regression_signature_def,
+)
+from flowc.api.variables.graph_keys import GraphKeys
+from flowc.api.variables.variable_ops import (
+    global_variables_initializer,
+    local_variables_initializer,
+)
+from flowc.checkpoint.locate import has_checkpoint
+from flowc.graph import Operation, get_default_graph
+
+INIT_SIGNATURE = "__saved_model_init_op"
+
+
+def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a SavedModel."""
+    names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
+    return any((Path(export_dir) / name).is_file() for name in names)
+
+
+def load(
+    sess: Any,
+    tags: Iterable[str],
+    export_dir: str | os.PathLike[str],
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> Any:
+    """Adds the graph of a SavedModel that has these tags to the session's, restores its variables
+    and runs its main operation. Returns its MetaGraphDef.
+
+    Raises `OSError` where there is no model, `RuntimeError` where no graph has just these tags,
+    `InvalidModelError` (`DataLossError`) for a damaged one.
+    """
+    from flowc.importer.import_meta_graph import saved_meta_graphs
+
+    folder, wanted = Path(export_dir), set(tags)
+    if not contains_saved_model(folder):
+        raise OSError(
+            f"SavedModel file does not exist at: {folder}/"
+            f"{{{constants.SAVED_MODEL_FILENAME_PBTXT}|{constants.SAVED_MODEL_FILENAME_PB}}}"
+        )
+    graphs = saved_meta_graphs(folder)
+    meta = next((m for m in graphs if set(m.meta_info_def.tags) == wanted), None)
+    if meta is None:
+        have = [set(m.meta_info_def.tags) for m in graphs]
+        raise RuntimeError(
+            f"MetaGraphDef associated with tags {str(sorted(wanted)).strip('[]')} could not be "
+            f"found in SavedModel, with available tags '{have}'. To inspect available tag-sets in "
+            "the SavedModel, please use the SavedModel CLI: `saved_model_cli`."
+        )
+    with sess.graph.as_default():
+        saver = import_meta_graph(meta, import_scope=import_scope, **saver_kwargs)
+        prefix = folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
+        if saver is not None and has_checkpoint(str(prefix)):
+            saver.restore(sess, str(prefix))
+        main = _main_op(meta, import_scope)
+        if main is not None:
+            sess.run(main, _assets(meta, folder, import_scope))
+    return meta
+
+
+def _main_op(meta: Any, scope: str | None) -> Any:
+    """The operation to run when the model is loaded; None where it has none."""
+    name = ""
+    for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+        if not name and key in meta.collection_def:
+            name = next(iter(meta.collection_def[key].node_list.value), "")
+    if not name and INIT_SIGNATURE in meta.signature_def:
+        outputs = meta.signature_def[INIT_SIGNATURE].outputs
+        name = outputs[INIT_SIGNATURE].name if INIT_SIGNATURE in outputs else ""
+    if not name:
+        return None
+    return get_default_graph().as_graph_element(f"{scope}/{name}" if scope else name)
+
+
+def _assets(meta: Any, folder: Path, scope: str | None) -> dict[str, str]:
+    """The constants that name files, by tensor, and where these are now."""
+    from flowc.graph.saved_model_export import assets_of
+
+    prefix = f"{scope}/" if scope else ""
+    where = folder / constants.ASSETS_DIRECTORY
+    found = assets_of(meta, constants.ASSETS_KEY)
+    return {prefix + tensor: str(where / Path(file).name) for tensor, file in found}
+
+
+def _initialize_all() -> Operation:
+    """An operation that initializes all variables and tables."""
+    variables = global_variables_initializer(), local_variables_initializer()
+    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    name = "init_all_tables"
+    return group(*variables, group(*tables, name=name) if tables else no_op(name))
+
+
+builder = SimpleNamespace(SavedModelBuilder=SavedModelBuilder)
+loader = SimpleNamespace(load=load, maybe_saved_model_directory=contains_saved_model)
+main_op = SimpleNamespace(main_op=_initialize_all)
+utils = SimpleNamespace(
+    build_tensor_info=build_tensor_info, get_tensor_from_tensor_info=get_tensor_from_tensor_info
+)
+signature_def_utils = SimpleNamespace(
+    build_signature_def=build_signature_def,
+    classification_signature_def=classification_signature_def,
+    is_valid_signature=is_valid_signature,
+    predict_signature_def=predict_signature_def,
+    regression_signature_def=regression_signature_def,
+)

@@ -1,0 +1,1 @@
+"""Summaries and the event files that hold them."""

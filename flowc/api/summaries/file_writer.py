@@ -1,0 +1,167 @@
+"""Event files: what a training run tells of itself, as TensorBoard reads it.
+
+In: serialized summaries, graphs, states of a session. Out: `events.out.tfevents.*`, records of
+`Event` messages, each with the checksums of TFRecord files. Invariant: the first record is the
+version; what `flush` has returned from is in the file.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from flowc.api.summaries.event_fields import bytes_field, double_field, varint_field
+from flowc.checkpoint.table import masked_crc
+from flowc.graph import Graph
+
+VERSION = b"brain.Event:2"
+# Fields of Event.
+_WALL_TIME, _STEP, _FILE_VERSION, _GRAPH_DEF, _SUMMARY = 1, 2, 3, 4, 5
+_SESSION_LOG, _META_GRAPH_DEF = 7, 9
+
+
+class SessionLog:
+    """What happened to a session: a `status` and a path (fields of the message of this name)."""
+
+    STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = range(4)
+
+    def __init__(self, status: int = 0, checkpoint_path: str = "", msg: str = "") -> None:
+        self.status = status
+        self.checkpoint_path = checkpoint_path
+        self.msg = msg
+
+    def SerializeToString(self) -> bytes:
+        texts = bytes_field(2, self.checkpoint_path.encode()) + bytes_field(3, self.msg.encode())
+        return varint_field(1, self.status) + texts
+
+
+class FileWriter:
+    """Writes events to a new file in the folder `logdir`, which it makes.
+
+    `graph`: written first; `max_queue`, `flush_secs`: what is held back until it is written;
+    `filename_suffix`: end of the file's name. Any thread may write. Raises `OSError` where the file
+    cannot be written."""
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        graph: Graph | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+    ) -> None:
+        self._folder = os.fspath(logdir)
+        self._suffix = filename_suffix or ""
+        self._max_queue = max_queue
+        self._flush_secs = flush_secs
+        self._lock = threading.Lock()
+        self._file: Any = None
+        self._opened = 0
+        self._held = 0
+        self._flushed = 0.0
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph, graph_def=graph_def)
+        if isinstance(graph, Graph):
+            from flowc.api.saving.exported_meta_graph import export_meta_graph
+
+            self.add_meta_graph(export_meta_graph(graph=graph))
+
+    def get_logdir(self) -> str:
+        return self._folder
+
+    def add_summary(self, summary: Any, global_step: int | None = None) -> None:
+        """`summary`: a message, or its bytes as a run gives them."""
+        self._add(_SUMMARY, _serialized(summary), global_step)
+
+    def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
+        self._add(_SESSION_LOG, session_log.SerializeToString(), global_step)
+
+    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
+        """`graph`: a Graph, or a GraphDef. Raises `TypeError` for anything else."""
+        given = graph if graph_def is None else graph_def
+        if isinstance(given, Graph):
+            given = given.as_graph_def(add_shapes=True)
+        if not hasattr(given, "SerializeToString"):
+            raise TypeError(
+                "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`"
+            )
+        self._add(_GRAPH_DEF, given.SerializeToString(), global_step)
+
+    def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
+        self._add(_META_GRAPH_DEF, _serialized(meta_graph_def), global_step)
+
+    def add_event(self, event: Any) -> None:
+        """`event`: an Event message, or its bytes."""
+        self._write(_serialized(event))
+
+    def _add(self, field: int, content: bytes, step: Any) -> None:
+        number = b"" if step is None else varint_field(_STEP, int(step))
+        self._write(double_field(_WALL_TIME, time.time()) + number + bytes_field(field, content))
+
+    def _write(self, event: bytes) -> None:
+        with self._lock:
+            file = self._opened_file()
+            file.write(_record(event))
+            self._held += 1
+            if self._held >= self._max_queue or time.time() - self._flushed >= self._flush_secs:
+                self._flush()
+
+    def _opened_file(self) -> Any:
+        if self._file is not None:
+            return self._file
+        folder = Path(self._folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        now = time.time()
+        number = f".{self._opened}" if self._opened else ""
+        name = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}{number}"
+        self._file = (folder / f"{name}{self._suffix}").open("ab")
+        self._opened += 1
+        version = double_field(_WALL_TIME, now) + bytes_field(_FILE_VERSION, VERSION)
+        self._file.write(_record(version))
+        self._flush()
+        return self._file
+
+    def _flush(self) -> None:
+        self._file.flush()
+        self._held = 0
+        self._flushed = time.time()
+
+    def flush(self) -> None:
+        """Writes what is held back."""
+        with self._lock:
+            if self._file is not None:
+                self._flush()
+
+    def close(self) -> None:
+        """Closes the file; what is added later goes to another one."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+    def reopen(self) -> None:
+        """Later events go to another file."""
+        self.close()
+
+    def __enter__(self) -> FileWriter:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+
+def _serialized(message: Any) -> bytes:
+    return message if isinstance(message, bytes) else message.SerializeToString()
+
+
+def _record(content: bytes) -> bytes:
+    """A record of a TFRecord file: its length and its bytes, each with a checksum."""
+    length = struct.pack("<Q", len(content))
+    checks = struct.pack("<I", masked_crc(length)), struct.pack("<I", masked_crc(content))
+    return length + checks[0] + content + checks[1]

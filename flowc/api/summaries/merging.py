@@ -1,0 +1,54 @@
+"""`tf.summary`: tagged numbers that a run gives as serialized protos.
+
+In: tensors. Out: string tensors, in the collection `summaries`, and merges of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flowc.api.framework.scopes import name_scope
+from flowc.api.variables.graph_keys import GraphKeys
+from flowc.graph import Tensor, get_default_graph
+from flowc.graph.building.creation import output
+
+
+def scalar(
+    name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None
+) -> Tensor:
+    """A summary of one number under the tag `name`, in the current name scope (and `family`)."""
+    graph = get_default_graph()
+    with name_scope(f"{family}/{name}" if family else name) as scope:
+        tag = f"{family}/{scope[:-1]}" if family else scope[:-1]
+        found = output("ScalarSummary", tag, tensor, name=scope)
+    graph.add_to_collections(collections or [GraphKeys.SUMMARIES], found)
+    return found
+
+
+def scalar_summary(
+    tags: Any, values: Any, collections: Sequence[str] | None = None, name: str | None = None
+) -> Tensor:
+    """A summary of one number for each tag, as programs of 2016 make it."""
+    found = output("ScalarSummary", tags, values, name=name)
+    get_default_graph().add_to_collections(collections or [GraphKeys.SUMMARIES], found)
+    return found
+
+
+def merge(
+    inputs: Sequence[Any], collections: Sequence[str] | None = None, name: str | None = None
+) -> Tensor:
+    """One summary of the values of several. A run raises `InvalidArgumentError` for a tag that is
+    there twice."""
+    with name_scope(name, "Merge", inputs):
+        found = output("MergeSummary", list(inputs))
+    get_default_graph().add_to_collections(collections or [], found)
+    return found
+
+
+def merge_all(
+    key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
+) -> Tensor | None:
+    """One summary of all in a collection; None where there are none."""
+    found = get_default_graph().get_collection(key, scope)
+    return merge(found, name=name) if found else None

@@ -1,0 +1,1 @@
+"""`tf.test`: gradients checked against differences, and a base for test cases."""

@@ -1,0 +1,1 @@
+"""Sessions that initialise, restore, run hooks round every step, and stop."""

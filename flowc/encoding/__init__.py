@@ -1,0 +1,1 @@
+"""Protobuf as bytes: the wire format, and tensors as messages hold them."""

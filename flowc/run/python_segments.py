@@ -1,0 +1,101 @@
+"""Segments of a run that Python computes alone: nothing is compiled for them.
+
+In: a segment of host steps, and of nodes that only pass values or strings to them, as graphs that
+save and restore are made of. Out: its results. Invariant: any other segment is refused, and
+compiled; what a step of Python does is the same either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.errors import FlowcError, ResourceExhaustedError
+from flowc.graph import Operation, Tensor
+from flowc.graph.op_info import has_trait, node_attrs, with_defaults
+from flowc.ir.host_run import HostRun
+from flowc.run.segments import Segment, needed
+
+Array = np.ndarray[Any, Any]
+Step = Callable[[Sequence[Array], HostRun], Sequence[Array]]
+
+
+class PythonSegment:
+    """The steps of a segment, in order."""
+
+    def __init__(self, segment: Segment, steps: Mapping[Operation, Step]) -> None:
+        self._segment = segment
+        self._steps = steps
+
+    def run(self, given: Mapping[Tensor, Array], run: HostRun) -> list[Array]:
+        """The values of the segment's tensors."""
+        found = dict(given)
+        for op, step in self._steps.items():
+            try:
+                results = step([found[t] for t in op.inputs], run)
+            except FlowcError as error:
+                error.node = error.node or op.name
+                raise
+            except MemoryError as error:
+                text = f"no memory for what Python computes: {error}"
+                raise ResourceExhaustedError(text, node=op.name) from error
+            for tensor, array in zip(op.outputs, results):
+                found.setdefault(tensor, array)
+        return [found[t] for t in self._segment.tensors]
+
+
+def python_segment(segment: Segment) -> PythonSegment | None:
+    """The segment for Python alone; None where it takes more, or has no step that may block."""
+    feeds = set(segment.feeds)
+    ends = [*(t.op for t in segment.tensors if t not in feeds), *segment.operations]
+    steps: dict[Operation, Step] = {}
+    for op in needed(ends, feeds, segment.done):
+        step = _step(op)
+        if step is None:
+            return None
+        steps[op] = step
+    blocks = any(has_trait(op.type, "may_block") for op in steps)
+    return PythonSegment(segment, steps) if blocks else None
+
+
+def _step(op: Operation) -> Step | None:
+    """What computes one operation; None where Python alone should not."""
+    from flowc.ir.lowering import Extracted, Host
+    from flowc.ir.op import call_reference
+    from flowc.ops import tf_op
+
+    record = tf_op(op.type)
+    if record is None:
+        return None
+    if record.name == "const":
+        value = np.asarray(op.attrs["value"])
+        return lambda inputs, run: [value]
+    if "identity" in record.traits:
+        return lambda inputs, run: [inputs[0]]
+    if record.name == "no_op":
+        return lambda inputs, run: ()
+    attrs = with_defaults(record, node_attrs(record, op.attrs, {}))
+    types = [t.dtype for t in op.outputs if t.dtype is not None]
+    lowering = record.lowering
+    host = lowering.host if isinstance(lowering, Extracted) else lowering
+    if isinstance(host, Host):
+        return _host_step(host, types, attrs)
+    reference = record.reference
+    if reference is None or not types or any(t is not dtypes.string for t in types):
+        return None
+    given = [t.dtype for t in op.inputs if t.dtype is not None]
+    return lambda inputs, run: call_reference(record, reference, inputs, attrs, given)
+
+
+def _host_step(host: Any, types: Sequence[dtypes.DType], attrs: Mapping[str, Any]) -> Step:
+    settings = {name: attrs[name] for name in host.settings}
+
+    def step(inputs: Sequence[Array], run: HostRun) -> Sequence[Array]:
+        more = {"run": run} if host.may_block else {}
+        arrays = inputs if host.only_reads else [np.array(a) for a in inputs]
+        return host.function([a if a.ndim else a[()] for a in arrays], types, **more, **settings)
+
+    return step
