@@ -244,6 +244,10 @@ _TRAIN = {
     "flowc.api.training.monitored.monitored_training": "MonitoredTrainingSession",
     "flowc.api.training.monitored.supervisor": "Supervisor",
 }
+_SIGNATURES = """
+build_signature_def classification_signature_def is_valid_signature predict_signature_def
+regression_signature_def
+"""
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
     "nn.rnn_cell": {
@@ -332,13 +336,36 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
     },
     "saved_model": {
-        "flowc.api.saving.saved_model_constants": "constants signature_constants tag_constants",
         "flowc.api.saving.saved_model_builder": "Builder=SavedModelBuilder simple_save",
-        "flowc.api.saving.saved_model_loader": """builder contains_saved_model load loader main_op
-            maybe_saved_model_directory=contains_saved_model signature_def_utils utils""",
-        "flowc.api.saving.signature_defs": """build_signature_def build_tensor_info
-            classification_signature_def get_tensor_from_tensor_info is_valid_signature
-            predict_signature_def regression_signature_def""",
+        "flowc.api.saving.saved_model_loader": """contains_saved_model load
+            maybe_saved_model_directory=contains_saved_model""",
+        "flowc.api.saving.signature_defs": _SIGNATURES
+        + "build_tensor_info get_tensor_from_tensor_info",
+    },
+    "saved_model.builder": {"flowc.api.saving.saved_model_builder": "SavedModelBuilder"},
+    "saved_model.constants": {
+        "flowc.api.saving.saved_model_constants": """ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY
+            DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB
+            SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY
+            VARIABLES_FILENAME"""
+    },
+    "saved_model.loader": {
+        "flowc.api.saving.saved_model_loader": """load
+            maybe_saved_model_directory=contains_saved_model"""
+    },
+    "saved_model.main_op": {"flowc.api.saving.saved_model_loader": "main_op=initialize_all"},
+    "saved_model.signature_constants": {
+        "flowc.api.saving.saved_model_constants": """CLASSIFY_INPUTS CLASSIFY_METHOD_NAME
+            CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY
+            PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME
+            REGRESS_OUTPUTS"""
+    },
+    "saved_model.signature_def_utils": {"flowc.api.saving.signature_defs": _SIGNATURES},
+    "saved_model.tag_constants": {
+        "flowc.api.saving.saved_model_constants": "GPU SERVING TPU TRAINING"
+    },
+    "saved_model.utils": {
+        "flowc.api.saving.signature_defs": "build_tensor_info get_tensor_from_tensor_info"
     },
     "graph_util": {
         "flowc.graph.graph_def_edits": """convert_variables_to_constants extract_sub_graph

@@ -57,6 +57,7 @@ def latest_checkpoint(folder: str | os.PathLike[str], *, allow_links: bool = Fal
     from flowc.checkpoint.state_file import read_state
 
     within = None if allow_links else Path(folder)
+    PlainFile(state_file, within)  # a folder of that name is no state, and no lack of one
     state = read_state(state_file, within)
     named = "" if state is None else state.model_checkpoint_path
     if not named:

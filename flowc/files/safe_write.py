@@ -49,7 +49,8 @@ def replacing(path: Path, size: int | None = None, *, private: bool = False) -> 
             os.unlink(name)
         raise
     if not private:
-        sync_folder(path.parent)
+        with suppress(OSError):  # the file is in its place: nothing can be taken back
+            sync_folder(path.parent)
 
 
 def _locked_file(path: Path) -> tuple[int, str]:

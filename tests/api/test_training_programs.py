@@ -22,7 +22,7 @@ CLOSE = 1e-3  # relative
 
 # Steps from which on rounding has grown too large to compare, and why.
 UNSTABLE = {
-    "resnet": (25, "batch normalisation: 1e-6 after 20 steps, ten times as much every 2 steps more"),
+    "resnet": (25, "batch normalisation: 1e-6 after 20 steps, then ten times more every 2"),
 }
 
 

@@ -15,7 +15,7 @@ from flowc.ops import tf_op
 
 ROOT = Path(__file__).parents[2]
 CAPABILITIES = "security/test_capabilities.py"
-CHECKPOINT = "importer/test_checkpoint.py"
+CHECKPOINT = "checkpoint/test_checkpoint.py"
 FILES = "security/test_advisories_files.py"
 MODELS = "security/test_advisories_models.py"
 NODES = "security/test_malformed_nodes.py"

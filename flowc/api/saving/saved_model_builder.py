@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flowc.api.saving.saved_model_constants import constants, signature_constants, tag_constants
+from flowc.api.saving import saved_model_constants as constants
 from flowc.api.saving.saver import Saver
 from flowc.api.saving.signature_defs import predict_signature_def
 from flowc.api.variables.graph_keys import GraphKeys
@@ -181,12 +181,12 @@ def simple_save(
 ) -> None:
     """Writes the session's graph and variables as a SavedModel to serve, with one signature."""
     signature = predict_signature_def(inputs, outputs)
-    key = signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+    key = constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
     builder = SavedModelBuilder(export_dir)
     with session.graph.as_default():
         builder.add_meta_graph_and_variables(
             session,
-            [tag_constants.SERVING],
+            [constants.SERVING],
             {key: signature},
             get_default_graph().get_collection(GraphKeys.ASSET_FILEPATHS),
             legacy_init_op,

@@ -9,22 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from flowc.api.framework.scopes import group, no_op
+from flowc.api.saving import saved_model_constants as constants
 from flowc.api.saving.imported_meta_graph import import_meta_graph
-from flowc.api.saving.saved_model_builder import SavedModelBuilder
-from flowc.api.saving.saved_model_constants import constants
-from flowc.api.saving.signature_defs import (
-    build_signature_def,
-    build_tensor_info,
-    classification_signature_def,
-    get_tensor_from_tensor_info,
-    is_valid_signature,
-    predict_signature_def,
-    regression_signature_def,
-)
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.variable_ops import (
     global_variables_initializer,
@@ -107,24 +96,9 @@ def _assets(meta: Any, folder: Path, scope: str | None) -> dict[str, str]:
     return {prefix + tensor: str(where / Path(file).name) for tensor, file in found}
 
 
-def _initialize_all() -> Operation:
+def initialize_all() -> Operation:
     """An operation that initializes all variables and tables."""
     variables = global_variables_initializer(), local_variables_initializer()
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     name = "init_all_tables"
     return group(*variables, group(*tables, name=name) if tables else no_op(name))
-
-
-builder = SimpleNamespace(SavedModelBuilder=SavedModelBuilder)
-loader = SimpleNamespace(load=load, maybe_saved_model_directory=contains_saved_model)
-main_op = SimpleNamespace(main_op=_initialize_all)
-utils = SimpleNamespace(
-    build_tensor_info=build_tensor_info, get_tensor_from_tensor_info=get_tensor_from_tensor_info
-)
-signature_def_utils = SimpleNamespace(
-    build_signature_def=build_signature_def,
-    classification_signature_def=classification_signature_def,
-    is_valid_signature=is_valid_signature,
-    predict_signature_def=predict_signature_def,
-    regression_signature_def=regression_signature_def,
-)

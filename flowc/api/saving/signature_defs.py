@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.saving.saved_model_constants import signature_constants as names
+from flowc.api.saving import saved_model_constants as names
 from flowc.graph import Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 

@@ -43,7 +43,20 @@ def _texts(strings: Any) -> list[str]:
 
 
 def _text(string: Any) -> str:
-    return _texts(string)[0]
+    found = _texts(string)
+    if len(found) != 1:
+        raise InvalidArgumentError(
+            f"the path of a checkpoint must be a scalar string; got a tensor of size {len(found)}"
+        )
+    return found[0]
+
+
+def _check_counts(names: Sequence[str], parts: Sequence[str], tensors: int) -> None:
+    if not len(names) == len(parts) == tensors:
+        raise InvalidArgumentError(
+            f"found {len(names)} tensor names and {len(parts)} shapes and slices for {tensors} "
+            "tensors; expected as many of each"
+        )
 
 
 def _part(text: str) -> Part | None:
@@ -69,7 +82,9 @@ def _tensors(names: Any, parts: Any, values: Sequence[Any]) -> list[SavedTensor]
     from flowc.checkpoint.bundle_writer import SavedTensor
 
     found: list[SavedTensor] = []
-    for name, text, value in zip(_texts(names), _texts(parts), values, strict=True):
+    named, places = _texts(names), _texts(parts)
+    _check_counts(named, places, len(values))
+    for name, text, value in zip(named, places, values, strict=True):
         part, array = _part(text), np.asarray(value)
         if part is not None:
             place = part.place
@@ -260,7 +275,9 @@ def _restore(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> 
     run.check()
     names = _texts(inputs[1])
     parts = _texts(inputs[2]) if len(inputs) > 2 else [""] * len(names)
-    reader = open_checkpoint(_text(inputs[0]))
+    path = _text(inputs[0])
+    _check_counts(names, parts, len(types))
+    reader = open_checkpoint(path)
     given = zip(names, parts, types, strict=True)
     return [np.asarray(_restored(reader, *row), order="C") for row in given]
 
