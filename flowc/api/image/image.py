@@ -39,8 +39,10 @@ def _resize(op_type: str, centers: bool = True) -> Callable[..., Tensor]:
             attrs["half_pixel_centers"] = half_pixel_centers
         return output(op_type, images, size, name=name, **attrs)
 
+    dtype = "their dtype" if op_type == "ResizeNearestNeighbor" else "float32"
     resize.__doc__ = (
-        f"TensorFlow's `{op_type}` of a batch of images [batch, height, width, channels]."
+        f"TensorFlow's `{op_type}` of images [batch, height, width, channels] to `size`, int32[2] "
+        f"of height and width, in {dtype}. Raises `ValueError` for another rank."
     )
     return resize
 
@@ -91,6 +93,11 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
+    """float32[boxes, crop height, crop width, channels]: the parts of images [batch, height, width,
+    channels] in `boxes`, float32[boxes, 4] of y1, x1, y2, x2 in parts of the image, each of image
+    `box_ind[i]` (int32; also called `box_indices`), resized to `crop_size` int32[2] by `method`
+    (`bilinear` or `nearest`). Outside the image is `extrapolation_value`. Raises `ValueError` for
+    shapes that do not fit and another method."""
     return output(
         "CropAndResize",
         image,
@@ -184,5 +191,8 @@ def extract_image_patches(
     padding: str | None = None,
     name: str | None = None,
 ) -> Tensor:
+    """Patches of images [batch, height, width, channels], [batch, rows, columns, patch height *
+    patch width * channels] in their dtype. `ksizes`, `strides` and `rates` are [1, height, width,
+    1]; `padding` is `SAME` or `VALID`. Raises `ValueError` for others."""
     ksizes, strides, rates = list(ksizes), list(strides), list(rates)
     return output("ExtractImagePatches", **locals())

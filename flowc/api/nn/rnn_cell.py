@@ -27,6 +27,7 @@ from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 
 LSTMStateTuple = namedtuple("LSTMStateTuple", ("c", "h"))
+LSTMStateTuple.__doc__ = "The state of an LSTM: memory `c` and output `h`, each [batch, units]."
 
 
 class RNNCell:
