@@ -18,7 +18,9 @@ from flowc.graph.building.conversion import as_tensor
 def sort(
     values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """The elements in order along `axis`. Raises `ValueError` for another direction."""
+    """The elements in order along `axis`, in the shape and dtype of `values`. Raises `ValueError`
+    for a `direction` other than `ASCENDING` and `DESCENDING`, `TypeError` for dtypes without
+    order."""
     with name_scope(name, "sort"):
         return _ordered(values, axis, direction, 0)
 
@@ -30,8 +32,8 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The places of the elements in order along `axis`; equal ones keep theirs. Raises `ValueError`
-    for another direction."""
+    """The places of the elements in order along `axis`, int32 in the shape of `values`; equal ones
+    keep theirs. Raises as `sort`."""
     with name_scope(name, "argsort"):
         return _ordered(values, axis, direction, 1)
 
@@ -67,7 +69,8 @@ def _least_first(x: Tensor, which: int) -> Tensor:
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """`gather` in each batch: along the last axis of the indices."""
+    """`gather` in each batch: [..., n] of `params` [..., m] along the last axis of the indices
+    [..., n]. Raises `ValueError` for indices of unknown rank."""
     with name_scope(name, "BatchGather", [params, indices]) as scope:
         rows = as_tensor(indices)
         if rows.shape.ndims is None:

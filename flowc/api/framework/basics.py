@@ -47,7 +47,9 @@ def convert_to_tensor(
     preferred_dtype: Any = None,
     dtype_hint: Any = None,
 ) -> Tensor:
-    """`value` as a tensor. Raises `ValueError` for a tensor of another dtype and for None."""
+    """`value` (a tensor, a variable, a number, a nested list, an array) as a tensor of `dtype`; of
+    `preferred_dtype`, where that can be. Raises `ValueError` for a tensor of another dtype and for
+    None, `TypeError` for values that do not fit the dtype."""
     preferred = dtype_hint if dtype_hint is not None else preferred_dtype
     return as_tensor(
         value,

@@ -118,7 +118,10 @@ def non_max_suppression(
     score_threshold: Any = BOXES_LIMIT,
     name: str | None = None,
 ) -> Tensor:
-    """The indices of boxes to keep, best scores first."""
+    """The indices int32[kept] of boxes to keep, best scores first and at most `max_output_size`:
+    none overlaps a better one by more than `iou_threshold`. `boxes`: floats [n, 4] of y1, x1, y2,
+    x2; `scores`: [n], those below `score_threshold` are left out. Raises `ValueError` for other
+    shapes."""
     with name_scope(name, "non_max_suppression"):
         iou = as_tensor(iou_threshold, dtypes.f32, "iou_threshold")
         least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
@@ -134,7 +137,8 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The indices of boxes to keep, and their scores after soft suppression."""
+    """(indices, scores) of boxes to keep: as `non_max_suppression`, whose arguments it takes, and
+    the scores after soft suppression by `soft_nms_sigma`. Raises as it does."""
     with name_scope(name, "non_max_suppression_with_scores"):
         limits = [
             as_tensor(v, dtypes.f32, n)
@@ -149,12 +153,14 @@ def non_max_suppression_with_scores(
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """Mirrored along the width; one image or a batch."""
+    """Mirrored along the width; one image [height, width, channels] or a batch of them. Raises
+    `ValueError` for another rank."""
     return _flipped(image, 1, "flip_left_right")
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """Mirrored along the height; one image or a batch."""
+    """Mirrored along the height; one image [height, width, channels] or a batch of them. Raises
+    `ValueError` for another rank."""
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -167,7 +173,8 @@ def _flipped(image: Any, axis: int, name: str) -> Tensor:
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """Height and width exchanged."""
+    """Height and width of an image [height, width, channels], or of a batch of them, exchanged.
+    Raises `ValueError` for another rank."""
     value = as_tensor(image, name="image")
     perm = [1, 0, 2] if value.shape.ndims == 3 else [0, 2, 1, 3]
     return arrays.transpose(value, perm, name=name)
@@ -177,7 +184,7 @@ transpose = transpose_image
 
 
 def adjust_brightness(image: Any, delta: float) -> Tensor:
-    """`image + delta`, for images of floats."""
+    """`image + delta`, for images of floats, in their dtype."""
     with name_scope(None, "adjust_brightness", [image]):
         value = as_tensor(image, name="image")
         return value + cast(delta, value.dtype)

@@ -153,13 +153,13 @@ class Conv1D(_Convolution):
 
 
 class Conv2D(_Convolution):
-    """A convolution of images."""
+    """A convolution of images [batch, height, width, channels]."""
 
     rank = 2
 
 
 class Conv3D(_Convolution):
-    """A convolution of volumes."""
+    """A convolution of volumes [batch, depth, height, width, channels]."""
 
     rank = 3
 
@@ -221,13 +221,13 @@ class _Transposed(_Convolution):
 
 
 class Conv2DTranspose(_Transposed):
-    """The transposed convolution of images."""
+    """The transposed convolution of images [batch, height, width, channels]."""
 
     rank = 2
 
 
 class Conv3DTranspose(_Transposed):
-    """The transposed convolution of volumes."""
+    """The transposed convolution of volumes [batch, depth, height, width, channels]."""
 
     rank = 3
 
@@ -306,7 +306,7 @@ class _Separable(_Convolution):
 
 
 class SeparableConv2D(_Separable):
-    """A separable convolution of images."""
+    """A separable convolution of images [batch, height, width, channels]."""
 
     rank = 2
 

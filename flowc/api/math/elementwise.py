@@ -144,7 +144,8 @@ def accumulate_n(
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Complex numbers of two parts of one dtype, f32 or f64."""
+    """Complex numbers of two parts of one dtype, float32 or float64, whose shapes broadcast. Raises
+    `TypeError` for other dtypes."""
     with name_scope(name, "Complex", [real, imag]) as scope:
         left, right = as_tensor(real, name="real"), as_tensor(imag, name="imag")
         wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(str(left.dtype))
@@ -238,7 +239,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """A cast that takes values beyond the dtype's range to its ends."""
+    """`cast` that takes values beyond the dtype's range to its ends, in the shape of `value`.
+    Raises as it does."""
     import numpy as np
 
     from flowc.api.framework.basics import cast

@@ -129,7 +129,8 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """A depthwise convolution, then one with filters of size 1."""
+    """A depthwise convolution with filters [height, width, in, multiplier], then one with filters
+    [1, 1, in * multiplier, out]. Raises as `conv2d`."""
     with name_scope(name, "separable_conv2d") as scope:
         deep = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, None, data_format, dilations
@@ -171,7 +172,8 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transposed convolution, with filters [height, width, out, in] and the output's shape."""
+    """The transposed convolution of images [batch, height, width, in], with filters [height, width,
+    out, in] and the output's shape, int32[4]. Raises `ValueError` where that does not fit."""
     with name_scope(name, "conv2d_transpose") as scope:
         return conv2d_backprop_input(
             output_shape,
@@ -222,7 +224,8 @@ def conv1d(
     input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """A convolution along one axis: that of an image of height 1."""
+    """A convolution of [batch, steps, in] (`data_format` NCW: channels second) with filters [width,
+    in, out]: that of an image of height 1. Raises as `conv2d`."""
     with name_scope(name, "conv1d") as scope:
         channels_last = data_format in (None, "NHWC", "NWC")
         at = 1 if channels_last else 2
@@ -253,7 +256,9 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transposed convolution of volumes, with filters [depth, height, width, out, in]."""
+    """The transposed convolution of volumes [batch, depth, height, width, in], with filters [depth,
+    height, width, out, in] and the output's shape, int32[5]. Raises `ValueError` where that does
+    not fit."""
     with name_scope(name, "conv3d_transpose") as scope:
         return output(
             "Conv3DBackpropInputV2",
@@ -302,7 +307,7 @@ def convolution(
 def atrous_conv2d(
     value: Any, filters: Any, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """A convolution with filters spread out, `rate` apart."""
+    """`conv2d` with filters spread out, `rate` apart, and strides of 1. Raises as it does."""
     return conv2d(value, filters, 1, padding, dilations=rate, name=name or "atrous_conv2d")
 
 

@@ -85,7 +85,7 @@ scatter_nd_sub = _scatter("NdSub", False)
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """`a` without the rows at `mask_indices`."""
+    """`a` without the rows at `mask_indices`, a vector of integers."""
     with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
         rows, places = setdiff1d(a.indices, mask_indices)
         values = gather(a.values, places, name=scope)
@@ -172,7 +172,8 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """The names of the variables that have no value yet: a vector of strings."""
+    """The names of the variables (global and local ones, if None) that have no value yet: a vector
+    of strings."""
     chosen = _chosen(var_list)
     graph = get_default_graph()
     with name_scope(name), graph.device("/cpu:0"):
