@@ -102,7 +102,7 @@ def _softmax(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor
 
 
 _ERRORS = (
-    "in the shape and dtype of the logits. Raises `TypeError` for what is no floats, "
+    "in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, "
     "`ValueError` for a scalar and an axis out of range."
 )
 softmax = _softmax(
