@@ -117,7 +117,8 @@ def eye(
     dtype: Any = dtypes.f32,
     name: str | None = None,
 ) -> Tensor:
-    """Identity matrices [..., num_rows, num_columns], as many as `batch_shape` says."""
+    """Identity matrices [..., num_rows, num_columns] (square, if None) of `dtype`, as many as
+    `batch_shape`, a list or a vector of integers, says."""
     with name_scope(name, "eye"):
         square = num_columns is None
         columns = num_rows if square else num_columns

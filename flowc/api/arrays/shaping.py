@@ -238,7 +238,7 @@ def unpack(value: Any, num: int | None = None, name: str = "unpack", axis: int =
 
 def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any = None) -> Tensor:
     """Elements in reverse order along the axes of a list of ints, or (2016) along each dimension
-    whose bool is true."""
+    whose bool is true. Raises `ValueError` for more than 8 dimensions and an axis out of range."""
     axis = one_of(axis, "axis", dims, "dims")
     value = as_tensor(tensor, name="tensor")
     _check_reversed(value)

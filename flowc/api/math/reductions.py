@@ -375,7 +375,12 @@ def _sparse_segment(op_type: str) -> Callable[..., Tensor]:
             return output(op_type, *given, name=name)
         return output(f"{op_type}WithNumSegments", *given, num_segments, name=name)
 
-    doc = f"TensorFlow's `{op_type}`: rows of `data` at `indices`, combined segment by segment."
+    doc = (
+        f"TensorFlow's `{op_type}`: rows of `data` at `indices` [n], combined by `segment_ids` "
+        "[n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for "
+        "other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index "
+        "out of range."
+    )
     return named(segment, op_type, doc)
 
 
@@ -401,10 +406,13 @@ def _by_segment(power: float) -> Callable[..., Tensor]:
 
 
 unsorted_segment_mean = named(
-    _by_segment(1), "unsorted_segment_mean", "The mean of the rows of each segment."
+    _by_segment(1),
+    "unsorted_segment_mean",
+    "The mean of the rows of each segment. Arguments and errors as `unsorted_segment_sum`.",
 )
 unsorted_segment_sqrt_n = named(
     _by_segment(0.5),
     "unsorted_segment_sqrt_n",
-    "The sum of the rows of each segment, divided by the square root of their number.",
+    "The sum of the rows of each segment, divided by the square root of their number. Arguments "
+    "and errors as `unsorted_segment_sum`.",
 )

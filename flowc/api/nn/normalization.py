@@ -149,7 +149,7 @@ def sufficient_statistics(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance of what `sufficient_statistics` gave."""
+    """(mean, variance) of what `sufficient_statistics` gave."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         share = elementwise.reciprocal(counts, name="divisor")
         moved = elementwise.multiply(mean_ss, share, name="shifted_mean")
@@ -166,7 +166,8 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over `axes`, of elements that count as often as their weights say."""
+    """(mean, variance) over `axes`, of elements that count as often as their weights, which
+    broadcast to `x`, say. The axes are gone from the two, or of size 1 with `keepdims`."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
         value = as_tensor(x, name="x")
