@@ -24,6 +24,7 @@ from flowc.graph.tensor import Tensor
 IndexedSlicesValue = namedtuple(
     "IndexedSlicesValue", ("values", "indices", "dense_shape"), defaults=(None,)
 )
+IndexedSlicesValue.__doc__ = "The arrays of an `IndexedSlices`, as a run gives and takes them."
 MANY_ELEMENTS = 100_000_000  # from here on, making the whole tensor is worth a warning
 
 

@@ -17,6 +17,8 @@ SMALL = 1000  # elements up to which zeros and ones become constants
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape `dims` (a vector of integers), every element the scalar `value`. Raises
+    `ValueError` for other ranks and negative sizes."""
     return output("Fill", dims, value, name=name)
 
 
@@ -39,17 +41,22 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str | None, default: str) 
 
 
 def zeros(shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
+    """Zeros (False, empty strings) of a shape: a list, a vector of integers or a `TensorShape`.
+    Raises `TypeError` for what is no dtype, `ValueError` for negative sizes."""
     return _filled(shape, 0, dtype, name, "zeros")
 
 
 def ones(shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> Tensor:
+    """Ones (True) of a shape: a list, a vector of integers or a `TensorShape`. Raises as
+    `zeros`."""
     return _filled(shape, 1, dtype, name, "ones")
 
 
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Zeros of the same shape, in the tensor's dtype or another."""
+    """Zeros of the same shape, in the tensor's dtype or `dtype`. Raises `TypeError` for what is no
+    dtype."""
     with name_scope(name, "zeros_like", [tensor]) as scope:
         value = as_tensor(tensor, name="tensor")
         wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -63,7 +70,8 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Ones of the same shape, in the tensor's dtype or another."""
+    """Ones of the same shape, in the tensor's dtype or `dtype`. Raises `TypeError` for what is no
+    dtype."""
     with name_scope(name, "ones_like", [tensor]) as scope:
         value = as_tensor(tensor, name="tensor")
         wanted = value.dtype if dtype is None else dtypes.as_dtype(dtype)
@@ -83,7 +91,9 @@ _RANGE_ORDER = (dtypes.i32, dtypes.i64, dtypes.f32, dtypes.f64)
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
-    """Numbers from `start` (0, if only one is given) up to `limit`, `delta` apart."""
+    """A vector of numbers from `start` (0, if only one is given) up to `limit`, which is not
+    included, `delta` apart. Three scalars; the dtype is `dtype`, else the widest of theirs. Raises
+    `ValueError` for a `delta` of 0 or one that leads away from the limit."""
     if limit is None:
         start, limit = 0, start
     with name_scope(name, "Range", [start, limit, delta]) as scope:
@@ -107,7 +117,8 @@ def eye(
     dtype: Any = dtypes.f32,
     name: str | None = None,
 ) -> Tensor:
-    """Identity matrices [..., num_rows, num_columns], as many as `batch_shape` says."""
+    """Identity matrices [..., num_rows, num_columns] (square, if None) of `dtype`, as many as
+    `batch_shape`, a list or a vector of integers, says."""
     with name_scope(name, "eye"):
         square = num_columns is None
         columns = num_rows if square else num_columns
@@ -128,6 +139,9 @@ def eye(
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """A vector of `num` floats from `start` to `stop`, both included, at equal distances. `start`
+    and `stop`: floating scalars of one dtype. Raises `TypeError` for others, `ValueError` for `num`
+    below 1."""
     return output("LinSpace", start, stop, num, name=name)
 
 
@@ -140,9 +154,11 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """`on_value` (1) at each index along a new axis, `off_value` (0) elsewhere.
+    """`on_value` (1) at each index along a new axis of size `depth`, `off_value` (0) elsewhere: of
+    indices [i, j], [i, j, depth] or, with `axis` 0, [depth, i, j]. Indices outside [0, depth) give
+    a row of `off_value`. float32, unless `dtype` or a value says otherwise.
 
-    Raises `TypeError` where the dtypes of the two values differ."""
+    Raises `TypeError` where the dtypes of the two values differ, or the indices are no integers."""
     with name_scope(name, "one_hot", [indices, depth]) as scope:
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         given = [as_tensor(v, name=n) for v, n in ((on_value, "on_value"), (off_value, "off_value"))
@@ -164,7 +180,8 @@ def one_hot(
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
 ) -> Tensor:
-    """Rows whose first `lengths[i]` elements are true."""
+    """Rows whose first `lengths[i]` elements are true: [..., maxlen] of lengths [...], an integer
+    tensor. `maxlen`: the largest length, if None. `dtype`: that of the result."""
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         rows = as_tensor(lengths)
         if maxlen is None:
@@ -177,7 +194,9 @@ def sequence_mask(
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
-    """Coordinates of a grid: one tensor for each axis given."""
+    """Coordinates of a grid: one tensor for each vector given, all of the grid's shape, of which
+    `indexing` `xy` exchanges the first two axes. Raises `ValueError` for an `indexing` other than
+    `xy` and `ij`."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'"

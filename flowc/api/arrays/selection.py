@@ -22,7 +22,12 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Slices of `params` along `axis` at `indices`."""
+    """Slices of `params` along `axis` (`batch_dims`, if None) at `indices`, an integer tensor:
+    `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`, in the dtype of
+    `params`. The first `batch_dims` axes of both go together.
+
+    Raises `TypeError` for indices of another dtype, `ValueError` for an axis out of range; a run
+    raises `InvalidArgumentError` for an index out of range."""
     axis = batch_dims if axis is None else axis
     return output("GatherV2", params, indices, axis, name=name, batch_dims=batch_dims)
 
@@ -54,28 +59,39 @@ def coordinates(sizes: Tensor, rank: int, axes: int, dtype: Any) -> list[Tensor]
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor of `shape`, zero but for the slices at `indices` [..., n], which are sums of the
+    `updates`: `indices.shape[:-1] + shape[n:]`. Raises `ValueError` where the shapes do not fit; a
+    run raises `InvalidArgumentError` for an index out of range."""
     return output("ScatterNd", indices, updates, shape, name=name)
 
 
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
+    """`num_partitions` tensors, each of the slices of `data` whose number in `partitions` (int32)
+    is its own, in their order. `data.shape` begins with `partitions.shape`, or `ValueError` is
+    raised; a run raises `InvalidArgumentError` for a number out of range."""
     return call("DynamicPartition", data, partitions, num_partitions=num_partitions, name=name)
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
+    """One tensor made of slices: that of `data[n]` at i is its row `indices[n][i]` (int32); where a
+    row has several, the last one counts. Raises `ValueError` where the slices differ in shape, or
+    the lists are empty."""
     return output("DynamicStitch", list(indices), list(data), name=name)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """The indices of true elements; or elements of `x` where true and of `y` elsewhere.
+    """Without `x` and `y`, the indices int64[n, rank] of true elements (of numbers: those that are
+    not 0). Else the elements of `x` where `condition` holds and of `y` elsewhere: `x` and `y` of
+    one shape and dtype, `condition` bool of that shape, a scalar, or a vector that chooses rows.
 
-    Raises `ValueError` where only one of `x` and `y` is given."""
+    Raises `ValueError` where only one of `x` and `y` is given, and where shapes do not fit."""
     return _chosen("Select", condition, x, y, name)
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """`where` that broadcasts."""
+    """`where`, but `condition`, `x` and `y` broadcast. Raises as `where`."""
     return _chosen("SelectV2", condition, x, y, name)
 
 
@@ -89,14 +105,22 @@ def _chosen(op_type: str, condition: Any, x: Any, y: Any, name: str | None) -> T
 
 
 def unique(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
+    """(y, idx): the elements of the vector `x` without repetitions, in the order in which they come
+    first, and for each element of `x` its place in `y`, as `out_idx` (int32 or int64). Raises
+    `ValueError` for another rank, `TypeError` for strings and complex numbers."""
     return call("Unique", x, out_idx=out_idx, name=name)
 
 
 def unique_with_counts(x: Any, out_idx: Any = dtypes.i32, name: str | None = None) -> Any:
+    """(y, idx, count): as `unique`, and how often each element of `y` stands in `x`. Raises as
+    `unique`."""
     return call("UniqueWithCounts", x, out_idx=out_idx, name=name)
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.i32, name: str | None = None) -> Any:
+    """(out, idx): the elements of the vector `x` that are not in the vector `y`, with their
+    repetitions, and their places in `x`, as `index_dtype`. Raises `TypeError` where the dtypes
+    differ, `ValueError` for another rank."""
     return call("ListDiff", x, y, out_idx=index_dtype, name=name)
 
 
@@ -107,7 +131,9 @@ def searchsorted(
     out_type: Any = dtypes.i32,
     name: str | None = None,
 ) -> Tensor:
-    """Where each value would have to stand in its sorted row."""
+    """Where each of `values` [..., m] would have to stand in its sorted row of `sorted_sequence`
+    [..., n], as `out_type`: before equal elements, or after them where `side` is `right`. Raises
+    `ValueError` for another `side`."""
     row = as_tensor(sorted_sequence)
     wanted = as_tensor(values)
     last = shape(row)[-1]
@@ -126,11 +152,14 @@ def top_k(
     input: Any, k: Any = 1, sorted: bool = True, index_type: Any = dtypes.i32,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """The k largest elements of each row and where they stand."""
+    """(values, indices) [..., k]: the k largest elements of each row of `input` [..., n] and where
+    they stand; of equal ones the first. Without `sorted` their order is open. Raises `ValueError`
+    for a row shorter than k, `TypeError` for dtypes without order."""
     return call("TopKV2", input, k, sorted=sorted, index_type=index_type, name=name)
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
-    """Whether each target's prediction is among the k largest of its row."""
+    """bool[batch]: whether the class `targets[i]` (int32 or int64) is among the k largest of the
+    row `predictions[i]`, float32[batch, classes]; False where it is out of range or not finite."""
     with name_scope(name, "in_top_k"):
         return output("InTopKV2", predictions, targets, k)

@@ -22,7 +22,7 @@ newaxis = None
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
-    """The sizes as a vector: a constant where they are known."""
+    """The sizes as a vector of int32 or `out_type`: a constant where they are known."""
     dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
         if hasattr(input, "with_values"):
@@ -37,11 +37,13 @@ def _sizes_of_sparse(value: Any, dtype: Any, scope: str | None = None) -> Tensor
 
 
 def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None = None) -> Any:
+    """The shapes of tensors of one dtype: a list of vectors of int32 or `out_type`. Raises
+    `TypeError` where the dtypes differ, `ValueError` for an empty list."""
     return call("ShapeN", list(input), name=name, out_type=out_type)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Tensor:
-    """The number of elements: a constant where it is known."""
+    """The number of elements, a scalar of int32 or `out_type`: a constant where it is known."""
     dtype = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
         if hasattr(input, "with_values"):
@@ -54,7 +56,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """The number of dimensions: a constant where it is known."""
+    """The number of dimensions, an int32 scalar: a constant where it is known."""
     with name_scope(name, "Rank", [input]) as scope:
         if hasattr(input, "with_values"):
             return size(input.dense_shape, name=scope)
@@ -65,14 +67,16 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """The elements in another shape; one size may be -1, which follows from the others."""
+    """The elements, row by row, in another shape (a vector of integers); one size may be -1, which
+    follows from the others. Raises `ValueError` where the numbers of elements differ."""
     return output("Reshape", tensor, shape, name=name)
 
 
 def squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Tensor:
-    """Without dimensions of size 1: all of them, or those of `axis`."""
+    """Without dimensions of size 1: all of them, or those of `axis` (an int or a list). Raises
+    `ValueError` where one of those has another size."""
     axis = one_of(axis, "axis", squeeze_dims, "squeeze_dims")
     if axis is None:
         axis = []
@@ -82,7 +86,8 @@ def squeeze(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """With a dimension of size 1 at `axis`."""
+    """With a dimension of size 1 at `axis`, from `-rank - 1` to `rank`. Raises `ValueError` for no
+    axis and for one out of range."""
     axis = one_of(axis, "axis", dim, "dim")
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
@@ -90,7 +95,8 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """The part that starts at `begin` and has `size` (-1: all that is left)."""
+    """The part that starts at `begin` and has `size` (-1: all that is left); both are vectors of
+    integers with one element for each dimension. Raises `ValueError` where it does not fit."""
     return output("Slice", input_, begin, size, name=name)
 
 
@@ -107,6 +113,10 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
+    """`input_[begin:end:strides]`, of vectors of integers for the first dimensions; `strides` are
+    1, if None. Bit i of a mask is about element i: no begin, no end, `...`, a new axis of size 1,
+    and one index in place of a range. Raises `ValueError` for a stride of 0, more elements than
+    dimensions and an index out of range."""
     masks = {argument: value for argument, value in locals().items() if argument in MASKS}
     if strides is None:
         strides = output("OnesLike", as_tensor(begin))
@@ -135,7 +145,8 @@ def split(
     num_split: Any = None,
 ) -> list[Tensor]:
     """Pieces along an axis: `split(value, num_or_sizes, axis=0)`, or in the order of 2016
-    `split(split_dim, num_split, value)`.
+    `split(split_dim, num_split, value)`. A number gives that many equal pieces, a vector one piece
+    of each size (one may be -1); `num` tells how many, where the vector's length is not known.
 
     Raises `ValueError` where the pieces do not come out even."""
     if split_dim is not None or num_split is not None:
@@ -160,8 +171,9 @@ def split(
 def concat(
     values: Any = None, axis: Any = None, name: str = "concat", *, concat_dim: Any = None
 ) -> Tensor:
-    """Joined along an axis: `concat(values, axis)`, or in the order of 2016
-    `concat(concat_dim, values)`."""
+    """Tensors of one dtype, whose shapes differ at most in `axis`, joined along it: `concat(values,
+    axis)`, or in the order of 2016 `concat(concat_dim, values)`. Raises `TypeError` where the
+    dtypes differ, `ValueError` where the shapes do, and for an axis out of range."""
     if concat_dim is not None:
         axis = concat_dim
     elif isinstance(axis, list | tuple) and not isinstance(values, list | tuple):
@@ -178,8 +190,8 @@ def concat(
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape as one tensor with a new axis. Raises `ValueError` for an axis outside
-    the result."""
+    """n tensors of one dtype and shape as one with a new axis of size n. Raises `ValueError` for
+    other shapes and an axis outside the result."""
     if axis == 0:
         return as_tensor(list(values), name=name)
     tensors = [as_tensor(v) for v in values]
@@ -200,11 +212,13 @@ def pack(values: Any, name: str = "pack", axis: int = 0) -> Tensor:
 
 
 def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tensor:
+    """`stack` along the first axis. Raises `ValueError` where the shapes differ."""
     return stack(values, 0, name)
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
-    """The slices along an axis. Raises `ValueError` where their number is not known."""
+    """The slices along an axis, as a list of `num` tensors without it. Raises `ValueError` where
+    their number is neither given nor known, and for an axis out of range."""
     if num is None:
         value = as_tensor(value)
         sizes = value.shape
@@ -224,7 +238,7 @@ def unpack(value: Any, num: int | None = None, name: str = "unpack", axis: int =
 
 def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any = None) -> Tensor:
     """Elements in reverse order along the axes of a list of ints, or (2016) along each dimension
-    whose bool is true."""
+    whose bool is true. Raises `ValueError` for more than 8 dimensions and an axis out of range."""
     axis = one_of(axis, "axis", dims, "dims")
     value = as_tensor(tensor, name="tensor")
     _check_reversed(value)
@@ -251,7 +265,9 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """Each slice along the batch axis with its first `seq_lengths[i]` elements reversed."""
+    """Each slice along the batch axis (0, if None) with its first `seq_lengths[i]` elements along
+    `seq_axis` reversed. `seq_lengths`: int32 or int64 [batch]. Raises `ValueError` where an axis is
+    given under both of its names or the shapes do not fit."""
     seq = one_of(seq_axis, "seq_axis", seq_dim, "seq_dim")
     batch = one_of(batch_axis, "batch_axis", batch_dim, "batch_dim")
     return output(
@@ -267,7 +283,9 @@ def reverse_sequence(
 def transpose(
     a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Tensor:
-    """The axes in the order of `perm`: reversed, if None."""
+    """The axes in the order of `perm`, a vector of integers: reversed, if None. With `conjugate`,
+    complex numbers are conjugated too. Raises `ValueError` where `perm` is no permutation of the
+    axes."""
     with name_scope(name, "transpose", [a]) as scope:
         tensor = as_tensor(a, name="a")
         op_type = "ConjugateTranspose" if conjugate else "Transpose"
@@ -296,6 +314,8 @@ def range_list(count: int) -> list[int]:
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """`input` repeated `multiples[i]` times along dimension i. Raises `ValueError` where there is
+    not one multiple for each dimension, or one is negative."""
     return output("Tile", input, multiples, name=name)
 
 
@@ -306,7 +326,9 @@ def pad(
     name: str | None = None,
     constant_values: Any = 0,
 ) -> Tensor:
-    """With elements before and after each axis: constants, or mirrored (`REFLECT`, `SYMMETRIC`)."""
+    """With elements before and after each axis, as many as `paddings` [rank, 2] says: constants, or
+    mirrored (`REFLECT` without the edge, `SYMMETRIC` with it). Raises `ValueError` for another
+    `mode` and for paddings of another shape."""
     kind = mode.upper()
     if kind == "CONSTANT":
         if (
@@ -325,8 +347,13 @@ def pad(
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """`input` repeated along its dimensions of size 1, and new ones in front, until it has the
+    `shape`, a vector of integers. Raises `ValueError` where that cannot be."""
     return output("BroadcastTo", input, shape, name=name)
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The elements moved on by `shift` along `axis`, those beyond the end to the beginning: integer
+    scalars, or vectors of one length. Raises `ValueError` for a scalar `input` and an axis out of
+    range."""
     return output("Roll", input, shift, axis, name=name)

@@ -31,12 +31,11 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """What `true_fn` returns where `pred` holds, else what `false_fn` returns.
+    """What `true_fn` returns where `pred`, a bool scalar, holds, else what `false_fn` returns.
 
     Only what a function makes is conditional: tensors made before it are computed in any case. Both
     return the same structure of tensors (or operations) of the same dtypes. A list of one is
-    returned bare unless `strict`. Raises `TypeError` and `ValueError` for what does not fit.
-    """
+    returned bare unless `strict`. Raises `TypeError` and `ValueError` for what does not fit."""
     true_fn = _branch_function(true_fn, fn1, "true_fn", "fn1")
     false_fn = _branch_function(false_fn, fn2, "false_fn", "fn2")
     with name_scope(name, "cond", [pred]):

@@ -21,10 +21,12 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A tensor that always holds `value`; a `shape` with more elements repeats the last one.
+    """A tensor that always holds `value`: a number, text, a nested list of one kind, an array. The
+    dtype is that of the value, of Python's numbers int32 and float32; a `shape` with more elements
+    repeats the last one.
 
     Raises `TypeError` where the value has a tensor in it, does not fit the dtype, or with
-    `verify_shape` another shape."""
+    `verify_shape` another shape, and `ValueError` for ragged lists and too many elements."""
     if isinstance(value, Tensor):
         raise TypeError(f"List of Tensors when single Tensor expected: {value!r}")
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
@@ -45,7 +47,9 @@ def convert_to_tensor(
     preferred_dtype: Any = None,
     dtype_hint: Any = None,
 ) -> Tensor:
-    """`value` as a tensor. Raises `ValueError` for a tensor of another dtype and for None."""
+    """`value` (a tensor, a variable, a number, a nested list, an array) as a tensor of `dtype`; of
+    `preferred_dtype`, where that can be. Raises `ValueError` for a tensor of another dtype and for
+    None, `TypeError` for values that do not fit the dtype."""
     preferred = dtype_hint if dtype_hint is not None else preferred_dtype
     return as_tensor(
         value,
@@ -56,42 +60,54 @@ def convert_to_tensor(
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor that every run must feed. Sizes that differ between runs are None in `shape`."""
+    """A tensor that every run must feed with values of `dtype`, or the run raises
+    `InvalidArgumentError`. `shape`: sizes, None for those that differ between runs; None for any
+    shape. Raises `TypeError` for what is no dtype."""
     return output("Placeholder", name=name, dtype=dtype, shape=shape)
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that a run may feed; where it does not, it is `input`."""
+    """A tensor that a run may feed; where it does not, it is `input`. `shape`: sizes, None for
+    those that may differ between runs."""
     return output("PlaceholderWithDefault", input, name=name, shape=TensorShape(shape).sizes)
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
+    """`input` again, as an operation of its own: of any dtype and shape."""
     return output("Identity", input, name=name)
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
+    """Tensors again, of any dtypes and shapes, as the outputs of one operation."""
     return call("IdentityN", list(input), name=name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """`input` again, which gradients take for a constant."""
     return output("StopGradient", input, name=name)
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
+    """`input` again, of which no gradient can be asked: that raises `LookupError` with
+    `message`."""
     return output("PreventGradient", input, name=name, message=message)
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """`tensor` again, of floats; a run raises `InvalidArgumentError` with `message` where it has an
+    Inf or NaN. Raises `TypeError` for other dtypes."""
     return output("CheckNumerics", tensor, name=name, message=message)
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """`x` again, of the static shape that it and `shape` (with None for any size) make together.
+    Raises `ValueError` where they contradict each other; a run raises `InvalidArgumentError`."""
     return output("EnsureShape", x, name=name, shape=TensorShape(shape).sizes)
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """The elements in another dtype, of a `SparseTensor` too. Raises `TypeError` for dtypes that do
-    not convert."""
+    """The elements in another dtype, of a `SparseTensor` too: floats become integers by cutting
+    off, numbers bools by being other than 0. Raises `TypeError` to and from strings."""
     wanted: DType = dtypes.as_dtype(dtype)
     if hasattr(x, "with_values"):
         return x if x.dtype is wanted else x.with_values(cast(x.values, wanted, name))
@@ -111,7 +127,8 @@ def _cast_to(dtype: DType, function_name: str, default: str) -> Callable[..., Te
     def function(x: Any, name: str = default) -> Tensor:
         return cast(x, dtype, name)
 
-    return named(function, function_name)
+    doc = f"`x` as {dtype.name}, by `cast`. Raises `TypeError` for strings."
+    return named(function, function_name, doc)
 
 
 to_float = _cast_to(dtypes.f32, "to_float", "ToFloat")
@@ -124,4 +141,7 @@ to_complex128 = _cast_to(dtypes.c128, "to_complex128", "ToComplex128")
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """The same bytes as another dtype of numbers, `type`. To a smaller one there is a new last
+    axis, to a larger one the last axis goes. Raises `ValueError` where that does not have the right
+    size, `TypeError` for strings and bools."""
     return output("Bitcast", input, name=name, type=dtypes.as_dtype(type))

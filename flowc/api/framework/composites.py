@@ -19,6 +19,10 @@ from flowc.graph.indexed_slices import ValuesAtIndices
 from flowc.graph.shape_inference import constant_elements
 
 SparseTensorValue = namedtuple("SparseTensorValue", ("indices", "values", "dense_shape"))
+SparseTensorValue.__doc__ = (
+    "The arrays of a `SparseTensor`: int64[n, rank], [n] and int64[rank], as a run gives and takes "
+    "them."
+)
 
 
 class SparseTensor(ValuesAtIndices):

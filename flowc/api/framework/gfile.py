@@ -159,7 +159,8 @@ def IsDirectory(dirname: PathLike) -> bool:
 
 
 def Stat(filename: PathLike) -> FileStatistics:
-    """Raises `NotFoundError`."""
+    """The length in bytes, the time of the last change in nanoseconds, and whether it is a folder.
+    Raises `NotFoundError`."""
     with _told(filename) as name:
         found = os.stat(name)
     return FileStatistics(found.st_size, found.st_mtime_ns, Path(name).is_dir())

@@ -46,18 +46,22 @@ def set_verbosity(v: int) -> None:
 
 
 def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at a level, such as `INFO`. Numbers are those of Python's `logging`."""
     _logger().log(level, msg, *args, **kwargs)
 
 
 def debug(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at the level `DEBUG`."""
     _logger().debug(msg, *args, **kwargs)
 
 
 def info(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at the level `INFO`."""
     _logger().info(msg, *args, **kwargs)
 
 
 def warning(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at the level `WARN`."""
     _logger().warning(msg, *args, **kwargs)
 
 
@@ -65,10 +69,12 @@ warn = warning
 
 
 def error(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at the level `ERROR`."""
     _logger().error(msg, *args, **kwargs)
 
 
 def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs `msg % args` at the level `FATAL`; the program goes on."""
     _logger().fatal(msg, *args, **kwargs)
 
 

@@ -75,7 +75,8 @@ def initialize(graph: Graph, operations: Any) -> None:
 
 
 def load(path: PathLike) -> Any:
-    """Opens a library that `compile` wrote."""
+    """Opens a library that `compile` wrote: a model that is called with arrays. Raises `LoadError`
+    where the file is none, or one of another version."""
     from flowc_runtime import load as load_library
 
     return load_library(path)

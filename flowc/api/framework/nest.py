@@ -23,6 +23,7 @@ class Composite(Protocol):
 
 
 def is_nested(structure: Any) -> bool:
+    """Whether something is a list, a tuple or a mapping."""
     return isinstance(structure, list | tuple | Mapping)
 
 
@@ -56,6 +57,8 @@ def _leaves(structure: Any, expand: bool) -> Iterator[Any]:
 
 
 def flatten(structure: Any, expand: bool = False) -> list[Any]:
+    """The leaves of a structure as a list, dicts in the order of their keys; of a leaf, itself in a
+    list. Raises `TypeError` for a dict whose keys cannot be sorted."""
     return list(_leaves(structure, expand))
 
 

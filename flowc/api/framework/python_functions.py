@@ -57,5 +57,5 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Tensor | list[Tensor] | Operation:
-    """As `py_func`."""
+    """`py_func`, under its newer name. Arguments and errors as it has."""
     return py_func(func, inp, Tout, stateful, name)

@@ -33,32 +33,44 @@ def init_scope() -> AbstractContextManager[Any]:
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Operations made inside have this device, such as `/cpu:0`; a function gives one for each
+    operation, None lifts those around it. Raises `ValueError` for what is no device."""
     return get_default_graph().device(device_name_or_function)
 
 
 def colocate_with(
     op: Operation | Tensor | None, ignore_existing: bool = False
 ) -> AbstractContextManager[None]:
+    """Operations made inside stand where `op` does; None with `ignore_existing` lifts what was said
+    around it. Raises `TypeError` for what is neither an operation nor a tensor."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
+    """Variables made inside have this container, a name under which their values are kept."""
     return get_default_graph().container(container_name)
 
 
 def add_to_collection(name: Any, value: Any) -> None:
+    """Adds `value` to the default graph's collection `name`. Raises `RuntimeError` for a finalized
+    graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Any, value: Any) -> None:
+    """Adds `value` to each of the collections, one name or several. Raises as
+    `add_to_collection`."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """A copy of the default graph's collection, empty where there is none; with `scope`, a regular
+    expression, the items whose name it matches from the start."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Any) -> list[Any]:
+    """The default graph's collection itself, so that changes count."""
     return get_default_graph().get_collection_ref(key)
 
 

@@ -43,8 +43,10 @@ def _resize(op_type: str, centers: bool = True) -> Callable[..., Tensor]:
             attrs["half_pixel_centers"] = half_pixel_centers
         return output(op_type, images, size, name=name, **attrs)
 
+    dtype = "their dtype" if op_type == "ResizeNearestNeighbor" else "float32"
     resize.__doc__ = (
-        f"TensorFlow's `{op_type}` of a batch of images [batch, height, width, channels]."
+        f"TensorFlow's `{op_type}` of images [batch, height, width, channels] to `size`, int32[2] "
+        f"of height and width, in {dtype}. Raises `ValueError` for another rank."
     )
     return resize
 
@@ -102,6 +104,11 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
+    """float32[boxes, crop height, crop width, channels]: the parts of images [batch, height, width,
+    channels] in `boxes`, float32[boxes, 4] of y1, x1, y2, x2 in parts of the image, each of image
+    `box_ind[i]` (int32; also called `box_indices`), resized to `crop_size` int32[2] by `method`
+    (`bilinear` or `nearest`). Outside the image is `extrapolation_value`. Raises `ValueError` for
+    shapes that do not fit and another method."""
     return output(
         "CropAndResize",
         image,
@@ -122,7 +129,10 @@ def non_max_suppression(
     score_threshold: Any = BOXES_LIMIT,
     name: str | None = None,
 ) -> Tensor:
-    """The indices of boxes to keep, best scores first."""
+    """The indices int32[kept] of boxes to keep, best scores first and at most `max_output_size`:
+    none overlaps a better one by more than `iou_threshold`. `boxes`: floats [n, 4] of y1, x1, y2,
+    x2; `scores`: [n], those below `score_threshold` are left out. Raises `ValueError` for other
+    shapes."""
     with name_scope(name, "non_max_suppression"):
         iou = as_tensor(iou_threshold, dtypes.f32, "iou_threshold")
         least = as_tensor(score_threshold, dtypes.f32, "score_threshold")
@@ -138,7 +148,8 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The indices of boxes to keep, and their scores after soft suppression."""
+    """(indices, scores) of boxes to keep: as `non_max_suppression`, whose arguments it takes, and
+    the scores after soft suppression by `soft_nms_sigma`. Raises as it does."""
     with name_scope(name, "non_max_suppression_with_scores"):
         limits = [
             as_tensor(v, dtypes.f32, n)
@@ -153,12 +164,14 @@ def non_max_suppression_with_scores(
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """Mirrored along the width; one image or a batch."""
+    """Mirrored along the width; one image [height, width, channels] or a batch of them. Raises
+    `ValueError` for another rank."""
     return _flipped(image, 1, "flip_left_right")
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """Mirrored along the height; one image or a batch."""
+    """Mirrored along the height; one image [height, width, channels] or a batch of them. Raises
+    `ValueError` for another rank."""
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -171,7 +184,8 @@ def _flipped(image: Any, axis: int, name: str) -> Tensor:
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """Height and width exchanged."""
+    """Height and width of an image [height, width, channels], or of a batch of them, exchanged.
+    Raises `ValueError` for another rank."""
     value = as_tensor(image, name="image")
     perm = [1, 0, 2] if value.shape.ndims == 3 else [0, 2, 1, 3]
     return arrays.transpose(value, perm, name=name)

@@ -147,19 +147,25 @@ class _Convolution(Layer):
 
 
 class Conv1D(_Convolution):
-    """A convolution along one axis: [batch, steps, channels]."""
+    """A convolution of [batch, steps, channels] to `filters` channels. `kernel_size`, `strides` and
+    `dilation_rate`: one number, or one for each spatial axis. Raises `ValueError` for numbers that
+    do not fit and an unknown number of channels."""
 
     rank = 1
 
 
 class Conv2D(_Convolution):
-    """A convolution of images."""
+    """A convolution of images [batch, height, width, channels] to `filters` channels.
+    `kernel_size`, `strides` and `dilation_rate`: one number, or one for each spatial axis. Raises
+    `ValueError` for numbers that do not fit and an unknown number of channels."""
 
     rank = 2
 
 
 class Conv3D(_Convolution):
-    """A convolution of volumes."""
+    """A convolution of volumes [batch, depth, height, width, channels] to `filters` channels.
+    `kernel_size`, `strides` and `dilation_rate`: one number, or one for each spatial axis. Raises
+    `ValueError` for numbers that do not fit and an unknown number of channels."""
 
     rank = 3
 
@@ -221,13 +227,15 @@ class _Transposed(_Convolution):
 
 
 class Conv2DTranspose(_Transposed):
-    """The transposed convolution of images."""
+    """The transposed convolution of images [batch, height, width, channels] to `filters` channels.
+    Arguments and errors as `Conv2D`."""
 
     rank = 2
 
 
 class Conv3DTranspose(_Transposed):
-    """The transposed convolution of volumes."""
+    """The transposed convolution of volumes [batch, depth, height, width, channels] to `filters`
+    channels. Arguments and errors as `Conv3D`."""
 
     rank = 3
 
@@ -306,7 +314,7 @@ class _Separable(_Convolution):
 
 
 class SeparableConv2D(_Separable):
-    """A separable convolution of images."""
+    """A separable convolution of images [batch, height, width, channels]."""
 
     rank = 2
 

@@ -65,13 +65,13 @@ class MaxPooling1D(_Pooling):
 
 
 class MaxPooling2D(_Pooling):
-    """The largest element of each window of images."""
+    """The largest element of each window of images [batch, height, width, channels]."""
 
     rank, pool = 2, staticmethod(max_pool)
 
 
 class MaxPooling3D(_Pooling):
-    """The largest element of each window of volumes."""
+    """The largest element of each window of volumes [batch, depth, height, width, channels]."""
 
     rank, pool = 3, staticmethod(max_pool3d)
 
@@ -83,13 +83,13 @@ class AveragePooling1D(_Pooling):
 
 
 class AveragePooling2D(_Pooling):
-    """The mean of each window of images."""
+    """The mean of each window of images [batch, height, width, channels]."""
 
     rank, pool = 2, staticmethod(avg_pool)
 
 
 class AveragePooling3D(_Pooling):
-    """The mean of each window of volumes."""
+    """The mean of each window of volumes [batch, depth, height, width, channels]."""
 
     rank, pool = 3, staticmethod(avg_pool3d)
 

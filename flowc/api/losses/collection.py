@@ -22,14 +22,15 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """What the regularizers of variables and layers gave."""
+    """What the regularizers of variables and layers gave, as a list of tensors; those of a name
+    scope where one is given."""
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """The sum of the regularization losses; 0 where there are none."""
+    """The sum of the regularization losses, a scalar; 0 where there are none."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 
@@ -39,7 +40,8 @@ def get_total_loss(
     name: str = "total_loss",
     scope: str | None = None,
 ) -> Tensor:
-    """The sum of all losses. Raises `ValueError` where there are none."""
+    """The sum of all losses, with the regularization losses unless told otherwise. Raises
+    `ValueError` where there are none."""
     losses = get_losses(scope)
     if add_regularization_losses:
         losses += get_regularization_losses(scope)

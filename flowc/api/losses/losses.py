@@ -60,7 +60,7 @@ def absolute_difference(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """`|predictions - labels|`."""
+    """`|predictions - labels|`, weighted, reduced and raising as `mean_squared_error`."""
     with _pair(scope, "absolute_difference", predictions, labels) as (opened, x, y):
         losses = m.abs(m.subtract(x, y))
         return compute_weighted_loss(losses, weights, opened, loss_collection, reduction)
@@ -74,7 +74,12 @@ def mean_squared_error(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """`(predictions - labels)²`."""
+    """`(predictions - labels)²`, of numbers of one shape, which are taken as float32; times
+    `weights` that broadcast to them, and by `reduction` their mean over weights other than 0,
+    another `Reduction`, or (`NONE`) the losses themselves.
+
+    Raises `ValueError` for labels or predictions that are None, shapes that differ, weights that do
+    not broadcast and another reduction."""
     with _pair(scope, "mean_squared_error", predictions, labels) as (opened, x, y):
         losses = m.squared_difference(x, y)
         return compute_weighted_loss(losses, weights, opened, loss_collection, reduction)
@@ -90,8 +95,8 @@ def cosine_distance(
     reduction: str = _MEAN,
     dim: int | None = None,
 ) -> Tensor:
-    """1 less the dot product along `axis`, of vectors of length 1. Raises `ValueError` without an
-    axis."""
+    """1 less the dot product along `axis`, of vectors of length 1; weighted, reduced and raising as
+    `mean_squared_error`, and `ValueError` without an axis."""
     axis = one_of(axis, "axis", dim, "dim")
     if axis is None:
         raise ValueError("You must specify argument `axis`.")
@@ -108,7 +113,8 @@ def hinge_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """`max(0, 1 - labels * logits)`, with labels 0 and 1 taken for -1 and 1."""
+    """`max(0, 1 - labels * logits)`, with labels 0 and 1 taken for -1 and 1; weighted, reduced and
+    raising as `mean_squared_error`."""
     with _pair(scope, "hinge_loss", logits, labels, "logits") as (opened, x, y):
         ones = ones_like(y)
         signs = m.subtract(2 * y, ones)
@@ -125,7 +131,8 @@ def huber_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """Half the squared error up to `delta`, and linear in the error beyond."""
+    """Half the squared error up to `delta`, and linear in the error beyond; weighted, reduced and
+    raising as `mean_squared_error`."""
     with _pair(scope, "huber_loss", predictions, labels) as (opened, x, y):
         distance = m.abs(m.subtract(x, y))
         near = m.minimum(distance, delta)
@@ -144,7 +151,7 @@ def log_loss(
     reduction: str = _MEAN,
 ) -> Tensor:
     """`-labels * log(predictions) - (1 - labels) * log(1 - predictions)`, with `epsilon` added to
-    what the logarithms are of."""
+    what the logarithms are of; weighted, reduced and raising as `mean_squared_error`."""
     with _pair(scope, "log_loss", predictions, labels) as (opened, x, y):
         of_ones = -m.multiply(y, m.log(x + epsilon))
         losses = of_ones - m.multiply(1 - y, m.log(1 - x + epsilon))
@@ -159,7 +166,7 @@ def mean_pairwise_squared_error(
     loss_collection: str | None = _LOSSES,
 ) -> Tensor:
     """The mean over pairs of elements of a row of the squared difference between the distance of
-    the predictions and that of the labels."""
+    the predictions and that of the labels, a float32 scalar. Raises as `mean_squared_error`."""
     with _pair(scope, "mean_pairwise_squared_error", predictions, labels) as (_, x, y):
         factors = cast(weights, dtypes.f32)
         with checked_weights(factors, y):
@@ -187,7 +194,8 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """The logistic loss of each class. `label_smoothing`: how far labels are moved towards 1/2."""
+    """The logistic loss of each class, of labels and logits of one shape; weighted, reduced and
+    raising as `mean_squared_error`. `label_smoothing`: how far labels are moved towards 1/2."""
     _need("multi_class_labels", multi_class_labels)
     _need("logits", logits)
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels]) as opened:
@@ -209,8 +217,9 @@ def softmax_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """The cross entropy of softmax(logits) [batch, classes] and the labels' distributions.
-    `label_smoothing`: how far these are moved towards 1 / classes."""
+    """The cross entropy of softmax(logits) [batch, classes] and the labels' distributions, weighted
+    and reduced as `mean_squared_error`, with a weight for each row, and raising as it does.
+    `label_smoothing`: how far the labels are moved towards 1 / classes."""
     _need("onehot_labels", onehot_labels)
     _need("logits", logits)
     with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels]) as opened:
@@ -233,8 +242,9 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """The cross entropy of softmax(logits) and class numbers; a last size of 1 of labels and
-    weights may stand there or not."""
+    """The cross entropy of softmax(logits) [batch, classes] and class numbers [batch]; a last size
+    of 1 of labels and weights may stand there or not. Weighted and reduced as `mean_squared_error`,
+    with a weight for each row, and raising as it does."""
     _need("labels", labels)
     _need("logits", logits)
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels]) as opened:

@@ -10,6 +10,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.framework.scopes import name_scope
+from flowc.api.math.meanings import MEANINGS
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -20,15 +21,16 @@ Unary = Callable[..., Tensor]
 
 def unary(op_type: str, argument: str = "x", name: str | None = None) -> Unary:
     """The function of an op with one input, called `argument`."""
-    return _function(op_type, (argument,), "one tensor", name)
+    return _function(op_type, (argument,), "for other dtypes", name)
 
 
 def binary(op_type: str, left: str = "x", right: str = "y", name: str | None = None) -> Unary:
     """The function of an op with two inputs, called `left` and `right`."""
-    return _function(op_type, (left, right), "two tensors", name)
+    errors = "for other dtypes and two different ones, `ValueError` where shapes do not broadcast"
+    return _function(op_type, (left, right), errors, name)
 
 
-def _function(op_type: str, inputs: Sequence[str], of: str, default: str | None) -> Unary:
+def _function(op_type: str, inputs: Sequence[str], errors: str, default: str | None) -> Unary:
     names = (*inputs, "name")
     taken = f"({', '.join(inputs)}, name=None)"
 
@@ -40,7 +42,8 @@ def _function(op_type: str, inputs: Sequence[str], of: str, default: str | None)
             raise TypeError(f"expected {taken}, found {args} {kwargs}")
         return output(op_type, *(given[n] for n in inputs), name=given.get("name") or default)
 
-    function.__doc__ = f"TensorFlow's `{op_type}` of {of}: {taken}."
+    meaning = MEANINGS.get(op_type, f"TensorFlow's `{op_type}`")
+    function.__doc__ = f"{meaning}.\n\nTakes `{taken}`. Raises `TypeError` {errors}."
     return function
 
 
@@ -86,19 +89,20 @@ zeta = binary("Zeta", "x", "q")
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Python 3's division: integers are divided as floats. Raises `TypeError` where the dtypes
-    differ."""
+    """Python 3's division, of shapes that broadcast: integers of 8 and 16 bits are divided as
+    float32, larger ones as float64. Raises `TypeError` where the dtypes differ."""
     with name_scope(name, "truediv", [x, y]) as scope:
         return true_quotient(x, y, scope)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Division in the style of Python 3."""
+    """Division in the style of Python 3, as `truediv`."""
     return truediv(x, y, name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Division in the style of Python 2: integers round towards minus infinity."""
+    """Division in the style of Python 2, of shapes that broadcast: integers round towards minus
+    infinity. Raises `TypeError` where the dtypes differ."""
     with name_scope(name, "div", [x, y]) as scope:
         left, right = pair_of_one_dtype(x, y)
         real = left.dtype is not None and (left.dtype.is_floating or left.dtype.is_complex)
@@ -106,6 +110,8 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+    """Whether exactly one of two bools holds, of shapes that broadcast. Raises `TypeError` for
+    other dtypes."""
     return exclusive_or(x, y, name)
 
 
@@ -119,7 +125,8 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """The sum of tensors of one shape. Raises `ValueError` for an empty list."""
+    """The sum of a list of tensors of one dtype and shape. Raises `ValueError` for an empty list
+    and other shapes, `TypeError` for other dtypes."""
     if not inputs or not isinstance(inputs, list | tuple):
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the "
                          "same dtype and shape.")  # fmt: skip
@@ -132,12 +139,13 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 def accumulate_n(
     inputs: Sequence[Any], shape: Any = None, tensor_dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """The sum of tensors of one shape."""
+    """The sum of a list of tensors of one dtype and shape, as `add_n`."""
     return add_n(inputs, name)
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Complex numbers of two parts of one dtype, f32 or f64."""
+    """Complex numbers of two parts of one dtype, float32 or float64, whose shapes broadcast. Raises
+    `TypeError` for other dtypes."""
     with name_scope(name, "Complex", [real, imag]) as scope:
         left, right = as_tensor(real, name="real"), as_tensor(imag, name="imag")
         wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(str(left.dtype))
@@ -158,7 +166,10 @@ def _part(op_type: str) -> Unary:
             return output("ZerosLike", tensor, name=name)
         return output(op_type, tensor, name=name, Tout=tensor.dtype.real_dtype)
 
-    function.__doc__ = f"TensorFlow's `{op_type}` of a complex tensor."
+    function.__doc__ = (
+        f"The {'real' if op_type == 'Real' else 'imaginary'} part of complex numbers, as floats of "
+        f"half their width; of real ones, {'the tensor itself' if op_type == 'Real' else 'zeros'}."
+    )
     return function
 
 
@@ -171,16 +182,18 @@ def _to_real(op_type: str, tensor: Tensor, name: str | None) -> Tensor:
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """The argument of complex numbers."""
+    """The argument in (-pi, pi] of complex numbers, as floats of half their width."""
     return _to_real("Angle", as_tensor(input, name="input"), name)
 
 
 def complex_abs(x: Any, name: str | None = None) -> Tensor:
+    """The absolute values of complex64 as float32, of complex128 as float64. Raises `TypeError` for
+    real numbers."""
     return _to_real("ComplexAbs", as_tensor(x, name="x"), name)
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """The absolute value, of complex numbers too."""
+    """The absolute value in the dtype of `x`; of complex numbers as floats of half their width."""
     return absolute(as_tensor(x, name="x"), name)
 
 
@@ -196,21 +209,26 @@ def conj(x: Any, name: str | None = None) -> Tensor:
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """log(sigmoid(x)), without overflow."""
+    """log(sigmoid(x)) of floats, without overflow. Raises `TypeError` for other dtypes."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
         return output("Neg", output("Softplus", output("Neg", as_tensor(x, name="x"))), name=scope)
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05, name: str | None = None) -> Tensor:
+    """Whether `abs(x - y) < tolerance`, of float32 or float64 tensors of one shape. Raises
+    `ValueError` where the shapes differ."""
     return output("ApproximateEqual", x, y, tolerance=tolerance, name=name)
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    """The regularised incomplete beta function I_x(a, b), of float32 or float64 tensors of one
+    shape, or scalars. Raises `TypeError` for other dtypes, `ValueError` for other shapes."""
     return output("Betainc", a, b, x, name=name)
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """`t` with its elements no less than the minimum and no more than the maximum."""
+    """`t` with its elements no less than the minimum and no more than the maximum: scalars, or
+    tensors of its dtype that broadcast to its shape. Raises `ValueError` where they do not."""
     with name_scope(name, "clip_by_value", [t]) as scope:
         tensor = as_tensor(t, name="t")
         low = output("Minimum", tensor, clip_value_max)
@@ -221,7 +239,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """A cast that takes values beyond the dtype's range to its ends."""
+    """`cast` that takes values beyond the dtype's range to its ends, in the shape of `value`.
+    Raises as it does."""
     import numpy as np
 
     from flowc.api.framework.basics import cast

@@ -56,23 +56,27 @@ def _reduction_by(make: Reduce) -> Callable[..., Tensor]:
     return reduce
 
 
-def _reduction(op_type: str) -> Callable[..., Tensor]:
+def _reduction(op_type: str, what: str, of: str) -> Callable[..., Tensor]:
     def make(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
         tensor = as_tensor(input_tensor, name="input_tensor")
         return output(op_type, tensor, reduction_axes(tensor, axis), name=name, keep_dims=keep)
 
-    doc = f"TensorFlow's `{op_type}` over `axis` (all axes, if None)."
+    doc = (
+        f"{what} of the elements along `axis`, an int or a list (all axes, if None); {of}.\n\n"
+        "The axes are gone from the result, or of size 1 with `keepdims`. Raises `TypeError` for "
+        "other dtypes, `ValueError` for an axis out of range and one given under two names."
+    )
     return named(_reduction_by(make), "reduce", doc)
 
 
-reduce_sum = _reduction("Sum")
-reduce_mean = _reduction("Mean")
-reduce_prod = _reduction("Prod")
-reduce_max = _reduction("Max")
-reduce_min = _reduction("Min")
-reduce_all = _reduction("All")
-reduce_any = _reduction("Any")
-reduce_euclidean_norm = _reduction("EuclideanNorm")
+reduce_sum = _reduction("Sum", "The sum", "numbers, 0 of none")
+reduce_mean = _reduction("Mean", "The mean", "numbers; that of integers is rounded towards 0")
+reduce_prod = _reduction("Prod", "The product", "numbers, 1 of none")
+reduce_max = _reduction("Max", "The largest", "real numbers, the least of the dtype of none")
+reduce_min = _reduction("Min", "The smallest", "real numbers, the largest of the dtype of none")
+reduce_all = _reduction("All", "Whether all hold", "bools, True of none")
+reduce_any = _reduction("Any", "Whether any holds", "bools, False of none")
+reduce_euclidean_norm = _reduction("EuclideanNorm", "The Euclidean norm", "numbers")
 
 
 def _logsumexp(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Tensor:
@@ -90,14 +94,17 @@ def _logsumexp(input_tensor: Any, axis: Any, keep: bool, name: str | None) -> Te
 
 
 reduce_logsumexp = named(
-    _reduction_by(_logsumexp), "reduce_logsumexp", "log(sum(exp(x))), without overflow."
+    _reduction_by(_logsumexp),
+    "reduce_logsumexp",
+    "log(sum(exp(x))) of floats, without overflow. Arguments and errors as `reduce_sum`.",
 )
 
 
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The mean of the squared distances from the mean."""
+    """The mean of the squared distances from the mean over `axis` (all axes, if None). Raises as
+    `reduce_mean`."""
     with name_scope(name, "reduce_variance"):
         x = as_tensor(input_tensor)
         return reduce_mean(elementwise.square(x - reduce_mean(x, axis, True)), axis, keepdims)
@@ -106,7 +113,7 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The square root of the variance."""
+    """The square root of `reduce_variance`. Raises as it does."""
     with name_scope(name, "reduce_std"):
         return elementwise.sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -121,7 +128,8 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """How many elements are not zero."""
+    """How many elements along `axis` (all axes, if None) are not zero, as `dtype`. Raises
+    `ValueError` where an argument is given under two names, and for an axis out of range."""
     axis = one_of(axis, "axis", reduction_indices, "reduction_indices")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "count_nonzero"):
@@ -142,14 +150,18 @@ def _extreme(op_type: str, which: str) -> Callable[..., Tensor]:
         axis = 0 if axis is None else axis
         return output(op_type, input, axis, name=name, output_type=output_type)
 
-    doc = f"The index of the {which} element along `axis` (0, if None); the first of equal ones."
+    doc = (
+        f"The index of the {which} element along `axis` (0, if None), which is gone from the "
+        "result; the first of equal ones. int64, or `output_type`. Raises `TypeError` for dtypes "
+        "without order, `ValueError` for an axis out of range."
+    )
     return named(function, op_type.lower(), doc)
 
 
 argmax, argmin = _extreme("ArgMax", "largest"), _extreme("ArgMin", "smallest")
 
 
-def _cumulative(op_type: str, name: str) -> Callable[..., Tensor]:
+def _cumulative(op_type: str, name: str, what: str) -> Callable[..., Tensor]:
     def function(
         x: Any,
         axis: Any = 0,
@@ -159,11 +171,19 @@ def _cumulative(op_type: str, name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         return output(op_type, x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
-    return named(function, name)
+    doc = (
+        f"{what} of the elements up to each one along `axis`, in the shape and dtype of `x`: "
+        "without it if `exclusive`, from the end if `reverse`. Raises `TypeError` for other "
+        "dtypes, `ValueError` for an axis out of range."
+    )
+    return named(function, name, doc)
 
 
-cumsum, cumprod = _cumulative("Cumsum", "cumsum"), _cumulative("Cumprod", "cumprod")
-cumulative_logsumexp = _cumulative("CumulativeLogsumexp", "cumulative_logsumexp")
+cumsum = _cumulative("Cumsum", "cumsum", "The sums (of numbers)")
+cumprod = _cumulative("Cumprod", "cumprod", "The products (of numbers)")
+cumulative_logsumexp = _cumulative(
+    "CumulativeLogsumexp", "cumulative_logsumexp", "log(sum(exp(x))) (of floats)"
+)
 
 
 # -- products
@@ -180,9 +200,12 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of matrices; of batches of them where the rank is above 2.
+    """The product [..., m, n] of matrices [..., m, k] and [..., k, n] of one dtype: numbers; where
+    a rank is above 2, the dimensions in front broadcast. Each side may be transposed or adjoint
+    first.
 
-    Raises `ValueError` where a matrix is to be transposed and adjoint."""
+    Raises `TypeError` where the dtypes differ, `ValueError` for a rank below 2, where the sizes do
+    not fit, and where a matrix is to be transposed and adjoint."""
     for side, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transpose and adjoint:
             raise ValueError(
@@ -217,7 +240,8 @@ def _conjugate(x: Tensor) -> Tensor:
 def matvec(
     a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
 ) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product [..., m] of matrices [..., m, n] and vectors [..., n] of one dtype. Raises as
+    `matmul`."""
     with name_scope(name, "MatVec", [a, b]) as scope:
         column = output("ExpandDims", as_tensor(b, name="b"), -1)
         product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
@@ -301,19 +325,36 @@ def _dot_axes(axes: Any, rank: int) -> tuple[list[int], list[int]]:
 
 # -- segments
 
+_SEGMENTS = {
+    "Sum": "The sum", "Mean": "The mean", "Max": "The maximum", "Min": "The minimum",
+    "Prod": "The product",
+}  # fmt: skip
+
 
 def _segment(op_type: str) -> Callable[..., Tensor]:
     def segment(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         return output(op_type, data, segment_ids, name=name)
 
-    return segment
+    doc = (
+        f"{_SEGMENTS[op_type.removeprefix('Segment')]} of the rows of each segment: as many rows "
+        "as the last of `segment_ids` plus 1, which is a vector of one integer for each row of "
+        "`data`, in order. Raises `ValueError` for other shapes; a run raises "
+        "`InvalidArgumentError` for ids that decrease."
+    )
+    return named(segment, op_type, doc)
 
 
 def _unsorted(op_type: str) -> Callable[..., Tensor]:
     def segment(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
         return output(op_type, data, segment_ids, num_segments, name=name)
 
-    return segment
+    doc = (
+        f"{_SEGMENTS[op_type.removeprefix('UnsortedSegment')]} of the slices of each segment, "
+        "`num_segments` rows: `segment_ids` has the first dimensions of `data`, in any order; a "
+        "negative id leaves its slice out. Raises `ValueError` for other shapes; a run raises "
+        "`InvalidArgumentError` for an id out of range."
+    )
+    return named(segment, op_type, doc)
 
 
 segment_sum, segment_mean = _segment("SegmentSum"), _segment("SegmentMean")
@@ -334,7 +375,12 @@ def _sparse_segment(op_type: str) -> Callable[..., Tensor]:
             return output(op_type, *given, name=name)
         return output(f"{op_type}WithNumSegments", *given, num_segments, name=name)
 
-    doc = f"TensorFlow's `{op_type}`: rows of `data` at `indices`, combined segment by segment."
+    doc = (
+        f"TensorFlow's `{op_type}`: rows of `data` at `indices` [n], combined by `segment_ids` "
+        "[n], in order: `num_segments` rows, or the last id plus 1. Raises `ValueError` for "
+        "other shapes; a run raises `InvalidArgumentError` for ids that decrease and an index "
+        "out of range."
+    )
     return named(segment, op_type, doc)
 
 
@@ -360,10 +406,13 @@ def _by_segment(power: float) -> Callable[..., Tensor]:
 
 
 unsorted_segment_mean = named(
-    _by_segment(1), "unsorted_segment_mean", "The mean of the rows of each segment."
+    _by_segment(1),
+    "unsorted_segment_mean",
+    "The mean of the rows of each segment. Arguments and errors as `unsorted_segment_sum`.",
 )
 unsorted_segment_sqrt_n = named(
     _by_segment(0.5),
     "unsorted_segment_sqrt_n",
-    "The sum of the rows of each segment, divided by the square root of their number.",
+    "The sum of the rows of each segment, divided by the square root of their number. Arguments "
+    "and errors as `unsorted_segment_sum`.",
 )

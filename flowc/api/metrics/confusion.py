@@ -41,7 +41,10 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """How often each label [row] was predicted as each class [column]."""
+    """How often each label [row] was predicted as each class [column]: `dtype`[classes, classes],
+    of class numbers [n] and [n], and of weights [n] where given. `num_classes`: the largest number
+    plus 1, if None. Raises `ValueError` where the shapes differ; a run raises
+    `InvalidArgumentError` for a number out of range."""
     with name_scope(name, "confusion_matrix", [predictions, labels]):
         x, y, _ = alike(as_tensor(predictions), as_tensor(labels), None)
         x, y = cast(x, dtypes.i64), cast(y, dtypes.i64)
@@ -56,6 +59,12 @@ def confusion_matrix(
 
 def _truths(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Tensor, Any]:
     return alike(cast(predictions, dtypes.bool_), cast(labels, dtypes.bool_), weights)
+
+
+_ARGUMENTS = (
+    "a float32 scalar, of labels and predictions (bools, or 0 and other numbers) of one shape. "
+    "Gives (value, update). Raises `ValueError` where the shapes differ."
+)
 
 
 def _counter(scope: str, label: bool, prediction: bool, doc: str) -> Callable[..., Measured]:
@@ -77,13 +86,13 @@ def _counter(scope: str, label: bool, prediction: bool, doc: str) -> Callable[..
             found = identity(count), assign_add(count, reduce_sum(values))
             return kept(found, metrics_collections, updates_collections)
 
-    return named(function, scope, doc)
+    return named(function, scope, f"{doc}, {_ARGUMENTS}")
 
 
-true_positives = _counter("true_positives", True, True, "How often a true label is found.")
-true_negatives = _counter("true_negatives", False, False, "How often a false label is found.")
-false_positives = _counter("false_positives", False, True, "How often a false label is missed.")
-false_negatives = _counter("false_negatives", True, False, "How often a true label is missed.")
+true_positives = _counter("true_positives", True, True, "How often a true label is found")
+true_negatives = _counter("true_negatives", False, False, "How often a false label is found")
+false_positives = _counter("false_positives", False, True, "How often a false label is missed")
+false_negatives = _counter("false_negatives", True, False, "How often a true label is missed")
 
 
 def _share(scope: str, others: Callable[..., Measured], doc: str) -> Callable[..., Measured]:
@@ -105,11 +114,11 @@ def _share(scope: str, others: Callable[..., Measured], doc: str) -> Callable[..
             )
             return kept((value, update), metrics_collections, updates_collections)
 
-    return named(function, scope, doc)
+    return named(function, scope, f"{doc}, {_ARGUMENTS}")
 
 
-precision = _share("precision", false_positives, "The share of right ones among what is found.")
-recall = _share("recall", false_negatives, "The share of true labels that are found.")
+precision = _share("precision", false_positives, "The share of right ones among what is found")
+recall = _share("recall", false_negatives, "The share of true labels that are found")
 
 
 def mean_iou(
@@ -121,7 +130,9 @@ def mean_iou(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean over classes of intersection over union; the update is the confusion matrix."""
+    """(value, update): the mean over classes of intersection over union, a float32 scalar; the
+    update is the confusion matrix. Labels and predictions are class numbers of one shape. Raises
+    `ValueError` where the shapes differ."""
     with variable_scope(name, "mean_iou", [predictions, labels]):
         x, y, weights = alike(as_tensor(predictions), as_tensor(labels), weights)
         x, y = (reshape(t, [-1]) for t in (x, y))
@@ -153,7 +164,9 @@ def mean_per_class_accuracy(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean over classes of how often a label is found; the update is that of each class."""
+    """(value, update): the mean over classes of how often a label is found, a float32 scalar; the
+    update is that of each class. Labels and predictions are class numbers of one shape. Raises
+    `ValueError` where the shapes differ."""
     with variable_scope(name, "mean_accuracy", [predictions, labels]):
         y = cast(labels, dtypes.i64)
         x, y, weights = alike(as_tensor(predictions), y, weights)

@@ -38,7 +38,11 @@ def mean(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean of all values, weighted."""
+    """(value, update): the mean of all values so far, a float32 scalar, and the tensor that adds a
+    batch and gives the new mean. `weights` broadcast to `values`.
+
+    The value and the update join the collections that the arguments name. Raises `ValueError` for
+    weights of another shape."""
     with variable_scope(name, "mean", [values]):
         x = cast(values, dtypes.f32)
         total = metric_variable([], dtypes.f32, "total")
@@ -62,7 +66,8 @@ def mean_tensor(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean of all batches, element by element."""
+    """(value, update): the mean of all batches, element by element, float32 in their shape.
+    Arguments and errors as `mean`."""
     with variable_scope(name, "mean", [values]):
         x = cast(values, dtypes.f32)
         total = metric_variable(x.shape.as_list(), dtypes.f32, "total_tensor")
@@ -85,7 +90,8 @@ def accuracy(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """How often the predictions equal the labels."""
+    """(value, update): how often the predictions equal the labels, of one shape. Other arguments as
+    those of `mean`. Raises `ValueError` where the shapes differ."""
     x, y, weights = alike(as_tensor(predictions), as_tensor(labels), weights)
     right = cast(m.equal(cast(x, y.dtype), y), dtypes.f32)
     return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
@@ -103,7 +109,7 @@ def mean_absolute_error(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean of `|predictions - labels|`."""
+    """(value, update): the mean of `|predictions - labels|`. Arguments and errors as `accuracy`."""
     x, y, weights = _errors(labels, predictions, weights)
     errors = m.abs(m.subtract(x, y))
     chosen = name or "mean_absolute_error"
@@ -118,7 +124,8 @@ def mean_squared_error(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean of `(predictions - labels)²`."""
+    """(value, update): the mean of `(predictions - labels)²`. Arguments and errors as
+    `accuracy`."""
     x, y, weights = _errors(labels, predictions, weights)
     errors = m.squared_difference(y, x)
     chosen = name or "mean_squared_error"
@@ -133,7 +140,8 @@ def root_mean_squared_error(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The square root of the mean of `(predictions - labels)²`."""
+    """(value, update): the square root of the mean of `(predictions - labels)²`. Arguments and
+    errors as `accuracy`."""
     chosen = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=chosen)
     return kept((m.sqrt(value), m.sqrt(update)), metrics_collections, updates_collections)
@@ -148,7 +156,8 @@ def mean_relative_error(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The mean of `|predictions - labels| / normalizer`, 0 where the normalizer is."""
+    """(value, update): the mean of `|predictions - labels| / normalizer`, 0 where the normalizer,
+    of the same shape, is. Arguments and errors as `accuracy`."""
     x, y, weights = _errors(labels, predictions, weights)
     scale = cast(normalizer, dtypes.f32)
     x.shape.assert_is_compatible_with(scale.shape)
@@ -167,7 +176,8 @@ def mean_cosine_distance(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """1 less the mean dot product along `dim`, of vectors of length 1."""
+    """(value, update): 1 less the mean dot product along `dim`, of vectors of length 1. Arguments
+    and errors as `accuracy`."""
     x, y, weights = _errors(labels, predictions, weights)
     products = reduce_sum(m.multiply(x, y), axis=[dim], keepdims=True)
     value, update = mean(products, weights, name=name or "mean_cosine_distance")
@@ -183,7 +193,7 @@ def percentage_below(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of values below `threshold`."""
+    """(value, update): the share of values below `threshold`. Arguments and errors as `mean`."""
     below = cast(m.less(values, threshold), dtypes.f32)
     chosen = name or "percentage_below_threshold"
     return mean(below, weights, metrics_collections, updates_collections, chosen)

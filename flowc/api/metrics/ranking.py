@@ -77,7 +77,9 @@ def recall_at_k(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of labels among the k classes of the highest scores. `class_id`: of one class."""
+    """(value, update): the share of labels [batch] or [batch, n] (class numbers) among the k
+    classes of the highest scores, of predictions [batch, classes]; float64 scalars. `class_id`: of
+    one class. `weights`: [batch]."""
     best = top_k(predictions, k)[1]
     given = metrics_collections, updates_collections
     return _share("recall", labels, best, k, class_id, weights, given, name)
@@ -93,7 +95,8 @@ def recall_at_top_k(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of labels among the k classes that are given."""
+    """(value, update): the share of labels among the k classes `predictions_idx` [batch, k] that
+    are given. Other arguments as those of `recall_at_k`."""
     given = metrics_collections, updates_collections
     return _share("recall", labels, as_tensor(predictions_idx), k, class_id, weights, given, name)
 
@@ -108,7 +111,8 @@ def precision_at_k(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of right ones among the k classes of the highest scores."""
+    """(value, update): the share of right ones among the k classes of the highest scores. Arguments
+    as those of `recall_at_k`."""
     best = top_k(predictions, k)[1]
     given = metrics_collections, updates_collections
     return _share("precision", labels, best, k, class_id, weights, given, name)
@@ -124,7 +128,8 @@ def precision_at_top_k(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of right ones among the k classes that are given."""
+    """(value, update): the share of right ones among the k classes `predictions_idx` [batch, k]
+    that are given. Other arguments as those of `recall_at_k`."""
     best = as_tensor(predictions_idx)
     given = metrics_collections, updates_collections
     return _share("precision", labels, best, k, class_id, weights, given, name)

@@ -149,6 +149,14 @@ def _interpolated(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
     return reduce_sum(shares, name="interpolate_pr_auc")
 
 
+def _at_each(what: str) -> str:
+    return (
+        f"(value, update): the {what} at each of `thresholds`, float32[thresholds]. Labels (true "
+        "or not) and predictions in [0, 1] have one shape. Raises `ValueError` where the shapes "
+        "differ; a run raises `InvalidArgumentError` for other predictions."
+    )
+
+
 def _at_thresholds(which: str) -> Callable[..., Measured]:
     scope = f"{which}_at_thresholds"
 
@@ -165,7 +173,7 @@ def _at_thresholds(which: str) -> Callable[..., Measured]:
             values, updates = _counts(labels, predictions, thresholds, weights, [which])
             return kept((values[which], updates[which]), metrics_collections, updates_collections)
 
-    return named(function, scope, f"The {which.replace('_', ' ')} at each of `thresholds`.")
+    return named(function, scope, _at_each(which.replace("_", " ")))
 
 
 true_positives_at_thresholds = _at_thresholds("true_positives")
@@ -195,7 +203,7 @@ def _share_at_thresholds(what: str, wrong: str) -> Callable[..., Measured]:
             )
             return kept((value, update), metrics_collections, updates_collections)
 
-    return named(function, scope, f"The {what} at each of `thresholds`.")
+    return named(function, scope, _at_each(what))
 
 
 precision_at_thresholds = _share_at_thresholds("precision", "false_positives")
@@ -212,8 +220,8 @@ def sensitivity_at_specificity(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of true labels found at the threshold whose specificity is nearest. Raises
-    `ValueError` for a specificity outside [0, 1]."""
+    """(value, update): the share of true labels found at the threshold whose specificity is
+    nearest. Raises `ValueError` for a specificity outside [0, 1]."""
     _check_share(specificity, "specificity")
 
     def computed(c: Counts, last: str) -> Tensor:
@@ -238,8 +246,8 @@ def specificity_at_sensitivity(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> Measured:
-    """The share of false labels found at the last threshold whose sensitivity is nearest. Raises
-    `ValueError` for a sensitivity outside [0, 1]."""
+    """(value, update): the share of false labels found at the last threshold whose sensitivity is
+    nearest. Raises `ValueError` for a sensitivity outside [0, 1]."""
     _check_share(sensitivity, "sensitivity")
 
     def computed(c: Counts, last: str) -> Tensor:

@@ -34,7 +34,8 @@ log_sigmoid = elementwise.log_sigmoid
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """`alpha * x` for negative elements, `x` for the others."""
+    """`alpha * x` for negative elements, `x` for the others, in their dtype; integers become
+    float32."""
     with name_scope(name, "LeakyRelu", [features]) as scope:
         x = as_tensor(features, name="features")
         if x.dtype is not None and x.dtype.is_integer:
@@ -43,7 +44,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """relu of `x` and of `-x`, joined."""
+    """relu of `x` and of `-x`, joined along `axis`, which doubles."""
     with name_scope(name, "CRelu", [features]) as scope:
         x = as_tensor(features, name="features")
         return relu(arrays.concat([x, -x], axis, name=scope), name=scope)
@@ -60,7 +61,8 @@ silu = swish
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
-    """`x * P(X <= x)` for a standard normal X; `approximate` with tanh."""
+    """`x * P(X <= x)` of floats, for a standard normal X; `approximate` with tanh. Raises
+    `TypeError` for other dtypes."""
     with name_scope(name, "Gelu", [features]):
         x = as_tensor(features, name="features")
         if approximate:
@@ -100,5 +102,13 @@ def _softmax(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor
     return named(function, function_name, doc)
 
 
-softmax = _softmax("Softmax", "softmax", "exp(x) divided by its sum along `axis` (the last).")
-log_softmax = _softmax("LogSoftmax", "log_softmax", "log(softmax(x)) along `axis` (the last).")
+_ERRORS = (
+    "in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, "
+    "`ValueError` for a scalar and an axis out of range."
+)
+softmax = _softmax(
+    "Softmax", "softmax", f"exp(x) divided by its sum along `axis` (the last), {_ERRORS}"
+)
+log_softmax = _softmax(
+    "LogSoftmax", "log_softmax", f"log(softmax(x)) along `axis` (the last), {_ERRORS}"
+)

@@ -68,8 +68,12 @@ def conv2d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """Convolution of images (`data_format`) with filters [height, width, in, out]. `padding`: SAME,
-    VALID, or a list of pairs, one for each dimension."""
+    """Convolution of images [batch, height, width, in] (`data_format` NCHW: channels second) with
+    filters [height, width, in, out], of one dtype: [batch, rows, columns, out]. `padding`: SAME,
+    VALID, or a list of pairs, one for each dimension.
+
+    Raises `TypeError` where the dtypes differ or are no floats or int32, `ValueError` for other
+    ranks, depths, strides and paddings."""
     inputs = input, one_of(filter, "filter", filters, "filters")
     sizes = {"strides": 1 if strides is None else strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
@@ -85,6 +89,8 @@ def depthwise_conv2d_native(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
+    """`depthwise_conv2d` as one op: `strides` and `dilations` have one number for each of the four
+    dimensions. Raises `ValueError` for others."""
     padding, explicit_paddings = _padding(padding)
     strides, dilations = list(strides), list(dilations)
     return output("DepthwiseConv2dNative", **locals())
@@ -100,7 +106,9 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Each channel convolved with its own filters [height, width, in, multiplier]."""
+    """Each channel of images [batch, height, width, in] convolved with its own filters [height,
+    width, in, multiplier], of one floating dtype: [batch, rows, columns, in * multiplier]. Raises
+    as `conv2d`."""
     layout = data_format or "NHWC"
     spread = one_of(dilations, "dilations", rate, "rate")
     spread = for_each_dimension(1 if spread is None else spread, layout, 2, "rate")
@@ -120,7 +128,8 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """A depthwise convolution, then one with filters of size 1."""
+    """A depthwise convolution with filters [height, width, in, multiplier], then one with filters
+    [1, 1, in * multiplier, out]. Raises as `conv2d`."""
     with name_scope(name, "separable_conv2d") as scope:
         deep = depthwise_conv2d(
             input, depthwise_filter, strides, padding, rate, None, data_format, dilations
@@ -141,6 +150,9 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
+    """The gradient of `conv2d` by its input, of shape `input_sizes` int32[4]: from the filters and
+    the gradient `out_backprop` of its result. Raises `ValueError` where that is not the result's
+    shape."""
     inputs = input_sizes, one_of(filter, "filter", filters, "filters"), out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
@@ -159,7 +171,8 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transposed convolution, with filters [height, width, out, in] and the output's shape."""
+    """The transposed convolution of images [batch, height, width, in], with filters [height, width,
+    out, in] and the output's shape, int32[4]. Raises `ValueError` where that does not fit."""
     with name_scope(name, "conv2d_transpose") as scope:
         return conv2d_backprop_input(
             output_shape,
@@ -183,6 +196,10 @@ def conv3d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
+    """Convolution of volumes [batch, depth, height, width, in] (`data_format` NCDHW: channels
+    second) with filters [depth, height, width, in, out], of one floating dtype. `padding`: SAME or
+    VALID. Raises `TypeError` for other dtypes, `ValueError` for other ranks, depths and
+    paddings."""
     return output(
         "Conv3D",
         input,
@@ -206,7 +223,8 @@ def conv1d(
     input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """A convolution along one axis: that of an image of height 1."""
+    """A convolution of [batch, steps, in] (`data_format` NCW: channels second) with filters [width,
+    in, out]: that of an image of height 1. Raises as `conv2d`."""
     with name_scope(name, "conv1d") as scope:
         channels_last = data_format in (None, "NHWC", "NWC")
         at = 1 if channels_last else 2
@@ -237,7 +255,9 @@ def conv3d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """The transposed convolution of volumes, with filters [depth, height, width, out, in]."""
+    """The transposed convolution of volumes [batch, depth, height, width, in], with filters [depth,
+    height, width, out, in] and the output's shape, int32[5]. Raises `ValueError` where that does
+    not fit."""
     with name_scope(name, "conv3d_transpose") as scope:
         return output(
             "Conv3DBackpropInputV2",
@@ -269,7 +289,7 @@ def _pool(op_type: str, function_name: str) -> Callable[..., Tensor]:
         sizes = {"ksize": ksize, "strides": strides}
         return windowed(op_type, [x], sizes, padding, data_format, name)
 
-    return named(pool, function_name)
+    return named(pool, function_name, _pool_doc(op_type, "images [batch, height, width, channels]"))
 
 
 def _pool3d(op_type: str, function_name: str) -> Callable[..., Tensor]:
@@ -280,7 +300,17 @@ def _pool3d(op_type: str, function_name: str) -> Callable[..., Tensor]:
         sizes = {"ksize": ksize, "strides": strides}
         return windowed(op_type, [input], sizes, padding, data_format, name, 3)
 
-    return named(pool, function_name)
+    volumes = "volumes [batch, depth, height, width, channels]"
+    return named(pool, function_name, _pool_doc(op_type, volumes))
+
+
+def _pool_doc(op_type: str, of: str) -> str:
+    what = "maximum, of real numbers" if op_type.startswith("Max") else "mean, of floats"
+    return (
+        f"The {what}, of each window of {of} (`data_format` NC...: channels second), in their "
+        "dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` "
+        "for another rank, other lengths and paddings."
+    )
 
 
 max_pool = max_pool2d = _pool("MaxPool", "max_pool")
@@ -300,7 +330,9 @@ def max_pool_with_argmax(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> Any:
-    """The maxima and the flat indices at which they stand."""
+    """(maxima, indices) [batch, rows, columns, channels] of windows of images: the flat indices at
+    which the maxima stand in an image, or in the batch with `include_batch_in_index`, as int64 or
+    `output_dtype`. `ksize` and `strides` have four numbers. Raises `ValueError` for others."""
     wanted = one_of(output_dtype, "output_dtype", Targmax, "Targmax")
     return call(
         "MaxPoolWithArgmax",

@@ -24,9 +24,10 @@ l2_loss = unary("L2Loss", "t")
 def sigmoid_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """`max(x, 0) - x * z + log1p(exp(-abs(x)))` for logits x and labels z.
+    """`max(x, 0) - x * z + log1p(exp(-abs(x)))` for logits x and labels z, floats of one dtype and
+    shape, which are those of the result.
 
-    Raises `ValueError` where the shapes differ."""
+    Raises `ValueError` where the shapes differ or one is missing."""
     _need_both("sigmoid_cross_entropy_with_logits", labels, logits)
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         x, z = as_tensor(logits, name="logits"), as_tensor(labels, name="labels")
@@ -49,7 +50,8 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """The logistic loss with positive labels weighted."""
+    """The logistic loss of each element, with positive labels weighted by `pos_weight`. Raises
+    `ValueError` where the shapes of labels (also called `targets`) and logits do not broadcast."""
     z = one_of(labels, "labels", targets, "targets")
     with name_scope(name, "logistic_loss", [logits, z]) as scope:
         x, z = as_tensor(logits, name="logits"), as_tensor(z, name="labels")
@@ -70,8 +72,10 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """The cross entropy of softmax(logits) and the labels' distributions, along `axis` (the
-    last)."""
+    """The cross entropy of softmax(logits) and the labels' distributions, along `axis` (the last),
+    which is gone from the result: [batch] of two tensors [batch, classes] of one floating dtype.
+    Raises `TypeError` for other dtypes, `ValueError` where the shapes do not fit or one is
+    missing."""
     chosen = one_of(axis, "axis", dim, "dim")
     _need_both("softmax_cross_entropy_with_logits", labels, logits)
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
@@ -105,7 +109,8 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """As `softmax_cross_entropy_with_logits_v2`; no gradient goes to the labels."""
+    """As `softmax_cross_entropy_with_logits_v2`; no gradient goes to the labels. Raises as it
+    does."""
     _need_both("softmax_cross_entropy_with_logits", labels, logits)
     with name_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
         fixed = output("StopGradient", as_tensor(labels), name="labels_stop_gradient")
@@ -117,8 +122,10 @@ def softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """The cross entropy of softmax(logits) and class numbers. Raises `ValueError` where the rank of
-    the labels is not that of the logits less one."""
+    """The cross entropy of softmax(logits) and class numbers: [batch], of labels [batch], int32 or
+    int64, and logits [batch, classes], of floats; there may be more dimensions in front. Raises
+    `TypeError` for other dtypes, `ValueError` where the rank of the labels is not that of the
+    logits less one, or one is missing."""
     _need_both("sparse_softmax_cross_entropy_with_logits", labels, logits)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
         z, x = as_tensor(labels), as_tensor(logits)

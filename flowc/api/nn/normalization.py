@@ -22,7 +22,9 @@ from flowc.graph.building.creation import output
 def bias_add(
     value: Any, bias: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
-    """A vector added along the channels."""
+    """A vector [channels], of the dtype of `value`, added along the channels: the last dimension,
+    or the second where `data_format` is `NC...`. Raises `ValueError` for another length, dtype or
+    `data_format`."""
     layout = "NHWC" if data_format is None else data_format
     layout = {"N..C": "NHWC", "NC..": "NCHW"}.get(layout, layout)
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
@@ -32,14 +34,15 @@ def bias_add(
 
 
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """`matmul(x, weights) + biases`."""
+    """`matmul(x, weights) + biases`, of [batch, in], [in, out] and [out]. Raises as `matmul` and
+    `bias_add`."""
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         product = output("MatMul", as_tensor(x, name="x"), as_tensor(weights, name="weights"))
         return bias_add(product, as_tensor(biases, name="biases"), name=scope)
 
 
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """`relu(matmul(x, weights) + biases)`."""
+    """`relu(matmul(x, weights) + biases)`. Raises as `xw_plus_b`."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         return relu(xw_plus_b(x, weights, biases), name=scope)
 
@@ -52,7 +55,8 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over `axes`."""
+    """(mean, variance) over `axes`, which are gone from the two, or of size 1 with `keepdims`.
+    `shift` has no effect. Raises as `reduce_mean`."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "moments", [x]):
         value = as_tensor(x, name="x")
@@ -78,7 +82,8 @@ def batch_normalization(
     variance_epsilon: Any,
     name: str | None = None,
 ) -> Tensor:
-    """`(x - mean) / sqrt(variance + epsilon) * scale + offset`."""
+    """`(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`, of floats that broadcast
+    to `x`; `scale` and `offset` may be None."""
     with name_scope(name, "batchnorm", [x, mean, variance]):
         value = as_tensor(x)
         factor = elementwise.rsqrt(as_tensor(variance) + variance_epsilon)
@@ -144,7 +149,7 @@ def sufficient_statistics(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance of what `sufficient_statistics` gave."""
+    """(mean, variance) of what `sufficient_statistics` gave."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         share = elementwise.reciprocal(counts, name="divisor")
         moved = elementwise.multiply(mean_ss, share, name="shifted_mean")
@@ -161,7 +166,8 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance over `axes`, of elements that count as often as their weights say."""
+    """(mean, variance) over `axes`, of elements that count as often as their weights, which
+    broadcast to `x`, say. The axes are gone from the two, or of size 1 with `keepdims`."""
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
         value = as_tensor(x, name="x")
@@ -189,7 +195,11 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation as one op: the result, the mean and the variance."""
+    """Batch normalisation of images [batch, height, width, channels] (`data_format` NCHW: channels
+    second) as one op: (the result, the mean, the variance), the last two [channels]. `scale` and
+    `offset`: float32 [channels]; without `is_training`, `mean` and `variance` too.
+
+    Raises `ValueError` where those are missing, for another rank and other lengths."""
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError(
             "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
@@ -210,7 +220,8 @@ def l2_normalize(
     name: str | None = None,
     dim: Any = None,
 ) -> Tensor:
-    """`x` divided by its Euclidean norm over `axis`."""
+    """`x` divided by its Euclidean norm over `axis` (one, or a list), which counts as no less than
+    sqrt(epsilon). Of floats; raises `TypeError` for integers."""
     axis = one_of(axis, "axis", dim, "dim")
     with name_scope(name, "l2_normalize", [x]) as scope:
         value = as_tensor(x, name="x")
@@ -228,7 +239,9 @@ def lrn(
     beta: float = 0.5,
     name: str | None = None,
 ) -> Tensor:
-    """Local response normalisation across channels."""
+    """Local response normalisation of floats [batch, height, width, channels] across channels: `x /
+    (bias + alpha * s) ** beta`, where s is the sum of the squares of the channels at most
+    `depth_radius` away. Raises `ValueError` for another rank."""
     return output("LRN", **locals())
 
 
@@ -236,7 +249,7 @@ local_response_normalization = lrn
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """The share of elements that are zero."""
+    """The share of elements that are zero, a float32 scalar."""
     with name_scope(name, "zero_fraction", [value]):
         x = as_tensor(value, name="value")
         zero = as_tensor(np.zeros((), x.dtype.numpy))  # type: ignore[union-attr]

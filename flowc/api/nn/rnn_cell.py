@@ -27,6 +27,7 @@ from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
 
 LSTMStateTuple = namedtuple("LSTMStateTuple", ("c", "h"))
+LSTMStateTuple.__doc__ = "The state of an LSTM: memory `c` and output `h`, each [batch, units]."
 
 
 class RNNCell:
@@ -146,7 +147,7 @@ def _applied(layer: tuple[Any, Any], values: Sequence[Tensor]) -> Tensor:
 
 
 class BasicRNNCell(_Units):
-    """output = state = activation(W [input, state] + b)."""
+    """output = state = activation(W [input, state] + b), of [batch, num_units]."""
 
     default_name = "basic_rnn_cell"
 
@@ -159,7 +160,8 @@ class BasicRNNCell(_Units):
 
 
 class GRUCell(_Units):
-    """The gated recurrent unit of Cho et al., 2014 (arXiv:1406.1078)."""
+    """The gated recurrent unit of Cho et al., 2014 (arXiv:1406.1078); output and state are [batch,
+    num_units]."""
 
     default_name = "gru_cell"
 

@@ -81,7 +81,9 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers from [minval, maxval), which is [0, 1) for floats unless given.
+    """Numbers from [minval, maxval), which is [0, 1) for floats unless given: of `shape`, a list or
+    a vector of integers, as floats, int32 or int64. A `seed` gives the same numbers in every
+    session.
 
     Raises `ValueError` for an integer dtype without `maxval`, and for other dtypes."""
     kind = _accepted(dtype, (*_FLOATS, dtypes.i32, dtypes.i64))
@@ -140,23 +142,27 @@ def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]
 
 
 random_normal = _normal(
-    "RandomStandardNormal", "random_normal", "Numbers of the normal distribution."
+    "RandomStandardNormal",
+    "random_normal",
+    "Numbers of the normal distribution: floats of `shape`, a list or a vector of integers. "
+    "`mean` and `stddev` broadcast to it; a `seed` gives the same numbers in every session.",
 )
 truncated_normal = _normal(
     "TruncatedNormal",
     "truncated_normal",
-    "Numbers of the normal distribution, drawn again until they lie within two `stddev`.",
+    "Numbers of the normal distribution, drawn again until they lie within two `stddev`. "
+    "Arguments as those of `random_normal`.",
 )
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of `value` in a random order."""
+    """The rows of `value` (along its first dimension) in a random order."""
     return output("RandomShuffle", value, name=name, **_seeds(seed))
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A slice of `size` at a random place. A run raises `InvalidArgumentError` where the value is
-    smaller."""
+    """A slice of `size` (one integer for each dimension) at a random place. A run raises
+    `InvalidArgumentError` where the value is smaller."""
     with name_scope(name, "random_crop", [value, size]):
         tensor = as_tensor(value, name="value")
         wanted = as_tensor(size, dtypes.i32, "size")
@@ -195,7 +201,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """As `multinomial`, under its newer name."""
+    """As `multinomial`, under its newer name. Raises as it does."""
     with name_scope(name, "categorical", [logits]):
         kind = _accepted(dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
         scope = "multinomial"

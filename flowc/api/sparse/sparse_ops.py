@@ -36,9 +36,9 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A tensor of `output_shape` with `sparse_values` at `sparse_indices`, and `default_value`
-    elsewhere. A run raises `InvalidArgumentError` for places outside, or (`validate_indices`) not
-    in order."""
+    """A tensor of `output_shape` with `sparse_values` [n] at `sparse_indices` [n, rank] (integers),
+    and `default_value`, a scalar of their dtype, elsewhere. A run raises `InvalidArgumentError` for
+    places outside, or (`validate_indices`) not in order."""
     return output(
         "SparseToDense",
         sparse_indices,
@@ -56,7 +56,8 @@ def sparse_tensor_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The whole tensor, with `default_value` (0, or an empty string) where nothing is kept."""
+    """The whole tensor, with `default_value` (0, or an empty string) where nothing is kept. Raises
+    `TypeError` for what is no `SparseTensor`; a run raises as that of `sparse_to_dense`."""
     given = _checked(sp_input)
     if default_value is None:
         default_value = "" if given.dtype is dtypes.string else 0
@@ -68,7 +69,7 @@ def sparse_tensor_to_dense(
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
-    """The elements that are not 0."""
+    """The elements that are not 0, as a `SparseTensor`."""
     with name_scope(name, "dense_to_sparse", [tensor]):
         value = as_tensor(tensor)
         zero = cast(as_tensor(0), value.dtype)
@@ -77,7 +78,8 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
-    """The elements for which `to_retain` [number of elements] holds."""
+    """The elements for which `to_retain`, bool[number of elements], holds. Raises `TypeError` for
+    what is no `SparseTensor`."""
     given = _checked(sp_input)
     places = reshape(where(as_tensor(to_retain)), [-1])
     return SparseTensor(
@@ -92,8 +94,9 @@ def sparse_tensor_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of a sparse matrix and a dense one. A run raises `InvalidArgumentError` for
-    places outside."""
+    """The product [m, n] of a sparse matrix [m, k] and a dense one [k, n] of one dtype, each
+    adjoint first if asked. Raises `TypeError` for what is no `SparseTensor`; a run raises
+    `InvalidArgumentError` for places outside."""
     given = _checked(sp_a)
     with name_scope(name, "SparseTensorDenseMatMul", [given.values, b]):
         dense = as_tensor(b)
@@ -118,7 +121,8 @@ def sparse_reduce_sum(
     reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The sum over `axis` (all axes, if None), as a dense tensor."""
+    """The sum over `axis` (all axes, if None), as a dense tensor. Raises `TypeError` for what is no
+    `SparseTensor`, and as `reduce_sum`."""
     axes = one_of(axis, "axis", reduction_axes, "reduction_axes")
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     return reduce_sum(sparse_tensor_to_dense(sp_input), axes, keep)

@@ -13,7 +13,8 @@ from flowc.graph.building.creation import output
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
-    """The strings of one or several tensors, element by element, joined."""
+    """The strings of one or several tensors, element by element, joined with `separator` between:
+    tensors of one shape, and scalars. Raises `ValueError` for tensors of another dtype."""
     with name_scope(name, "StringJoin", inputs) as scope:
         parts = [as_tensor(x, dtypes.string, f"inputs_{i}") for i, x in enumerate(inputs)]
         shape: Any = ()
@@ -36,7 +37,8 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Numbers as text, as C's `printf` writes them."""
+    """Numbers and bools as strings in the shape of `input`, as C's `printf` writes them:
+    `precision` digits after the point, `width` characters at least, filled with `fill` in front."""
     return output("AsString", **locals())
 
 

@@ -26,7 +26,8 @@ from flowc.graph.indexed_slices import IndexedSlices
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """`t` scaled down where its L2 norm (along `axes`, if given) is more than `clip_norm`."""
+    """`t` (a tensor of floats, or `IndexedSlices`) scaled down where its L2 norm (along `axes`, if
+    given) is more than `clip_norm`."""
     with name_scope(name, "clip_by_norm") as scope:
         values = as_tensor(_values(t), name="t")
         if np.isscalar(clip_norm):
@@ -43,7 +44,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """`t` scaled down where its L2 norm divided by its number of elements is more than
+    """`t`, of float32, scaled down where its L2 norm divided by its number of elements is more than
     `clip_norm`."""
     with name_scope(name, "clip_by_average_norm") as scope:
         values = as_tensor(t, name="t")
@@ -54,8 +55,9 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
-    """The L2 norm of all elements of all tensors; None in the list counts as no element. Raises
-    `TypeError` for what is no list."""
+    """The L2 norm, a scalar, of all elements of all tensors (`IndexedSlices` too), which are of one
+    floating dtype; None in the list counts as no element. Raises `TypeError` for what is no
+    list."""
     given = _as_list(t_list)
     with name_scope(name, "global_norm"):
         halves = []

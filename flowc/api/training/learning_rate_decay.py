@@ -61,7 +61,8 @@ def exponential_decay(
     name: str | None = None,
 ) -> Tensor:
     """`learning_rate * decay_rate ** (global_step / decay_steps)`; with `staircase` the exponent is
-    a whole number."""
+    a whole number. A scalar in the dtype of the rate. Raises `ValueError` where the step is
+    None."""
     with _schedule(name, "ExponentialDecay", learning_rate, global_step) as (scope, first, dtype):
         steps, rate = cast(decay_steps, dtype), cast(decay_rate, dtype)
         exponent = cast(global_step, dtype) / steps
@@ -78,7 +79,8 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`."""
+    """`learning_rate * exp(-decay_rate * global_step / decay_steps)`. Arguments and errors as
+    `exponential_decay`."""
     rate = exp(negative(decay_rate))
     return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
 
@@ -91,7 +93,8 @@ def inverse_time_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`."""
+    """`learning_rate / (1 + decay_rate * global_step / decay_steps)`. Arguments and errors as
+    `exponential_decay`."""
     with _schedule(name, "InverseTimeDecay", learning_rate, global_step) as (scope, first, dtype):
         steps, rate = cast(decay_steps, dtype), cast(decay_rate, dtype)
         passed = cast(global_step, dtype) / steps
@@ -111,7 +114,8 @@ def polynomial_decay(
     name: str | None = None,
 ) -> Tensor:
     """From `learning_rate` to `end_learning_rate` by a power of the part of the steps that is left;
-    with `cycle` over again, over longer and longer intervals."""
+    with `cycle` over again, over longer and longer intervals. A scalar in the dtype of the rate.
+    Raises `ValueError` where the step is None."""
     with _schedule(name, "PolynomialDecay", learning_rate, global_step) as (scope, first, dtype):
         last, exponent = cast(end_learning_rate, dtype), cast(power, dtype)
         step, steps = cast(global_step, dtype), cast(decay_steps, dtype)
@@ -177,7 +181,7 @@ def cosine_decay(
     name: str | None = None,
 ) -> Tensor:
     """Half a cosine from `learning_rate` to `alpha * learning_rate`, by Loshchilov and Hutter,
-    2016."""
+    2016. A scalar in the dtype of the rate. Raises `ValueError` where the step is None."""
     with _schedule(name, "CosineDecay", learning_rate, global_step) as (_, first, dtype):
         steps = cast(decay_steps, dtype)
         part = minimum(cast(global_step, dtype), steps, "Minimum") / steps
@@ -199,7 +203,8 @@ def cosine_decay_restarts(
     name: str | None = None,
 ) -> Tensor:
     """Cosine decays one after another: each is `t_mul` times as long as the one before, and starts
-    from `m_mul` times its rate (SGDR, by Loshchilov and Hutter, 2016)."""
+    from `m_mul` times its rate (SGDR, by Loshchilov and Hutter, 2016). A scalar in the dtype of the
+    rate. Raises `ValueError` where the step is None."""
     with _schedule(name, "SGDRDecay", learning_rate, global_step) as (scope, first, dtype):
         steps, floor_rate = cast(first_decay_steps, dtype), cast(alpha, dtype)
         longer, smaller = cast(t_mul, dtype), cast(m_mul, dtype)

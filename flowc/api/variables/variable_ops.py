@@ -31,20 +31,25 @@ def assign(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Gives a variable another value. Raises `ValueError` for a value of another shape, unless
-    `validate_shape` is False."""
+    """Gives a variable another value, of its dtype. Returns the variable's new value. Raises
+    `TypeError` for what is no variable and another dtype, `ValueError` for a value of another
+    shape, unless `validate_shape` is False."""
     if isinstance(ref, ResourceVariable):
         return ref.assign(value, name=name)
     return assign_to(reference_of(ref), value, use_locking, name, validate_shape)
 
 
 def assign_add(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Adds `value` to a variable of its dtype and shape. Returns the variable's new value. Raises
+    `TypeError` for what is no variable and another dtype, `ValueError` for another shape."""
     if isinstance(ref, ResourceVariable):
         return ref.assign_add(value)
     return output("AssignAdd", reference_of(ref), value, name=name, use_locking=use_locking)
 
 
 def assign_sub(ref: Any, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Subtracts `value` from a variable of its dtype and shape. Returns the variable's new value.
+    Raises as `assign_add`."""
     if isinstance(ref, ResourceVariable):
         return ref.assign_sub(value)
     return output("AssignSub", reference_of(ref), value, name=name, use_locking=use_locking)
@@ -58,7 +63,12 @@ def _scatter(kind: str, locks: bool) -> Callable[..., Any]:
             return ref.scatter(kind, indices, updates, use_locking, name)
         return scatter_to(reference_of(ref), kind, indices, updates, use_locking, name)
 
-    doc = f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` by `updates`."
+    doc = (
+        f"TensorFlow's `Scatter{kind}`: changes the rows of a variable at `indices` (int32 or "
+        "int64) by `updates` of its dtype, a row for each index. Returns the variable's new "
+        "value. Raises `TypeError` for what is no variable, `ValueError` for updates of another "
+        "shape; a run raises `InvalidArgumentError` for an index out of range."
+    )
     return named(function, f"scatter_{kind.lower()}", doc)
 
 
@@ -75,7 +85,7 @@ scatter_nd_sub = _scatter("NdSub", False)
 
 
 def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """`a` without the rows at `mask_indices`."""
+    """`a` without the rows at `mask_indices`, a vector of integers."""
     with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
         rows, places = setdiff1d(a.indices, mask_indices)
         values = gather(a.values, places, name=scope)
@@ -83,6 +93,8 @@ def sparse_mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) ->
 
 
 def is_variable_initialized(ref: Any) -> Tensor:
+    """A bool scalar: whether a variable has a value yet. Raises `TypeError` for what is no
+    variable."""
     if isinstance(ref, Variable):
         return ref._has_value()
     return output("IsVariableInitialized", reference_of(ref))
@@ -97,37 +109,50 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
+    """The variables in the default graph's collection `GLOBAL_VARIABLES`, where they are unless
+    made local, in the order of their making; with `scope`, a regular expression, those whose name
+    it matches from the start."""
     return variables_of(get_default_graph(), GLOBAL, scope)
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
+    """The variables in the collection `LOCAL_VARIABLES`, such as metrics' counters; `scope` as for
+    `global_variables`."""
     return variables_of(get_default_graph(), LOCAL, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that optimizers change, those made with `trainable=True`; `scope` as for
+    `global_variables`."""
     return variables_of(get_default_graph(), TRAINABLE, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
+    """The variables in the collection `MODEL_VARIABLES`; `scope` as for `global_variables`."""
     return variables_of(get_default_graph(), GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of which an `ExponentialMovingAverage` keeps averages; `scope` as for
+    `global_variables`."""
     return variables_of(get_default_graph(), GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """An operation that gives the variables their initial values."""
+    """An operation that gives the variables their initial values; one that does nothing where there
+    are none."""
     if not var_list:
         return no_op(name)
     return group(*[v.initializer for v in var_list], name=name)
 
 
 def global_variables_initializer() -> Operation:
+    """An operation that gives the global variables made so far their initial values."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation:
+    """An operation that gives the local variables made so far their initial values."""
     return variables_initializer(local_variables())
 
 
@@ -147,7 +172,8 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """The names of the variables that have no value yet: a vector of strings."""
+    """The names of the variables (global and local ones, if None) that have no value yet: a vector
+    of strings."""
     chosen = _chosen(var_list)
     graph = get_default_graph()
     with name_scope(name), graph.device("/cpu:0"):

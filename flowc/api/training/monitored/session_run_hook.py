@@ -13,7 +13,9 @@ from typing import Any
 SessionRunArgs = namedtuple(
     "SessionRunArgs", ("fetches", "feed_dict", "options"), defaults=(None, None)
 )
+SessionRunArgs.__doc__ = "What a hook asks of a run: arguments of `Session.run`."
 SessionRunValues = namedtuple("SessionRunValues", ("results", "options", "run_metadata"))
+SessionRunValues.__doc__ = "What a run gave: `results` in the structure of the hook's fetches."
 
 
 class SessionRunContext:
