@@ -1,0 +1,9 @@
+"""All programs of the rows, by the parts that hold them."""
+
+from __future__ import annotations
+
+from api_snippets import Snippet
+from row_snippets_graphs import GRAPH_SNIPPETS
+from row_snippets_variables import VARIABLE_ROWS
+
+ROW_SNIPPETS: tuple[Snippet, ...] = GRAPH_SNIPPETS + VARIABLE_ROWS
