@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
+
+from flowc.codegen.forks import watch_forks
 
 
 def __getattr__(name: str) -> Any:
@@ -21,22 +22,19 @@ def __getattr__(name: str) -> Any:
 
 
 def _find(name: str) -> Any:
-    if name in ("dtypes", "errors"):
+    watch_forks()  # a name may be asked for while another thread forks
+    if name in ("compat", "dtypes", "errors"):
         return import_module(f"flowc.{name}")
     if name == "raw_ops":
         import_module("flowc.api")
         return import_module("flowc.api.framework.raw_ops")
     from flowc.api import exports
+    from flowc.api.namespaces import find
 
-    if name in exports.NAMESPACES:
-        found = exports.NAMESPACES[name]
-        if name == "compat":
-            found.v1 = sys.modules[__name__]  # type: ignore[attr-defined]
-        return found
-    return exports.find(exports.TOP, name, "flowc")
+    return exports.NAMESPACES.get(name) or find(exports.TOP, name, "flowc")
 
 
 def __dir__() -> list[str]:
     from flowc.api import exports
 
-    return sorted({*exports.TOP, *exports.NAMESPACES, "dtypes", "errors", "raw_ops"})
+    return sorted({*exports.TOP, *exports.NAMESPACES, "compat", "dtypes", "errors", "raw_ops"})

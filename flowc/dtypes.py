@@ -195,7 +195,9 @@ if not TYPE_CHECKING:  # a checker is to find misspelt names
         """TensorFlow's names, as in `tf.dtypes.float32`; some are Python's own in this file."""
         if name in _BY_NAME:
             return _BY_NAME[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name.startswith("__"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"{__name__}.{name} is not provided")
 
 
 def name_of(dtype: DType | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class FlowcError(Exception):
@@ -248,3 +248,25 @@ def misfit(
             if 1 in (size, expected) and not isinstance(dims[axis], int):
                 text += BROADCAST_HINT
     return InvalidArgumentError(text, node=name)
+
+
+# TensorFlow's numbers for the classes, which `dir` does not list: `errors.OUT_OF_RANGE`.
+_NUMBERS = (
+    *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND"),
+    *("ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"),
+    *("ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"),
+    "UNAUTHENTICATED",
+)
+
+if not TYPE_CHECKING:  # a checker is to find misspelt names
+
+    def __getattr__(name: str) -> int:
+        if name in _NUMBERS:
+            return _NUMBERS.index(name)
+        if name.startswith("__"):
+            raise AttributeError(f"module 'flowc.errors' has no attribute {name!r}")
+        raise AttributeError(f"flowc.errors.{name} is not provided")
+
+
+def __dir__() -> list[str]:
+    return [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, Exception)]

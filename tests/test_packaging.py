@@ -78,7 +78,9 @@ def test_the_readme_names_every_command_and_no_other() -> None:
         assert f"flowc {name}" in text
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/c-abi.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "docs/c-abi.md", "docs/reliability.md"]
+)
 def test_files_that_the_docs_name_exist(page: str) -> None:
     text = (ROOT / page).read_text()
     named = set(re.findall(r"\b(?:examples|flowc|tests|docs)/[\w/.-]*\w", text))

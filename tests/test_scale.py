@@ -7,12 +7,14 @@ that is quadratic sixteenfold. The line is drawn at tenfold.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from call_counts import calls
 
+import flowc as tf
 from flowc.cache.store import program_key
 from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
@@ -26,6 +28,7 @@ from flowc.plan.plan import Needs
 from flowc.plan.planner import make_plan
 
 NAMES = (["x"], ["y"])
+Fetches = tuple[Any, dict[Any, Any]]  # what a Session is asked, and its feeds
 
 
 @pytest.fixture
@@ -124,3 +127,36 @@ def test_a_chain_of_1500_runs() -> None:
     for i in range(1000):
         y = -y + x if i % 2 else np.tanh(y)
     np.testing.assert_allclose(found, y, rtol=1e-4, atol=1e-4)
+
+
+def first_values(count: int) -> Fetches:
+    for i in range(count):
+        tf.Variable(np.full([4], i, np.float32))
+    return tf.global_variables_initializer(), {}
+
+
+def products(count: int) -> Fetches:
+    x = y = tf.placeholder(tf.float32, [4, 4])
+    w = tf.constant(np.eye(4, dtype=np.float32))
+    for _ in range(count):
+        y = tf.matmul(y, w)
+    return y, {x: np.ones((4, 4))}
+
+
+def side_by_side(count: int) -> Fetches:
+    x = tf.placeholder(tf.float32, [16])
+    return [tf.identity(x) if i % 2 else -x for i in range(count)], {x: np.ones(16)}
+
+
+@pytest.mark.parametrize("build", [first_values, products, side_by_side], ids=lambda f: f.__name__)
+def test_a_first_run_is_linear(
+    build: Callable[[int], Fetches], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLOWC_CACHE", "0")
+    found: list[int] = []
+    for count in (10, 100, 400):
+        with tf.Graph().as_default(), tf.Session(threads=1) as session:
+            fetches, feeds = build(count)
+            found.append(calls(lambda f=fetches, given=feeds, s=session: s.run(f, given)))
+    _, small, large = found  # the first one imports what compiles
+    assert large < 4.4 * small, found

@@ -1,16 +1,14 @@
-"""Which module holds which public name.
+"""Which module holds which public name: `name`, or `name=name there`.
 
-In: a name that someone asked `flowc` (or `flowc.nn`, ...) for. Out: the object. Invariant: nothing
-is imported before it is asked for, and a name that flowc does not have says so with the nearest.
+In: nothing. Out: tables for `namespaces.py`. Invariant: every name is there, and importing this
+imports none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
-from flowc.errors import did_you_mean
+from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
 abs accumulate_n acos acosh add add_n angle approximate_equal asin asinh atan atan2 atanh betainc
@@ -25,8 +23,10 @@ zeta
 _REDUCTIONS = """
 argmax argmin count_nonzero cumprod cumsum einsum matmul reduce_all reduce_any
 reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std
-reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod segment_sum tensordot
-unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum
+reduce_sum reduce_variance segment_max segment_mean segment_min segment_prod segment_sum
+sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum tensordot unsorted_segment_max
+unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n
+unsorted_segment_sum
 """
 _ARRAYS = """
 broadcast_to concat expand_dims matrix_transpose newaxis pack pad parallel_stack rank reshape
@@ -65,6 +65,20 @@ model_variables moving_average_variables report_uninitialized_variables scatter_
 scatter_max scatter_min scatter_mul scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub
 scatter_update sparse_mask trainable_variables variables_initializer
 """
+_ASSERTIONS = """
+assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal
+assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive
+assert_rank assert_rank_at_least assert_scalar assert_type
+"""
+_PLAIN_OPS = """
+fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient fake_quant_with_min_max_vars
+fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
+fake_quant_with_min_max_vars_per_channel_gradient fft fft2d fft3d ifft ifft2d ifft3d
+tensor_scatter_add tensor_scatter_nd_add=tensor_scatter_add
+tensor_scatter_nd_max=tensor_scatter_max tensor_scatter_nd_min=tensor_scatter_min
+tensor_scatter_nd_sub=tensor_scatter_sub tensor_scatter_nd_update=tensor_scatter_update
+tensor_scatter_sub tensor_scatter_update
+"""
 _DTYPES = """
 float16=f16 half=f16 bfloat16=bf16 float32=f32 float64=f64 double=f64 int8=i8 int16=i16 int32=i32
 int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=c64
@@ -77,13 +91,16 @@ _NN = {
         softmax softplus softsign swish tanh
     """,
     "flowc.api.nn.convolutions": """
-        avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
-        conv2d_transpose conv3d depthwise_conv2d depthwise_conv2d_native dilation2d
+        atrous_conv2d avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
+        conv2d_transpose conv3d conv3d_transpose convolution depthwise_conv2d
+        depthwise_conv2d_native dilation2d
         max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
     """,
+    "flowc.api.nn.dropout": "dropout",
     "flowc.api.nn.normalization": """
-        batch_normalization bias_add fused_batch_norm l2_normalize
-        local_response_normalization lrn moments relu_layer xw_plus_b zero_fraction
+        batch_norm_with_global_normalization batch_normalization bias_add fused_batch_norm
+        l2_normalize local_response_normalization lrn moments normalize_moments relu_layer
+        sufficient_statistics weighted_moments xw_plus_b zero_fraction
     """,
     "flowc.api.nn.losses": """
         l2_loss sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits
@@ -91,14 +108,19 @@ _NN = {
         weighted_cross_entropy_with_logits
     """,
     "flowc.api.arrays.selection": """
-        embedding_lookup in_top_k top_k
+        in_top_k top_k
     """,
     "flowc.api.arrays.blocks": """
         depth_to_space space_to_depth
     """,
     "flowc.api.nn.rnn": """
-        bidirectional_dynamic_rnn dynamic_rnn rnn_cell static_rnn
+        bidirectional_dynamic_rnn dynamic_rnn static_rnn
     """,
+    "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
+    "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
+    "flowc.api.nn.sampling": """log_uniform_candidate_sampler nce_loss sampled_softmax_loss
+        uniform_candidate_sampler""",
+    "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
 }
 _IMAGE = """
 ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down
@@ -126,6 +148,12 @@ _TOP = {
     "flowc.api.framework.checks": "Assert Print print=print_",
     "flowc.api.framework.assertions": _ASSERTIONS
     + "is_tensor verify_tensor_all_finite=assert_all_finite",
+    "flowc.api.framework.templates": "make_template",
+    "flowc.api.framework.plain_ops": _PLAIN_OPS,
+    "flowc.api.arrays.ordering": "argsort batch_gather sort",
+    "flowc.api.sparse.sparse_ops": """sparse_reduce_sum sparse_retain sparse_tensor_dense_matmul
+        sparse_tensor_to_dense sparse_to_dense""",
+    "flowc.api.metrics.confusion": "confusion_matrix",
     "flowc.api.control_flow.conditionals": "cond",
     "flowc.api.control_flow.cases": "case switch_case",
     "flowc.api.control_flow.loops": "while_loop",
@@ -147,8 +175,8 @@ _TOP = {
         glorot_uniform_initializer ones_initializer orthogonal_initializer
         random_normal_initializer random_uniform_initializer truncated_normal_initializer
         uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
-    "flowc.api.random.random_ops": """get_seed random_normal random_shuffle random_uniform
-        truncated_normal""",
+    "flowc.api.random.random_ops": """get_seed multinomial random_crop random_normal
+        random_shuffle random_uniform truncated_normal""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
@@ -179,6 +207,7 @@ _MATH = {
     "flowc.api.arrays.selection": "in_top_k top_k",
     "flowc.api.nn.normalization": "l2_normalize zero_fraction",
     "flowc.api.arrays.filling": "linspace",
+    "flowc.api.metrics.confusion": "confusion_matrix",
 }
 _TRAIN = {
     "flowc.api.training.optimizer": "Optimizer",
@@ -215,6 +244,11 @@ _TRAIN = {
 }
 _NAMESPACES: dict[str, Mapping[str, str]] = {
     "nn": _NN,
+    "nn.rnn_cell": {
+        "flowc.api.nn.rnn_cell": """BasicLSTMCell BasicRNNCell GRUCell LSTMStateTuple MultiRNNCell
+            RNNCell""",
+        "flowc.api.nn.cell_wrappers": "DeviceWrapper DropoutWrapper LSTMCell ResidualWrapper",
+    },
     "math": _MATH,
     "image": {"flowc.api.image.image": _IMAGE},
     "bitwise": {
@@ -231,7 +265,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.nn.normalization": "l2_normalize",
     },
     "random": {
-        "flowc.api.random.random_ops": """get_seed normal=random_normal shuffle=random_shuffle
+        "flowc.api.random.random_ops": """categorical get_seed multinomial normal=random_normal
+            shuffle=random_shuffle
             stateless_normal=stateless_random_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
         "flowc.api.framework.scopes": "set_random_seed",
@@ -246,6 +281,13 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.assertions": _ASSERTIONS + "assert_all_finite",
         "flowc.api.framework.basics": "check_numerics",
         "flowc.api.math.elementwise": "is_finite is_inf is_nan",
+    },
+    "sparse": {
+        "flowc.api.sparse.sparse_ops": """from_dense reduce_sum=sparse_reduce_sum
+            retain=sparse_retain sparse_dense_matmul=sparse_tensor_dense_matmul
+            to_dense=sparse_tensor_to_dense""",
+        "flowc.api.framework.composites": "SparseTensor placeholder=sparse_placeholder",
+        "flowc.api.variables.variable_ops": "mask=sparse_mask",
     },
     "initializers": {
         "flowc.api.variables.variable_ops": """global_variables=global_variables_initializer
@@ -314,62 +356,36 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.testing.cases": "TestCase main",
         "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
     },
-    "compat": {
-        "flowc.api.framework.compat": """as_bytes as_str as_str_any as_text bytes_or_text_types
-            complex_types integral_types path_to_str real_types""",
+    "layers": {
+        "flowc.api.layers.layer": "InputSpec Layer",
+        "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
+        "flowc.api.layers.convolutional": """Conv1D Conv2D Conv2DTranspose Conv3D Conv3DTranspose
+            SeparableConv1D SeparableConv2D conv1d conv2d conv2d_transpose conv3d conv3d_transpose
+            separable_conv1d separable_conv2d""",
+        "flowc.api.layers.pooling": """AveragePooling1D AveragePooling2D AveragePooling3D
+            MaxPooling1D MaxPooling2D MaxPooling3D average_pooling1d average_pooling2d
+            average_pooling3d max_pooling1d max_pooling2d max_pooling3d""",
+        "flowc.api.layers.normalization": "BatchNormalization batch_normalization",
+    },
+    "losses": {
+        "flowc.api.losses.losses": """absolute_difference cosine_distance hinge_loss huber_loss
+            log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy
+            softmax_cross_entropy sparse_softmax_cross_entropy""",
+        "flowc.api.losses.weighting": "Reduction=LossReduction compute_weighted_loss",
+        "flowc.api.losses.collection": """add_loss get_losses get_regularization_loss
+            get_regularization_losses get_total_loss""",
+    },
+    "metrics": {
+        "flowc.api.metrics.means": """accuracy mean mean_absolute_error mean_cosine_distance
+            mean_relative_error mean_squared_error mean_tensor percentage_below
+            root_mean_squared_error""",
+        "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
+            mean_per_class_accuracy precision recall true_negatives true_positives""",
+        "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
+            false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
+            sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds
+            true_positives_at_thresholds""",
     },
 }
-# What programs may look for here and will not find yet.
-_LATER = """
-FIFOQueue RandomShuffleQueue contrib data estimator keras
-layers losses
-"""
-_NOT_YET = frozenset(_LATER.split())
-
-
-def _entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """name -> (module, name there)"""
-    found: dict[str, tuple[str, str]] = {}
-    for module, text in modules.items():
-        for word in text.split():
-            name, _, inner = word.partition("=")
-            found[name] = (module, inner or name)
-    return found
-
-
-class Namespace:
-    """A named group of public names, such as `flowc.nn`. Names are imported when first used."""
-
-    def __init__(self, name: str, entries: Mapping[str, tuple[str, str]]) -> None:
-        self.__name__ = name
-        self._entries = entries
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        found = find(self._entries, name, self.__name__)
-        self.__dict__[name] = found
-        return found
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._entries)
-
-    def __repr__(self) -> str:
-        return f"<namespace {self.__name__}>"
-
-
-def find(entries: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
-    """The object behind a public name. Raises `AttributeError`."""
-    if name in entries:
-        module, inner = entries[name]
-        import_module("flowc.api")  # gives tensors their operators
-        return getattr(import_module(module), inner)
-    near = did_you_mean(name, entries)
-    what = "is not provided yet" if name in _NOT_YET else "does not exist"
-    raise AttributeError(f"{owner}.{name} {what}" + (f": {near}" if near else ""))
-
-
-TOP: dict[str, tuple[str, str]] = _entries(_TOP)
-NAMESPACES: dict[str, Namespace] = {
-    name: Namespace(f"flowc.{name}", _entries(modules)) for name, modules in _NAMESPACES.items()
-}
+TOP: dict[str, tuple[str, str]] = entries(_TOP)
+NAMESPACES: dict[str, Namespace] = namespaces(_NAMESPACES)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -32,26 +33,39 @@ from flowc.options import Options
 if TYPE_CHECKING:
     from flowc.codegen.kernels.kernel import Kernel
 
+KEPT_BYTES = 4 << 20  # some thousand kernels
 log = logging.getLogger("flowc.cache.store")
 
 
 class KernelCache:
-    """Objects of kernels by content, in memory and on disk."""
+    """Objects of kernels by content, on disk, and the last `KEPT_BYTES` of them in memory."""
 
     def __init__(self, disk: DiskCache) -> None:
         self.disk = disk
-        self.objects: dict[str, bytes] = {}
+        self.objects: dict[str, bytes] = {}  # in the order in which they came
+        self.kept = 0  # bytes
+        self._lock = threading.Lock()
 
     def object_of(self, kernel: Kernel, target: Target) -> bytes:
         """The object of a kernel, compiled if it is not known."""
         key = digest(f"kernel {kernel.key}\n{target.key}\n{toolchain()}".encode())
-        if key not in self.objects:
-            found = self.disk.load(key)
-            if found is None:
-                found = CompiledProgram((target.object_of(kernel),), [], ProgramMetadata())
-                self.disk.store(key, found)
-            self.objects[key] = found.objects[0]
-        return self.objects[key]
+        known = self.objects.get(key)
+        if known is not None:
+            return known
+        found = self.disk.load(key)
+        if found is None:
+            found = CompiledProgram((target.object_of(kernel),), [], ProgramMetadata())
+            self.disk.store(key, found)
+        return self._keep(key, found.objects[0])
+
+    def _keep(self, key: str, data: bytes) -> bytes:
+        with self._lock:
+            if key not in self.objects:
+                self.objects[key] = data
+                self.kept += len(data)
+            while self.kept > KEPT_BYTES:
+                self.kept -= len(self.objects.pop(next(iter(self.objects))))
+        return data
 
 
 def kernel_cache() -> KernelCache:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from flowc.errors import InvalidModelError
 from flowc.files.plain_file import PlainFile
-from flowc.files.safe_write import replacing
+from flowc.files.safe_write import replacing, sync_folder
 from flowc.proto.checkpoint_pb2 import CheckpointState
 
 MOST_STATE = 1 << 24  # bytes of a state file
@@ -41,6 +41,7 @@ def write_state(path: Path, state: CheckpointState) -> None:
 
     with replacing(path) as file:
         file.write(text_format.MessageToString(state).encode())
+    sync_folder(path.parent)  # what the file names no more may be removed
 
 
 def state_of(

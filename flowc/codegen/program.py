@@ -141,12 +141,15 @@ def compile_program(
 @contextmanager
 def _two_threads() -> Iterator[ThreadPoolExecutor]:
     """Threads that compile. Numba holds the interpreter and LLVM does not: while LLVM compiles one
-    kernel, Numba reads the next. More threads would only wait for these two."""
+    kernel, Numba reads the next. More threads would only wait for these two. What ends the
+    compilation early, as a signal does, waits for neither: each ends with the kernel it is at."""
     threads = ThreadPoolExecutor(max_workers=2)
     try:
         yield threads
-    finally:
-        threads.shutdown(cancel_futures=True)
+    except BaseException:
+        threads.shutdown(wait=False, cancel_futures=True)
+        raise
+    threads.shutdown()
 
 
 def _needs(launches: Sequence[Launch]) -> Needs:

@@ -36,9 +36,8 @@ def nodes_within(node: Node) -> Iterator[Node]:
     while stack:
         found = stack.pop()
         yield found
-        for value in found.attrs.values():
-            if isinstance(value, Computation):
-                stack += reversed(value.nodes)
+        for body in bodies_of(found).values():
+            stack += reversed(body.nodes)
 
 
 # -- which sizes are used and defined

@@ -33,7 +33,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dense:
+class DenseItems:
     """Elements of equal dims: `buffer` is `dtype[rows, *element]`."""
 
     buffer: Value
@@ -59,7 +59,7 @@ class Columns:
     lists: tuple[ListValue, ...] = ()
 
 
-Held = Dense | Ragged | Columns
+Held = DenseItems | Ragged | Columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ class ListValue:
     @property
     def element(self) -> Dims | None:
         """The dims of every element, where the list is dense."""
-        return self.held.buffer.dims[1:] if isinstance(self.held, Dense) else None
+        return self.held.buffer.dims[1:] if isinstance(self.held, DenseItems) else None
 
     @property
     def common(self) -> tuple[Dim | None, ...] | None:
@@ -217,8 +217,8 @@ def _mapped(bound: B, change: Callable[[Value], Value]) -> B:
             found = OptionalValue(_mapped(cases, change))
         case RunTimeTensor(parts):
             found = type(part)(_mapped(parts, change))
-        case Dense(buffer):
-            found = Dense(_mapped(buffer, change))
+        case DenseItems(buffer):
+            found = DenseItems(_mapped(buffer, change))
         case Ragged(flat, table):
             flat = _mapped(flat, change)
             found = replace(part, flat=flat, table=_mapped(table, change))
@@ -236,7 +236,7 @@ def _rows_of(held: Held | None) -> Dim | None:
     match held:
         case None:
             return None
-        case Dense(buffer):
+        case DenseItems(buffer):
             return buffer.dims[0]
         case Ragged(_, table):
             return table.dims[0]

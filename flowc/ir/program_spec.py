@@ -195,9 +195,10 @@ def spec_of(
     results = (with_sizes(v.type, names) for v in c.results)
     outputs = [TensorSpec.of(n, t) for n, t in zip((*fetched, *writes), results)]
     variables: list[VariableSpec] = []
+    places_read = {name: i for i, name in enumerate(reads, len(fed))}
+    places_written = {name: i for i, name in enumerate(writes, len(fetched))}
     for name in dict.fromkeys((*reads, *writes)):
-        read = len(fed) + reads.index(name) if name in reads else None
-        written = len(fetched) + writes.index(name) if name in writes else None
+        read, written = places_read.get(name), places_written.get(name)
         tensor = inputs[read] if read is not None else outputs[written or 0]
         start = made.get(name)
         variables.append(VariableSpec(tensor, read, written, name in made, first=start))

@@ -215,7 +215,7 @@ def rewrite_bodies(c: Computation, rewrite: Callable[[Computation], Computation]
 
     What a cluster holds is final.
     """
-    if not any(isinstance(a, Computation) for n in c.nodes for a in n.attrs.values()):
+    if not any(map(bodies_of, c.nodes)):
         return c
 
     def rule(b: Rewriter, node: Node) -> Sequence[Value] | None:

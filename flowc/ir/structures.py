@@ -18,7 +18,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import (
     Columns,
-    Dense,
+    DenseItems,
     ListValue,
     OptionalCase,
     OptionalValue,
@@ -158,7 +158,7 @@ def _new_column(b: Builder, rows: Dim, like: Value, value: int) -> ListValue:
     if not value:
         return column
     buffer = b.list_new(b.sizes((rows, *like.dims)), T=like.type.dtype, value=value)
-    return ListValue(like.type.dtype, rows, Dense(buffer))
+    return ListValue(like.type.dtype, rows, DenseItems(buffer))
 
 
 # -- cases

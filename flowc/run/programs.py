@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from flowc.codegen.forks import keepers
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Tensor
 from flowc.graph.fetch_set import FetchSet
@@ -24,7 +25,7 @@ from flowc.options import Options
 from flowc.run.devices import Placement
 from flowc.run.host_ranks import HostRanks
 from flowc.run.python_segments import PythonSegment, python_segment
-from flowc.run.segments import Segment, segments_of
+from flowc.run.segments import Segment, may_block, segments_of
 from flowc.run.shape_specialization import FeedShapes, FeedTypes, outline
 from flowc.run.state import RunState
 from flowc.run.value_specialization import (
@@ -100,6 +101,12 @@ class ProgramCache:
         self._families: dict[Any, _Family] = {}
         self._segments: dict[Any, list[Segment]] = {}
         self._alone: dict[Segment, PythonSegment | None] = {}
+        keepers().add(self)
+
+    def forked(self) -> None:
+        """Who compiles in the parent does not in a child."""
+        for family in self._families.values():
+            family.compiling = threading.Lock()
 
     def segments(self, wanted: Segment, fed: Iterable[Tensor]) -> list[Segment]:
         """What runs one after another in place of what is asked; nothing, where that is one. Raises
@@ -108,14 +115,15 @@ class ProgramCache:
         key = wanted.tensors, wanted.operations, frozenset(fed)
         found = self._segments.get(key)
         if found is None:
-            found = segments_of(wanted.tensors, wanted.operations, key[2])
-            if not found:
-                whole = replace(wanted, feeds=tuple(key[2]))
-                found = [whole] if self.alone(whole) is not None else []
-            if found:
+            found = []
+            if may_block(wanted.tensors, wanted.operations, key[2]):
                 from flowc.extract.unsupported_ops import check_supported  # late: as compiling is
 
                 check_supported(self._graph, wanted.tensors, wanted.operations, key[2])
+                found = segments_of(wanted.tensors, wanted.operations, key[2])
+                whole = replace(wanted, feeds=tuple(key[2]))
+                if not found and self.alone(whole) is not None:
+                    found = [whole]
             self._segments[key] = found
         return found
 

@@ -41,13 +41,20 @@ class Segment:
         return needed(ends, fed, self.done)
 
 
+def may_block(
+    tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
+) -> bool:
+    """Whether what is asked has a step that may block."""
+    ends = [*(t.op for t in tensors if t not in fed), *operations]
+    return any(has_trait(op.type, "may_block") for op in needed(ends, fed))
+
+
 def segments_of(
     tensors: Sequence[Tensor], operations: Sequence[Operation], fed: Collection[Tensor]
 ) -> list[Segment]:
-    """The segments of what is asked, in order; none where it is one."""
+    """The segments of what is asked, which has a step that may block, in order; none where it is
+    one."""
     order = needed([*(t.op for t in tensors if t not in fed), *operations], fed)
-    if not any(has_trait(op.type, "may_block") for op in order):
-        return []
     if not any(_has_state(op) for op in order) or any(op.type in CONTROL for op in order):
         return []
     levels = _Levels(order, fed)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.codegen.forks import keepers
 from flowc.errors import FailedPreconditionError
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
@@ -90,6 +91,14 @@ class HeldVariables:
         self._waiting: list[Entry] = []  # in the order in which they came
         self._lock = threading.Lock()  # of all the above; never held while a run is under way
         self._changed = threading.Condition(self._lock)
+        keepers().add(self)
+
+    def forked(self) -> None:
+        """In a child no other thread runs; what one was about to assign is not."""
+        self._active.clear()
+        self._waiting.clear()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
 
     def types(self) -> tuple[int, dict[str, TensorType]]:
         """The version, and the types that belong to it."""
@@ -141,7 +150,8 @@ class HeldVariables:
             results = run(values, buffers)
         finally:
             with self._lock:
-                self._active.remove(entry)
+                if entry in self._active:  # not in a child that this run forked
+                    self._active.remove(entry)
                 if access.writes and results:
                     for name, value in zip(access.writes, results[-len(access.writes) :]):
                         self._keep(name, value)

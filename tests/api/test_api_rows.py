@@ -3,8 +3,10 @@ TensorFlow 2 no longer has it. Names begin with the row of the specification."""
 
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 
 import flowc as tf
 from flowc.api import exports
+from flowc.api.namespaces import tensorflow_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -223,16 +226,51 @@ def test_every_public_name_is_there_and_others_say_so() -> None:
     for space in exports.NAMESPACES.values():
         for name in dir(space):
             assert getattr(space, name) is not None
-    assert tf.compat.v1 is tf
+    assert tf.compat.v1.Session is tf.Session and dir(tf.compat.v1) == dir(tf)
     assert tf.compat.as_bytes("a") == b"a" and tf.compat.as_str(b"a") == "a"
-    with pytest.raises(AttributeError, match=r"flowc\.gradients is not provided yet"):
-        _ = tf.gradients
+    for name in ("contrib", "nn.conv4d_like", "nn.relus", "reduce_sums", "nn.depth_to_spaces"):
+        with pytest.raises(AttributeError, match=rf"^flowc\.{name} is not provided(: |$)"):
+            operator.attrgetter(name)(tf)
     with pytest.raises(AttributeError, match="did you mean 'reduce_sum'"):
         _ = tf.reduce_sums
-    with pytest.raises(
-        AttributeError, match=r"flowc\.nn\.relus does not exist: did you mean 'relu"
-    ):
+    with pytest.raises(AttributeError, match=r"flowc\.nn\.relus is .*did you mean 'relu"):
         _ = tf.nn.relus
+    with pytest.raises(AttributeError, match=r"flowc\.py_function is not provided$"):
+        _ = tf.py_function  # TensorFlow has it: its name is no slip
+
+
+def test_what_tensorflow_has_is_there_or_not_provided() -> None:
+    for path, names in tensorflow_names().items():
+        try:
+            space = operator.attrgetter(path.partition(".")[2])(tf) if path != "tf" else tf
+        except AttributeError as error:
+            assert "is not provided" in str(error)
+            continue
+        if isinstance(space, types.ModuleType) and space is not tf:
+            continue
+        for name in set(names) - set(dir(space)):
+            try:
+                found = getattr(space, name)
+            except AttributeError as error:
+                assert str(error) == f"{space.__name__}.{name} is not provided"
+            else:
+                assert isinstance(found, types.ModuleType), name  # flowc's own, as `version`
+
+
+def test_flowc_by_other_names() -> None:
+    import flowc.compat.v1 as first
+    from flowc import compat
+    from flowc.compat import v1 as second
+
+    assert compat.v1 is first is second
+    assert first.nn is tf.nn and first.placeholder is tf.placeholder
+    with pytest.raises(AttributeError, match=r"flowc\.contrib is not provided$"):
+        _ = first.contrib
+    with pytest.raises(AttributeError, match=r"flowc\.compat\.as_byte is .*'as_bytes'"):
+        _ = compat.as_byte
+    listed = [getattr(tf.errors, name) for name in dir(tf.errors)]
+    assert all(issubclass(kind, Exception) for kind in listed)
+    assert tf.errors.OUT_OF_RANGE == 11
 
 
 def test_import_is_light() -> None:

@@ -264,6 +264,8 @@ REFUSED: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
         "InTopKV2", (MATRIX, np.zeros(2, np.int32), np.ones(2, np.int32)), {}),
     "a transform of length -1": ("RFFT", (VECTOR, np.array([-1], np.int32)), {}),
     "a transform of length 0": ("RFFT", (VECTOR, np.array([0], np.int32)), {}),
+    "an inverse transform of length 0": (
+        "IRFFT", (np.ones((3, 5), np.complex64), np.array([0], np.int32)), {}),
     "steps beyond 2^63": ("Range", tuple(map(np.float32, (-1e38, 1, 1))), {}),
     "steps that are tiny": ("Range", tuple(map(np.float32, (0, 1, 1e-38))), {}),
     "a start of rank 2": ("LinSpace", (np.ones((1, 1), np.float32), np.float32(2), 7), {}),

@@ -112,24 +112,3 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     """Whether each target's prediction is among the k largest of its row."""
     with name_scope(name, "in_top_k"):
         return output("InTopKV2", predictions, targets, k)
-
-
-def embedding_lookup(
-    params: Any,
-    ids: Any,
-    partition_strategy: str = "mod",
-    name: str | None = None,
-    validate_indices: bool = True,
-    max_norm: float | None = None,
-) -> Tensor:
-    """Rows of one tensor. Raises `ValueError` for several tensors or a norm, which flowc does not
-    take yet."""
-    if isinstance(params, list | tuple):
-        if len(params) != 1:
-            raise ValueError("embedding_lookup takes one tensor of parameters, found "
-                             f"{len(params)}")  # fmt: skip
-        params = params[0]
-    if max_norm is not None:
-        raise ValueError("embedding_lookup does not take max_norm")
-    with name_scope(name, "embedding_lookup", [params, ids]) as scope:
-        return gather(params, as_tensor(ids, name="ids"), name=scope)

@@ -25,7 +25,15 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The sizes as a vector: a constant where they are known."""
     dtype = dtypes.i32 if out_type is None else dtypes.as_dtype(out_type)
     with name_scope(name, "Shape", [input]) as scope:
+        if hasattr(input, "with_values"):
+            return _sizes_of_sparse(input, dtype, scope)
         return shape_tensor(as_tensor(input), dtype, scope)
+
+
+def _sizes_of_sparse(value: Any, dtype: Any, scope: str | None = None) -> Tensor:
+    """The sizes of a `SparseTensor`, which a run knows."""
+    sizes = value.dense_shape
+    return sizes if sizes.dtype is dtype else output("Cast", sizes, DstT=dtype, name=scope)
 
 
 def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None = None) -> Any:
@@ -36,6 +44,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
     """The number of elements: a constant where it is known."""
     dtype = dtypes.as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
+        if hasattr(input, "with_values"):
+            return output("Prod", _sizes_of_sparse(input, dtype), 0, name=scope)
         tensor = as_tensor(input)
         count = tensor.shape.num_elements()
         if count is not None:
@@ -46,6 +56,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.i32) -> Ten
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions: a constant where it is known."""
     with name_scope(name, "Rank", [input]) as scope:
+        if hasattr(input, "with_values"):
+            return size(input.dense_shape, name=scope)
         tensor = as_tensor(input)
         if tensor.shape.ndims is not None:
             return constant(tensor.shape.ndims, dtypes.i32, name=scope)

@@ -90,8 +90,11 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """The elements in another dtype. Raises `TypeError` for dtypes that do not convert."""
+    """The elements in another dtype, of a `SparseTensor` too. Raises `TypeError` for dtypes that do
+    not convert."""
     wanted: DType = dtypes.as_dtype(dtype)
+    if hasattr(x, "with_values"):
+        return x if x.dtype is wanted else x.with_values(cast(x.values, wanted, name))
     if isinstance(x, Tensor) and x.dtype is wanted:
         return x
     with name_scope(name, "Cast", [x]) as scope:

@@ -59,6 +59,10 @@ class SparseTensor(ValuesAtIndices):
     def with_components(self, components: Sequence[Tensor]) -> SparseTensor:
         return SparseTensor(*components)
 
+    def with_values(self, values: Tensor) -> SparseTensor:
+        """The same places with other values."""
+        return SparseTensor(self._indices, values, self._dense_shape)
+
     def component_invariants(self, shape: TensorShape | None) -> list[TensorShape]:
         """The shapes that the components keep in a loop; `shape`: [rank]. Raises `ValueError`."""
         if shape is None:

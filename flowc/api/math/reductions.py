@@ -323,3 +323,47 @@ unsorted_segment_sum = _unsorted("UnsortedSegmentSum")
 unsorted_segment_max = _unsorted("UnsortedSegmentMax")
 unsorted_segment_min = _unsorted("UnsortedSegmentMin")
 unsorted_segment_prod = _unsorted("UnsortedSegmentProd")
+
+
+def _sparse_segment(op_type: str) -> Callable[..., Tensor]:
+    def segment(
+        data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
+    ) -> Tensor:
+        given = [data, indices, segment_ids]
+        if num_segments is None:
+            return output(op_type, *given, name=name)
+        return output(f"{op_type}WithNumSegments", *given, num_segments, name=name)
+
+    doc = f"TensorFlow's `{op_type}`: rows of `data` at `indices`, combined segment by segment."
+    return named(segment, op_type, doc)
+
+
+sparse_segment_sum = _sparse_segment("SparseSegmentSum")
+sparse_segment_mean = _sparse_segment("SparseSegmentMean")
+sparse_segment_sqrt_n = _sparse_segment("SparseSegmentSqrtN")
+
+
+def _by_segment(power: float) -> Callable[..., Tensor]:
+    def segment(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+        with name_scope(name, "UnsortedSegment"):
+            x, ids = as_tensor(data), as_tensor(segment_ids)
+            one = output("OnesLike", cast(ids, x.dtype))
+            counts = unsorted_segment_sum(one, ids, num_segments)
+            counts = elementwise.maximum(counts, 1)
+            if x.shape.ndims is not None and ids.shape.ndims is not None:
+                for _ in range(x.shape.ndims - ids.shape.ndims):
+                    counts = output("ExpandDims", counts, -1)
+            total = unsorted_segment_sum(x, ids, num_segments)
+            return total / (counts if power == 1 else elementwise.sqrt(counts))
+
+    return segment
+
+
+unsorted_segment_mean = named(
+    _by_segment(1), "unsorted_segment_mean", "The mean of the rows of each segment."
+)
+unsorted_segment_sqrt_n = named(
+    _by_segment(0.5),
+    "unsorted_segment_sqrt_n",
+    "The sum of the rows of each segment, divided by the square root of their number.",
+)

@@ -14,6 +14,7 @@ from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
+from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 
 
@@ -223,6 +224,71 @@ def conv1d(
             dilations=[1, 1, spread, 1] if channels_last else [1, 1, 1, spread],
         )
         return arrays.squeeze(found, [at], name=scope)
+
+
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transposed convolution of volumes, with filters [depth, height, width, out, in]."""
+    with name_scope(name, "conv3d_transpose") as scope:
+        return output(
+            "Conv3DBackpropInputV2",
+            output_shape,
+            one_of(filter, "filter", filters, "filters"),
+            one_of(value, "value", input, "input"),
+            strides=_per_dimension(strides, data_format, 3, "strides"),
+            padding=padding,
+            data_format=data_format,
+            name=scope,
+        )
+
+
+def convolution(
+    input: Any,
+    filter: Any = None,
+    padding: str | None = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """`conv1d`, `conv2d` or `conv3d`, by the rank of the filters. Raises `ValueError` for filters
+    of another rank, and of an unknown one."""
+    kernel = as_tensor(one_of(filter, "filter", filters, "filters"))
+    spatial = (kernel.shape.ndims or 0) - 2
+    if spatial not in (1, 2, 3):
+        raise ValueError(
+            "`num_spatial_dims` must be 1, 2, or 3. Received: "
+            f"num_spatial_dims={spatial} of filters {kernel}"
+        )
+    spread = one_of(dilation_rate, "dilation_rate", dilations, "dilations")
+    return {1: conv1d, 2: conv2d, 3: conv3d}[spatial](
+        input,
+        kernel,
+        1 if strides is None else strides,
+        padding,
+        data_format=data_format or {1: "NWC", 2: "NHWC", 3: "NDHWC"}[spatial],
+        dilations=1 if spread is None else spread,
+        name=name or "convolution",
+    )
+
+
+def atrous_conv2d(
+    value: Any, filters: Any, rate: int, padding: str, name: str | None = None
+) -> Tensor:
+    """A convolution with filters spread out, `rate` apart."""
+    return conv2d(value, filters, 1, padding, dilations=rate, name=name or "atrous_conv2d")
 
 
 # -- pooling

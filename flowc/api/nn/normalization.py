@@ -12,7 +12,7 @@ from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise
-from flowc.api.math.reductions import one_of, reduce_mean, reduce_sum
+from flowc.api.math.reductions import one_of, reduce_mean, reduce_prod, reduce_sum
 from flowc.api.nn.activations import relu
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
@@ -84,8 +84,97 @@ def batch_normalization(
         factor = elementwise.rsqrt(as_tensor(variance) + variance_epsilon)
         if scale is not None:
             factor = factor * scale
+        scaled = value * cast(factor, value.dtype)
         shift = -mean * factor if offset is None else offset - mean * factor
-        return value * cast(factor, value.dtype) + cast(shift, value.dtype)
+        return scaled + cast(shift, value.dtype)
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: bool | None = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """`batch_normalization`, under the names that it had first."""
+    x, middle = one_of(t, "t", input, "input"), one_of(m, "m", mean, "mean")
+    spread = one_of(v, "v", variance, "variance")
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(x, middle, spread, beta, scale, variance_epsilon, name)
+
+
+def sufficient_statistics(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """(how many elements, their sum, the sum of their squares, the shift) over `axes`, of `x` less
+    the shift."""
+    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+    chosen = sorted({int(a) for a in np.ravel(axes)})
+    with name_scope(name, "sufficient_statistics", [x, shift]):
+        value = as_tensor(x, name="x")
+        sizes: list[Any] = [
+            None if value.shape.ndims is None else value.shape[a].value for a in chosen
+        ]
+        if None in sizes:
+            lengths = [arrays.shape(value)[a] for a in chosen]
+            count = cast(reduce_prod(arrays.stack(lengths)), value.dtype)
+        else:
+            count = as_tensor(float(np.prod(sizes)), value.dtype, name="count")
+        if shift is None:
+            moved, squares = value, elementwise.square(value)
+        else:
+            shift = as_tensor(shift, name="shift")
+            moved = elementwise.subtract(value, shift)
+            squares = elementwise.squared_difference(value, shift)
+        total = reduce_sum(moved, chosen, keep, name="mean_ss")
+        return count, total, reduce_sum(squares, chosen, keep, name="var_ss"), shift
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance of what `sufficient_statistics` gave."""
+    with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
+        share = elementwise.reciprocal(counts, name="divisor")
+        moved = elementwise.multiply(mean_ss, share, name="shifted_mean")
+        mean = moved if shift is None else elementwise.add(moved, shift, name="mean")
+        squares = elementwise.multiply(variance_ss, share)
+        return mean, elementwise.subtract(squares, elementwise.square(moved), name="variance")
+
+
+def weighted_moments(
+    x: Any,
+    axes: Any,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over `axes`, of elements that count as often as their weights say."""
+    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+    with name_scope(name, "weighted_moments", [x, frequency_weights]):
+        value = as_tensor(x, name="x")
+        weights = cast(as_tensor(frequency_weights, name="weights"), value.dtype)
+        weights = weights + output("ZerosLike", value)
+        total = reduce_sum(weights, axes, True)
+        mean = elementwise.divide(reduce_sum(weights * value, axes, True), total)
+        spread = weights * elementwise.squared_difference(value, mean)
+        variance = elementwise.divide(reduce_sum(spread, axes, True), total)
+        if not keep:
+            rest = [int(a) for a in np.ravel(axes)]
+            mean, variance = arrays.squeeze(mean, rest), arrays.squeeze(variance, rest)
+        return mean, variance
 
 
 def fused_batch_norm(

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flowc import dtypes
 from flowc.api.arrays.filling import range as range_
-from flowc.api.arrays.filling import zeros
+from flowc.api.arrays.filling import zeros, zeros_like
 from flowc.api.arrays.selection import where
 from flowc.api.arrays.shaping import concat, rank, reverse, reverse_sequence, stack, transpose
 from flowc.api.arrays.shaping import shape as shape_of
@@ -25,13 +26,11 @@ from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import equal, maximum, minimum
 from flowc.api.math.reductions import reduce_all, reduce_max
-from flowc.api.nn import rnn_cell
+from flowc.api.nn.rnn_cell import sizes_with
 from flowc.api.variables.variable_scope import variable_scope
 from flowc.dtypes import DType
 from flowc.graph import Tensor, TensorShape, get_default_graph
 from flowc.graph.building.conversion import as_tensor
-
-__all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn", "rnn_cell", "static_rnn"]
 
 
 def dynamic_rnn(
@@ -51,7 +50,7 @@ def dynamic_rnn(
     `initial_state`. Raises `ValueError` where both are missing, where the depth of the inputs is
     unknown, or where they differ in their steps or batches.
     """
-    _check_cell("cell", cell)
+    check_cell("cell", cell)
     with variable_scope(scope or "rnn"):
         flat = [as_tensor(x) for x in nest.flatten(inputs)]
         if not time_major:
@@ -115,7 +114,7 @@ class _Steps:
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         count = shape_of(self.flat[0])[0]
         sizes = nest.flatten(self.cell.output_size)
-        zero = [zeros(rnn_cell.sizes_with(self.batch_size, s), self.dtype) for s in sizes]
+        zero = [zeros(sizes_with(self.batch_size, s), self.dtype) for s in sizes]
         last = count if self.lengths is None else reduce_max(self.lengths)
         time = constant(0, dtypes.i32, name="time")
         with name_scope("dynamic_rnn") as scope:
@@ -179,7 +178,7 @@ class _Steps:
         return nest.pack_sequence_as(output, flat), nest.map_structure(kept, state, after)
 
 
-def _check_cell(name: str, cell: Any) -> None:
+def check_cell(name: str, cell: Any) -> None:
     missing = [a for a in ("output_size", "state_size") if not hasattr(cell, a)]
     if missing or not callable(cell):
         lacks = [f"'{m}' property is missing" for m in missing] or ["is not callable"]
@@ -258,8 +257,8 @@ def bidirectional_dynamic_rnn(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """((outputs forward, outputs backward), (their final states)): `cell_bw` goes through each
     sequence from its end. Raises as `dynamic_rnn`."""
-    _check_cell("cell_fw", cell_fw)
-    _check_cell("cell_bw", cell_bw)
+    check_cell("cell_fw", cell_fw)
+    check_cell("cell_bw", cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
 
     def backwards(x: Tensor) -> Tensor:
@@ -288,11 +287,13 @@ def static_rnn(
     inputs: Sequence[Any],
     initial_state: Any = None,
     dtype: Any = None,
+    sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """(outputs, final state) of `cell` over a list of inputs [batch, depth], one after the other
-    without a loop. Raises `TypeError` and `ValueError` for inputs that are no list, or empty."""
-    _check_cell("cell", cell)
+    without a loop. `sequence_length`: [batch]. Raises `TypeError` and `ValueError` for inputs that
+    are no list, or empty."""
+    check_cell("cell", cell)
     if not isinstance(inputs, list | tuple):
         raise TypeError(f"Argument `inputs` must be a sequence. Received: {inputs}")
     if not inputs:
@@ -303,8 +304,15 @@ def static_rnn(
         if state is None:
             known = steps[0].shape[0].value
             state = _zero_state(cell, shape_of(steps[0])[0] if known is None else known, dtype)
+        lengths = _lengths(sequence_length)
         outputs = []
-        for x in steps:
-            output, state = cell(x, state)
+        for time, x in enumerate(steps):
+            output, after = cell(x, state)
+            if lengths is not None:
+                over = lengths <= time
+                zero = nest.map_structure(zeros_like, output)
+                output = nest.map_structure(partial(where, over), zero, output)
+                after = nest.map_structure(partial(where, over), state, after)
+            state = after
             outputs.append(output)
         return outputs, state

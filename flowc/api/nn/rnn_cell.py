@@ -74,6 +74,23 @@ class RNNCell:
         ):
             return self.call(inputs, state)
 
+    @property
+    def variables(self) -> list[Any]:
+        """The variables of the cell, once it was called."""
+        return [] if self._scope is None else self._scope.global_variables()
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return [] if self._scope is None else self._scope.trainable_variables()
+
+    @property
+    def weights(self) -> list[Any]:
+        return self.variables
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return self.trainable_variables
+
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """A state of zeros: [batch, size] for each size of `state_size`."""
         with name_scope(f"{type(self).__name__}ZeroState", None):

@@ -154,6 +154,57 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     return output("RandomShuffle", value, name=name, **_seeds(seed))
 
 
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A slice of `size` at a random place. A run raises `InvalidArgumentError` where the value is
+    smaller."""
+    with name_scope(name, "random_crop", [value, size]):
+        tensor = as_tensor(value, name="value")
+        wanted = as_tensor(size, dtypes.i32, "size")
+        sizes = output("Shape", tensor)
+        fits = output("All", output("GreaterEqual", sizes, wanted), [0])
+        check = call("Assert", fits, ["Need value.shape >= size, got ", sizes, wanted])
+        with tensor.graph.control_dependencies([check]):
+            room = sizes - wanted + 1
+        drawn = random_uniform(
+            output("Shape", sizes), maxval=dtypes.i32.max, dtype=dtypes.i32, seed=seed
+        )
+        found = output("Slice", tensor, output("FloorMod", drawn, room), wanted)
+        if isinstance(size, list | tuple):
+            found.set_shape(size)
+        return found
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Tensor:
+    """Class numbers [batch, num_samples], drawn by the unnormalised logarithms of probabilities
+    `logits` [batch, classes]."""
+    kind = dtypes.i64 if output_dtype is None else dtypes.as_dtype(output_dtype)
+    with name_scope(name, "multinomial", [logits]):
+        return output("Multinomial", logits, num_samples, output_dtype=kind, **_seeds(seed))
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """As `multinomial`, under its newer name."""
+    with name_scope(name, "categorical", [logits]):
+        kind = dtypes.i64 if dtype is None else dtypes.as_dtype(dtype)
+        scope = "multinomial"
+        return output(
+            "Multinomial", logits, num_samples, output_dtype=kind, name=f"{scope}/Multinomial",
+            **_seeds(seed),
+        )  # fmt: skip
+
+
 # -- stateless
 
 

@@ -18,9 +18,10 @@ from flowc.api.training.tensor_array_gradients import TENSOR_ARRAY_GRADIENTS
 from flowc.api.variables.variables import GLOBAL, Variable
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.gradients.functions import function_gradients
 from flowc.graph.gradients.registry import GradientRegistry
 
-GRADIENTS = GradientRegistry(TENSOR_ARRAY_GRADIENTS)
+GRADIENTS = GradientRegistry({**TENSOR_ARRAY_GRADIENTS, **function_gradients(lambda: GRADIENTS)})
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -70,7 +70,9 @@ def variable_scope(
         shown = name_or_scope if name_or_scope is not None else default_name or ""
         local = _unused(graph, outer.name, shown) if name_or_scope is None else shown
         full, base = joined(outer.name, local), outer
-    graph.get_collection_ref(_OPENED).append(full)
+    names = graph.get_collection_ref(_OPENED)
+    names.append(full)
+    before = list(names)
 
     def given(value: Any, inherited: Any) -> Any:
         return inherited if value is None else value
@@ -92,13 +94,16 @@ def variable_scope(
             base.dtype if dtype is None else dtypes.as_dtype(dtype),
             given(use_resource, base.use_resource),
             given(constraint, base.constraint),
-            scope,
+            base.original_name_scope if base is name_or_scope else scope,
         )
         held.append(made)
         try:
             yield made
         finally:
             held.pop()
+            # Scopes inside count anew when this one is opened again.
+            kept = before if base is name_or_scope else names
+            names[:] = [n for n in kept if not n.startswith(f"{full}/")]
 
 
 def variable_op_scope(

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame, no_memory
 from flowc.codegen.driver.size_limits import WORD
-from flowc.codegen.driver.sizes import BYTES, NULL
+from flowc.codegen.driver.sizes import BYTES, MEMCPY, MEMCPY_TYPE, NULL
 from flowc.ir.dims import Dim, ceildiv
 from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
@@ -30,7 +30,7 @@ from flowc.plan.plan import (
     bytes_of,
 )
 from flowc_runtime.native.arena import HEADER
-from flowc_runtime.native.writer import I1, I64, i64
+from flowc_runtime.native.writer import I1, I64, declare, i64
 
 _TOO_MUCH = "no memory for this run: it needs {a} bytes more, and may take {b} (max_memory)"
 _MISSING = "no memory for this run: {a} bytes could not be had"
@@ -198,8 +198,7 @@ class Memory:
         b.store(left, self.room)
 
     def copy(self, target: ir.Value, source: ir.Value, size: ir.Value) -> None:
-        kinds = [BYTES, BYTES, I64, I1]
-        memcpy = self.frame.declare("llvm.memcpy.p0i8.p0i8.i64", ir.VoidType(), kinds)
+        memcpy = declare(self.frame.module, MEMCPY, MEMCPY_TYPE)
         self.frame.b.call(memcpy, [target, source, size, ir.Constant(I1, 0)])
 
     def exchange(self, moves: Sequence[tuple[Place, Place]]) -> None:

@@ -7,14 +7,15 @@ told is a size: what is wrong with one that wraps or is negative is for the run 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 from llvmlite import ir
 
 from flowc.codegen.driver.size_limits import WORD
-from flowc.codegen.driver.sizes import SizeFunction
+from flowc.codegen.driver.sizes import BYTES, MEMCPY, MEMCPY_TYPE, SizeFunction
 from flowc.ir.dims import Dim, Symbol, is_nonnegative
 from flowc.plan.plan import Plan
-from flowc_runtime.native.writer import I64, i64
+from flowc_runtime.native.writer import I1, I64, data_constant, declare, i64
 
 
 def emit_output_dims(
@@ -32,14 +33,28 @@ def emit_output_dims(
     given, dims = function.args
     for i, size in enumerate(sizes):
         f.bind(size, f.b.load(f.b.gep(given, [i64(i)])))
-    position = 0
-    for value in plan.computation.results:
-        for dim in value.dims:
-            found = known(dim)
-            shown = i64(-1) if found is None else _saturated(f, found)
-            f.b.store(shown, f.b.gep(dims, [i64(position)]))
-            position += 1
+    found = [known(dim) for value in plan.computation.results for dim in value.dims]
+    numbers = [-1 if d is None else d if _is_number(d) else 0 for d in found]
+    _copy_numbers(f.b, dims, numbers)
+    for position, dim in enumerate(found):
+        if dim is not None and not _is_number(dim):
+            f.b.store(_saturated(f, dim), f.b.gep(dims, [i64(position)]))
     f.b.ret_void()
+
+
+def _is_number(dim: Dim) -> TypeGuard[int]:
+    return isinstance(dim, int) and 0 <= dim <= WORD
+
+
+def _copy_numbers(b: ir.IRBuilder, dims: ir.Value, numbers: Sequence[int]) -> None:
+    """One copy of a table: programs may have thousands of outputs."""
+    if not numbers:
+        return
+    table = ir.Constant(ir.ArrayType(I64, len(numbers)), list(map(i64, numbers)))
+    source = b.bitcast(data_constant(b.module, table, "dims"), BYTES)
+    size = i64(len(numbers) * I64.width // 8)
+    memcpy = declare(b.module, MEMCPY, MEMCPY_TYPE)
+    b.call(memcpy, [b.bitcast(dims, BYTES), source, size, ir.Constant(I1, 0)])
 
 
 def _saturated(f: SizeFunction, dim: Dim) -> ir.Value:

@@ -18,6 +18,8 @@ from flowc_runtime.native.writer import I1, I8, I64, declare, i64
 
 BYTES = I8.as_pointer()
 NULL = ir.Constant(BYTES, None)
+MEMCPY = "llvm.memcpy.p0i8.p0i8.i64"
+MEMCPY_TYPE = ir.FunctionType(ir.VoidType(), [BYTES, BYTES, I64, I1])
 
 
 class SizeFunction:

@@ -9,12 +9,12 @@ The pool and the arena are loaded once a process and never freed: threads wait i
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llvmlite import binding as llvm
 
+from flowc.codegen.forks import loading
 from flowc.codegen.link.address_space import side_by_side
 
 RUNTIME_FUNCTIONS = (
@@ -54,12 +54,11 @@ class LoadedCode:
 SPARE = 1 << 18  # bytes for the pages that the sections of an object do not fill
 
 _runtime: list[llvm.ExecutionEngine] = []
-_loading = threading.Lock()
 
 
 def load_objects(objects: Sequence[bytes], runtime: bytes) -> LoadedCode:
     """Links relocatable objects in memory; `runtime` holds the pool and the arena."""
-    with _loading:
+    with loading:
         if not _runtime:
             _runtime.append(_load_runtime(runtime))
         engine = _engine(objects)

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from llvmlite import binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from flowc.errors import InternalError
 
@@ -24,12 +25,17 @@ class Processor:
     cpu: str
     features: str
 
-    def target_machine(self) -> llvm.TargetMachine:
-        """A fresh one, for position-independent code."""
+    def target_machine(self, speed: int = 3) -> llvm.TargetMachine:
+        """A fresh one, for position-independent code. At speed 0 instructions are selected one by
+        one, in linear time; above it by blocks, whose longest take time quadratic in their size."""
         _initialize()
         target = llvm.Target.from_triple(self.triple)
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small"
+            cpu=self.cpu,
+            features=self.features,
+            opt=3 if speed else 0,
+            reloc="pic",
+            codemodel="small",
         )
 
 
@@ -47,7 +53,7 @@ def compile_module(texts: Sequence[str], processor: Processor, *, speed: int = 3
 
     Raises `InternalError` when LLVM rejects a text.
     """
-    machine = processor.target_machine()
+    machine = processor.target_machine(speed)
     return machine.emit_object(optimized_module(texts, machine, speed=speed))
 
 
@@ -55,7 +61,7 @@ def module_text(
     texts: Sequence[str], processor: Processor, form: Literal["llvm", "asm"], *, speed: int = 3
 ) -> str:
     """The same for people."""
-    machine = processor.target_machine()
+    machine = processor.target_machine(speed)
     module = optimized_module(texts, machine, speed=speed)
     return str(module) if form == "llvm" else machine.emit_assembly(module)
 
@@ -64,9 +70,11 @@ def optimized_module(
     texts: Sequence[str], machine: llvm.TargetMachine, *, speed: int = 3
 ) -> llvm.ModuleRef:
     """The first text with the others linked into it, optimised."""
-    module = _parse(texts[0])
+    # Its own context, which goes with it: one of the process would keep every constant and type.
+    context = llvm.create_context()
+    module = _parse(texts[0], context)
     for text in texts[1:]:
-        module.link_in(_parse(text))
+        module.link_in(_parse(text, context))
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=speed)
@@ -75,13 +83,17 @@ def optimized_module(
     options.loop_interleaving = True
     options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    passes = builder.getModulePassManager()
+    try:
+        passes.run(module, builder)
+    finally:
+        NewPassManager._dispose(passes)  # llvmlite's own way to it is hidden by another base class
     return module
 
 
-def _parse(text: str) -> llvm.ModuleRef:
+def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text, context)
         module.verify()
     except RuntimeError as error:
         raise InternalError(f"LLVM rejects a module: {error}\n{text[:4000]}") from error

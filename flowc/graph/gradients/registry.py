@@ -78,6 +78,8 @@ class GradientRegistry:
         if name in NOT_DIFFERENTIABLE:
             return None
         found = self._function(name)
+        if found is None and name in operation.graph.functions:
+            found = self._built_in.get("PartitionedCall")
         if found is None:
             raise no_gradient_defined(operation)
         return found

@@ -20,6 +20,7 @@ from flowc.graph.operation import Operation
 from flowc.graph.shape import TensorShape
 from flowc.graph.tensor import Tensor
 
+HELD = "_held"  # attr of a function's argument: the dtype of the variable behind a handle
 SMALL = 1000  # elements that are written out as a constant
 
 
@@ -49,9 +50,11 @@ def sizes_of(tensor: Tensor) -> Tensor:
 def held_dtype(tensor: Tensor) -> DType:
     """The dtype of a tensor's gradient: for a handle, that of the variable behind it."""
     while tensor.dtype is dtypes.resource:
-        if "dtype" in tensor.op.attrs:
-            return tensor.op.attrs["dtype"]
-        tensor = tensor.op.inputs[0]
+        found = tensor.op.attrs.get(HELD, tensor.op.attrs.get("dtype"))
+        if found is not None and found is not dtypes.resource:
+            return found
+        is_loop = tensor.op.type in ("StatelessWhile", "While")
+        tensor = tensor.op.inputs[tensor.value_index if is_loop else 0]
     assert tensor.dtype is not None
     return tensor.dtype
 

@@ -19,7 +19,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, UnimplementedError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
-from flowc.ir.extraction import Bound, Dense, Extractor, ListValue, Ragged, Resource
+from flowc.ir.extraction import Bound, DenseItems, Extractor, ListValue, Ragged, Resource
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN
 from flowc.ir.op import Attrs
 from flowc.ir.types import Dims
@@ -191,7 +191,7 @@ def emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[
     )
     array, contents = array_of(x, inputs[0])
     found = split(x, contents, value, lengths, unused)
-    if isinstance(found.held, Dense):
+    if isinstance(found.held, DenseItems):
         _write_all(x, inputs[0], found.held.buffer)
     else:
         _check_written_dtype(x, contents, value)
@@ -254,8 +254,8 @@ def _checked(x: Extractor, handle: Bound, dtype: DType, shape: Partial) -> ListV
     if not written and (clears or not flags["zeros"]):
         if isinstance(held, Ragged):
             held = replace(held, table=x.b.list_whole(held.table, marks, **flags))
-        elif isinstance(held, Dense):
-            held = Dense(x.b.list_whole(held.buffer, marks, **flags))
+        elif isinstance(held, DenseItems):
+            held = DenseItems(x.b.list_whole(held.buffer, marks, **flags))
     if clears:
         cleared = zeros(x.b, (contents.rows,), dtypes.u8, CLEARED)
         x.replace(array, replace(contents, marks=cleared))

@@ -23,7 +23,7 @@ from flowc.ir.dims import Dim, maximum
 from flowc.ir.extraction import (
     Bound,
     Columns,
-    Dense,
+    DenseItems,
     Extractor,
     ListValue,
     Ragged,
@@ -62,9 +62,9 @@ from flowc.ops.lists.ragged_values import (
 # -- what holds the elements
 
 
-def tensors_in(x: Extractor, contents: ListValue) -> Dense | Ragged:
+def tensors_in(x: Extractor, contents: ListValue) -> DenseItems | Ragged:
     """What holds the elements of a list of tensors."""
-    if isinstance(contents.held, Dense | Ragged):
+    if isinstance(contents.held, DenseItems | Ragged):
         return contents.held
     raise UnsupportedError(
         f"'{x.name}' takes tensors from a list, or puts them into one, whose elements are optionals"
@@ -81,7 +81,7 @@ def with_element(b: Builder, contents: ListValue, element: Dims, dtype: DType) -
     """A list that holds nothing as one of zeros. `dtype`: theirs; for lists of lists, of what the
     inner ones hold."""
     buffer = zeros(b, (contents.rows, *element), dtype)
-    return replace(contents, dtype=dtype, held=Dense(buffer))
+    return replace(contents, dtype=dtype, held=DenseItems(buffer))
 
 
 def typed_for(x: Extractor, contents: ListValue, dtype: DType, given: Dims) -> ListValue:
@@ -114,10 +114,10 @@ def resized(x: Extractor, contents: ListValue, rows: Dim) -> ListValue:
     match held:
         case None:
             pass
-        case Dense(buffer) if is_new(buffer, 0):
-            held = Dense(zeros(x.b, (rows, *buffer.dims[1:]), contents.dtype))
-        case Dense(buffer):
-            held = Dense(x.b.list_resize(buffer, size))
+        case DenseItems(buffer) if is_new(buffer, 0):
+            held = DenseItems(zeros(x.b, (rows, *buffer.dims[1:]), contents.dtype))
+        case DenseItems(buffer):
+            held = DenseItems(x.b.list_resize(buffer, size))
         case Ragged():
             held = replace(held, table=x.b.list_resize(held.table, size))
         case Columns():
@@ -137,8 +137,8 @@ def pushed(x: Extractor, contents: ListValue, item: Bound) -> ListValue:
     known = joined_known(contents.known, known_numbers(x, item))
     typed = typed_for(x, contents, item.type.dtype, item.dims)
     held = tensors_in(x, typed)
-    if isinstance(held, Dense):
-        held = Dense(x.b.list_append(held.buffer, item))
+    if isinstance(held, DenseItems):
+        held = DenseItems(x.b.list_append(held.buffer, item))
     else:
         held = pushed_ragged(x.b, held, item)
     return replace(with_held(typed, held), known=known)
@@ -151,10 +151,10 @@ def popped(
     held = contents.held
     item: Bound
     match held:
-        case Dense(buffer):
+        case DenseItems(buffer):
             item = _last(x, contents, buffer, faults)
             rows = x.b.sizes((maximum(contents.rows - 1, 0),))
-            held = Dense(x.b.list_resize(buffer, rows))
+            held = DenseItems(x.b.list_resize(buffer, rows))
         case Ragged():
             held, item = popped_ragged(x.b, held, faults, shape)
         case Columns():
@@ -182,7 +182,7 @@ def element_at(
 ) -> Value:
     """An element, or those at a vector of indices as one tensor."""
     held = tensors_in(x, contents)
-    if isinstance(held, Dense):
+    if isinstance(held, DenseItems):
         return x.b.list_get(held.buffer, index, **faults.attrs)
     if index.type.rank == 0:
         return ragged_element(x.b, held, index, faults, shape)[0]
@@ -195,8 +195,10 @@ def with_elements(
 ) -> ListValue:
     """A list with other elements at some indices."""
     held = tensors_in(x, contents)
-    if isinstance(held, Dense):
-        return with_held(contents, Dense(x.b.list_set(held.buffer, index, value, **faults.attrs)))
+    if isinstance(held, DenseItems):
+        return with_held(
+            contents, DenseItems(x.b.list_set(held.buffer, index, value, **faults.attrs))
+        )
     return with_held(contents, set_ragged(x.b, held, index, value, faults))
 
 
@@ -205,7 +207,7 @@ def with_elements(
 
 def whole(contents: ListValue, tensor: Value) -> ListValue:
     """The rows of a tensor as a list: its buffer."""
-    return replace(contents, dtype=tensor.type.dtype, rows=tensor.dims[0], held=Dense(tensor))
+    return replace(contents, dtype=tensor.type.dtype, rows=tensor.dims[0], held=DenseItems(tensor))
 
 
 def split(
@@ -228,7 +230,7 @@ def split(
 def stacked(x: Extractor, contents: ListValue, faults: Faults, shape: Partial = None) -> Value:
     """All elements as one tensor: of a dense list, the buffer."""
     held = tensors_in(x, contents)
-    return held.buffer if isinstance(held, Dense) else stacked_ragged(x.b, held, faults, shape)
+    return held.buffer if isinstance(held, DenseItems) else stacked_ragged(x.b, held, faults, shape)
 
 
 def joined(
@@ -259,8 +261,8 @@ def one_behind_other(x: Extractor, one: ListValue, other: ListValue) -> ListValu
     if one.held is None and other.held is None:
         return replace(one, rows=one.rows + other.rows, known=None)
     first, last = tensors_in(x, one), tensors_in(x, other)
-    if isinstance(first, Dense) and isinstance(last, Dense):
-        return with_held(one, Dense(x.b.concat(first.buffer, last.buffer, np.int32(0))))
+    if isinstance(first, DenseItems) and isinstance(last, DenseItems):
+        return with_held(one, DenseItems(x.b.concat(first.buffer, last.buffer, np.int32(0))))
     assert isinstance(first, Ragged) and isinstance(last, Ragged)
     return with_held(one, appended_ragged(x.b, first, last))
 
@@ -333,8 +335,8 @@ def zeros_like_list(
     if contents.held is None:
         return [contents]
     held = tensors_in(x, contents)
-    if isinstance(held, Dense):
-        return [with_held(contents, Dense(zeros(x.b, held.buffer.dims, contents.dtype)))]
+    if isinstance(held, DenseItems):
+        return [with_held(contents, DenseItems(zeros(x.b, held.buffer.dims, contents.dtype)))]
     return [with_held(contents, replace(held, flat=zeros(x.b, held.flat.dims, contents.dtype)))]
 
 
@@ -354,7 +356,7 @@ def sum_of_lists(
             return [next(c for c in lists if isinstance(c.held, Ragged))]
         return [with_held(added[0], reduce(partial(summed_ragged, x.b), parts))]
     buffers = [tensors_in(x, c) for c in added]
-    dense = [part.buffer for part in buffers if isinstance(part, Dense)]
+    dense = [part.buffer for part in buffers if isinstance(part, DenseItems)]
     if not dense:
         return [held[0] if held else lists[0]]
-    return [with_held(held[0], Dense(dense[0] if len(dense) == 1 else x.b.add_n(*dense)))]
+    return [with_held(held[0], DenseItems(dense[0] if len(dense) == 1 else x.b.add_n(*dense)))]

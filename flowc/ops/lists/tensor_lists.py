@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
-from flowc.ir.extraction import Bound, Columns, Dense, Extractor, ListValue, OptionalValue, Ragged
+from flowc.ir.extraction import (
+    Bound,
+    Columns,
+    DenseItems,
+    Extractor,
+    ListValue,
+    OptionalValue,
+    Ragged,
+)
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
@@ -223,7 +231,7 @@ def _emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence
     unused = "Unused values in tensor. Length of tensor: {extent} Values used: {value}"
     contents = ListValue(tensor.type.dtype, 0, partial=shape_input(x, shape), home=x.b)
     found = split(x, contents, tensor, lengths, unused)
-    if isinstance(found.held, Dense):
+    if isinstance(found.held, DenseItems):
         return [_rows(x, found.held.buffer, found.partial)]
     return [found]
 

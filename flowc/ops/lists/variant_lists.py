@@ -13,7 +13,7 @@ from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import (
     Bound,
-    Dense,
+    DenseItems,
     Extractor,
     ListValue,
     OptionalValue,
@@ -60,7 +60,7 @@ def as_item(x: Extractor, bound: Bound) -> Value:
     """What is put into a list of tensors: a tensor, or the buffer of a list."""
     if not isinstance(bound, ListValue):
         return value_of(x, bound)
-    if isinstance(bound.held, Dense):
+    if isinstance(bound.held, DenseItems):
         return bound.held.buffer
     if bound.held is None:
         raise UnsupportedError(
@@ -76,7 +76,7 @@ def as_element(value: Value, dtype: DType) -> Bound:
     """An element as its reader takes it: what is asked for as a variant is a list."""
     if dtype is not dtypes.variant:
         return value
-    return ListValue(value.type.dtype, value.dims[0], Dense(value))
+    return ListValue(value.type.dtype, value.dims[0], DenseItems(value))
 
 
 def check_dtype(x: Extractor, held: DType, asked: DType) -> None:

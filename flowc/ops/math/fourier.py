@@ -264,8 +264,8 @@ def _infer_real(rank: int, forward: bool) -> Callable[[Inference], Dims]:
             raise c.fail(f"fft_length must have shape [{rank}]")
         lengths = list(c.need_sizes(1))
         for i, length in enumerate(lengths):
-            if isinstance(length, int) and length < forward:
-                raise c.fail(f"fft_length[{i}] must be >= {int(forward)}, but got: {length}")
+            if isinstance(length, int) and length < 1:
+                raise c.fail(f"fft_length[{i}] must be >= 1, but got: {length}")
         spectrum = [*lengths[:-1], as_dim(lengths[-1] // 2 + 1)]
         for i, wanted in enumerate(lengths if forward else spectrum):
             found = c.dims(0)[c.rank(0) - rank + i]

@@ -45,3 +45,20 @@ integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 bytes_or_text_types = (bytes, str)
+
+
+def dimension_value(dimension: Any) -> int | None:
+    """The size that a `Dimension` or a number says; None where it is unknown."""
+    return getattr(dimension, "value", dimension)
+
+
+def dimension_at_index(shape: Any, index: int) -> Any:
+    """The `Dimension` of a shape at an index; an unknown one where the rank is unknown."""
+    from flowc.graph import Dimension
+
+    return Dimension(None) if shape.ndims is None else shape.dims[index]
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Always True: flowc reads and writes the newest forms of graphs."""
+    return True

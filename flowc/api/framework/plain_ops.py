@@ -1,0 +1,66 @@
+"""Public functions that are one op each: its inputs, then its attrs, in the order of its signature.
+
+In: a name. Out: a function. Invariant: what the record says is what the function takes.
+"""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature
+from typing import Any
+
+from flowc.api.framework.raw_ops import call, named
+from flowc.graph.building.creation import record_of
+from flowc.ir.signature import REQUIRED
+
+OPS = {
+    "fake_quant_with_min_max_args": "FakeQuantWithMinMaxArgs",
+    "fake_quant_with_min_max_args_gradient": "FakeQuantWithMinMaxArgsGradient",
+    "fake_quant_with_min_max_vars": "FakeQuantWithMinMaxVars",
+    "fake_quant_with_min_max_vars_gradient": "FakeQuantWithMinMaxVarsGradient",
+    "fake_quant_with_min_max_vars_per_channel": "FakeQuantWithMinMaxVarsPerChannel",
+    "fake_quant_with_min_max_vars_per_channel_gradient": (
+        "FakeQuantWithMinMaxVarsPerChannelGradient"
+    ),
+    "fft": "FFT",
+    "fft2d": "FFT2D",
+    "fft3d": "FFT3D",
+    "ifft": "IFFT",
+    "ifft2d": "IFFT2D",
+    "ifft3d": "IFFT3D",
+    "nextafter": "NextAfter",
+    "tensor_scatter_add": "TensorScatterAdd",
+    "tensor_scatter_max": "TensorScatterMax",
+    "tensor_scatter_min": "TensorScatterMin",
+    "tensor_scatter_sub": "TensorScatterSub",
+    "tensor_scatter_update": "TensorScatterUpdate",
+}
+
+
+def _function(name: str, op_type: str) -> Any:
+    record = record_of(op_type)
+    inputs = [arg.name for arg in record.signature.inputs]
+    inferred = {arg.type_attr for arg in record.signature.inputs}
+    attrs = {n: a.default for n, a in record.signature.attrs.items() if n not in inferred}
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    signature = Signature(
+        [
+            *(Parameter(n, kind) for n in inputs),
+            *(Parameter(n, kind) for n, default in attrs.items() if default is REQUIRED),
+            *(Parameter(n, kind, default=d) for n, d in attrs.items() if d is not REQUIRED),
+            Parameter("name", kind, default=None),
+        ]
+    )
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        return call(op_type, *(given.pop(n) for n in inputs), **given)
+
+    function.__signature__ = signature
+    return named(function, name, f"TensorFlow's op `{op_type}`:\n\n    {record.tf}")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in OPS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _function(name, OPS[name])
+    return found

@@ -1,0 +1,1 @@
+"""`tf.layers`: layers of a network, with the variables that they keep."""

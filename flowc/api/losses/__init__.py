@@ -1,0 +1,1 @@
+"""`tf.losses`: losses of predictions and labels, kept in a collection."""

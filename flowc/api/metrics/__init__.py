@@ -1,0 +1,1 @@
+"""`tf.metrics`: measures that grow over the batches of an evaluation."""

@@ -1,0 +1,99 @@
+"""Public names: found where the tables of `exports.py` say, imported when they are asked for.
+
+In: tables of names, and what TensorFlow has (`tensorflow_names.txt`). Out: the objects. Invariant:
+nothing is imported before it is asked for; a name that flowc does not have says "not provided".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from flowc.errors import did_you_mean
+
+TYPO = 0.75  # how like a public name one has to be to be taken for a slip
+
+
+def entries(modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """name -> (module, name there)"""
+    found: dict[str, tuple[str, str]] = {}
+    for module, text in modules.items():
+        for word in text.split():
+            name, _, inner = word.partition("=")
+            found[name] = (module, inner or name)
+    return found
+
+
+class Namespace:
+    """A named group of public names, such as `flowc.nn`. Names are imported when first used.
+
+    `inner`: the namespaces inside, such as `rnn_cell`."""
+
+    def __init__(
+        self,
+        path: str,
+        names: Mapping[str, tuple[str, str]],
+        inner: Mapping[str, Namespace] | None = None,
+    ) -> None:
+        self.__name__ = path
+        self._names = names
+        self._inner = dict(inner or {})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = self._inner.get(name) or find(self._names, name, self.__name__)
+        self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self._names, *self._inner})
+
+    def __repr__(self) -> str:
+        return f"<namespace {self.__name__}>"
+
+
+def namespaces(tables: Mapping[str, Mapping[str, str]]) -> dict[str, Namespace]:
+    """The namespaces at the top; a table of a dotted name stands inside another one."""
+    made: dict[str, Namespace] = {}
+    for path in sorted(tables, key=lambda path: -path.count(".")):
+        inner = {
+            name.removeprefix(f"{path}."): space
+            for name, space in made.items()
+            if name.startswith(f"{path}.") and name.count(".") == path.count(".") + 1
+        }
+        made[path] = Namespace(f"flowc.{path}", entries(tables[path]), inner)
+    return {path: made[path] for path in tables if "." not in path}
+
+
+def find(names: Mapping[str, tuple[str, str]], name: str, owner: str) -> Any:
+    """The object behind a public name. Raises `AttributeError`."""
+    if name in names:
+        module, inner = names[name]
+        import_module("flowc.api")  # gives tensors their operators
+        return getattr(import_module(module), inner)
+    raise AttributeError(not_provided(names, name, owner))
+
+
+def not_provided(names: Mapping[str, Any], name: str, owner: str) -> str:
+    """What is said of a name that `owner` (`flowc.nn`) does not have, with the nearest that it has
+    where TensorFlow has none of that name either."""
+    text = f"{owner}.{name} is not provided"
+    if name in tensorflow_names().get(owner.replace("flowc", "tf", 1), ()):
+        return text
+    near = did_you_mean(name, names, least=TYPO)
+    return text + (f": {near}" if near else "")
+
+
+@cache
+def tensorflow_names() -> dict[str, frozenset[str]]:
+    """The public names of each namespace of TensorFlow 1: `tf`, `tf.nn`, ..."""
+    text = files("flowc.api").joinpath("tensorflow_names.txt").read_text()
+    found: dict[str, frozenset[str]] = {}
+    for paragraph in text.replace("\n  ", " ").splitlines():
+        path, _, names = paragraph.partition(": ")
+        found[path] = frozenset(names.split())
+    return found

@@ -1,0 +1,124 @@
+"""`tf.sparse`: sparse tensors made dense, and products with them.
+
+In: a `SparseTensor`, whose indices are in order where an op says so. Out: tensors, or another one.
+Every function raises `TypeError` for what is no `SparseTensor` where it takes one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays.selection import gather, gather_nd, where
+from flowc.api.arrays.shaping import expand_dims, reshape, transpose
+from flowc.api.arrays.shaping import shape as shape_of
+from flowc.api.framework.basics import cast
+from flowc.api.framework.composites import SparseTensor
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.elementwise import conj, not_equal
+from flowc.api.math.reductions import one_of, reduce_sum, unsorted_segment_sum
+from flowc.graph import Tensor
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
+
+
+def _checked(value: Any) -> SparseTensor:
+    if not isinstance(value, SparseTensor):
+        raise TypeError(f"Input must be a SparseTensor. Received: {value!r}")
+    return value
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A tensor of `output_shape` with `sparse_values` at `sparse_indices`, and `default_value`
+    elsewhere. A run raises `InvalidArgumentError` for places outside, or (`validate_indices`) not
+    in order."""
+    return output(
+        "SparseToDense",
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+def sparse_tensor_to_dense(
+    sp_input: SparseTensor,
+    default_value: Any = None,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """The whole tensor, with `default_value` (0, or an empty string) where nothing is kept."""
+    given = _checked(sp_input)
+    if default_value is None:
+        default_value = "" if given.dtype is dtypes.string else 0
+    if not isinstance(default_value, str | bytes | Tensor):
+        default_value = cast(as_tensor(default_value), given.dtype)
+    return sparse_to_dense(
+        given.indices, given.dense_shape, given.values, default_value, validate_indices, name
+    )
+
+
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """The elements that are not 0."""
+    with name_scope(name, "dense_to_sparse", [tensor]):
+        value = as_tensor(tensor)
+        zero = cast(as_tensor(0), value.dtype)
+        places = where(not_equal(value, zero))
+        return SparseTensor(places, gather_nd(value, places), shape_of(value, None, dtypes.i64))
+
+
+def sparse_retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
+    """The elements for which `to_retain` [number of elements] holds."""
+    given = _checked(sp_input)
+    places = reshape(where(as_tensor(to_retain)), [-1])
+    return SparseTensor(
+        gather(given.indices, places), gather(given.values, places), given.dense_shape
+    )
+
+
+def sparse_tensor_dense_matmul(
+    sp_a: SparseTensor,
+    b: Any,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of a sparse matrix and a dense one. A run raises `InvalidArgumentError` for
+    places outside."""
+    given = _checked(sp_a)
+    with name_scope(name, "SparseTensorDenseMatMul", [given.values, b]):
+        dense = as_tensor(b)
+        if adjoint_b:
+            dense = conj(transpose(dense)) if _is_complex(dense) else transpose(dense)
+        values = conj(given.values) if adjoint_a and _is_complex(given.values) else given.values
+        of_row, of_column = (1, 0) if adjoint_a else (0, 1)
+        columns = gather(dense, given.indices[:, of_column])
+        parts = expand_dims(values, 1) * columns
+        rows = given.indices[:, of_row]
+        return unsorted_segment_sum(parts, rows, given.dense_shape[of_row])
+
+
+def _is_complex(tensor: Tensor) -> bool:
+    return tensor.dtype is not None and tensor.dtype.is_complex
+
+
+def sparse_reduce_sum(
+    sp_input: SparseTensor,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The sum over `axis` (all axes, if None), as a dense tensor."""
+    axes = one_of(axis, "axis", reduction_axes, "reduction_axes")
+    keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
+    return reduce_sum(sparse_tensor_to_dense(sp_input), axes, keep)

@@ -1,0 +1,79 @@
+"""Forks of a process while other threads of it compile.
+
+In: a process in which a name of flowc is asked for. Out: forks that wait for what a child
+could not go on with: an import that another thread is in the middle of, a step of Numba's or of
+LLVM's, the loading of code. They wait for the step, not for the compilation. Invariant: locks are
+taken in one order: ours, Numba's, LLVM's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from functools import cache
+from importlib import _bootstrap
+from typing import Any, Protocol
+from weakref import WeakSet
+
+loading = threading.RLock()  # code into the process
+
+_PACKAGES = ("flowc", "numba", "llvmlite", "numpy")
+_LONGEST_IMPORT = 60  # seconds; it may wait for what the thread that forks holds
+
+
+class KeepsLocks(Protocol):
+    """What has locks that other threads may hold when the process is forked."""
+
+    def forked(self) -> None:
+        """Opens them, in a child, where those threads are not."""
+        ...
+
+
+@cache
+def keepers() -> WeakSet[KeepsLocks]:
+    """All that a child tells that it is one."""
+    return WeakSet()
+
+
+@cache
+def watch_forks() -> None:
+    """Has forks of this process wait from now on."""
+    held: list[Any] = []  # by the thread that forks, which is one at a time: it holds `loading`
+
+    def before() -> None:
+        loading.acquire()
+        end = time.monotonic() + _LONGEST_IMPORT
+        while _is_importing() and time.monotonic() < end:
+            time.sleep(0.001)
+        numba = sys.modules.get("numba.core.compiler_lock")
+        llvm = sys.modules.get("llvmlite.binding.ffi")
+        held[:] = [] if numba is None else [numba.global_compiler_lock]
+        held.extend([] if llvm is None else [llvm.lib._lock])
+        for lock in held:
+            lock.__enter__()
+
+    def after() -> None:
+        for lock in reversed(held):
+            lock.__exit__(None, None, None)
+        loading.release()
+
+    def after_in_child() -> None:
+        after()
+        for keeper in keepers():
+            keeper.forked()
+
+    os.register_at_fork(before=before, after_in_parent=after, after_in_child=after_in_child)
+
+
+def _is_importing() -> bool:
+    """Whether another thread is in the middle of an import of the compiler: a child would wait for
+    the lock of the module."""
+    this = threading.get_ident()
+    locks = vars(_bootstrap)["_module_locks"]
+    for name, reference in list(locks.items()):
+        lock = reference() if name.partition(".")[0] in _PACKAGES else None
+        if lock is not None and lock.owner not in (None, this):
+            return True
+    return False
