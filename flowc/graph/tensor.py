@@ -103,7 +103,8 @@ class Tensor(Operators):
         return chosen.run(self, feed_dict)
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor, in the order in which they were made."""
+        """The operations that take this tensor, in the order in which they were made; one that
+        takes it twice stands here twice."""
         return self.op.consumers_of(self)
 
     def __str__(self) -> str:

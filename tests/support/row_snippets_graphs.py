@@ -33,12 +33,6 @@ with tf.Session() as s:
 # 2_constants_are_inlined
 c = tf.constant([[1.5, 2.5]], name="c"); node = tf.get_default_graph().as_graph_def().node[0]
 log.append([node.op, node.attr["dtype"].type, [d.size for d in node.attr["value"].tensor.tensor_shape.dim], node.attr["value"].tensor.tensor_content])
-# 2_registered_conversion
-class Half:
-    def __init__(self, n): self.n = n
-tf.register_tensor_conversion_function(Half, lambda value, dtype=None, name=None, as_ref=False: tf.constant(value.n / 2.0))
-with tf.Session() as s: log.append(s.run(tf.add(Half(3), 1.0)))
-log.append(raises("TypeError", "", lambda: tf.convert_to_tensor(object())))
 # 3_unfed
 x = tf.placeholder(tf.float32, name="x"); y = x + 1.0
 with tf.Session() as s: log.append(raises("InvalidArgumentError", "You must feed a value for placeholder tensor 'x' with dtype float", lambda: s.run(y), "x"))
