@@ -177,6 +177,8 @@ _TOP = {
         uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
     "flowc.api.random.random_ops": """get_seed multinomial random_crop random_normal
         random_shuffle random_uniform truncated_normal""",
+    "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
+        scalar_summary""",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
@@ -210,6 +212,7 @@ _MATH = {
     "flowc.api.metrics.confusion": "confusion_matrix",
 }
 _TRAIN = {
+    "flowc.api.summaries.file_writer": "SummaryWriter=FileWriter",
     "flowc.api.training.optimizer": "Optimizer",
     "flowc.api.training.gradient_descent": """GradientDescentOptimizer
         ProximalGradientDescentOptimizer""",
@@ -325,6 +328,10 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.proto.meta_graph_pb2": "SaverDef",
         "flowc.proto.checkpoint_pb2": "CheckpointState",
     },
+    "test": {
+        "flowc.api.testing.cases": "TestCase main",
+        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
+    },
     "saved_model": {
         "flowc.api.saving.saved_model_constants": "constants signature_constants tag_constants",
         "flowc.api.saving.saved_model_builder": "Builder=SavedModelBuilder simple_save",
@@ -352,10 +359,6 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob
             IsDirectory ListDirectory MakeDirs MkDir Open=GFile Remove Rename Stat Walk"""
     },
-    "test": {
-        "flowc.api.testing.cases": "TestCase main",
-        "flowc.api.testing.gradient_checker": "compute_gradient compute_gradient_error",
-    },
     "layers": {
         "flowc.api.layers.layer": "InputSpec Layer",
         "flowc.api.layers.core": "Dense Dropout Flatten dense dropout flatten",
@@ -381,6 +384,8 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             root_mean_squared_error""",
         "flowc.api.metrics.confusion": """false_negatives false_positives mean_iou
             mean_per_class_accuracy precision recall true_negatives true_positives""",
+        "flowc.api.metrics.ranking": """precision_at_k precision_at_top_k recall_at_k
+            recall_at_top_k""",
         "flowc.api.metrics.thresholds": """auc false_negatives_at_thresholds
             false_positives_at_thresholds precision_at_thresholds recall_at_thresholds
             sensitivity_at_specificity specificity_at_sensitivity true_negatives_at_thresholds

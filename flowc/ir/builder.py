@@ -362,7 +362,7 @@ def _evaluated(value: Value, known: Callable[[Value], Content]) -> Content:
     try:
         with np.errstate(all="ignore"):
             results = call_reference(node.op, reference, arrays, node.attrs, dtype_list)
-    except InvalidArgumentError:
+    except (InvalidArgumentError, ResourceExhaustedError):
         return None  # elements at fault fail the run that reaches them
     return np.asarray(results[value.index])
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from flowc.errors import InvalidArgumentError
+from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.builder import NEVER_FOLDED, Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Structural
@@ -75,7 +75,7 @@ def _fold(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
     try:
         with np.errstate(all="ignore"):
             results = call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)
-    except InvalidArgumentError:
+    except (InvalidArgumentError, ResourceExhaustedError):
         return None  # elements at fault (an index out of range) fail the run that reaches them
     return [
         b.const(np.asarray(r, t.dtype.numpy).reshape(t.static_dims), t.dtype)

@@ -136,3 +136,21 @@ def test_json(tmp_path: Path) -> None:
         found = tf.train.import_meta_graph(str(tmp_path / "m.json"))
         assert found is not None and found.saver_def == saver.saver_def
         assert [v.name for v in tf.global_variables()] == ["v:0"]
+
+
+def test_contexts_of_loops_and_branches_follow_their_scope() -> None:
+    path = Path(__file__).parents[1] / "recorded" / "contexts.meta"
+    found: list[Any] = []
+    inside: Any = None
+    for scope in (None, "outer"):
+        with tf.Graph().as_default() as graph:
+            tf.train.import_meta_graph(path, import_scope=scope)
+            found.append(tf.train.export_meta_graph(export_scope=scope))
+            inside = tf.train.export_meta_graph().collection_def
+            at = f"{scope}/" if scope else ""
+            with tf.Session(graph=graph) as session:
+                assert session.run(f"{at}loop/Exit_1:0", {f"{at}x:0": 2.0}) == 29.0
+    for key in ("cond_context", "while_context"):
+        assert found[0].collection_def[key] == found[1].collection_def[key]
+        assert all(b"outer/" in value for value in inside[key].bytes_list.value)
+    assert found[0].graph_def.node == found[1].graph_def.node

@@ -57,6 +57,15 @@ def test_events_are_records(tmp_path: Path) -> None:
     assert len(records(second)) == 2
 
 
+def test_names_of_2016() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.scalar_summary(["a", "b"], [1.0, 2.0])
+        assert session.run(tf.merge_all_summaries()) == (
+            b"\n\x08\n\x01a\x15\x00\x00\x80?\n\x08\n\x01b\x15\x00\x00\x00@"
+        )
+    assert tf.train.SummaryWriter is tf.summary.FileWriter and tf.merge_summary is tf.summary.merge
+
+
 def test_nothing_to_merge_and_no_graph(tmp_path: Path) -> None:
     with tf.Graph().as_default():
         assert tf.summary.merge_all() is None

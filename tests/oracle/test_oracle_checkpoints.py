@@ -108,3 +108,31 @@ def test_training_goes_on_from_one_to_the_other(tensorflow: Any, tmp_path: Path)
                 session.run("step:0")
                 assert session.run("v:0").tolist() == [2.0 + number, 2.5 + number / 2]
                 saver.save(session, prefix)
+
+
+@pytest.mark.parametrize("scope", [None, "inner"])
+def test_contexts_of_loops_are_kept(scope: str | None, tensorflow: Any, tmp_path: Path) -> None:
+    """TensorFlow differentiates its loop after flowc has imported and exported the graph."""
+    tf, path = tensorflow, str(tmp_path / "m.meta")
+    tf.disable_control_flow_v2()
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [], name="x")
+        loop = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x], name="loop")
+        tf.cond(loop[1] > 0, lambda: loop[1] * 2, lambda: loop[1], name="chosen")
+        tf.train.export_meta_graph(path)
+    with flowc.Graph().as_default():
+        flowc.train.import_meta_graph(path, import_scope=scope)
+        flowc.train.export_meta_graph(path)
+        if scope is not None:
+            flowc.train.export_meta_graph(str(tmp_path / "back.meta"), export_scope=scope)
+            differentiate(tf, str(tmp_path / "back.meta"), "")
+    differentiate(tf, path, f"{scope}/" if scope else "")
+
+
+def differentiate(tf: Any, path: str, at: str) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(path)
+        x, y = graph.get_tensor_by_name(at + "x:0"), graph.get_tensor_by_name(at + "chosen/Merge:0")
+        (dx,) = tf.gradients(y, x)
+        with tf.Session() as session:
+            assert session.run([y, dx], {x: 2.0}) == [32.0, 64.0]

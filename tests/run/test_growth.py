@@ -48,6 +48,7 @@ def test_llvm_gives_back_what_a_compilation_took() -> None:
     assert grown(lambda _: compile_module([text], processor), count) < count * 14 * 1024
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(not LONG, reason="takes minutes")
 def test_sessions_that_are_dropped_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOWC_CACHE", "0")

@@ -96,3 +96,18 @@ def test_numbers_of_bytes(text: str, count: int) -> None:
 def test_what_is_no_number_of_bytes(text: str) -> None:
     with pytest.raises(click.BadParameter, match="no number of bytes"):
         Bytes().convert(text, None, None)
+
+
+@pytest.mark.parametrize("setting", ["width", "precision"])
+@pytest.mark.parametrize("is_fed", [False, True])
+def test_texts_that_an_attr_makes_long(setting: str, is_fed: bool) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder_with_default(tf.constant([1.5, 2.0]), [2])
+        given = x if is_fed else tf.constant([1.5, 2.0])
+        y = tf.raw_ops.AsString(input=given, name="padded", **{setting: 10**9})
+        with pytest.raises(ResourceExhaustedError, match="2 texts of 1000000000") as raised:
+            session.run(y)
+        assert raised.value.node == "padded"
+        assert "padded" in str(raised.value)
+        fine = tf.raw_ops.AsString(input=given, **{setting: 10**4})
+        assert len(session.run(fine)[0]) >= 10**4

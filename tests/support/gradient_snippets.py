@@ -117,6 +117,12 @@ before = [tf.global_variables_initializer()]
 v = tf.Variable(np.arange(12).reshape(4, 3).astype(np.float32), name="v")
 out = tf.gradients(tf.square(tf.gather(v, [1, 1], axis=1)), [v])
 before = [tf.global_variables_initializer()]
+# gathered_and_gated
+v = tf.Variable(np.arange(12).reshape(4, 3).astype(np.float32), name="v"); s = tf.constant(2.0)
+(g,) = tf.gradients(tf.gather(v, [1, 3]) * s, [v], gate_gradients=True)
+a, b = tf.tuple([g, s])
+out = [g.values, g.indices, a.values, a.indices, b]
+before = [tf.global_variables_initializer()]
 # variables_of_both_kinds
 v = tf.Variable([1.0, 2.0], name="v"); r = tf.get_variable("r", initializer=[3.0, 4.0], use_resource=True)
 out = tf.gradients(v * r * r.read_value(), [v, r])
@@ -197,6 +203,9 @@ tf.gradients(x * x, [x], aggregation_method=7)
 # gated =
 x = tf.constant(2.0, name="x"); y = tf.constant(3.0, name="y")
 out = tf.gradients(x * y + x, [x, y], gate_gradients=True)
+# y_twice_and_x_twice =
+x = tf.constant(3.0, name="x"); y = x * x
+out = tf.gradients([y, y], [x, x, y])
 # colocated =
 x = tf.constant(2.0, name="x"); y = tf.constant(3.0, name="y")
 out = tf.gradients(x * y + x, [x, y], colocate_gradients_with_ops=True)

@@ -438,6 +438,12 @@ value, update = tf.metrics.accuracy(l, p)
 # metric_collections
 v, u = tf.metrics.mean(tf.constant(1.0), metrics_collections=["m"], updates_collections=["u"], name="mine")
 said = [[t.name for t in tf.get_collection("m")], [t.name for t in tf.get_collection("u")], v.name, u.name, [t.name for t in tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)]]
+# metrics_of_the_best_classes
+y = tf.constant([[0, 2], [1, 0]], tf.int64); p = tf.constant([[0.1, 0.5, 0.3], [0.2, 0.6, 0.1]]); w = tf.constant([1.0, 3.0])
+made = [tf.metrics.recall_at_k(y, p, 2), tf.metrics.precision_at_k(y, p, 2, weights=w), tf.metrics.recall_at_k(y, p, 1, class_id=1), tf.metrics.recall_at_top_k(y, tf.constant([[1], [1]], tf.int64), 1), tf.metrics.precision_at_top_k(y, tf.constant([[1, 2], [1, 2]], tf.int64), 2)]
+said = [[v.name for v, u in made[:1]], [u.name for v, u in made[:1]], [v.name for v in tf.local_variables()]]
+before = [tf.local_variables_initializer(), [u for v, u in made]]
+out = [v for v, u in made]
 # confusion_matrix
 out = [tf.confusion_matrix([0, 1, 1], [1, 1, 0]), tf.math.confusion_matrix([0, 2], [1, 1], 4, tf.float32, weights=[0.5, 2.0])]
 # metric_of_other_shapes

@@ -12,6 +12,7 @@ from typing import Any
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.creation import output
 from flowc.graph.default import name_scope
+from flowc.graph.indexed_slices import IndexedSlices
 
 
 def op_scope(
@@ -118,10 +119,13 @@ def _group_on(where: str, deps: Sequence[Operation], name: str | None) -> Operat
 
 
 def with_dependencies(
-    dependencies: Sequence[Any], output_tensor: Tensor, name: str | None = None
-) -> Tensor:
-    """The tensor again, available only when the dependencies are done."""
-
+    dependencies: Sequence[Any], output_tensor: Any, name: str | None = None
+) -> Any:
+    """The tensor again, available only when the dependencies are done; of `IndexedSlices`, the
+    values."""
+    if isinstance(output_tensor, IndexedSlices):
+        values = with_dependencies(dependencies, output_tensor.values, name)
+        return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
     graph = output_tensor.graph
     with (
         name_scope(name, "control_dependency", [output_tensor]) as scope,

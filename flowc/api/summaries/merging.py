@@ -26,6 +26,15 @@ def scalar(
     return found
 
 
+def scalar_summary(
+    tags: Any, values: Any, collections: Sequence[str] | None = None, name: str | None = None
+) -> Tensor:
+    """A summary of one number for each tag, as programs of 2016 make it."""
+    found = output("ScalarSummary", tags, values, name=name)
+    get_default_graph().add_to_collections(collections or [GraphKeys.SUMMARIES], found)
+    return found
+
+
 def merge(
     inputs: Sequence[Any], collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:

@@ -25,7 +25,9 @@ class Coordinator:
     `clean_stop_exception_types`: errors that end all threads and are no faults (default:
     `OutOfRangeError`, the end of the input)."""
 
-    def __init__(self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None):
+    def __init__(
+        self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None
+    ) -> None:
         clean = (OutOfRangeError,) if clean_stop_exception_types is None else ()
         self._clean = clean or tuple(clean_stop_exception_types or ())
         self._lock = threading.Lock()

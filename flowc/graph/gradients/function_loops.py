@@ -37,7 +37,7 @@ from flowc.graph.tensor import Tensor
 
 def while_gradient(registry: GradientRegistry, op: Operation, *dys: Any) -> list[Tensor | None]:
     """The gradients of a loop's inputs."""
-    loop = _Loop(op)
+    loop = _DifferentiatedLoop(op)
     flowing = [i for i, t in enumerate(op.inputs) if is_trainable(t)]
     starts: dict[int, Tensor] = {}
     for i in flowing:
@@ -49,7 +49,7 @@ def while_gradient(registry: GradientRegistry, op: Operation, *dys: Any) -> list
     return [gradients.get(i) for i in range(len(op.inputs))]
 
 
-class _Loop:
+class _DifferentiatedLoop:
     """A While that is differentiated. `kept`: its variables that change, and so are in lists."""
 
     def __init__(self, op: Operation) -> None:
@@ -170,7 +170,7 @@ class _Back:
     """The functions of the loop that goes back. `step`: the gradient of the forward body, for the
     variables `flowing`; `fixed`: the variables that do not change."""
 
-    loop: _Loop
+    loop: _DifferentiatedLoop
     given: list[Tensor]
     fixed: list[int]
     step: FunctionRef

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
+from flowc.errors import ResourceExhaustedError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
@@ -64,9 +65,19 @@ def _printed(x: Any, form: str) -> str:
     return form % x
 
 
+LONG_TEXT = 1 << 12  # characters; shorter ones are as many as the input has elements
+MOST_PADDED = 1 << 28
+
+
 def _as_string(
     array: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
 ) -> Array:
+    padded = max(width, precision)
+    if padded > LONG_TEXT and padded * array.size > MOST_PADDED:
+        raise ResourceExhaustedError(
+            f"{array.size} texts of {padded} characters: expected at most {MOST_PADDED} in all",
+            hint="give a smaller width and precision",
+        )
     flags = f"%{fill}{width if width >= 0 else ''}"
     whole = flags.replace("+", "") if array.dtype.kind == "u" else flags
     kind = "e" if scientific else "g" if shortest else "f"
