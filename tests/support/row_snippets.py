@@ -9,3 +9,9 @@ from row_snippets_training import TRAINING_ROWS
 from row_snippets_variables import VARIABLE_ROWS
 
 ROW_SNIPPETS: tuple[Snippet, ...] = GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS + TRAINING_ROWS
+
+# Programs in which flowc is seen to differ from TensorFlow, and how.
+DIFFERENCES = {
+    "18_dtype_of_a_reference": "what `tf.assign` returns shows `float32`, not `float32_ref`",
+    "48_contexts": "contexts of loops and branches are not written",
+}
