@@ -2,9 +2,9 @@
 
     python tests/support/rows_page.py    # from the root, with tests/support on PYTHONPATH
 
-In: the programs of the rows and what TensorFlow was seen to do in them (`tests/recorded/`). Out:
-the page. A row's programs are those of `row_snippets.py` and `api_snippets.py` whose names begin with
-its number, and those that `ROWS` names in the suites of others.
+In: the programs of the rows, and what TensorFlow was seen to do in them (`tests/recorded/`). Out:
+the page. A row's programs are those of `row_snippets.py` and `api_snippets.py` whose names begin
+with its number, and those that `ROWS` names in the suites of others.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def page() -> str:
     common = {call for call, count in uses.items() if count > len(ROWS) / 4}
     every = {program for number in ROWS for program in programs_of(number)}
     differing = sum(_state(number) != "equal" for number in ROWS)
-    summary = f"{len(ROWS)} rows, {len(every)} programs, {differing} rows with a difference or a part that is not there."
+    summary = f"{len(ROWS)} rows, {len(every)} programs; {differing} rows are not all equal."
     lines = [INTRODUCTION, summary, "", "| row | what | programs | errors | state |"]
     lines.append("| --- | --- | --- | --- | --- |")
     for number, row in ROWS.items():
