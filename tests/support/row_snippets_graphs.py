@@ -201,6 +201,11 @@ log.append(raises("TypeError", "", lambda: tf.control_dependencies([3]).__enter_
 x = tf.constant(2.0); v = tf.Variable(1.0)
 with tf.Session() as s:
     s.run(v.initializer); log.append(s.run(x)); y = x * 3.0 + v; log.append(s.run(y)); w = tf.Variable(4.0); s.run(w.initializer); log.append(s.run([w + y, v]))
+# 14_new_consumers_and_gradients
+x = tf.placeholder(tf.float32, []); v = tf.Variable(3.0); y = v * x
+with tf.Session() as s:
+    s.run(v.initializer); log.append(s.run(y, {x: 2.0})); g, = tf.gradients(y, v); log.append(s.run([y, g], {x: 4.0})); step = tf.train.GradientDescentOptimizer(0.5).minimize(y); s.run(step, {x: 2.0}); log.append(s.run(v))
+    with tf.Session() as t: log.append(raises("FailedPreconditionError", "uninitialized value", lambda: t.run(y, {x: 1.0})))
 # 15_colocation
 w = tf.Variable(1.0, name="W")
 with tf.colocate_with(w): c = tf.constant(1.0, name="c")
@@ -209,6 +214,9 @@ g = tf.get_default_graph().as_graph_def(); log.append([[n.name, n.device, list(n
 # 15_remote_devices
 with tf.device("/job:ps/task:3/cpu:0"): x = tf.constant(1.0, name="x")
 log.append([x.device, tf.get_default_graph().as_graph_def().node[0].device]); log.append(raises("NotFoundError", "", lambda: tf.Session("tpu://far")))
+# 16_switches
+tf.disable_eager_execution(); x = tf.constant([1.0, 2.0]) * 3.0; log.append([tf.executing_eagerly(), isinstance(x, tf.Tensor), x.op.type])
+with tf.init_scope(): log.append(tf.executing_eagerly())
 # 16_graph_first
 log.append([tf.executing_eagerly(), tf.constant(1.0).op.type]); log.append(raises("AttributeError", "", lambda: tf.constant(1.0).numpy()))
 """)

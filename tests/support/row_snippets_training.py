@@ -66,6 +66,15 @@ with tf.Session() as s:
     s.run(tf.global_variables_initializer()); seen = [s.run(loss, {x: a, y: c})]
     for k in range(50): s.run(step, {x: a, y: c})
     seen.append(s.run(loss, {x: a, y: c})); log.append([bool(seen[1] < seen[0] / 10), [float("%.3g" % v) for v in seen]])
+# 98_batches_from_a_generator
+random = np.random.RandomState(2); a = random.rand(40, 3).astype(np.float32); c = (a @ [[1.0], [2.0], [-1.0]]).astype(np.float32); x = tf.placeholder(tf.float32, [None, 3]); y = tf.placeholder(tf.float32, [None, 1]); h = x
+for k, n in enumerate((6, 4, 1)): h = tf.layers.dense(h, n, tf.nn.relu if k < 2 else None, kernel_initializer=tf.glorot_uniform_initializer(seed=k), name="d%d" % k)
+loss = tf.losses.mean_squared_error(labels=y, predictions=h); step = tf.train.AdamOptimizer(0.01).minimize(loss, tf.train.get_or_create_global_step()); init = tf.global_variables_initializer()
+def batches(epochs):
+    for _ in range(epochs):
+        for k in range(0, 40, 16): yield a[k : k + 16], c[k : k + 16]
+with tf.Session() as s:
+    s.run(init); seen = [float(s.run([step, loss], {x: p, y: q})[1]) for p, q in batches(5)]; log.append([float("%.4g" % v) for v in seen]); log.append([int(tf.train.global_step(s, tf.train.get_global_step())), [v.name for v in tf.trainable_variables()]])
 # 103_registered
 @tf.RegisterGradient("RowTwice")
 def twice(op, grad): return grad * 2.0
@@ -84,6 +93,10 @@ tf.NotDifferentiable("RowOdd"); tf.NoGradient("RowOdder"); log.append(raises("Ty
 # 104_checked
 x = tf.constant([[0.5, 1.5]]); y = tf.square(x)
 with tf.Session(): log.append(bool(tf.test.compute_gradient_error(x, [1, 2], y, [1, 2]) < 1e-3)); a, n = tf.test.compute_gradient(x, [1, 2], y, [1, 2], x_init_value=np.array([[0.5, 1.5]], np.float32)); log.append([a, a.shape, bool(np.abs(a - n).max() < 1e-2)])
+# 104_of_gathers_and_loops
+x = tf.constant([[0.5, 1.5], [1.0, 2.0]]); _, w = tf.while_loop(lambda i, t: i < 2, lambda i, t: (i + 1, t * tf.sin(x)), [0, x])
+for t, n in ((tf.gather(x, [1, 0, 1]), [3, 2]), (tf.reduce_sum(tf.exp(x), 0), [2]), (tf.matmul(x, x), [2, 2]), (w, [2, 2])):
+    with tf.Session(): log.append(bool(tf.test.compute_gradient_error(x, [2, 2], t, n) < 1e-2))
 # 105_functions_and_resources
 v = tf.Variable([1.0, 2.0], use_resource=True, name="dense/kernel"); x = tf.placeholder(tf.float32, [None, 2], name="serving_default_x"); y = tf.identity(tf.nn.relu(x * v), name="StatefulPartitionedCall")
 with tf.Session() as s: s.run(v.initializer); tf.saved_model.simple_save(s, folder + "m", {"x": x}, {"y": y})
