@@ -102,11 +102,22 @@ class OpError(FlowcError):
     exit_code = 4
     error_code = 2
     op: Any = None
+    _node_def: Any = None
+
+    def __init__(self, *args: Any, node: str | None = None, hint: str | None = None) -> None:
+        """One argument is the message; programs of TensorFlow give `node_def, op, message`, and an
+        error code where the class is `OpError` itself."""
+        message = args[0] if len(args) == 1 else args[2]
+        if len(args) > 1:
+            self._node_def, self.op = args[0], args[1]
+        if len(args) > 3:
+            self.error_code = args[3]
+        super().__init__(message, node=node, hint=hint)
 
     @property
     def node_def(self) -> Any:
         """The operation at fault as a NodeDef message, or None."""
-        return None if self.op is None else self.op.node_def
+        return self._node_def if self.op is None else self.op.node_def
 
 
 class UnknownError(OpError):
@@ -175,12 +186,21 @@ class AbortedError(OpError):
     """What another one's end has broken: a step that may be tried again in a new session."""
 
     code = "FL0516"
+    error_code = 10
 
 
 class UnavailableError(OpError):
     """A service that is not there now."""
 
     code = "FL0514"
+    error_code = 14
+
+
+class UnauthenticatedError(OpError):
+    """A request without the credentials that it needs."""
+
+    code = "FL0517"
+    error_code = 16
 
 
 class DeadlineExceededError(OpError, TimeoutError):
@@ -216,6 +236,21 @@ def as_raised(error: Exception, doing: str, node: str | None = None) -> Exceptio
     found = InternalError(f"{doing} failed: {error!r}", node=node)
     found.__cause__ = error
     return found
+
+
+def _classes_by_number() -> dict[int, type[OpError]]:
+    """TensorFlow's error classes by their numbers."""
+    return {c.error_code: c for c in OpError.__subclasses__() if c.__module__ == __name__}
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class of TensorFlow's number for it. Raises `KeyError` for no such number."""
+    return _classes_by_number()[error_code]
+
+
+def error_code_from_exception_type(cls: type[Exception]) -> int:
+    """TensorFlow's number of an error class: that of `UnknownError` for other classes."""
+    return getattr(cls, "error_code", UnknownError.error_code)
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 3, least: float = 0.5) -> str | None:

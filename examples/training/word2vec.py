@@ -1,4 +1,5 @@
-"""Word vectors by skip-grams and noise-contrastive estimation."""
+"""Word vectors by skip-grams and noise-contrastive estimation. The program draws the noise itself,
+so that it is the same everywhere (`tf.nn.log_uniform_candidate_sampler` draws it in the graph)."""
 
 import numpy as np
 
@@ -13,6 +14,11 @@ def text(random):
     return np.cumsum(steps) % WORDS
 
 
+def chances(words):
+    """How probable words are as noise, in a language whose rare words have high numbers."""
+    return np.log((words + 2.0) / (words + 1.0)) / np.log(WORDS + 1.0)
+
+
 def train(steps=200):
     random = np.random.RandomState(9)
     words = text(random)
@@ -22,8 +28,20 @@ def train(steps=200):
     weights = tf.get_variable("nce_weights", [WORDS, WIDTH], initializer=start)
     biases = tf.get_variable("nce_biases", [WORDS], initializer=tf.zeros_initializer())
     found = tf.nn.embedding_lookup(vectors, centre)
-    sampled = tf.nn.log_uniform_candidate_sampler(context, 1, NOISE, True, WORDS, seed=3)
-    costs = tf.nn.nce_loss(weights, biases, context, found, NOISE, WORDS, sampled_values=sampled)
+    noise = tf.placeholder(tf.int64, [NOISE])
+    of_context, of_noise = (
+        tf.placeholder(tf.float32, [None, 1]),
+        tf.placeholder(tf.float32, [NOISE]),
+    )
+    costs = tf.nn.nce_loss(
+        weights,
+        biases,
+        context,
+        found,
+        NOISE,
+        WORDS,
+        sampled_values=(noise, of_context, of_noise),
+    )
     loss = tf.reduce_mean(costs)
     step = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
 
@@ -33,7 +51,10 @@ def train(steps=200):
         for _ in range(steps):
             places = random.randint(1, len(words) - 1, 64)
             near = words[places + random.choice([-1, 1], 64)]
-            feeds = {centre: words[places], context: near[:, None]}
+            drawn = random.choice(WORDS, NOISE, p=chances(np.arange(WORDS)))
+            feeds = {centre: words[places], context: near[:, None], noise: drawn}
+            feeds[of_context] = NOISE * chances(near)[:, None]
+            feeds[of_noise] = NOISE * chances(drawn)
             losses.append(session.run([step, loss], feeds)[1])
     return losses
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flowc.api import array_exports
 from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
@@ -91,8 +92,8 @@ _NN = {
         softmax softplus softsign swish tanh
     """,
     "flowc.api.nn.convolutions": """
-        atrous_conv2d avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
-        conv2d_transpose conv3d conv3d_transpose convolution depthwise_conv2d
+        avg_pool avg_pool2d avg_pool3d conv1d conv2d conv2d_backprop_input
+        conv2d_transpose conv3d conv3d_transpose depthwise_conv2d
         depthwise_conv2d_native dilation2d
         max_pool max_pool2d max_pool3d max_pool_with_argmax separable_conv2d
     """,
@@ -123,7 +124,7 @@ _NN = {
     "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
 }
 _IMAGE = """
-ResizeMethod adjust_brightness crop_and_resize extract_image_patches flip_left_right flip_up_down
+ResizeMethod crop_and_resize extract_image_patches flip_left_right flip_up_down
 non_max_suppression non_max_suppression_with_scores resize resize_area resize_bicubic
 resize_bilinear resize_images resize_nearest_neighbor transpose transpose_image
 """
@@ -148,9 +149,7 @@ _TOP = {
     "flowc.api.framework.checks": "Assert Print print=print_",
     "flowc.api.framework.assertions": _ASSERTIONS
     + "is_tensor verify_tensor_all_finite=assert_all_finite",
-    "flowc.api.framework.templates": "make_template",
     "flowc.api.framework.plain_ops": _PLAIN_OPS,
-    "flowc.api.arrays.ordering": "argsort batch_gather sort",
     "flowc.api.sparse.sparse_ops": """sparse_reduce_sum sparse_retain sparse_tensor_dense_matmul
         sparse_tensor_to_dense sparse_to_dense""",
     "flowc.api.metrics.confusion": "confusion_matrix",
@@ -392,5 +391,14 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             true_positives_at_thresholds""",
     },
 }
-TOP: dict[str, tuple[str, str]] = entries(_TOP)
-NAMESPACES: dict[str, Namespace] = namespaces(_NAMESPACES)
+
+
+def _merged(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Two tables of modules as one."""
+    return {module: f"{one.get(module, '')} {other.get(module, '')}" for module in {**one, **other}}
+
+
+_MORE = array_exports.NAMESPACES
+_ALL = {n: _merged(_NAMESPACES.get(n, {}), _MORE.get(n, {})) for n in {**_NAMESPACES, **_MORE}}
+TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, array_exports.TOP))
+NAMESPACES: dict[str, Namespace] = namespaces(_ALL)

@@ -21,14 +21,16 @@ from flowc.graph.attrs import Attrs
 from flowc.graph.building.contexts import ControlFlowContext, check_reachable
 from flowc.graph.building.scopes import ControlScope, DeviceFunction, Scopes
 from flowc.graph.default import default_graph
+from flowc.graph.device import DeviceSpec
 from flowc.graph.function import Function
 from flowc.graph.naming import Names
 from flowc.graph.operation import Operation
 from flowc.graph.signature import Signature
 from flowc.graph.tensor import Tensor
 from flowc.ir.capability import known_names
+from flowc.version import GRAPH_DEF_VERSION
 
-PRODUCER = 2474  # the GraphDef version that flowc writes: that of TensorFlow 2.21
+PRODUCER = GRAPH_DEF_VERSION
 
 
 @dataclass(slots=True)
@@ -288,7 +290,9 @@ class Graph:
         with self.scopes.controlled([op for op in ops if op not in waited]) as scope:
             yield scope
 
-    def device(self, device: str | DeviceFunction | None) -> AbstractContextManager[None]:
+    def device(
+        self, device: str | DeviceSpec | DeviceFunction | None
+    ) -> AbstractContextManager[None]:
         return self.scopes.placed(device)
 
     def colocate_with(

@@ -102,6 +102,11 @@ class Tensor(Operators):
         )
         return chosen.run(self, feed_dict)
 
+    @property
+    def ndim(self) -> int | None:
+        """The rank, or None where it is not known."""
+        return self.shape.ndims
+
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor, in the order in which they were made; one that
         takes it twice stands here twice."""

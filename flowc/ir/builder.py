@@ -338,6 +338,10 @@ def content_of(value: Value, known: Callable[[Value], Content]) -> Content:
         if not any(_holds_sizes(a) for a in arrays):
             raise
         return None  # it wanted the number behind a size, as an index or to compare
+    except ValueError:
+        if any(_holds_sizes(a) for a in arrays):
+            raise
+        return _evaluated(value, known)  # an extremum of nothing: its dtype says which
     result = np.asarray(results[value.index], dtype=object)
     if not any(isinstance(x, Expr) for x in result.reshape(-1)):
         return _wrapped(result, value.type.dtype)

@@ -18,12 +18,35 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
     return output("DiagPart", input, name=name)
 
 
-def matrix_diag(diagonal: Any, name: str = "diag") -> Tensor:
-    return output("MatrixDiag", diagonal, name=name)
+def matrix_diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Matrices with `diagonal` on the diagonal `k`, above the main one for positive numbers, or
+    its rows on those from the first to the second of a pair; `padding_value` elsewhere."""
+    if (k, num_rows, num_cols, padding_value) == (0, -1, -1, 0):
+        return output("MatrixDiag", diagonal, name=name)
+    inputs = diagonal, k, num_rows, num_cols, padding_value
+    return output("MatrixDiagV3", *inputs, align=align, name=name)
 
 
-def matrix_diag_part(input: Any, name: str = "diag_part") -> Tensor:
-    return output("MatrixDiagPart", input, name=name)
+def matrix_diag_part(
+    input: Any,
+    name: str = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """The diagonal `k` of matrices, above the main one for positive numbers, or those from the
+    first to the second of a pair, with `padding_value` where they are shorter than the longest."""
+    if (k, padding_value) == (0, 0):
+        return output("MatrixDiagPart", input, name=name)
+    return output("MatrixDiagPartV3", input, k, padding_value, align=align, name=name)
 
 
 def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sorted elements, repeated ones, and gathers of batches."""
+"""Sorting along one axis, extremes under their old names, and flat places as coordinates."""
 
 from __future__ import annotations
 
@@ -7,69 +7,111 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.api.arrays.selection import gather, top_k
-from flowc.api.arrays.shaping import shape, transpose
-from flowc.api.framework.scopes import name_scope
-from flowc.api.math.elementwise import invert, negative
+from flowc.api.arrays.filling import range as range_of
+from flowc.api.arrays.selection import top_k
+from flowc.api.arrays.shaping import concat, rank, shape, stack, transpose
+from flowc.api.framework.basics import cast
+from flowc.api.framework.checks import Assert
+from flowc.api.framework.scopes import name_scope, with_dependencies
+from flowc.api.math import elementwise
+from flowc.api.math.reductions import argmax, argmin, cumprod, reduce_all, reduce_prod
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
+from flowc.graph.shape_inference import constant_elements
 
 
 def sort(
-    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """The elements in order along `axis`. Raises `ValueError` for another direction."""
+    """The elements in order along `axis`. Raises `ValueError` for another `direction` than
+    `"ASCENDING"` and `"DESCENDING"`, or an `axis` that is not known when the graph is built."""
     with name_scope(name, "sort"):
-        return _ordered(values, axis, direction, 0)
+        return _sorted(values, axis, direction)[0]
 
 
 def argsort(
     values: Any,
-    axis: int = -1,
+    axis: Any = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The places of the elements in order along `axis`; equal ones keep theirs. Raises `ValueError`
-    for another direction."""
+    """At which place along `axis` each element of the sorted tensor stands now, as int32; equal
+    elements stay in their order."""
     with name_scope(name, "argsort"):
-        return _ordered(values, axis, direction, 1)
+        return _sorted(values, axis, direction)[1]
 
 
-def _ordered(values: Any, axis: int, direction: str, which: int) -> Tensor:
-    """The sorted elements (`which` 0), or their places (1)."""
+def _sorted(values: Any, axis: Any, direction: str) -> tuple[Tensor, Tensor]:
+    """The sorted tensor, and the places of its elements."""
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
-                         f"Received: direction={direction}")  # fmt: skip
-    x = as_tensor(values)
-    rank = x.shape.ndims
-    order = None
-    if axis != -1 and rank is not None and axis % rank != rank - 1:
-        order = np.arange(rank)
-        order[[axis, -1]] = order[[-1, axis]]
-        x = transpose(x, order)
-    found = _largest_first(x, which) if direction == "DESCENDING" else _least_first(x, which)
-    return found if order is None else transpose(found, order)
+        raise ValueError(
+            f"Argument `direction` should be one of ASCENDING or DESCENDING. Received: {direction}"
+        )
+    found = constant_elements(as_tensor(axis, name="axis"))
+    if found is None:
+        raise ValueError("Argument `axis` must be a constant scalar.")
+    if found.ndim:
+        raise ValueError(f"Argument `axis` must be a constant scalar. Received: {axis}.")
+    tensor = as_tensor(values, name="values")
+    at, dims = int(found), tensor.shape.ndims
+    ascending = direction == "ASCENDING"
+    keys = _opposite(tensor) if ascending else tensor
+    order: Any = None
+    if dims is not None and at not in (-1, dims - 1):
+        order = np.arange(dims)
+        order[[at, -1]] = order[[-1, at]]
+    elif dims is None and at != -1:
+        count = rank(tensor)
+        last, place = count - 1, at + count if at < 0 else at
+        before, between = range_of(place), range_of(place + 1, last)
+        order = concat([before, [last], between, [place]], 0)
+    if order is not None:
+        keys = transpose(keys, order)
+    best, places = top_k(keys, shape(keys)[-1])
+    if order is not None:
+        best, places = transpose(best, order), transpose(places, order)
+    return (_opposite(best) if ascending else best), places
 
 
-def _largest_first(x: Tensor, which: int) -> Tensor:
-    return top_k(x, shape(x)[-1])[which]
+def _opposite(tensor: Tensor) -> Tensor:
+    """Numbers whose order is the opposite one, without overflow; its own inverse."""
+    dtype = tensor.dtype
+    if dtype is None or not dtype.is_integer:
+        return elementwise.negative(tensor)
+    limits = np.iinfo(dtype.numpy)
+    return as_tensor(limits.max, dtype) - tensor if limits.min == 0 else -1 - tensor
 
 
-def _least_first(x: Tensor, which: int) -> Tensor:
-    """What is least is largest of the opposites, which integers have as their complement."""
-    kind = dtypes.as_dtype(x.dtype)
-    if kind.is_integer:
-        found = top_k(invert(x), shape(x)[-1])[which]
-        return found if which else invert(found)
-    found = top_k(negative(x), shape(x)[-1])[which]
-    return found if which else negative(found)
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = dtypes.i64, name: str | None = None
+) -> Tensor:
+    """Where the largest element along `dimension` is."""
+    return argmax(input, dimension, name or "ArgMax", output_type=output_type)
 
 
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """`gather` in each batch: along the last axis of the indices."""
-    with name_scope(name, "BatchGather", [params, indices]) as scope:
-        rows = as_tensor(indices)
-        if rows.shape.ndims is None:
-            raise ValueError("batch_gather does not allow indices with unknown shape.")
-        return gather(params, rows, batch_dims=rows.shape.ndims - 1, name=scope)
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = dtypes.i64, name: str | None = None
+) -> Tensor:
+    """Where the smallest element along `dimension` is."""
+    return argmin(input, dimension, name or "ArgMin", output_type=output_type)
+
+
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """Coordinates [len(dims), ...] in a tensor of sizes `dims` of places in its flat form.
+
+    Runs fail with `InvalidArgumentError` for an index that is outside."""
+    with name_scope(name, "UnravelIndex", [indices, dims]) as scope:
+        places = as_tensor(indices, name="indices")
+        sizes = as_tensor(dims, places.dtype, "dims")
+        inside = reduce_all(elementwise.less(places, reduce_prod(sizes)))
+        check = Assert(inside, ["index is out of bound as with dims"])
+        places = with_dependencies([check], places)
+        count = sizes.shape.with_rank(1).as_list()[0]
+        if count is None:
+            raise ValueError("unravel_index needs a known number of dims")
+        strides = cumprod(sizes, exclusive=True, reverse=True)
+        rows = [elementwise.floormod(elementwise.floordiv(places, strides[k]), sizes[k])
+                for k in range(count)]  # fmt: skip
+        return output("Identity", cast(stack(rows), places.dtype), name=scope)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowc import dtypes
-from flowc.api.arrays.shaping import reshape, shape, stack
+from flowc.api.arrays.shaping import broadcast_to, concat, reshape, shape, stack
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
 from flowc.graph import Tensor
@@ -27,8 +27,30 @@ def gather(
     return output("GatherV2", params, indices, axis, name=name, batch_dims=batch_dims)
 
 
-def gather_nd(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    return output("GatherNd", params, indices, name=name)
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """Slices of `params` at the coordinates `indices` [..., depth]; the first `batch_dims` axes of
+    both are batches. Raises `ValueError` for batches of indices of unknown rank."""
+    if not batch_dims:
+        return output("GatherNd", params, indices, name=name)
+    with name_scope(name, "batch_gather_nd", [params, indices]) as scope:
+        places = as_tensor(indices, name="indices")
+        sizes, dims = shape(places), places.shape.ndims
+        if dims is None:
+            raise ValueError("gather_nd of batches needs indices of known rank")
+        whole = concat([sizes[:-1], [1]], 0)
+        batches = coordinates(whole, dims, batch_dims, places.dtype)
+        return output("GatherNd", params, concat([*batches, places], -1), name=scope)
+
+
+def coordinates(sizes: Tensor, rank: int, axes: int, dtype: Any) -> list[Tensor]:
+    """For each of the first axes, a tensor of these sizes that says where each of its elements
+    stands along that axis."""
+    found = []
+    for axis in range(axes):
+        column = output("Cast", output("Range", 0, sizes[axis], 1), DstT=dtype)
+        along = [-1 if other == axis else 1 for other in range(rank)]
+        found.append(broadcast_to(reshape(column, along), sizes))
+    return found
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:

@@ -176,3 +176,4 @@ def disable_eager_execution() -> None:
 
 
 disable_v2_behavior = disable_eager_execution
+disable_tensor_equality = disable_v2_tensorshape = disable_eager_execution

@@ -7,9 +7,13 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.arrays import shaping as arrays
+from flowc.api.control_flow.cases import case
 from flowc.api.framework.basics import cast
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import name_scope
+from flowc.api.math.elementwise import equal, floormod
+from flowc.api.math.elementwise import round as round_half_even
+from flowc.api.math.reductions import one_of, reduce_min
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -62,10 +66,8 @@ def resize_images(
 ) -> Tensor:
     """Images, one or a batch, in another size [height, width].
 
-    Raises `ValueError` for a rank other than 3 or 4, an unknown method, or
-    `preserve_aspect_ratio`, which flowc does not have yet."""
-    if preserve_aspect_ratio:
-        raise ValueError("resize_images does not take preserve_aspect_ratio yet")
+    `preserve_aspect_ratio`: in the image's own proportions, within that size. Raises `ValueError`
+    for a rank other than 3 or 4, or an unknown method."""
     if method not in (0, 1, 2, 3):
         raise ValueError("Resize method is not implemented.")
     with name_scope(name, "resize", [images, size]):
@@ -74,8 +76,17 @@ def resize_images(
             raise ValueError("'images' must have either 3 or 4 dimensions.")
         single = value.shape.ndims == 3
         batch = arrays.expand_dims(value, 0) if single else value
+        if preserve_aspect_ratio:
+            size = _in_proportion(batch, as_tensor(size, dtypes.i32, "size"))
         found = _METHODS[method](batch, size, align_corners=align_corners)
         return arrays.squeeze(found, [0]) if single else found
+
+
+def _in_proportion(images: Tensor, size: Tensor) -> Tensor:
+    """The largest size [height, width] of the images' proportions within `size`."""
+    now = cast(arrays.shape(images)[1:3], dtypes.f32)
+    scale = reduce_min(cast(size, dtypes.f32) / now)
+    return cast(round_half_even(scale * now), dtypes.i32)
 
 
 resize = resize_images
@@ -169,11 +180,29 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 transpose = transpose_image
 
 
-def adjust_brightness(image: Any, delta: float) -> Tensor:
-    """`image + delta`, for images of floats."""
-    with name_scope(None, "adjust_brightness", [image]):
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """Turned counter-clockwise `k` times by 90 degrees; one image or a batch. Raises `ValueError`
+    for other ranks."""
+    with name_scope(name, "rot90", [image]) as scope:
         value = as_tensor(image, name="image")
-        return value + cast(delta, value.dtype)
+        if value.shape.ndims not in (3, 4):
+            raise ValueError(f"'image' (shape {value.shape}) must have either 3 or 4 dimensions.")
+        height = value.shape.ndims - 3
+        width = height + 1
+
+        def turned(quarters: int) -> Tensor:
+            if quarters == 1:
+                return transpose_image(arrays.reverse(value, [width]))
+            if quarters == 2:
+                return arrays.reverse(value, [height, width])
+            return arrays.reverse(transpose_image(value), [width]) if quarters else value
+
+        if not isinstance(k, Tensor):
+            return turned(int(k) % 4)
+        quarters = floormod(k, 4)
+        cases = [(equal(quarters, n), lambda n=n: turned(n)) for n in (1, 2, 3)]
+        found = case(cases, default=lambda: value, exclusive=True, name=scope)
+        return found
 
 
 def extract_image_patches(
@@ -183,6 +212,9 @@ def extract_image_patches(
     rates: Any = None,
     padding: str | None = None,
     name: str | None = None,
+    sizes: Any = None,
 ) -> Tensor:
-    ksizes, strides, rates = list(ksizes), list(strides), list(rates)
-    return output("ExtractImagePatches", **locals())
+    """Patches [batch, rows, columns, height * width * channels] of a batch of images."""
+    window = list(one_of(sizes, "sizes", ksizes, "ksizes"))
+    attrs = {"ksizes": window, "strides": list(strides), "rates": list(rates)}
+    return output("ExtractImagePatches", images, padding=padding, name=name, **attrs)

@@ -49,10 +49,11 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
         return relu(arrays.concat([x, -x], axis, name=scope), name=scope)
 
 
-def swish(features: Any, name: str | None = None) -> Tensor:
-    """`x * sigmoid(x)`."""
+def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
+    """`x * sigmoid(beta * x)`."""
     x = as_tensor(features, name="features")
-    return elementwise.multiply(x, elementwise.sigmoid(x), name=name)
+    steep = x if isinstance(beta, float) and beta == 1.0 else x * beta
+    return elementwise.multiply(x, elementwise.sigmoid(steep), name=name)
 
 
 silu = swish

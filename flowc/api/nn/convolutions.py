@@ -14,11 +14,10 @@ from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.reductions import one_of
 from flowc.graph import Tensor
-from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 
 
-def _per_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:
+def for_each_dimension(value: Any, data_format: str, spatial: int, what: str) -> list[int]:
     """Strides or dilations, one for each dimension. Raises `ValueError` for other lengths."""
     given = [int(v) for v in (value if isinstance(value, list | tuple | np.ndarray) else [value])]
     if len(given) == spatial + 2:
@@ -39,7 +38,7 @@ def _padding(padding: Any) -> tuple[str, list[int]]:
     return "EXPLICIT", [int(v) for pair in padding for v in pair]
 
 
-def _windowed(
+def windowed(
     op_type: str,
     inputs: Sequence[Any],
     per_dimension: Mapping[str, Any],
@@ -51,7 +50,7 @@ def _windowed(
 ) -> Tensor:
     """An op that moves a window along `spatial` dimensions; `per_dimension`: attrs with a number
     for each."""
-    sizes = {n: _per_dimension(v, layout, spatial, n) for n, v in per_dimension.items()}
+    sizes = {n: for_each_dimension(v, layout, spatial, n) for n, v in per_dimension.items()}
     kind, explicit = _padding(padding)
     if explicit:
         attrs["explicit_paddings"] = explicit
@@ -74,7 +73,7 @@ def conv2d(
     inputs = input, one_of(filter, "filter", filters, "filters")
     sizes = {"strides": 1 if strides is None else strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
-    return _windowed("Conv2D", inputs, sizes, padding, data_format, name, **cudnn)
+    return windowed("Conv2D", inputs, sizes, padding, data_format, name, **cudnn)
 
 
 def depthwise_conv2d_native(
@@ -104,7 +103,7 @@ def depthwise_conv2d(
     """Each channel convolved with its own filters [height, width, in, multiplier]."""
     layout = data_format or "NHWC"
     spread = one_of(dilations, "dilations", rate, "rate")
-    spread = _per_dimension(1 if spread is None else spread, layout, 2, "rate")
+    spread = for_each_dimension(1 if spread is None else spread, layout, 2, "rate")
     return depthwise_conv2d_native(
         input, filter, strides, padding, layout, spread, name or "depthwise"
     )
@@ -145,7 +144,7 @@ def conv2d_backprop_input(
     inputs = input_sizes, one_of(filter, "filter", filters, "filters"), out_backprop
     sizes = {"strides": strides, "dilations": dilations}
     cudnn = {"use_cudnn_on_gpu": use_cudnn_on_gpu}
-    return _windowed("Conv2DBackpropInput", inputs, sizes, padding, data_format, name, **cudnn)
+    return windowed("Conv2DBackpropInput", inputs, sizes, padding, data_format, name, **cudnn)
 
 
 def conv2d_transpose(
@@ -188,10 +187,10 @@ def conv3d(
         "Conv3D",
         input,
         one_of(filter, "filter", filters, "filters"),
-        strides=_per_dimension(strides, data_format, 3, "strides"),
+        strides=for_each_dimension(strides, data_format, 3, "strides"),
         padding=padding,
         data_format=data_format,
-        dilations=_per_dimension(dilations, data_format, 3, "dilations"),
+        dilations=for_each_dimension(dilations, data_format, 3, "dilations"),
         name=name,
     )
 
@@ -245,50 +244,12 @@ def conv3d_transpose(
             output_shape,
             one_of(filter, "filter", filters, "filters"),
             one_of(value, "value", input, "input"),
-            strides=_per_dimension(strides, data_format, 3, "strides"),
+            strides=for_each_dimension(strides, data_format, 3, "strides"),
             padding=padding,
             data_format=data_format,
+            dilations=for_each_dimension(dilations or 1, data_format, 3, "dilations"),
             name=scope,
         )
-
-
-def convolution(
-    input: Any,
-    filter: Any = None,
-    padding: str | None = None,
-    strides: Any = None,
-    dilation_rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Tensor:
-    """`conv1d`, `conv2d` or `conv3d`, by the rank of the filters. Raises `ValueError` for filters
-    of another rank, and of an unknown one."""
-    kernel = as_tensor(one_of(filter, "filter", filters, "filters"))
-    spatial = (kernel.shape.ndims or 0) - 2
-    if spatial not in (1, 2, 3):
-        raise ValueError(
-            "`num_spatial_dims` must be 1, 2, or 3. Received: "
-            f"num_spatial_dims={spatial} of filters {kernel}"
-        )
-    spread = one_of(dilation_rate, "dilation_rate", dilations, "dilations")
-    return {1: conv1d, 2: conv2d, 3: conv3d}[spatial](
-        input,
-        kernel,
-        1 if strides is None else strides,
-        padding,
-        data_format=data_format or {1: "NWC", 2: "NHWC", 3: "NDHWC"}[spatial],
-        dilations=1 if spread is None else spread,
-        name=name or "convolution",
-    )
-
-
-def atrous_conv2d(
-    value: Any, filters: Any, rate: int, padding: str, name: str | None = None
-) -> Tensor:
-    """A convolution with filters spread out, `rate` apart."""
-    return conv2d(value, filters, 1, padding, dilations=rate, name=name or "atrous_conv2d")
 
 
 # -- pooling
@@ -306,7 +267,7 @@ def _pool(op_type: str, function_name: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         x = one_of(value, "value", input, "input")
         sizes = {"ksize": ksize, "strides": strides}
-        return _windowed(op_type, [x], sizes, padding, data_format, name)
+        return windowed(op_type, [x], sizes, padding, data_format, name)
 
     return named(pool, function_name)
 
@@ -317,7 +278,7 @@ def _pool3d(op_type: str, function_name: str) -> Callable[..., Tensor]:
         name: str | None = None,
     ) -> Tensor:  # fmt: skip
         sizes = {"ksize": ksize, "strides": strides}
-        return _windowed(op_type, [input], sizes, padding, data_format, name, 3)
+        return windowed(op_type, [input], sizes, padding, data_format, name, 3)
 
     return named(pool, function_name)
 
@@ -360,6 +321,11 @@ def dilation2d(
     rates: Sequence[int] = (),
     padding: str | None = None,
     name: str | None = None,
+    filters: Any = None,
+    dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    strides, rates = list(strides), list(rates)
-    return output("Dilation2D", **locals())
+    """The greyscale dilation: the maxima of windows of `input + filter`, filter [height, width,
+    channels]."""
+    weights = one_of(filter, "filter", filters, "filters")
+    steps = {"strides": list(strides), "rates": list(rates if dilations is None else dilations)}
+    return output("Dilation2D", input, weights, padding=padding, name=name, **steps)

@@ -133,3 +133,25 @@ def sparse_softmax_cross_entropy_with_logits(
         flat = _two_dimensional(x), arrays.reshape(z, [-1])
         found = call("SparseSoftmaxCrossEntropyWithLogits", *flat, name=scope)
         return arrays.reshape(found[0], arrays.shape(z))
+
+
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """`exp(log_input) - log_input * targets`: the negative log-likelihood of counts of a Poisson
+    distribution with the logarithm of its mean. `compute_full_loss`: with Stirling's approximation
+    of the terms that only `targets` decide. Raises `ValueError` for shapes that differ."""
+    with name_scope(name, "log_poisson_loss", [log_input, targets]):
+        guesses, counts = as_tensor(log_input, name="log_input"), as_tensor(targets, name="targets")
+        if not counts.shape.is_compatible_with(guesses.shape):
+            raise ValueError(
+                "`log_input` and `targets` must have the same shape, received "
+                f"({guesses.shape} vs {counts.shape})."
+            )
+        loss = elementwise.exp(guesses) - guesses * counts
+        if not compute_full_loss:
+            return loss
+        roots = 0.5 * elementwise.log(2 * np.pi * counts)
+        stirling = counts * elementwise.log(counts) - counts + roots
+        small = elementwise.logical_and(counts >= 0.0, counts <= 1.0)
+        return loss + output("Select", small, zeros_like(counts), stirling)

@@ -183,7 +183,7 @@ def multinomial(
 ) -> Tensor:
     """Class numbers [batch, num_samples], drawn by the unnormalised logarithms of probabilities
     `logits` [batch, classes]."""
-    kind = dtypes.i64 if output_dtype is None else dtypes.as_dtype(output_dtype)
+    kind = _accepted(output_dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
     with name_scope(name, "multinomial", [logits]):
         return output("Multinomial", logits, num_samples, output_dtype=kind, **_seeds(seed))
 
@@ -197,7 +197,7 @@ def categorical(
 ) -> Tensor:
     """As `multinomial`, under its newer name."""
     with name_scope(name, "categorical", [logits]):
-        kind = dtypes.i64 if dtype is None else dtypes.as_dtype(dtype)
+        kind = _accepted(dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
         scope = "multinomial"
         return output(
             "Multinomial", logits, num_samples, output_dtype=kind, name=f"{scope}/Multinomial",
@@ -293,3 +293,23 @@ stateless_truncated_normal = _stateless_normal(
     "stateless_truncated_normal",
     "As `truncated_normal`, decided by the two integers of `seed`.",
 )
+
+
+def stateless_multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    output_dtype: Any = dtypes.i64,
+    name: str | None = None,
+) -> Tensor:
+    """As `multinomial`, decided by the two integers of `seed`."""
+    with name_scope(name, "stateless_multinomial", [logits, seed]):
+        kind = _accepted(output_dtype, (dtypes.i32, dtypes.i64))
+        return output("StatelessMultinomial", logits, num_samples, seed, output_dtype=kind)
+
+
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.i64, name: str | None = None
+) -> Tensor:
+    """As `categorical`, decided by the two integers of `seed`."""
+    return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from flowc.graph.device import merge_devices
+from flowc.graph.device import DeviceSpec, merge_devices
 
 if TYPE_CHECKING:
     from flowc.graph.operation import Operation
@@ -81,9 +81,9 @@ class Scopes:
             yield scope
 
     @contextmanager
-    def placed(self, device: str | DeviceFunction | None) -> Iterator[None]:
-        if isinstance(device, str):
-            device = merge_devices("", device)
+    def placed(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
+        if isinstance(device, str | DeviceSpec):
+            device = merge_devices("", str(device))
         with self._holding(devices=[*self.devices, device]):
             yield
 

@@ -1,0 +1,50 @@
+"""Elements repeated, and sequences compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowc import dtypes
+from flowc.api.arrays.filling import range as range_of
+from flowc.api.arrays.selection import gather
+from flowc.api.arrays.shaping import broadcast_to, expand_dims, reshape, shape
+from flowc.api.framework.composites import SparseTensor, SparseTensorValue
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.reductions import cumsum
+from flowc.graph import Tensor
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
+
+
+def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """Each element along `axis` as often as `repeats` says: one number for all, or one for each.
+    None: the elements of the flat tensor."""
+    with name_scope(name, "Repeat", [input, repeats]):
+        tensor = as_tensor(input, name="data")
+        if axis is None or tensor.shape.ndims == 0:
+            tensor, axis = reshape(tensor, [-1]), 0
+        rank = tensor.shape.with_rank_at_least(1).ndims
+        if axis < 0 and rank is None:
+            raise ValueError("repeat needs a tensor of known rank for a negative axis")
+        place = axis + (rank or 0) if axis < 0 else axis
+        counts = as_tensor(repeats, dtypes.i32, "repeats")
+        each = broadcast_to(counts, expand_dims(shape(tensor)[place], 0))
+        ends = cumsum(each)
+        length = ends[-1:] if ends.shape.as_list() != [0] else as_tensor([0])
+        places = range_of(reshape(length, []))
+        rows = reshape(ends, [1, -1])
+        found = output("UpperBound", rows, reshape(places, [1, -1]), out_type=dtypes.i32)
+        return gather(tensor, reshape(found, [-1]), axis=place)
+
+
+def edit_distance(
+    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
+) -> Tensor:
+    """The least number of insertions, deletions and replacements that make each sequence of
+    `hypothesis`, the last axis of a sparse tensor, that of `truth`; divided by the length of the
+    latter with `normalize`. Raises `TypeError` for what is no sparse tensor."""
+    for given, what in ((hypothesis, "Hypothesis"), (truth, "Truth")):
+        if not isinstance(given, SparseTensor | SparseTensorValue):
+            raise TypeError(f"{what} must be a SparseTensor.")
+    parts = [part for t in (hypothesis, truth) for part in (t.indices, t.values, t.dense_shape)]
+    return output("EditDistance", *parts, normalize=normalize, name=name)
