@@ -41,12 +41,6 @@ x = tf.constant(1.0); o = tf.train.GradientDescentOptimizer(0.1); log.append(rai
 x = tf.placeholder(tf.float32, [2], name="x"); w = tf.constant([2.0, 3.0]); y = tf.reduce_sum(x * x * w); z = tf.constant(1.0); g = tf.gradients(y, [x, w, z]); h = tf.gradients([y, x], x, grad_ys=[tf.constant(2.0), tf.constant([1.0, 1.0])]); k = tf.gradients(y, [z], unconnected_gradients="zero"); q = tf.gradients(tf.reduce_sum(tf.stop_gradient(x) * x), x); log.append([t.name if t is not None else None for t in g])
 with tf.Session() as s: log.append(s.run([g[:2], h, k, q, tf.hessians(y, x)], {x: [1.0, 2.0]}))
 log.append(raises("ValueError", "", lambda: tf.gradients(y, x, grad_ys=[1.0, 2.0]))); log.append(raises("TypeError", "", lambda: tf.gradients(tf.constant("a"), x)))
-# 96_house_prices
-d = np.arange(12.0).reshape(4, 3) / 7; p = d.sum(1, keepdims=True) * 3 + 1; x = tf.placeholder(tf.float32, [None, 3]); y = tf.placeholder(tf.float32, [None, 1]); w = tf.get_variable("w", [3, 1], initializer=tf.constant_initializer(0.1)); b = tf.get_variable("b", [1], initializer=tf.constant_initializer(0.0)); e = tf.matmul(x, w) + b - y; loss = tf.matmul(e, e, transpose_a=True) / 4.0; step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
-with tf.Session() as s:
-    s.run(tf.global_variables_initializer())
-    for k in range(100): s.run(step, {x: d, y: p})
-    log.append(s.run([loss, w, b], {x: d, y: p}))
 # 97_slots
 v = tf.Variable([1.0, 2.0], name="v"); loss = tf.reduce_sum(tf.square(v)); t = tf.train
 for o in (t.AdamOptimizer(0.1), t.MomentumOptimizer(0.1, 0.9), t.MomentumOptimizer(0.1, 0.9, use_nesterov=True, name="N"), t.AdagradOptimizer(0.1), t.RMSPropOptimizer(0.1), t.RMSPropOptimizer(0.1, centered=True, name="C"), t.AdadeltaOptimizer(0.1), t.FtrlOptimizer(0.1), t.ProximalGradientDescentOptimizer(0.1, 0.01), t.ProximalAdagradOptimizer(0.1)):
