@@ -12,7 +12,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz sanitize lint format oracle bench clean
+.PHONY: help demo test fuzz sanitize lint format oracle rows bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -44,7 +44,11 @@ format: $(DEV_INSTALLED) ## let ruff format the code
 oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare with it live
 	for script in tests/oracle/make_*.py tests/oracle/record_*.py; do \
 	  PYTHONPATH=.:tests/support $(ORACLE_VENV)/bin/python $$script || exit 1; done
+	$(MAKE) rows
 	$(ORACLE_VENV)/bin/python -m pytest -m oracle -n $(JOBS)
+
+rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/rows_page.py
 
 bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow after `make oracle`)
 	$(BIN)/python benchmarks/run.py $(BENCH)

@@ -93,7 +93,8 @@ def op_def(op_type: str) -> OpDef | None:
         _fill_attr(found.attr.add(), attr)
     found.is_stateful = has_trait(op_type, "stateful") or has_trait(op_type, "random")
     found.is_stateful |= has_trait(op_type, "variable")
-    found.is_commutative = has_trait(op_type, "commutative")
+    found.is_aggregate = has_trait(op_type, "aggregate")
+    found.is_commutative = found.is_aggregate or has_trait(op_type, "commutative")
     first_is_ref = bool(signature.inputs) and signature.inputs[0].is_ref
     found.allows_uninitialized_input = first_is_ref and has_trait(op_type, "assign")
     return found

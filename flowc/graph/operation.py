@@ -17,6 +17,7 @@ from flowc.graph.tensor import Tensor
 if TYPE_CHECKING:
     from flowc.graph.building.contexts import ControlFlowContext
     from flowc.graph.graph import Graph
+    from flowc.proto.graph_pb2 import OpDef
 
 
 class Operation:
@@ -131,7 +132,15 @@ class Operation:
         self.set_control_inputs((*self._control_inputs, *operations))
 
     def consumers_of(self, tensor: Tensor) -> list[Operation]:
-        return [op for op in dict.fromkeys(self._consumers) if tensor in op._inputs]
+        readers = dict.fromkeys(self._consumers)
+        return [op for op in readers for read in op._inputs if read is tensor]
+
+    @property
+    def op_def(self) -> OpDef | None:
+        """The OpDef of the type, without descriptions; None where flowc has no record of it."""
+        from flowc.graph.meta_export import op_def  # loads the op records
+
+        return op_def(self.type)
 
     def get_attr(self, name: str) -> Any:
         """The value of an attr. Raises `ValueError` where the node has none of that name."""

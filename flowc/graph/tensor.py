@@ -108,7 +108,8 @@ class Tensor(Operators):
         return self.shape.ndims
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor, in the order in which they were made."""
+        """The operations that take this tensor, in the order in which they were made; one that
+        takes it twice stands here twice."""
         return self.op.consumers_of(self)
 
     def __str__(self) -> str:

@@ -107,6 +107,7 @@ class Op:
 TRAITS = {
     "commutative",  # f(x, y) == f(y, x)
     "associative",
+    "aggregate",  # of any number of inputs in any order
     "idempotent",  # f(f(x)) == f(x)
     "involution",  # f(f(x)) == x
     "identity",  # the output is input 0 (Identity, StopGradient, Snapshot...)

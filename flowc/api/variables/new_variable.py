@@ -122,7 +122,7 @@ def _shared(found: Variable, request: VariableRequest) -> Variable:
     if dtype is not kept:
         raise ValueError(
             f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-            f"{kept.name}."
+            f"{found.dtype.name}."
         )
     return found
 

@@ -50,7 +50,7 @@ class ResourceVariable(Variable):
         self.initial_value = initial
         self._shape = held
         with graph.name_scope("IsInitialized"):
-            self.is_initialized = output("VarIsInitializedOp", self.handle)
+            output("VarIsInitializedOp", self.handle)  # TensorFlow's variables have this node
         with graph.name_scope("Assign") as name, graph.colocate_with(None, ignore_existing=True):
             value = guarded(scope, initial)
             self.initializer = call("AssignVariableOp", self.handle, value, name=name)
@@ -60,7 +60,6 @@ class ResourceVariable(Variable):
     def _find_home(self, home: Tensor, found: Callable[[str], Any]) -> None:
         self.handle = home
         self._shape = TensorShape(home.op.attrs.get("shape"))
-        self.is_initialized = found(f"{home.op.name}/IsInitialized/VarIsInitializedOp:0")
 
     @property
     def dtype(self) -> DType:
@@ -130,8 +129,12 @@ class ResourceVariable(Variable):
                 check_rows(self.shape, *op.inputs[1:])
         return _Assigned(self, op)
 
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """bool[]: whether the variable has a value."""
+        return output("VarIsInitializedOp", self.handle, name=name)
+
     def _has_value(self) -> Tensor:
-        return output("VarIsInitializedOp", self.handle)
+        return self.is_initialized()
 
     def _slice_assigned(
         self, bounds: Sequence[Tensor], value: Any, masks: dict[str, int], name: str

@@ -53,14 +53,13 @@ class Scopes:
             scope.seen.add(op)
 
     def device_of(self, op: Operation) -> str:
-        """The device of a new operation: the innermost block's fields, completed by outer ones."""
-        device = op.device
+        """The device of a new operation: the innermost block's fields, completed by outer ones. A
+        function sees what the blocks inside its own gave, and what it returns replaces that."""
         for entry in reversed(self.devices):
             if entry is None:
                 break
-            outer = entry(op) if callable(entry) else entry
-            device = merge_devices(outer or "", device)
-        return device
+            op.device = (entry(op) or "") if callable(entry) else merge_devices(entry, op.device)
+        return op.device
 
     @contextmanager
     def _holding(self, **blocks: Any) -> Iterator[None]:

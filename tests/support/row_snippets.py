@@ -1,0 +1,18 @@
+"""All programs of the rows, by the parts that hold them."""
+
+from __future__ import annotations
+
+from api_snippets import Snippet
+from row_snippets_graphs import GRAPH_SNIPPETS
+from row_snippets_saving import SAVING_ROWS
+from row_snippets_training import TRAINING_ROWS
+from row_snippets_variables import VARIABLE_ROWS
+
+ROW_SNIPPETS: tuple[Snippet, ...] = GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS + TRAINING_ROWS
+
+# Programs in which flowc is seen to differ from TensorFlow, and how.
+DIFFERENCES = {
+    "18_dtype_of_a_reference": "what `tf.assign` returns shows `float32`, not `float32_ref`",
+    "48_contexts": "contexts of loops and branches are kept as bytes: no gradients "
+    "through imported ones",
+}
