@@ -193,7 +193,19 @@ def _inferred(
         types, _ = builder.infer(record, values, _with_defaults(record, attrs), ())
     except NeedsContent:
         return _declared(record, attrs, len(inputs))
-    return tuple(() if t.dtype is resource else _sizes(t) for t in types)
+    return tuple(
+        _handle_sizes(record, inputs, t) if t.dtype is resource else _sizes(t) for t in types
+    )
+
+
+def _handle_sizes(record: Op, inputs: Sequence[Tensor], found: TensorType) -> Sizes:
+    """A handle is a scalar for a variable, whose own dims are inferred, and two numbers for a stack
+    or an array. What takes a handle hands on one like it."""
+    for tensor in inputs:
+        if tensor.dtype is resource:
+            shape = tensor.settled_shape
+            return None if shape is None else shape.sizes
+    return () if record.name == "var_handle" else _sizes(found)
 
 
 def _with_defaults(record: Op, attrs: Mapping[str, Any]) -> dict[str, Any]:

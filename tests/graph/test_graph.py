@@ -26,6 +26,7 @@ from flowc.graph import (
     get_default_graph,
 )
 from flowc.graph.attrs import Attrs
+from flowc.graph.building.creation import constant_tensor, output
 from flowc.graph.encode import attr_value, tensor_proto
 from flowc.graph.export import function_to_def
 from flowc.proto.graph_pb2 import NodeDef
@@ -209,6 +210,15 @@ def test_shapes() -> None:
         unknown.as_list()
     with pytest.raises(ValueError, match=">= 0"):
         TensorShape([-2])
+
+
+def test_handles_have_shapes_of_their_own() -> None:
+    """Also behind operations that hand them on: a file whose shapes differ is refused."""
+    with Graph().as_default():
+        stack = output("StackV2", constant_tensor(np.int32(-1), "Const"), elem_type=F32)
+        variable = output("VarHandleOp", dtype=F32, shape=[4, 5])
+        for handle, shape in (stack, [2]), (variable, []):
+            assert handle.shape.as_list() == output("Identity", handle).shape.as_list() == shape
 
 
 def test_attr_values_are_encoded_by_type() -> None:
