@@ -90,6 +90,9 @@ SIZE_BOUNDS: dict[str, float] = {
     "spence": 5e-15,
 }
 
+# f64, in ulp, next to the roots too, where no reference in `REFERENCES` is exact.
+LGAMMA_BOUND = 5.0
+
 Reference = Callable[..., Any]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +19,7 @@ from flowc import dtypes
 from flowc.codegen.math import FUNCTIONS, intrinsic, math_module_text
 from flowc.errors import UnknownNameError
 
+RECORDED = Path(__file__).parents[1] / "recorded"
 INF, NAN = np.inf, np.nan
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOAT_NAMES = [n for n in FUNCTIONS if n.endswith(("_f32", "_f64"))]
@@ -120,6 +123,15 @@ def test_special_functions(loops: CompiledLoops, base: str) -> None:
     got, exact = loops(f"{base}_f32", *short), accuracy.REFERENCES[base](*short)
     away = np.abs(exact) > 1e-6
     assert accuracy.ulp_errors(got, exact)[away].max() <= 0.6
+
+
+@pytest.mark.parametrize("cpu", [None, "x86-64-v2"])
+def test_lgamma_near_its_roots(cpu: str | None) -> None:
+    """At the doubles nearest to every root below 0 and around them, against exact values."""
+    recorded = json.loads((RECORDED / "lgamma.json").read_text())
+    x, exact = (np.array([float.fromhex(v) for v in vs]) for vs in (recorded, recorded.values()))
+    errors = accuracy.ulp_errors(compile_loops(["lgamma_f64"], cpu)("lgamma_f64", x), exact)
+    assert errors.max() <= accuracy.LGAMMA_BOUND, x[np.argmax(errors)]
 
 
 # (arguments, value) as TensorFlow 2.21 has it.

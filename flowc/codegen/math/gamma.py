@@ -10,6 +10,7 @@ import math
 
 from flowc import dtypes
 from flowc.codegen.llvm.quantity import Quantity
+from flowc.codegen.math import lgamma_rows
 from flowc.codegen.math.exponential import INF, NAN
 from flowc.codegen.math.expression import Emitter
 from flowc.codegen.math.table import define, define_through_f64
@@ -21,22 +22,6 @@ _TINY = 1e-300
 _MOST_STEPS = 5000
 _LOWEST_ZETA = 1e6  # zeta sums one term for each unit below 0
 
-# lgamma(x) / ((x - 1)(x - 2)): in powers of x - 1.125 on [0.75, 1.5], of x - 2 on [1.5, 2.5].
-_NEAR_ONE = (
-    0.5487833977237905, -0.2111532342581759, 0.1196032084425603, -0.0789268196646006,
-    0.05628216876912145, -0.041994856013498075, 0.032263887137276466, -0.025296547205000228,
-    0.020132841890683987, -0.016209050622594142, 0.013170623541355559, -0.01078289537621468,
-    0.008885456112921452, -0.007361347977385386, 0.006109391563261443, -0.005097321189582315,
-    0.004420873639811001, -0.0037646340688351734, 0.0024023536709284685, -0.0018896476882575416,
-    0.003922222221839389, -0.0035259278173082817,
-)  # fmt: skip
-_NEAR_TWO = (
-    0.42278433509846713, -0.10031730167435393, 0.0329650006211559, -0.012384192193367413,
-    0.004998641164688185, -0.0021081308342265413, 0.00091537692268003, -0.00040570738889765393,
-    0.00018255262880832176, -8.309527435590277e-05, 3.816903116251092e-05, -1.766018550090206e-05,
-    8.220994741800034e-06, -3.8563511122394415e-06, 1.8143252472475762e-06, -8.208111728947042e-07,
-    3.8428443428495505e-07, -2.5263268399433806e-07, 1.2398652407248826e-07,
-)  # fmt: skip
 # Bernoulli numbers: Stirling's series B[2k] / (2k (2k-1)), digamma's B[2k] / 2k.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _STIRLING = tuple(b / (k * (k - 1)) for k, b in zip(range(2, 18, 2), _BERNOULLI))
@@ -56,36 +41,105 @@ def sin_cos_pi(e: Emitter, a: Quantity) -> tuple[Quantity, Quantity, Quantity]:
     return e.select(swap, cosine, sine), e.select(swap, sine, cosine), distance
 
 
-def _lgamma_positive(e: Emitter, x: Quantity) -> Quantity:
-    small, large = x < 0.75, x >= _SHIFTED
+def _shifted(e: Emitter, x: Quantity) -> tuple[Quantity, Quantity]:
+    """y in [0.75, 2.5] a whole number away from x in [0, 10), and gamma(x) / gamma(y) or, for
+    x < 0.75, x itself."""
+    small = x < 0.75
     y, product = e.select(small, x + 1.0, x), e.like(x, 1.0)
     for i in range(1, 9):
         above = x >= i + 1.5
         product = e.select(above, product * (x - float(i)), product)
         y = e.select(above, x - float(i), y)
-    near_one = e.polynomial(y - 1.125, _NEAR_ONE)
-    near_two = e.polynomial(y - 2.0, _NEAR_TWO)
-    middle = (y - 1.0) * (y - 2.0) * e.select(y < 1.5, near_one, near_two)
-    argument = e.select(small | large, x, product)
-    log = e.call("log_f64", argument)
-    inverse = 1.0 / x
+    return y, e.select(small, x, product)
+
+
+def _lgamma_positive(
+    e: Emitter, x: Quantity, y: Quantity, product: Quantity, polynomial: Quantity, inverse: Quantity
+) -> Quantity:
+    """From 10 on by Stirling's series, below as (y - 1)(y - 2) p(y) and a product's logarithm.
+
+    `inverse` is 1 / x where x is at least 10.
+    """
+    small, large = x < 0.75, x >= _SHIFTED
+    log = e.call("log_f64", e.select(large, x, product))
     series = inverse * e.polynomial(inverse * inverse, _STIRLING)
     stirling = (x - 0.5) * log - x + (0.5 * math.log(2 * math.pi) + series)
-    result = e.select(large, stirling, middle + e.select(small, -log, log))
+    middle = (y - 1.0) * (y - 2.0) * polynomial + e.select(small, -log, log)
+    result = e.select(large, stirling, middle)
     return e.select(x.equals(INF), x, result)
+
+
+def _with_negative(
+    e: Emitter, x: Quantity, sine: Quantity, positive: Quantity, below: Quantity
+) -> Quantity:
+    result = e.select(x < 0.0, below, positive)
+    pole = (x < 0.0) & (sine.equals(0.0) | x.equals(-INF))
+    return e.select(pole, e.like(x, INF), result)
+
+
+@define("lgamma", 1, (dtypes.f32,))
+def lgamma_f32(e: Emitter, x: Quantity) -> Quantity:
+    """log|gamma(x)| in f64; below 0 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
+    x = e.convert(x, dtypes.f64)
+    a = e.abs(x)
+    argument = e.select(x < 0.0, a + 1.0, x)
+    y, product = _shifted(e, argument)
+    near_one = e.polynomial(y - 1.125, lgamma_rows.NEAR_ONE)
+    near_two = e.polynomial(y - 2.0, lgamma_rows.NEAR_TWO)
+    polynomial = e.select(y < 1.5, near_one, near_two)
+    positive = _lgamma_positive(e, argument, y, product, polynomial, 1.0 / argument)
+    sine, _, _ = sin_cos_pi(e, a)
+    below = e.call("log_f64", math.pi / sine) - positive
+    return e.convert(_with_negative(e, x, sine, positive, below), dtypes.f32)
+
+
+def _lgamma_row(e: Emitter, row: Quantity, d: Quantity) -> tuple[Quantity, Quantity, Quantity]:
+    """A row of the table: its root, the distance of d from there, and its polynomial at d."""
+    start = e.to_signed(row, 64) * lgamma_rows.WIDTH
+    high, low, middle, *coefficients = (
+        e.table("flowc_lgamma_rows", lgamma_rows.rows(), start + k)
+        for k in range(lgamma_rows.WIDTH)
+    )
+    z = d - middle
+    polynomial = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        polynomial = e.fma(polynomial, z, c)
+    return high, (d - high) - low, polynomial
 
 
 @define("lgamma", 1, _F64)
 def lgamma(e: Emitter, x: Quantity) -> Quantity:
-    """log|gamma(x)|; below 0 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
-    negative = x < 0.0
+    """log|gamma(x)|; below 0 by reflection: log(pi / |x sin(pi x)|) - lgamma(-x). About the
+    roots, where these cancel, t p(d) - log(d / root), where d is the distance from the pole and t
+    that from the root. The logarithm's argument is then 1 + t / root. Between the two roots next to
+    the minimum it is a polynomial: t and the argument are 1."""
     a = e.abs(x)
-    positive = _lgamma_positive(e, e.select(negative, a + 1.0, x))
-    sine, _, _ = sin_cos_pi(e, a)
-    reflected = e.call("log_f64", math.pi / sine) - positive
-    result = e.select(negative, reflected, positive)
-    pole = negative & (sine.equals(0.0) | a.equals(INF))
-    return e.select(pole, e.like(x, INF), result)
+    sine, _, distance = sin_cos_pi(e, a)
+    low, high = lgamma_rows.VALLEY
+    n = e.select(x > low, e.like(x, 2.0), a - distance)
+    d = x + n
+    reach = e.select(n < 3.5, e.like(x, 1.0), lgamma_rows.REACH)
+    rooted = (x < lgamma_rows.FIRST) & (n <= lgamma_rows.LAST) & (e.abs(d) <= reach)
+
+    tiny = (x < 0.0) & (a < 0.75)
+    argument = e.select(tiny, a + 1.0, a)
+    y, product = _shifted(e, argument)
+    valley = (x > low) & (x < high)
+    row = e.select(valley, e.like(x, 2.0), n * 2.0 - e.select(d > 0.0, e.like(x, 2.0), 1.0))
+    row = e.select(rooted, row, e.select(y < 1.5, e.like(x, 0.0), 1.0))
+    root, t, polynomial = _lgamma_row(e, row, e.select(rooted, d, y))
+
+    close = rooted & (e.abs(t - root * 0.25) < e.abs(root) * 0.75)
+    top = e.select(rooted, e.select(close, t, e.select(valley, 1.0, d)), math.pi)
+    ratio = top / e.select(rooted, root, e.select(tiny, sine, sine * a))
+    near_one = ratio + 1.0
+    log = e.call("log_f64", e.select(close, near_one, ratio))
+    inverse = 1.0 / e.select(close, near_one, argument)
+    rounding = e.select(close, (ratio - (near_one - 1.0)) * inverse, 0.0)
+    positive = _lgamma_positive(e, argument, y, product, polynomial, inverse)
+    near_root = e.select(valley, 1.0, t) * polynomial - (log + rounding)
+    below = e.select(rooted, near_root, log - positive)
+    return _with_negative(e, x, sine, positive, below)
 
 
 @define("digamma", 1, _F64)
@@ -278,7 +332,6 @@ def betainc(e: Emitter, a: Quantity, b: Quantity, x: Quantity) -> Quantity:
 
 
 for _name, _arity, _loops in (
-    ("lgamma", 1, False),
     ("digamma", 1, False),
     ("igamma", 2, True),
     ("igammac", 2, True),
