@@ -269,4 +269,7 @@ t = tf.constant([0.0, 0.5, 2.0, 5.0]); l = tf.constant([0.1, -0.3, 0.8, 1.5])
 out = [tf.nn.log_poisson_loss(t, l), tf.nn.log_poisson_loss(t, l, compute_full_loss=True)]
 # nn_log_poisson_loss_shapes
 tf.nn.log_poisson_loss(tf.zeros([2]), tf.zeros([3]))
+# nn_crelu
+x = tf.constant([[1.0, -2.0], [0.0, 3.0]])
+out = [tf.nn.crelu(x), tf.nn.crelu(x, axis=0), tf.math.multiply_no_nan(tf.constant([1.0, np.inf]), tf.constant([2.0, 0.0]))]
 """)

@@ -56,7 +56,7 @@ tan tanh
 """
 _BINARY = """
 bitwise_and bitwise_or bitwise_xor equal floor_div greater greater_equal left_shift less
-less_equal logical_and logical_or maximum minimum mul multiply_no_nan not_equal pow right_shift
+less_equal logical_and logical_or maximum minimum mul not_equal pow right_shift
 squared_difference sub xdivy xlog1py xlogy
 """
 
@@ -80,6 +80,7 @@ floormod = mod = binary("FloorMod")
 igamma = binary("Igamma", "a", "x")
 igammac = binary("Igammac", "a", "x")
 multiply = binary("Mul")
+multiply_no_nan = binary("MulNoNan", name="multiply_no_nan")
 polygamma = binary("Polygamma", "a", "x")
 realdiv = binary("RealDiv")
 subtract = binary("Sub")

@@ -66,6 +66,7 @@ MEANINGS = {
     "BitwiseOr": "The bits that either has, of integers",
     "BitwiseXor": "The bits in which the two differ, of integers",
     "DivNoNan": "x / y, or 0 where y is 0, of floats or complex numbers",
+    "MulNoNan": "x * y, or 0 where y is 0, of floats or complex numbers",
     "Equal": "Bools: x == y, of any dtype",
     "FloorDiv": "x / y rounded towards minus infinity, of real numbers",
     "FloorMod": "The remainder of `floordiv`, with the sign of y, of real numbers",

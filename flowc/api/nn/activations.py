@@ -47,7 +47,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     """relu of `x` and of `-x`, joined along `axis`, which doubles."""
     with name_scope(name, "CRelu", [features]) as scope:
         x = as_tensor(features, name="features")
-        return relu(arrays.concat([x, -x], axis, name=scope), name=scope)
+        return relu(arrays.concat([x, -x], axis, name=scope))
 
 
 def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
