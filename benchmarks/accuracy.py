@@ -91,7 +91,7 @@ SIZE_BOUNDS: dict[str, float] = {
 }
 
 # f64, in ulp, next to the roots too, where no reference in `REFERENCES` is exact.
-LGAMMA_BOUND = 5.0
+LGAMMA_BOUND = 4.0
 
 Reference = Callable[..., Any]
 

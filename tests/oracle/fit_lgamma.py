@@ -24,6 +24,7 @@ WIDE = {
     (3, -1): (-0.143, (-0.5, 0.0)),
 }
 VALLEY = (-0.72, -0.5)  # lgamma itself is a polynomial here, as distances from -2
+SLOPE = (0.2, 0.3)  # and here its quotient by the distance from the root, as distances from -3
 TERMS = 22
 
 
@@ -69,7 +70,27 @@ def main() -> None:
     mp.mp.prec = 300
     recorded: dict[str, str] = {}
     print("valley:", series(lambda d: value(2, d)[0], VALLEY))
-    for x in (-2.5, -2.53, -2.6, -2.65, -2.7, -2.72, -2.15, -2.1, 0.9936, 2.0005):
+    d0 = root(3, 1)
+    print("slope:", series(lambda d: value(3, d)[0] / (d - d0), SLOPE))
+    for x in (
+        -2.745679,
+        -2.7457,
+        -2.731103,
+        -2.76,
+        -2.79,
+        -2.8,
+        -2.81,
+        -2.5,
+        -2.53,
+        -2.6,
+        -2.65,
+        -2.7,
+        -2.72,
+        -2.15,
+        -2.1,
+        0.9936,
+        2.0005,
+    ):
         recorded[x.hex()] = float(mp.log(abs(mp.gamma(x)))).hex()
     for n in range(2, LAST_ROOT + 1):
         for side in (1, -1):

@@ -111,12 +111,11 @@ def _lgamma_row(e: Emitter, row: Quantity, d: Quantity) -> tuple[Quantity, Quant
 def lgamma(e: Emitter, x: Quantity) -> Quantity:
     """log|gamma(x)|; below 0 by reflection: log(pi / |x sin(pi x)|) - lgamma(-x). About the
     roots, where these cancel, t p(d) - log(d / root), where d is the distance from the pole and t
-    that from the root. The logarithm's argument is then 1 + t / root. Between the two roots next to
-    the minimum it is a polynomial: t and the argument are 1."""
+    that from the root. The logarithm's argument is then 1 + t / root. From -2.8 to -2.5, where
+    these cancel too, the argument is 1, and in the valley between two roots t also."""
     a = e.abs(x)
     sine, _, distance = sin_cos_pi(e, a)
-    low, high = lgamma_rows.VALLEY
-    n = e.select(x > low, e.like(x, 2.0), a - distance)
+    n = e.select(x > lgamma_rows.VALLEY, e.like(x, 2.0), a - distance)
     d = x + n
     reach = e.select(n < 3.5, e.like(x, 1.0), lgamma_rows.REACH)
     rooted = (x < lgamma_rows.FIRST) & (n <= lgamma_rows.LAST) & (e.abs(d) <= reach)
@@ -124,13 +123,15 @@ def lgamma(e: Emitter, x: Quantity) -> Quantity:
     tiny = (x < 0.0) & (a < 0.75)
     argument = e.select(tiny, a + 1.0, a)
     y, product = _shifted(e, argument)
-    valley = (x > low) & (x < high)
-    row = e.select(valley, e.like(x, 2.0), n * 2.0 - e.select(d > 0.0, e.like(x, 2.0), 1.0))
+    plain = (x > lgamma_rows.SLOPE) & (x < lgamma_rows.VALLEY_END)
+    valley = plain & (x > lgamma_rows.VALLEY)
+    row = n * 2.0 - e.select(d > 0.0, e.like(x, 1.0), 0.0)
+    row = e.select(plain, e.select(valley, e.like(x, 2.0), 3.0), row)
     row = e.select(rooted, row, e.select(y < 1.5, e.like(x, 0.0), 1.0))
     root, t, polynomial = _lgamma_row(e, row, e.select(rooted, d, y))
 
-    close = rooted & (e.abs(t - root * 0.25) < e.abs(root) * 0.75)
-    top = e.select(rooted, e.select(close, t, e.select(valley, 1.0, d)), math.pi)
+    close = rooted & ~plain & (e.abs(t - root * 0.25) < e.abs(root) * 0.75)
+    top = e.select(rooted, e.select(close, t, e.select(plain, root, d)), math.pi)
     ratio = top / e.select(rooted, root, e.select(tiny, sine, sine * a))
     near_one = ratio + 1.0
     log = e.call("log_f64", e.select(close, near_one, ratio))

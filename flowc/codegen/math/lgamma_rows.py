@@ -2,9 +2,11 @@
 
 In: nothing. Out: `rows()`, a table of rows of `WIDTH` numbers: a root as the sum of two doubles,
 the polynomial's middle, its coefficients from the constant term. Rows 0 and 1 are for positive
-arguments, whose roots 1 and 2 are both taken out. Row 2 is for -2 + d in `VALLEY`, lgamma itself.
-Rows 2k + 1 and 2k are for -k - 1 + d, with d below and above 0: the root is given as its d, and
-lgamma is p(d) (d - root) - log(d / root).
+arguments, whose roots 1 and 2 are both taken out. Row 2 is for -2 + d from `VALLEY` to
+`VALLEY_END`, lgamma itself; row 3 for -3 + d from `SLOPE` to `VALLEY`, where lgamma is
+p(d) (d - root). Rows 2k and 2k - 1 are for -k + d, with d below and above 0: the root is given as
+its d, and lgamma is p(d) (d - root) - log(d / root).
+
 Invariant: the rows from -4 on hold for |d| < `REACH`, those before from `FIRST` on.
 
 The fits are Chebyshev interpolations, computed by `tests/oracle/fit_lgamma.py`; next to -4 and
@@ -19,7 +21,8 @@ import math
 TERMS = 22
 WIDTH = TERMS + 3
 FIRST = -2.15
-VALLEY = -2.72, -2.5
+SLOPE, VALLEY = -2.8, -2.72  # where each begins
+VALLEY_END = -2.5
 REACH = 1 / 6
 LAST = 23.0  # beyond, |lgamma| is never small against the terms of the reflection
 
@@ -47,6 +50,15 @@ _VALLEY = (
     6761.971958764182, -15882.859865931732, 37980.441854847064, -90608.35323252999,
     220359.1224408818, -531198.3149547394, 1157223.4310464773, -2806356.8643272896,
     11368613.64617955, -27806628.80820887,
+)  # fmt: skip
+# lgamma(x) / (d - root) in powers of d - 0.25 with d = x + 3, on [-2.8, -2.7].
+_SLOPE = (
+    -1.936647980713313, 9.669343267487859, -20.53688050904555, 64.46794395753851,
+    -202.4417330530395, 678.276580075205, -2320.697150348758, 8126.335215754596,
+    -28884.67968405657, 103983.22854787324, -378085.80077044055, 1386243.3634852385,
+    -5118168.12835607, 19009522.395078693, -70964019.48070285, 266105920.51619962,
+    -1002799877.8784534, 3788310498.458671, -14051520937.594048, 53384370860.744576,
+    -254534834150.6066, 972626851784.4396,
 )  # fmt: skip
 # Roots of lgamma nearest to -2, -3, -3, -4, -4 and so on, as distances from there.
 _ROOTS = (
@@ -136,7 +148,7 @@ def _series(n: int, root: float) -> list[float]:
 def rows() -> tuple[float, ...]:
     padding = [0.0] * (TERMS - len(NEAR_TWO))
     table = [0.0, 0.0, 1.125, *NEAR_ONE, 0.0, 0.0, 2.0, *NEAR_TWO, *padding]
-    table += [1.0, 0.0, -0.61, *_VALLEY]
+    table += [1.0, 0.0, -0.61, *_VALLEY, *_ROOTS[1], 0.25, *_SLOPE]
     for (high, low), (middle, coefficients) in zip(_ROOTS, _WIDE):
         table += [high, low, middle, *coefficients]
     for i in range(len(_WIDE), 2 * int(LAST) - 3):
