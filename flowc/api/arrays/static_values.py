@@ -27,7 +27,9 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     found = constant_elements(tensor)
     if found is None:
         return None
-    return np.asarray(found, object if tensor.dtype is dtypes.string else tensor.dtype.numpy)  # type: ignore[union-attr]
+    dtype = tensor.dtype
+    assert dtype is not None
+    return np.asarray(found, object if dtype is dtypes.string else dtype.numpy)
 
 
 def make_tensor_proto(

@@ -145,8 +145,9 @@ class Flatten(Layer):
         if rank is None:
             return reshape(inputs, [shape_of(inputs)[0], -1])
         batch, *rest = inputs.shape.as_list()
-        if None not in rest:
-            return reshape(inputs, constant([-1, math.prod(rest)]))  # type: ignore[arg-type]
+        known = [size for size in rest if size is not None]
+        if len(known) == len(rest):
+            return reshape(inputs, constant([-1, math.prod(known)]))
         if batch is not None:
             return reshape(inputs, constant([batch, -1]))
         return reshape(inputs, [shape_of(inputs)[0], -1])

@@ -81,7 +81,7 @@ def tridiagonal_matmul(
             whole = as_tensor(diagonals, right.dtype)
             zero = as_tensor(0, right.dtype)
             rows = [output("MatrixDiagPartV3", whole, at, zero) for at in (1, 0, -1)]
-            ends = [[[0, 0]] * (whole.shape.with_rank_at_least(2).ndims - 2)] * 2  # type: ignore[operator]
+            ends = [[[0, 0]] * (len(whole.shape.with_rank_at_least(2)) - 2)] * 2
             upper = padded(rows[0], [*ends[0], [0, 1]])
             main, lower = rows[1], padded(rows[2], [*ends[1], [1, 0]])
         else:

@@ -93,7 +93,11 @@ def _places(flat: Tensor, parts: Sequence[Any], strategy: str) -> tuple[Tensor, 
 def _clipped(rows: Tensor, ids: Tensor, norm: float) -> Tensor:
     """Rows, scaled down where their Euclidean norm is larger than `norm`."""
     known = ids.shape.ndims, rows.shape.ndims
-    axes = range_(rank(ids), rank(rows)) if None in known else list(range(*known))  # type: ignore[arg-type]
+    first, last = known
+    if first is None or last is None:
+        axes: Any = range_(rank(ids), rank(rows))
+    else:
+        axes = list(range(first, last))
     squares = reduce_sum(rows * rows, axis=axes, keepdims=True)
     positive = m.greater(squares, 0)
     safe = where(positive, squares, ones_like(squares))

@@ -30,8 +30,9 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     given) is more than `clip_norm`."""
     with name_scope(name, "clip_by_norm") as scope:
         values = as_tensor(_values(t), name="t")
-        if np.isscalar(clip_norm):
-            limit: Any = max(clip_norm, 0)  # type: ignore[call-overload]
+        limit: Any
+        if isinstance(clip_norm, int | float | np.number):
+            limit = max(clip_norm, 0)
         else:
             limit = cast(maximum(clip_norm, 0), values.dtype)
         squares = reduce_sum(values * values, axes, keepdims=True)
