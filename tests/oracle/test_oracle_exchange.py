@@ -28,7 +28,7 @@ CLOSE = 1e-3  # relative
 # Both halves of it have a session of their own; the first is the one that is saved.
 LONGER = {"restart": 2 * STEPS}
 # What their ops draw begins anew with a session, so a new one of the writer is compared with.
-DRAWING = ("variational_autoencoder", "word2vec")
+DRAWING = ("variational_autoencoder",)
 # Runs that are compared, of programs in which rounding grows: ReLUs and pools of the ResNet come to
 # take another side, in TensorFlow alone too when a weight is changed by 1e-6.
 STABLE = {"resnet": 8}
@@ -109,12 +109,7 @@ def test_training_goes_on(
     tensorflow: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
 ) -> None:
-    if name == "word2vec" and not is_ours:
-        reason = "flowc has no op LogUniformCandidateSampler"
-        error = flowc.errors.UnsupportedError
-        request.applymarker(pytest.mark.xfail(reason=reason, raises=error, strict=True))
     writer, reader = (flowc, tensorflow) if is_ours else (tensorflow, flowc)
     prefix = str(tmp_path / "model")
     runs = begun(writer, name, prefix, monkeypatch)
