@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 CAPABILITIES = "security/test_capabilities.py"
 CHECKPOINT = "checkpoint/test_checkpoint.py"
 FILES = "security/test_advisories_files.py"
+PLAIN = "security/test_files.py"
 MODELS = "security/test_advisories_models.py"
 NODES = "security/test_malformed_nodes.py"
 SIZES = "security/test_sizes.py"
@@ -43,6 +44,19 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
          "test_tfsa_2021_193_entries_of_bundles", "test_tfsa_2021_193_slices"),
     ],
     "Only the model": [(BUDGETS, "test_only_the_model_and_the_cache_are_opened")],
+    "What a model names": [
+        (PLAIN, "test_what_a_model_names_lies_in_its_folder",
+         "test_links_are_followed_inside_the_folder_and_where_they_are_allowed",
+         "test_a_state_file_leads_nowhere_else"),
+    ],
+    "Only plain files": [(PLAIN, "test_what_is_no_file_is_said_at_once")],
+    "A model or checkpoint that is changed": [(PLAIN, "test_files_may_change_under_a_process")],
+    "Archives given": [(PLAIN, "test_archives_that_would_fill_the_memory")],
+    "Links, folders and devices": [
+        (PLAIN, "test_links_and_devices_are_not_replaced", "test_nothing_is_written_through_links"),
+    ],
+    "A child that is forked": [("run/test_forks.py", "test_children")],
+    "A compilation ends": [("run/test_interrupted_compilation.py", "test_interrupts")],
     "Files that flowc writes": [
         ("aot/test_aot_library.py", "test_files_are_replaced_whole_or_not_at_all"),
         ("cli/test_cli.py", "test_what_is_no_plain_file_is_not_replaced"),
