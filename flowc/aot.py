@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -96,7 +97,8 @@ def write_library(
         if side is not None:
             os.replace(folder / side.name, side)
         os.replace(made, out)
-    sync_folder(out.parent)
+    with suppress(OSError):  # all files are in their places: nothing can be taken back
+        sync_folder(out.parent)
     return AotReport(
         library=out,
         header=header,

@@ -103,7 +103,11 @@ BACK = {
         "flowc.graph.building.subscripts",
     ),
     "flowc.graph.tensor": ("flowc.graph.default", "flowc.graph.shape_inference"),
-    "flowc.graph.operation": ("flowc.graph.default", "flowc.graph.export"),
+    "flowc.graph.operation": (
+        "flowc.graph.default",
+        "flowc.graph.export",
+        "flowc.graph.meta_export",
+    ),
     "flowc.graph.graph": ("flowc.graph.export",),
     "flowc.graph.default": ("flowc.graph.graph",),
     "flowc.api.variables.variables": ("flowc.api.variables.resource_variables",),
