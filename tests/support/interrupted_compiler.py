@@ -53,6 +53,7 @@ def interrupted(number: int, delay: float) -> float:
 
 
 def main(seed: int, count: int) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs tests may ignore it
     rng = random.Random(seed)
     found = []
     for i in range(count):
