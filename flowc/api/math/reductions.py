@@ -134,7 +134,8 @@ def count_nonzero(
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "count_nonzero"):
         x = as_tensor(one_of(input, "input", input_tensor, "input_tensor"), name="input")
-        zero = as_tensor(np.zeros((), x.dtype.numpy), name="Const")  # type: ignore[union-attr]
+        assert x.dtype is not None
+        zero = as_tensor(np.zeros((), x.dtype.numpy), name="Const")
         return reduce_sum(cast(elementwise.not_equal(x, zero), dtypes.as_dtype(dtype)), axis, keep)
 
 

@@ -252,5 +252,6 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The share of elements that are zero, a float32 scalar."""
     with name_scope(name, "zero_fraction", [value]):
         x = as_tensor(value, name="value")
-        zero = as_tensor(np.zeros((), x.dtype.numpy))  # type: ignore[union-attr]
+        assert x.dtype is not None
+        zero = as_tensor(np.zeros((), x.dtype.numpy))
         return reduce_mean(cast(elementwise.equal(x, zero), dtypes.f32))
