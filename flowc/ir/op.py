@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, cast
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.errors import InvalidModelError, ShapeError, UnimplementedError, UnsupportedError
+from flowc.errors import (
+    InvalidModelError,
+    ResourceExhaustedError,
+    ShapeError,
+    UnimplementedError,
+    UnsupportedError,
+)
 from flowc.ir.capability import Capability
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 
 Attrs = Mapping[str, Any]
 P = ParamSpec("P")
+MOST_INTS = 1 << 22  # that sizes, axes and positions of a node are made of
 
 
 class NeedsContent(UnimplementedError):
@@ -259,6 +266,12 @@ class Inference:
     def need_ints(self, i: int) -> tuple[int, ...]:
         """The elements of input i as ints, flattened. Raises `NeedsContent` for sizes."""
         found = self._content(i)
+        if found is not None and found.size > MOST_INTS:
+            raise ResourceExhaustedError(
+                f"{self.op.tf_name}: {found.size} numbers are its input {i} ({self.inputs[i]}); "
+                f"expected at most {MOST_INTS}",
+                node=self.node_name,
+            )
         if found is None or any(isinstance(x, Expr) for x in found.reshape(-1)):
             raise NeedsContent(
                 f"{self.op.tf_name} needs constants as its input {i} ({self.inputs[i]}), "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,29 +18,26 @@ from op_cases import (
     EXACT,
     TESTED,
     assert_near,
-    is_constant,
     ordinary_elements,
     plain_cases,
     reference,
 )
 from op_examples import Case
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
+from open_sizes import Axis, axes_of, fed, open_axes, refusal, with_open_sizes
 from partitions import PartitionedProgram
 
 from flowc import dtypes
 from flowc.compiler import load_executable
-from flowc.errors import FlowcError, InternalError, InvalidArgumentError
+from flowc.errors import InternalError, InvalidArgumentError
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Computation
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Elementwise
 from flowc.ir.op import Op
 from flowc.ir.program_spec import spec_of
 from flowc.ir.types import TensorType
 from flowc.options import Options
-from flowc.passes.pipeline import run_passes
 
-Axis = tuple[int, int]  # of an input
 ROWS = (1, 4, 7)
 # Ops that need a size when they are compiled, and why.
 REFUSED: dict[str, str] = {
@@ -106,47 +103,6 @@ def quiet() -> None:
     np.seterr(all="ignore")
 
 
-def axes_of(case: Case) -> list[Axis]:
-    """The sizes that may be a symbol: those of what is fed, but for 1, which broadcasts, and 0."""
-    return [
-        (i, d)
-        for i, (constant, a) in enumerate(zip(is_constant(case), case.inputs))
-        for d, size in enumerate(a.shape)
-        if size > 1 and not constant
-    ]
-
-
-def with_open_sizes(case: Case, axes: Collection[Axis]) -> Computation:
-    b = Builder()
-    inputs = []
-    for i, (constant, a) in enumerate(zip(is_constant(case), case.inputs)):
-        dims = tuple(symbol(f"n{i}_{d}") if (i, d) in axes else s for d, s in enumerate(a.shape))
-        kind = TensorType(case.dtypes[i], dims)
-        inputs.append(b.const(a) if constant else b.parameter(f"x{i}", kind))
-    return b.build(b.emit(case.op, inputs, case.attrs, origin=(case.name,)).outputs)
-
-
-def refusal(case: Case, axes: Collection[Axis]) -> FlowcError | None:
-    """What the compiler says of these open sizes before it makes kernels."""
-    try:
-        run_passes(with_open_sizes(case, axes), Options())
-    except FlowcError as error:
-        return error
-    return None
-
-
-def open_axes(case: Case) -> list[Axis]:
-    """As many sizes as may be open at once."""
-    every = axes_of(case)
-    if refusal(case, every) is None:
-        return every
-    found: list[Axis] = []
-    for axis in every:
-        if refusal(case, [*found, axis]) is None:
-            found.append(axis)
-    return found
-
-
 def grown(case: Case, axes: Sequence[Axis], n: int) -> list[np.ndarray]:
     """The inputs with n rows where there are as many as in the first that has an open number of
     rows: the given ones over and over."""
@@ -187,10 +143,6 @@ def is_call(case: Case, program: PartitionedProgram, arrays: list[np.ndarray]) -
     except (InvalidArgumentError, ValueError, IndexError):
         return False
     return True
-
-
-def fed(case: Case, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [a for a, constant in zip(arrays, is_constant(case)) if not constant]
 
 
 def assert_runs(case: Case, program: PartitionedProgram, arrays: list[np.ndarray]) -> None:

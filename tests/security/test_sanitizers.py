@@ -23,9 +23,9 @@ pytestmark = pytest.mark.skipif(runtime_of_the_compiler() is None, reason="no ad
 EVERYTHING = "FLOWC_SANITIZE" in os.environ
 OPS = [op.name for op in TESTED]
 AT_ONCE = 24  # names that one child tries
-TRIED = ["memory:gather_nd", "values:in_top_k", "loops:0"]
+TRIED = ["memory:gather_nd", "values:in_top_k", "sizes:resize_bilinear_grad", "loops:0"]
 if EVERYTHING:
-    TRIED = [f"{kind}:{name}" for kind in ("memory", "values") for name in OPS]
+    TRIED = [f"{kind}:{name}" for kind in ("memory", "values", "sizes") for name in OPS]
     TRIED += [f"{kind}:{seed}" for kind in ("graphs", "loops") for seed in range(200)]
 
 

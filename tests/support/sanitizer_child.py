@@ -2,8 +2,8 @@
 for each thing that it tried: its name and the reports.
 
 `plants`: faults of one element or one bit, each of which must be reported. `memory:OP`: the cases
-of an op, with checks of every access; `values:OP`: of operations on numbers as well. `graphs:SEED`,
-`loops:SEED`: random ones.
+of an op, with checks of every access; `values:OP`: of operations on numbers as well. `sizes:OP`: an
+op for every size, given sizes of 0 and others. `graphs:SEED`, `loops:SEED`: random ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import numpy as np
 import partitions
 from instrumented_ir import with_memory_checks, with_value_checks
 from llvmlite import binding as llvm
-from op_cases import chosen_cases, placed
+from op_cases import chosen_cases, placed, plain_cases
+from op_examples import Case
+from open_sizes import Axis, fed, open_axes, refusal, with_open_sizes
 from partitions import PartitionedProgram
 from random_control_flow import inputs_of, random_control_flow
 from registry_graphs import registry_graph
@@ -30,6 +32,7 @@ from sanitized import Sanitizer
 
 from flowc import dtypes
 from flowc.codegen.targets import target_named
+from flowc.errors import FlowcError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
 from flowc.ir.op import op_named
@@ -46,6 +49,38 @@ def of_cases(sanitizer: Sanitizer, op_name: str, values: bool = False) -> list[s
     nodes = [placed(b, case, feeds) for case in chosen_cases(op_named(op_name))]
     c = b.build([v for n in nodes for v in n.outputs])
     return _of(sanitizer, c, list(feeds.values()), values)
+
+
+def of_sizes(sanitizer: Sanitizer, op_name: str) -> list[str]:
+    """A case of an op for every size, given none of something, or one less than it should have."""
+    cases = [c for c in plain_cases(op_named(op_name)) if refusal(c, ()) is None]
+    case = max(cases, key=lambda c: len(open_axes(c)), default=None)
+    if case is None or not (axes := open_axes(case)):
+        return []
+    found: list[str] = []
+    with sanitizer.instrumenting():
+        program = PartitionedProgram(with_open_sizes(case, axes), Options())
+        for arrays in other_sizes(case, axes):
+            try:
+                reports = sanitizer.run(program, fed(case, arrays))
+            except FlowcError:
+                reports = sanitizer.reports()
+            shapes = " ".join(str(list(a.shape)) for a in arrays)
+            found += [f"{shapes}: {report}" for report in reports]
+    return found
+
+
+def other_sizes(case: Case, axes: Sequence[Axis]) -> Iterator[list[np.ndarray]]:
+    """The inputs of a case with less along one axis, or along all axes of one size."""
+    sizes = {axis: case.inputs[axis[0]].shape[axis[1]] for axis in axes}
+    groups = [{axis} for axis in axes]
+    groups += [{a for a in axes if sizes[a] == n} for n in sorted(set(sizes.values()))]
+    for group in groups:
+        for less in (lambda n: 0, lambda n: n - 1):
+            arrays = list(case.inputs)
+            for i, d in group:
+                arrays[i] = np.take(arrays[i], range(less(arrays[i].shape[d])), axis=d)
+            yield arrays
 
 
 def of_graph(sanitizer: Sanitizer, seed: str) -> list[str]:
@@ -69,6 +104,7 @@ def _of(
 KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
     "memory": of_cases,
     "values": partial(of_cases, values=True),
+    "sizes": of_sizes,
     "graphs": of_graph,
     "loops": of_loops,
 }

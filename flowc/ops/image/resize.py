@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 f32 = np.float32
 TILE = 256  # columns whose weights and stretched source rows a worker holds: they fit its L2 cache
 REAL = "{i8, u8, i16, u16, i32, i64, f16, f32, f64, bf16}"
+EMPTY_IMAGE = ("input image must be of non-zero size, found [{a}, {b}]",)
 CENTERS = "align_corners: bool = False, half_pixel_centers: bool = False"
 
 
@@ -63,7 +64,12 @@ def _resize_arguments(node: Node) -> tuple[Dim, ...]:
 def _lower_resize(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     def lower(node: Node) -> Lowering:
         batch, out_h, _, _ = node.output.dims
-        return Native(kernel, arguments=_resize_arguments(node), parallel=batch * out_h)
+        return Native(
+            kernel,
+            arguments=_resize_arguments(node),
+            parallel=batch * out_h,
+            errors=EMPTY_IMAGE,
+        )
 
     return lower
 
@@ -76,6 +82,7 @@ def _lower_bilinear(node: Node) -> Lowering:
         parallel=batch * out_h,
         # Two lines of pixels, and a weight and two positions a column.
         scratch=TILE * (8 * channels + 12),
+        errors=EMPTY_IMAGE,
     )
 
 
@@ -371,6 +378,8 @@ def _crops_reference(
     crops = np.empty((len(boxes), out_h, out_w, channels), f32)
     for i, (y1, x1, y2, x2) in enumerate(boxes):
         rows, columns = _crop_places(y1, y2, height, out_h), _crop_places(x1, x2, width, out_w)
+        # Places of boxes near the largest numbers are no numbers, which are outside.
+        rows, columns = np.nan_to_num(rows, nan=-1), np.nan_to_num(columns, nan=-1)
         inside = ((rows >= 0) & (rows <= height - 1))[:, None]
         inside = inside & ((columns >= 0) & (columns <= width - 1))
         near_rows = _neighbours(np.clip(rows, 0, height - 1), height)

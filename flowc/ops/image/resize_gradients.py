@@ -6,11 +6,12 @@ the images. Invariant: the pixels and weights are those that the forward ops (`r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.ir.dims import Dim
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
@@ -32,11 +33,24 @@ if TYPE_CHECKING:
 f32 = np.float32
 
 
+_EMPTY = (
+    "original dimensions must be positive, found [{a}, {b}]",
+    "resized dimensions must be positive, found [{a}, {b}]",
+)
+
+
+def _check_sizes(c: Inference, what: str, sizes: Sequence[Dim]) -> None:
+    if 0 in sizes:
+        raise c.fail(f"{what} must be positive")
+
+
 def _infer_like_image(c: Inference) -> Dims:
     check_image(c)
     if c.rank(1) != 4:
         raise c.fail("original_image must be 4-dimensional")
     batch, height, width, channels = c.dims(1)
+    _check_sizes(c, "original dimensions", (height, width))
+    _check_sizes(c, "resized dimensions", c.dims(0)[1:3])
     c.equal(c.dims(0)[0], batch)
     c.equal(c.dims(0)[3], channels)
     return (batch, height, width, channels)
@@ -54,7 +68,7 @@ def _lower(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
         _, out_h, out_w, _ = node.inputs[0].dims
         flags = int(node.attrs["align_corners"]), int(node.attrs["half_pixel_centers"])
         arguments = (height, width, channels, out_h, out_w, *flags)
-        return Native(kernel, arguments=arguments, parallel=batch)
+        return Native(kernel, arguments=arguments, parallel=batch, errors=_EMPTY)
 
     return lower
 

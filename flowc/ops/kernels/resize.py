@@ -107,10 +107,13 @@ def cubic_taps(place: Any, size: int, half: int) -> Any:
 
 
 def resize_nearest(
-    x: Any, size: Any, y: Any,
+    x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale
@@ -126,13 +129,16 @@ def resize_nearest(
 
 
 def resize_bilinear(
-    x: Any, size: Any, y: Any, scratch: Any,
+    x: Any, size: Any, y: Any, scratch: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     tile: int, begin: int, end: int,
 ) -> None:  # fmt: skip
     """Source rows are stretched sideways into two lines of scratch, which further output rows
     between the same source rows find there; blending the two lines is one contiguous loop. Lines
     are `tile` pixels long, so that scratch does not depend on the width."""
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     length = tile * channels
     lines = as_f32_pointer(scratch)
@@ -186,11 +192,14 @@ def resize_bilinear(
 
 
 def resize_bicubic(
-    x: Any, size: Any, y: Any,
+    x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
     """Sixteen taps."""
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for row in range(begin, end):
         place = (f32(row % out_h) + shift) * y_scale - shift
@@ -225,11 +234,14 @@ def resize_bicubic(
 
 
 def resize_area(
-    x: Any, size: Any, y: Any,
+    x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
     """The mean over the area that an output pixel covers, parts of pixels counted as parts."""
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
     y_scale = scale_of(height, out_h, align)
     x_scale = scale_of(width, out_w, align)
     inverse = f32(1) / (y_scale * x_scale)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flowc.ops.kernels.resize import cubic_taps, nearest_pixel, neighbours, steps
+from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts by dtype.
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 
 
 def resize_nearest_grad(
-    dy: Any, size: Any, dx: Any,
+    dy: Any, size: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         image = batch * height * width * channels
@@ -42,10 +46,16 @@ def resize_nearest_grad(
 
 
 def resize_bilinear_grad(
-    dy: Any, image: Any, dx: Any,
+    dy: Any, image: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
+    if out_h < 1 or out_w < 1:
+        fail(status, 2, out_h, out_w, 0)
+        return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         first = batch * height * width * channels
@@ -73,10 +83,16 @@ def resize_bilinear_grad(
 
 
 def resize_bicubic_grad(
-    dy: Any, image: Any, dx: Any,
+    dy: Any, image: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
     begin: int, end: int,
 ) -> None:  # fmt: skip
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
+    if out_h < 1 or out_w < 1:
+        fail(status, 2, out_h, out_w, 0)
+        return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     pixels = height * width * channels
     for i in range(begin * pixels, end * pixels):

@@ -16,6 +16,8 @@ from flowc.ir.dims import Dim
 from flowc.ops.math.elementwise import HALVES
 from flowc.ops.nn.convolution_window import SlidingWindow
 
+_NONE = slice(0, 0)
+
 
 def known(sizes: Sequence[Dim]) -> list[int]:
     """Sizes as ints; arrays have no symbolic ones."""
@@ -24,24 +26,38 @@ def known(sizes: Sequence[Dim]) -> list[int]:
     return found
 
 
-def taps(window: SlidingWindow) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
-    """Each window element, and the padded image's elements that it meets."""
+Slices = tuple[slice, ...]
+
+
+def meetings(
+    window: SlidingWindow, sizes: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], Slices, Slices]]:
+    """For each window element: the outputs for which it meets an image of spatial `sizes`, and the
+    elements of the image that it meets for them. Padding is never made: it may be far larger than
+    the image."""
     output = known(window.output)
     for tap in np.ndindex(*known(window.sizes)):
-        spans = tuple(
-            slice(t * d, t * d + s * n, s)
-            for t, d, s, n in zip(tap, window.dilations, window.strides, output)
-        )
-        yield tap, (slice(None), *spans)
+        outputs, elements = [slice(None)], [slice(None)]
+        for size, t, d, s, n, pair in zip(
+            sizes, tap, window.dilations, window.strides, output, window.pad
+        ):
+            start = t * d - known(pair)[0]  # the element for the first output
+            first = min(max(-(start // s), 0), n)
+            last = max(min((size - 1 - start) // s + 1, n), first)
+            outputs.append(slice(first, last))
+            at = start + first * s
+            elements.append(slice(at, at + (last - first) * s, s) if last > first else _NONE)
+        yield tap, tuple(outputs), tuple(elements)
 
 
 def met(
     x: np.ndarray, window: SlidingWindow, outside: Any = 0
 ) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """Each window element, and what it meets of an image: one element an output."""
-    padded = np.pad(x, [(0, 0), *map(known, window.pad), (0, 0)], constant_values=outside)
-    for tap, span in taps(window):
-        yield tap, padded[span]
+    for tap, outputs, elements in meetings(window, x.shape[1:-1]):
+        found = np.full((x.shape[0], *known(window.output), x.shape[-1]), outside, x.dtype)
+        found[outputs] = x[elements]
+        yield tap, found
 
 
 def parts_met(x: np.ndarray, window: SlidingWindow, outside: Any = 0) -> Iterator[np.ndarray]:
@@ -90,14 +106,12 @@ def convolve_transposed(
     """The gradient of `convolve` with respect to its input of spatial `sizes`, given dy."""
     wide = np.float32 if dy.dtype in HALVES else dy.dtype
     channels, outputs = w.shape[-2], w.shape[-1]
-    pairs = [known(pair) for pair in window.pad]
-    padded_sizes = [n + a + b for n, (a, b) in zip(sizes, pairs)]
-    total = np.zeros((dy.shape[0], *padded_sizes, groups * channels), wide)
+    total = np.zeros((dy.shape[0], *sizes, groups * channels), wide)
     weights = w.astype(wide).reshape(*w.shape[:-1], groups, outputs // groups)
     gradients = _grouped(dy.astype(wide), groups)
     if dy.size:
-        for tap, span in taps(window):
+        for tap, met_outputs, elements in meetings(window, sizes):
             part = gradients @ weights[tap].transpose(1, 2, 0)
-            total[span] += part.transpose(1, 0, 2).reshape(*dy.shape[:-1], groups * channels)
-    inside = tuple(slice(a, a + n) for n, (a, _) in zip(sizes, pairs))
-    return np.ascontiguousarray(total[(slice(None), *inside)]).astype(dy.dtype)
+            part = part.transpose(1, 0, 2).reshape(*dy.shape[:-1], groups * channels)
+            total[elements] += part[met_outputs]
+    return total.astype(dy.dtype)

@@ -1,0 +1,83 @@
+"""Operands that campaigns found to be taken at their word: images of no size, windows that reach far
+beyond an image, boxes near the largest numbers, lists of axes that are longer than any memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from op_cases import plain_cases
+from open_sizes import open_axes, with_open_sizes
+from partitions import PartitionedProgram
+
+import flowc as tf
+from flowc import dtypes
+from flowc.errors import InvalidArgumentError, ResourceExhaustedError
+from flowc.ir.builder import Builder
+from flowc.ir.op import op_named
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+
+HUGE = 2**40
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["resize_bilinear", "resize_bicubic", "resize_area", "resize_bilinear_grad",
+     "resize_bicubic_grad"],
+)  # fmt: skip
+def test_one_program_for_all_images_refuses_those_of_no_size(name: str) -> None:
+    case = plain_cases(op_named(name))[0]
+    program = PartitionedProgram(with_open_sizes(case, open_axes(case)), Options())
+    image = 1 if name.endswith("grad") else 0
+    for axis in (1, 2):
+        arrays = list(case.inputs)
+        arrays[image] = np.take(arrays[image], [], axis=axis)
+        with pytest.raises(InvalidArgumentError, match=r"(must be positive|of non-zero size)"):
+            program.run(arrays[:1] if image == 0 else arrays)
+
+
+@pytest.mark.parametrize("name", ["resize_bilinear_grad", "resize_bicubic_grad"])
+def test_gradients_of_images_that_were_resized_to_nothing(name: str) -> None:
+    case = plain_cases(op_named(name))[0]
+    program = PartitionedProgram(with_open_sizes(case, open_axes(case)), Options())
+    with pytest.raises(InvalidArgumentError, match="resized dimensions must be positive"):
+        program.run([case.inputs[0][:, :0], case.inputs[1]])
+
+
+def evaluated(tensor: tf.Tensor) -> np.ndarray:
+    with tf.Session(graph=tensor.graph) as session:
+        return session.run(tensor)
+
+
+def test_windows_that_reach_far_beyond_an_image() -> None:
+    image, window = np.arange(25, dtype=np.float32), np.ones((2, 2, 1), np.float32)
+    with tf.Graph().as_default():
+        found = tf.raw_ops.Dilation2D(
+            input=tf.constant(image.reshape(1, 5, 5, 1)),
+            filter=tf.constant(window),
+            strides=[1, 1, 1, 1],
+            rates=[1, HUGE, 1, 1],
+            padding="SAME",
+        )
+        assert evaluated(found).shape == (1, 5, 5, 1)
+
+
+def test_boxes_near_the_largest_numbers_are_outside() -> None:
+    with tf.Graph().as_default():
+        crops = tf.raw_ops.CropAndResize(
+            image=tf.ones([1, 5, 5, 1]),
+            boxes=tf.constant([[3e38, 0.0, -3e38, 1.0]]),
+            box_ind=tf.constant([0]),
+            crop_size=[3, 3],
+            extrapolation_value=7.0,
+        )
+        found = evaluated(crops)[0, :, :, 0]
+    assert (found[0] == 7).all() and (found[2] == 7).all()
+
+
+def test_a_list_of_axes_is_not_read_to_its_end() -> None:
+    b = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (2, 3)))
+    axes = b.const(np.broadcast_to(np.int32(1), 2**31 - 1))
+    with pytest.raises(ResourceExhaustedError, match="expected at most"):
+        b.emit(op_named("max"), [x, axes], {})
