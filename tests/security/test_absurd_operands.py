@@ -1,4 +1,4 @@
-"""Operands that campaigns found to be taken at their word: images of no size, windows that reach far
+"""Operands that campaigns found taken at their word: images of no size, windows that reach far
 beyond an image, boxes near the largest numbers, lists of axes that are longer than any memory."""
 
 from __future__ import annotations
