@@ -180,9 +180,11 @@ class Sanitizer:
         for offset, used in sorted(pieces, reverse=True):
             self.library.flowc_sanitizer_poison(address(used), ctypes.c_int64(end - used))
             end = offset
-        yield
-        size = ctypes.c_int64(way.weights.nbytes)
-        self.library.flowc_sanitizer_unpoison(address(0), size)
+        try:
+            yield
+        finally:
+            size = ctypes.c_int64(way.weights.nbytes)
+            self.library.flowc_sanitizer_unpoison(address(0), size)
 
 
 def _canonical(text: str) -> str:

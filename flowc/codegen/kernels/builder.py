@@ -77,6 +77,9 @@ class NestBuilder:
         self.scopes: list[dict[Any, Any]] = [{}]
         self.faults: list[Fault] = []
         self.node = ""  # the name of the node that statements are built for
+        # Indices below sizes that may be 0, by name: where they are right. Elsewhere there may be
+        # no element at all, and none is read.
+        self.right_where: dict[str, Name] = {}
 
     # -- statements and blocks
 

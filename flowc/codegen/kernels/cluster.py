@@ -21,7 +21,7 @@ from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, symbol
+from flowc.ir.dims import Dim, Expr, is_nonnegative, symbol, symbols_of
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.types import Dims
 
@@ -103,7 +103,12 @@ class ClusterLowering:
 
     def _element(self, value: Value, index: tuple[Dim, ...]) -> Scalar:
         if value in self.names:
-            return self.load(self.names[value], value.type.dtype, row_major(value.dims, index))
+            address = row_major(value.dims, index)
+            where = self._there(value, address)
+            if where is not None:
+                otherwise = self.k.const(0, value.type.dtype)
+                return self._load_where(where, value, address, otherwise)
+            return self.load(self.names[value], value.type.dtype, address)
         constant = value.constant
         if constant is not None:
             if constant.size != 1:
@@ -156,13 +161,13 @@ class ClusterLowering:
         cluster is computed at a safe element elsewhere."""
         assert self._node is not None
         value = self._node.inputs[operand]
-        nest, dtype = self.nest, value.type.dtype
+        nest = self.nest
         if value in self.names:
             address = row_major(value.dims, index)
-            self.addresses.append(address)
-            self.read_names.add(self.names[value])
-            place = nest.index(address)
-            return nest.let(Load(self.names[value], place, dtype, condition, otherwise))
+            where = self._there(value, address)
+            if where is not None:
+                condition = nest.let(both(condition, where))
+            return self._load_where(condition, value, address, otherwise)
         safe = tuple(self._clamped(i, size, condition) for i, size in zip(index, value.dims))
         outer = self.k.guard
         if safe != index:  # else it is the element that others ask for without a condition
@@ -170,6 +175,33 @@ class ClusterLowering:
         inner = self.element(value, safe)
         self.k.guard = outer
         return nest.let(Apply("select", (condition, inner, otherwise), inner.dtype))
+
+    def _there(self, value: Value, address: Dim) -> Name | None:
+        """Where an address that follows from the numbers of a run is one of an element, if that is
+        not everywhere: a value of no elements has none to stand in for others."""
+        if all(is_nonnegative(d - 1) for d in value.dims):
+            return None
+        found = self._right_where(address)
+        if self.k.guard is not None:
+            found.append(self.k.guard)
+        return self._all(found) if found else None
+
+    def _right_where(self, index: Dim) -> list[Name]:
+        right = self.nest.right_where
+        return [right[s.name] for s in symbols_of(index) if s.name in right]
+
+    def _all(self, conditions: Sequence[Name]) -> Name:
+        first, *rest = conditions
+        for other in rest:
+            first = self.nest.let(both(first, other))
+        return first
+
+    def _load_where(self, condition: Name, value: Value, address: Dim, otherwise: Scalar) -> Scalar:
+        """Reads memory where the condition holds."""
+        self.addresses.append(address)
+        self.read_names.add(self.names[value])
+        place = self.nest.index(address)
+        return self.nest.let(Load(self.names[value], place, value.type.dtype, condition, otherwise))
 
     def _clamped(self, index: Dim, size: Dim, condition: Name) -> Dim:
         """The index where the condition holds, else 0."""
@@ -179,6 +211,9 @@ class ClusterLowering:
         name = self.nest.remember(
             ("clamped", index, condition), lambda: self.nest.let(value, "j").name
         )
+        right = self._right_where(index)
+        if right:
+            self.nest.right_where[LOCAL + name] = self._all(right)
         return symbol(LOCAL + name, size)
 
     def load(self, name: str, dtype: DType, address: Dim) -> Scalar:

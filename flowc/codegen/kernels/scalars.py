@@ -241,7 +241,10 @@ class KernelScalars:
             nest.store("status", int_number(1), raw)
             nest.store("status", int_number(2), limit)
             nest.store("status", int_number(0), fault)
-        return nest.let(Apply("select", (bad, int_number(0), raw), dtypes.i64), "j").name
+        name = nest.let(Apply("select", (bad, int_number(0), raw), dtypes.i64), "j").name
+        if not is_nonnegative(extent - 1):
+            nest.right_where[LOCAL + name] = nest.let(negation(bad))
+        return name
 
     def check(self, condition: Scalar, message: str) -> None:
         fault = self._fault(message)

@@ -127,8 +127,10 @@ class KernelBounds:
         if part.from_begin or self.begins is not None:
             known = 0 if part.from_begin or self.begins is None else self.begins[part.entry]
             place = wrap_index(known, dim)
-            k.check(k.in_range(place, 0, dim), message.replace("{value}", str(known)))
-            return place
+            message = message.replace("{value}", str(known))
+            if is_nonnegative(place) and is_nonnegative(dim - 1 - place):
+                return place
+            return k.checked_index(k.index_value(place, i64), dim, message)
         value, _, _ = self._wrapped(k, part.entry, dim)
         return k.checked_index(value, dim, message)
 

@@ -34,6 +34,7 @@ def _infer_kept(c: Inference, padded: bool) -> Dim:
     count, corners = c.dims(0)
     if isinstance(corners, int) and corners != 4:
         raise c.fail(f"boxes must have 4 columns (Dimension must be 4 but is {corners})")
+    c.equal(corners, 4)
     _check_scores(c, count)
     return c.need_size(2) if padded else c.fresh("selected", _most_kept(c))
 

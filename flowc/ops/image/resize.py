@@ -328,6 +328,7 @@ def _infer_crops(c: Inference) -> Dims:
         raise c.fail("input image must be 4-D")
     if c.rank(1) != 2 or (isinstance(c.dims(1)[1], int) and c.dims(1)[1] != 4):
         raise c.fail("boxes must have 4 columns")
+    c.equal(c.dims(1)[1], 4)
     if c.rank(2) != 1:
         raise c.fail("box_index must be 1-D")
     count = c.equal(c.dims(1)[0], c.dims(2)[0])

@@ -36,6 +36,9 @@ def best_labels(
     inputs: Any, lengths: Any, labels: Any, counts: Any, log: Any, status: Any,
     steps: int, batch: int, classes: int, blank: int, begin: int, end: int,
 ) -> None:  # fmt: skip
+    if classes < 1:
+        fail(status, 2, 0, 0, 0)
+        return
     skipped = blank + classes if blank < 0 else blank
     for row in range(batch):
         counts[row] = 0
@@ -94,6 +97,9 @@ def best_paths(
 ) -> None:  # fmt: skip
     """A tree of prefixes. A leaf is an entry that is in the beam; an entry that has left it stays
     for its children, and comes back when its parent makes it anew."""
+    if classes < 1:
+        fail(status, 3, 0, 0, 0)
+        return
     entries = steps * width + 1
     none = f64(-1e301)
     parent = as_i64_pointer(scratch)

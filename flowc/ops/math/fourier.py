@@ -68,7 +68,7 @@ def transform_kernel(
         stages += 1
     for row in range(begin, end):
         at = row * n
-        if stages == 0:
+        if n == 1:
             x[at] = real[at]
             y[at] = imag[at]
         left = n

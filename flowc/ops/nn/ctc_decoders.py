@@ -30,6 +30,7 @@ Path = tuple[int, ...]
 Beam = dict[Path, tuple[float, float]]
 NOTHING = -np.inf
 TYPES = "T: {f32, f64} = f32"
+NO_CLASSES = "inputs of no classes have no labels"
 TOO_LONG = "sequence_length({a}) <= {b}: a sequence has {c} steps"
 
 
@@ -56,7 +57,7 @@ def _lower_best(node: Node) -> Native:
     return Native(
         kernels.best_labels,
         arguments=(steps, batch, classes, node.attrs["blank"]),
-        errors=(TOO_LONG,),
+        errors=(TOO_LONG, NO_CLASSES),
         constants={"MERGE": int(node.attrs["merge"])},
     )
 
@@ -112,7 +113,7 @@ def _lower_paths(node: Node) -> Native:
         kernels.best_paths,
         arguments=(steps, batch, classes, width, node.attrs["count"]),
         scratch=kernels.bytes_of_beam(steps, width),
-        errors=(TOO_LONG, "Less leaves in the beam search than requested."),
+        errors=(TOO_LONG, "Less leaves in the beam search than requested.", NO_CLASSES),
         functions=("exp_f64", "log_f64"),
         constants={"MERGE": int(node.attrs["merge"])},
     )
