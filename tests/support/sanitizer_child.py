@@ -52,8 +52,8 @@ def of_cases(sanitizer: Sanitizer, op_name: str, values: bool = False) -> list[s
 
 
 def of_sizes(sanitizer: Sanitizer, op_name: str) -> list[str]:
-    """A case of an op for every size, given none of something, or one less than it should have. What
-    internal ops take has the sizes that decompositions give it."""
+    """A case of an op for every size, given none of something, or one less than it should have.
+    What internal ops take has the sizes that decompositions give it."""
     if op_named(op_name).is_internal:
         return []
     cases = [c for c in plain_cases(op_named(op_name)) if refusal(c, ()) is None]
