@@ -140,6 +140,7 @@ _TOP = {
     "flowc.api.math.elementwise": _ELEMENTWISE,
     "flowc.api.math.reductions": _REDUCTIONS,
     "flowc.api.math.norms": "norm",
+    "flowc.api.lookup.table": "initialize_all_tables=tables_initializer tables_initializer",
     "flowc.api.arrays.shaping": _ARRAYS,
     "flowc.api.arrays.selection": _SELECTION,
     "flowc.api.arrays.filling": _FILLING,
@@ -395,6 +396,23 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             MaxPooling1D MaxPooling2D MaxPooling3D average_pooling1d average_pooling2d
             average_pooling3d max_pooling1d max_pooling2d max_pooling3d""",
         "flowc.api.layers.normalization": "BatchNormalization batch_normalization",
+    },
+    "lookup": {
+        "flowc.api.lookup.static_tables": """KeyValueTensorInitializer StaticHashTable TextFileIndex
+            TextFileInitializer""",
+        "flowc.api.lookup.vocabularies": "StaticVocabularyTable",
+    },
+    "lookup.experimental": {"flowc.api.lookup.mutable_tables": "DenseHashTable MutableHashTable"},
+    "contrib": {},
+    "contrib.lookup": {
+        "flowc.api.lookup.table": "LookupInterface",
+        "flowc.api.lookup.static_tables": """HashTable KeyValueTensorInitializer
+            TextFileIdTableInitializer TextFileIndex TextFileInitializer
+            TextFileStringTableInitializer""",
+        "flowc.api.lookup.mutable_tables": "MutableDenseHashTable=DenseHashTable MutableHashTable",
+        "flowc.api.lookup.vocabularies": """FastHashSpec HasherSpec IdTableWithHashBuckets
+            StrongHashSpec index_table_from_file index_table_from_tensor
+            index_to_string_table_from_file index_to_string_table_from_tensor""",
     },
     "losses": {
         "flowc.api.losses.losses": """absolute_difference cosine_distance hinge_loss huber_loss

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flowc.api.lookup.mutable_tables import DenseHashTable, MutableHashTable
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_ops import global_variables
@@ -35,7 +36,19 @@ class SavedVariable:
         return variable._ref()
 
 
-def saved_variables(given: Any = None) -> list[SavedVariable]:
+@dataclass(frozen=True, slots=True)
+class SavedTable:
+    """A lookup table, which a checkpoint holds as two tensors: `name-keys` and `name-values`."""
+
+    name: str
+    table: MutableHashTable | DenseHashTable
+    tensors: tuple[Tensor, Tensor]
+
+
+Saved = SavedVariable | SavedTable
+
+
+def saved_variables(given: Any = None) -> list[Saved]:
     """What a Saver of these variables saves: all that can be, for None.
 
     Raises `TypeError` for what holds no variables, and `ValueError` for a name that stands for
@@ -47,16 +60,18 @@ def saved_variables(given: Any = None) -> list[SavedVariable]:
             *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS),
         ]
     if isinstance(given, Mapping):
-        by_name = {_checked_name(name): _named(name, given[name]) for name in given}
+        by_name: Mapping[str, Sequence[Saved]] = {
+            _checked_name(name): _named(name, given[name]) for name in given
+        }
     elif isinstance(given, (list, tuple, set, frozenset)):
         by_name = _by_own_names(given)
     else:
         raise TypeError(f"Variables to save should be passed in a dict or a list. Got {given}")
-    found: list[SavedVariable] = []
+    found: list[Saved] = []
     seen: set[int] = set()
     for name in sorted(by_name):
         for row in by_name[name]:
-            home = id(row.variable.op)
+            home = id(row.table.op if isinstance(row, SavedTable) else row.variable.op)
             if home in seen:
                 raise ValueError(
                     "The same saveable will be restored with two names: "
@@ -76,8 +91,10 @@ def _checked_name(name: Any) -> str:
     return name
 
 
-def _named(name: str, value: Any) -> list[SavedVariable]:
-    """The rows of one name of a dict: a variable, or the parts of a partitioned one."""
+def _named(name: str, value: Any) -> Sequence[Saved]:
+    """The rows of one name of a dict: a variable, the parts of a partitioned one, or a table."""
+    if isinstance(value, MutableHashTable | DenseHashTable):
+        return [SavedTable(name, value, value.export())]
     parts = _parts(value)
     if parts is None:
         if not isinstance(value, Variable):
@@ -95,10 +112,14 @@ def _named(name: str, value: Any) -> list[SavedVariable]:
     return found
 
 
-def _by_own_names(variables: Iterable[Any]) -> dict[str, list[SavedVariable]]:
-    found: dict[str, list[SavedVariable]] = {}
+def _by_own_names(variables: Iterable[Any]) -> dict[str, list[Saved]]:
+    found: dict[str, list[Saved]] = {}
     sliced: set[str] = set()
     for variable in _flat(variables):
+        if isinstance(variable, MutableHashTable | DenseHashTable):
+            name = variable.op.name
+            found.setdefault(name, []).append(SavedTable(name, variable, variable.export()))
+            continue
         if not isinstance(variable, Variable):
             raise TypeError(f"Variable to save is not a Variable: {variable}")
         info = _slice_info(variable)

@@ -15,9 +15,10 @@ from flowc.api.arrays.shaping import reshape
 from flowc.api.framework.basics import identity, placeholder_with_default
 from flowc.api.framework.raw_ops import call
 from flowc.api.framework.scopes import group, name_scope, with_dependencies
-from flowc.api.saving.saved_variables import SavedVariable
+from flowc.api.saving.saved_variables import Saved, SavedTable, SavedVariable
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_nodes import assign_to
+from flowc.dtypes import DType
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -40,14 +41,14 @@ class SaverOps:
 class SaverNodes:
     """How a Saver's operations are made. `version`: V1 or V2."""
 
-    variables: Sequence[SavedVariable]
+    variables: Sequence[Saved]
     reshape: bool
     sharded: bool
     version: int
 
     def build(self, name: str | None, filename: str | None) -> SaverOps:
         """Adds the operations to the default graph, in the scope `name` (`save`)."""
-        with name_scope(name, "save", [v.variable.op for v in self.variables]):
+        with name_scope(name, "save", [_home(v) for v in self.variables]):
             default = placeholder_with_default(filename or "model", (), name="filename")
             path = placeholder_with_default(default, (), name="Const")
             if not self.sharded:
@@ -59,19 +60,17 @@ class SaverNodes:
 
     # Saving
 
-    def _save(self, path: Tensor, variables: Sequence[SavedVariable]) -> Tensor:
+    def _save(self, path: Tensor, variables: Sequence[Saved]) -> Tensor:
         """The path, once the variables are saved there."""
-        names, parts = [v.name for v in variables], [v.part for v in variables]
-        tensors = [v.tensor for v in variables]
+        names, parts = _rows(variables)
+        tensors = [t for v in variables for t in _tensors(v)]
         if self.version == V2:
             saved = call("SaveV2", path, names, parts, tensors)
         else:
             saved = call("SaveSlices", path, names, parts, tensors, name="save")
         return with_dependencies([saved], path)
 
-    def _save_shards(
-        self, path: Tensor, shards: Sequence[tuple[str, list[SavedVariable]]]
-    ) -> Tensor:
+    def _save_shards(self, path: Tensor, shards: Sequence[tuple[str, list[Saved]]]) -> Tensor:
         if self.version == V2:
             return self._save_and_merge(path, shards)
         graph = get_default_graph()
@@ -84,9 +83,7 @@ class SaverNodes:
         with graph.control_dependencies([s.op for s in saved]):
             return output("ShardedFilespec", path, count)
 
-    def _save_and_merge(
-        self, path: Tensor, shards: Sequence[tuple[str, list[SavedVariable]]]
-    ) -> Tensor:
+    def _save_and_merge(self, path: Tensor, shards: Sequence[tuple[str, list[Saved]]]) -> Tensor:
         """Saves each shard as a checkpoint of its own, beside the place, and makes one of them."""
         graph = get_default_graph()
         with graph.device("/device:CPU:*"):
@@ -110,15 +107,20 @@ class SaverNodes:
 
     # Restoring
 
-    def _restore(self, path: Tensor, variables: Sequence[SavedVariable], name: str) -> Operation:
+    def _restore(self, path: Tensor, variables: Sequence[Saved], name: str) -> Operation:
         """Assigns the variables what the file has for them."""
         graph = get_default_graph()
-        names, parts = [v.name for v in variables], [v.part for v in variables]
-        types = [v.variable.dtype.base_dtype for v in variables]
+        names, parts = _rows(variables)
+        types = [t for v in variables for t in _dtypes(v)]
         with graph.device(CPU):
-            found = call("RestoreV2", path, names, parts, dtypes=types)
-        pairs = zip(variables, found, strict=True)
-        return group(*[self._assign(v, tensor) for v, tensor in pairs], name=name)
+            found = iter(call("RestoreV2", path, names, parts, dtypes=types))
+        done = [
+            v.table.import_values(next(found), next(found))
+            if isinstance(v, SavedTable)
+            else self._assign(v, next(found))
+            for v in variables
+        ]
+        return group(*done, name=name)
 
     def _assign(self, saved: SavedVariable, value: Tensor) -> Operation:
         variable = saved.variable
@@ -134,9 +136,7 @@ class SaverNodes:
         exact = not self.reshape and variable.shape.is_fully_defined()
         return assign_to(variable._ref(), value, validate_shape=exact).op
 
-    def _restore_shards(
-        self, path: Tensor, shards: Sequence[tuple[str, list[SavedVariable]]]
-    ) -> Operation:
+    def _restore_shards(self, path: Tensor, shards: Sequence[tuple[str, list[Saved]]]) -> Operation:
         found: list[Operation] = []
         for where, variables in shards:
             with get_default_graph().device(where):
@@ -144,11 +144,39 @@ class SaverNodes:
         return group(*found, name="restore_all")
 
 
-def _by_device(variables: Sequence[SavedVariable]) -> list[tuple[str, list[SavedVariable]]]:
+def _home(saved: Saved) -> Operation:
+    return saved.table.op if isinstance(saved, SavedTable) else saved.variable.op
+
+
+def _rows(variables: Sequence[Saved]) -> tuple[list[str], list[str]]:
+    """The names of tensors in the file, and which parts of them they are."""
+    names: list[str] = []
+    parts: list[str] = []
+    for saved in variables:
+        if isinstance(saved, SavedTable):
+            names += [f"{saved.name}-keys", f"{saved.name}-values"]
+            parts += ["", ""]
+        else:
+            names.append(saved.name)
+            parts.append(saved.part)
+    return names, parts
+
+
+def _tensors(saved: Saved) -> Sequence[Tensor]:
+    return saved.tensors if isinstance(saved, SavedTable) else [saved.tensor]
+
+
+def _dtypes(saved: Saved) -> Sequence[DType]:
+    if isinstance(saved, SavedTable):
+        return [saved.table.key_dtype, saved.table.value_dtype]
+    return [saved.variable.dtype.base_dtype]
+
+
+def _by_device(variables: Sequence[Saved]) -> list[tuple[str, list[Saved]]]:
     """Variables by the devices that they are on, sorted by these."""
-    found: dict[str, list[SavedVariable]] = {}
+    found: dict[str, list[Saved]] = {}
     for variable in variables:
-        found.setdefault(variable.tensor.device, []).append(variable)
+        found.setdefault(_home(variable).device, []).append(variable)
     return sorted(found.items(), key=lambda item: item[0])
 
 

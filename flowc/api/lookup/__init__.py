@@ -1,0 +1,1 @@
+"""`tf.lookup`, `tf.contrib.lookup`: tables from keys to values."""
