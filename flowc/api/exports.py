@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowc.api import array_exports
+from flowc.api import array_exports, record_exports
 from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
@@ -420,12 +420,13 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 
 
-def _merged(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
-    """Two tables of modules as one."""
-    return {module: f"{one.get(module, '')} {other.get(module, '')}" for module in {**one, **other}}
+def _merged(*tables: Mapping[str, str]) -> dict[str, str]:
+    """Tables of modules as one."""
+    modules = {module: None for table in tables for module in table}
+    return {module: " ".join(table.get(module, "") for table in tables) for module in modules}
 
 
-_MORE = array_exports.NAMESPACES
-_ALL = {n: _merged(_NAMESPACES.get(n, {}), _MORE.get(n, {})) for n in {**_NAMESPACES, **_MORE}}
-TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, array_exports.TOP))
+_SPACES = (_NAMESPACES, array_exports.NAMESPACES, record_exports.NAMESPACES)
+_ALL = {n: _merged(*(s.get(n, {}) for s in _SPACES)) for spaces in _SPACES for n in spaces}
+TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, array_exports.TOP, record_exports.TOP))
 NAMESPACES: dict[str, Namespace] = namespaces(_ALL)
