@@ -178,6 +178,8 @@ _TOP = {
         random_shuffle random_uniform truncated_normal""",
     "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
         scalar_summary""",
+    "flowc.api.summaries.values": "audio_summary histogram_summary image_summary",
+    "flowc.proto.summary_pb2": "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
@@ -314,11 +316,15 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "summary": {
         "flowc.api.summaries.merging": "merge merge_all scalar",
-        "flowc.api.summaries.file_writer": "FileWriter SessionLog",
+        "flowc.api.summaries.values": "audio histogram image tensor_summary text",
+        "flowc.api.summaries.reading": "get_summary_description",
+        "flowc.api.summaries.file_writer": "FileWriter",
+        "flowc.proto.summary_pb2": "Event SessionLog Summary SummaryDescription TaggedRunMetadata",
     },
     "train": {
         **_TRAIN,
         "flowc.api.framework.models": "write_graph",
+        "flowc.api.summaries.reading": "summary_iterator",
         "flowc.api.saving.saver": "Saver",
         "flowc.api.saving.exported_meta_graph": "export_meta_graph",
         "flowc.api.saving.imported_meta_graph": "import_meta_graph",
