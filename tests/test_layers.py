@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.errors", "flowc.dtypes", "flowc.version", "flowc.options", "flowc.files"),
     ("flowc.ir",),
-    ("flowc.proto", "flowc.encoding", "flowc.checkpoint"),
+    ("flowc.proto", "flowc.encoding", "flowc.checkpoint", "flowc.records"),
     ("flowc.ops",),
     ("flowc.graph", "flowc.passes", "flowc.plan"),
     ("flowc.importer", "flowc.extract"),

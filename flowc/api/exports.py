@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowc.api import array_exports
+from flowc.api import array_exports, record_exports
 from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
@@ -179,6 +179,8 @@ _TOP = {
         random_shuffle random_uniform truncated_normal""",
     "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
         scalar_summary""",
+    "flowc.api.summaries.values": "audio_summary histogram_summary image_summary",
+    "flowc.proto.summary_pb2": "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata",
     "flowc.api.training.clipping": """clip_by_average_norm clip_by_global_norm clip_by_norm
         global_norm""",
     "flowc.dtypes": _DTYPES,
@@ -315,11 +317,15 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "summary": {
         "flowc.api.summaries.merging": "merge merge_all scalar",
-        "flowc.api.summaries.file_writer": "FileWriter SessionLog",
+        "flowc.api.summaries.values": "audio histogram image tensor_summary text",
+        "flowc.api.summaries.reading": "get_summary_description",
+        "flowc.api.summaries.file_writer": "FileWriter",
+        "flowc.proto.summary_pb2": "Event SessionLog Summary SummaryDescription TaggedRunMetadata",
     },
     "train": {
         **_TRAIN,
         "flowc.api.framework.models": "write_graph",
+        "flowc.api.summaries.reading": "summary_iterator",
         "flowc.api.saving.saver": "Saver",
         "flowc.api.saving.exported_meta_graph": "export_meta_graph",
         "flowc.api.saving.imported_meta_graph": "import_meta_graph",
@@ -438,12 +444,13 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
 }
 
 
-def _merged(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
-    """Two tables of modules as one."""
-    return {module: f"{one.get(module, '')} {other.get(module, '')}" for module in {**one, **other}}
+def _merged(*tables: Mapping[str, str]) -> dict[str, str]:
+    """Tables of modules as one."""
+    modules = {module: None for table in tables for module in table}
+    return {module: " ".join(table.get(module, "") for table in tables) for module in modules}
 
 
-_MORE = array_exports.NAMESPACES
-_ALL = {n: _merged(_NAMESPACES.get(n, {}), _MORE.get(n, {})) for n in {**_NAMESPACES, **_MORE}}
-TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, array_exports.TOP))
+_SPACES = (_NAMESPACES, array_exports.NAMESPACES, record_exports.NAMESPACES)
+_ALL = {n: _merged(*(s.get(n, {}) for s in _SPACES)) for spaces in _SPACES for n in spaces}
+TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, array_exports.TOP, record_exports.TOP))
 NAMESPACES: dict[str, Namespace] = namespaces(_ALL)

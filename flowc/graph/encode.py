@@ -188,6 +188,11 @@ def saver_def(**fields: Any) -> SaverDef:
     return SaverDef(**fields)
 
 
+def _is_tensor_attr(signature: OpSignature | None, name: str) -> bool:
+    declared = None if signature is None else signature.attrs.get(name)
+    return declared is not None and declared.kind == "tensor"
+
+
 def fill_attrs(
     target: Any, attrs: Mapping[str, Any], where: str, signature: OpSignature | None = None
 ) -> None:
@@ -196,6 +201,8 @@ def fill_attrs(
     for name in [n for n in target if n not in attrs]:
         del target[name]
     for name in attrs:
+        if attrs[name] is None and _is_tensor_attr(signature, name):
+            continue  # without a default that flowc writes
         encoded = attrs.encoded(name) if isinstance(attrs, Attrs) else None
         if encoded is None:
             at = f"{where}, attr {name!r}"

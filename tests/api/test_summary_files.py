@@ -41,7 +41,7 @@ def test_events_are_records(tmp_path: Path) -> None:
             b"\n\x11\n\ntrain/loss\x15\x00\x00\x00@\n\x11\n\nof/of/rate\x15\x00\x00\x00?"
         )
         writer.add_summary(summary, global_step=3)
-        writer.add_session_log(tf.summary.SessionLog(tf.summary.SessionLog.START), 4)
+        writer.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 4)
         writer.close()
         writer.add_summary(summary)
         writer.close()

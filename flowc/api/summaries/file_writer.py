@@ -15,29 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from flowc.api.summaries.event_fields import bytes_field, double_field, varint_field
 from flowc.checkpoint.table import masked_crc
+from flowc.encoding.fields import bytes_field, double_field, varint_field
 from flowc.graph import Graph
 
 VERSION = b"brain.Event:2"
 # Fields of Event.
 _WALL_TIME, _STEP, _FILE_VERSION, _GRAPH_DEF, _SUMMARY = 1, 2, 3, 4, 5
-_SESSION_LOG, _META_GRAPH_DEF = 7, 9
-
-
-class SessionLog:
-    """What happened to a session: a `status` and a path (fields of the message of this name)."""
-
-    STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = range(4)
-
-    def __init__(self, status: int = 0, checkpoint_path: str = "", msg: str = "") -> None:
-        self.status = status
-        self.checkpoint_path = checkpoint_path
-        self.msg = msg
-
-    def SerializeToString(self) -> bytes:
-        texts = bytes_field(2, self.checkpoint_path.encode()) + bytes_field(3, self.msg.encode())
-        return varint_field(1, self.status) + texts
+_SESSION_LOG, _RUN_METADATA, _META_GRAPH_DEF = 7, 8, 9
 
 
 class FileWriter:
@@ -65,6 +50,7 @@ class FileWriter:
         self._opened = 0
         self._held = 0
         self._flushed = 0.0
+        self._run_tags = set[str]()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
         if isinstance(graph, Graph):
@@ -79,7 +65,7 @@ class FileWriter:
         """`summary`: a message, or its bytes as a run gives them."""
         self._add(_SUMMARY, _serialized(summary), global_step)
 
-    def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
+    def add_session_log(self, session_log: Any, global_step: int | None = None) -> None:
         self._add(_SESSION_LOG, session_log.SerializeToString(), global_step)
 
     def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
@@ -95,6 +81,14 @@ class FileWriter:
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
         self._add(_META_GRAPH_DEF, _serialized(meta_graph_def), global_step)
+
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: int | None = None) -> None:
+        """What a run told of itself, under a tag. Raises `ValueError` for a tag that was used."""
+        if tag in self._run_tags:
+            raise ValueError("The provided tag was already used for this event type")
+        self._run_tags.add(tag)
+        content = bytes_field(1, tag.encode()) + bytes_field(2, _serialized(run_metadata))
+        self._add(_RUN_METADATA, content, global_step)
 
     def add_event(self, event: Any) -> None:
         """`event`: an Event message, or its bytes."""

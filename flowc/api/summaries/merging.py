@@ -5,7 +5,9 @@ In: tensors. Out: string tensors, in the collection `summaries`, and merges of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from flowc.api.framework.scopes import name_scope
@@ -18,12 +20,25 @@ def scalar(
     name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None
 ) -> Tensor:
     """A summary of one number under the tag `name`, in the current name scope (and `family`)."""
-    graph = get_default_graph()
-    with name_scope(f"{family}/{name}" if family else name) as scope:
-        tag = f"{family}/{scope[:-1]}" if family else scope[:-1]
+    with summary_scope(name, family) as (tag, scope):
         found = output("ScalarSummary", tag, tensor, name=scope)
-    graph.add_to_collections(collections or [GraphKeys.SUMMARIES], found)
+    names = [GraphKeys.SUMMARIES] if collections is None else collections
+    get_default_graph().add_to_collections(names, found)
     return found
+
+
+@contextmanager
+def summary_scope(name: str, family: str | None = None) -> Generator[tuple[str, str]]:
+    """The tag of a summary, and the name scope of its operation: `name` with the letters that a
+    tag may have, behind `family`."""
+    inside = f"{_tag(family)}/{_tag(name)}" if family else _tag(name)
+    with name_scope(inside) as scope:
+        yield f"{_tag(family)}/{scope[:-1]}" if family else scope[:-1], scope
+
+
+def _tag(name: str) -> str:
+    """A name with underscores for what no tag has."""
+    return re.sub(r"[^-/\w.]", "_", name).lstrip("/")
 
 
 def scalar_summary(

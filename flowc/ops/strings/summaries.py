@@ -6,12 +6,24 @@ of TensorFlow's `Summary`, whose values are one after another, each with its tag
 
 from __future__ import annotations
 
-import struct
+import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from flowc import dtypes
+from flowc.dtypes import as_dtype
+from flowc.encoding.fields import (
+    bytes_field,
+    double_field,
+    doubles_field,
+    float_field,
+    given,
+    varint_field,
+)
+from flowc.encoding.tensor_proto import data_type
 from flowc.errors import InvalidArgumentError
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
@@ -19,22 +31,14 @@ from flowc.ops.strings.string_values import host_step
 
 Array = np.ndarray[Any, Any]
 
-# Field 1 of both messages holds bytes: a value of a summary, and the tag of a value.
-_BYTES_FIELD_1 = 0x0A
-# Field 2 of a value: its number, four bytes.
-_SIMPLE_VALUE = 0x15
+# Fields of Summary, and of the values in it.
+_VALUE, _TAG, _SIMPLE_VALUE, _HISTO, _TENSOR, _METADATA = 1, 1, 2, 5, 8, 9
+_BYTES_FIELD_1 = bytes_field(1, b"")[:1]
 
 
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
-
-
-def _field(content: bytes) -> bytes:
-    return bytes([_BYTES_FIELD_1]) + _varint(len(content)) + content
+def value_of(tag: bytes, content: bytes) -> bytes:
+    """A Summary of one value: its tag, and what `content` says of it."""
+    return bytes_field(_VALUE, given(bytes_field(_TAG, tag), tag) + content)
 
 
 def _scalar(tags: Array, values: Array) -> Array:
@@ -42,9 +46,78 @@ def _scalar(tags: Array, values: Array) -> Array:
     with np.errstate(over="ignore"):
         numbers = values.astype(np.float32).reshape(-1).tolist()
     for tag, number in zip(tags.reshape(-1).tolist(), numbers):
-        name = _field(tag) if tag else b""
-        found += _field(name + bytes([_SIMPLE_VALUE]) + struct.pack("<f", number))
+        found += value_of(tag, float_field(_SIMPLE_VALUE, number))
     return np.array(found, object)
+
+
+# -- histograms
+
+
+@cache
+def _limits() -> Array:
+    """The upper ends of buckets, which grow by a tenth from 1e-12 to 1e20, on both sides of 0."""
+    found, limit = list[float](), 1e-12
+    while limit < 1e20:
+        found.append(limit)
+        limit *= 1.1
+    found.append(sys.float_info.max)
+    return np.array([*(-x for x in reversed(found)), 0.0, *found])
+
+
+def _histogram(tag: Array, values: Array) -> Array:
+    name = bytes(tag.reshape(-1)[0])
+    numbers = values.astype(np.float64).reshape(-1)
+    shown = name.decode("utf-8", "replace")
+    if np.isnan(numbers).any():
+        raise InvalidArgumentError(f"Nan in summary histogram for: {shown}")
+    if np.isinf(numbers).any():
+        raise InvalidArgumentError(f"Infinity in Histogram for: {shown}")
+    return np.array(value_of(name, bytes_field(_HISTO, _histogram_fields(numbers))), object)
+
+
+def _histogram_fields(numbers: Array) -> bytes:
+    limits = _limits()
+    places = np.searchsorted(limits, numbers, side="right")
+    counts = np.bincount(places, minlength=len(limits)).tolist()
+    ends: list[float] = []
+    kept: list[float] = []
+    for limit, count in zip(limits.tolist(), counts):
+        if kept and not count and not kept[-1]:
+            ends[-1] = limit  # one bucket stands for neighbours without numbers
+        else:
+            ends.append(limit)
+            kept.append(float(count))
+    largest = sys.float_info.max
+    with np.errstate(over="ignore"):
+        sums = float(sum(numbers.tolist())), float(sum((numbers * numbers).tolist()))
+    least, most = (numbers.min(), numbers.max()) if numbers.size else (largest, -largest)
+    stated = (float(least), float(most), float(numbers.size), *sums)
+    found = b"".join(given(double_field(1 + k, x), x) for k, x in enumerate(stated))
+    return found + doubles_field(6, ends) + doubles_field(7, kept)
+
+
+# -- tensors
+
+
+def _tensor_fields(array: Array) -> bytes:
+    """A TensorProto: the content of numbers, and strings one by one."""
+    is_text = array.dtype.hasobject
+    dtype = dtypes.string if is_text else as_dtype(array.dtype)
+    dims = (bytes_field(2, given(varint_field(1, n), n)) for n in array.shape)
+    found = varint_field(1, data_type(dtype)) + bytes_field(2, b"".join(dims))
+    if is_text:
+        texts: list[bytes] = array.reshape(-1).tolist()
+        return found + b"".join(bytes_field(8, text) for text in texts)
+    return found + given(bytes_field(4, array.tobytes()), array.size)
+
+
+def _tensor(tag: Array, tensor: Array, metadata: Array) -> Array:
+    content = bytes_field(_TENSOR, _tensor_fields(tensor))
+    about = bytes_field(_METADATA, bytes(metadata.reshape(-1)[0]))
+    return np.array(value_of(bytes(tag.reshape(-1)[0]), about + content), object)
+
+
+# -- merges
 
 
 def _read_field(data: bytes) -> tuple[bytes, bytes]:
@@ -55,7 +128,7 @@ def _read_field(data: bytes) -> tuple[bytes, bytes]:
         shift, at = shift + 7, at + 1
         if data[at - 1] < 128:
             break
-    if data[0] != _BYTES_FIELD_1 or at + size > len(data):
+    if data[:1] != _BYTES_FIELD_1 or at + size > len(data):
         raise IndexError
     return data[at : at + size], data[at + size :]
 
@@ -64,7 +137,7 @@ def _tags(summary: bytes) -> Iterator[bytes]:
     try:
         while summary:
             value, summary = _read_field(summary)
-            yield _read_field(value)[0] if value[:1] == bytes([_BYTES_FIELD_1]) else b""
+            yield _read_field(value)[0] if value[:1] == _BYTES_FIELD_1 else b""
     except IndexError:
         raise InvalidArgumentError("Could not parse one of the summary inputs") from None
 
@@ -107,4 +180,41 @@ merge_summary = define(
     infer=lambda c: (),
     reference=_merge,
     lowering=host_step(lambda *inputs: _merge(inputs), "MergeSummary"),
+)
+
+
+def one_tag(c: Inference) -> None:
+    """Checks that the tag is a scalar."""
+    if c.rank(0) != 0:
+        raise c.fail(f"tag must be scalar, found {shown_dims(c.dims(0))}")
+
+
+def _infer_histogram(c: Inference) -> Dims:
+    one_tag(c)
+    return ()
+
+
+def _infer_tensor(c: Inference) -> Dims:
+    one_tag(c)
+    if c.rank(2) != 0:
+        raise c.fail("serialized_summary_metadata must be scalar")
+    return ()
+
+
+histogram_summary = define(
+    "histogram_summary",
+    "HistogramSummary(tag: string, values: T; T: {f32, f64, i32, u8, i16, i8, i64, bf16, u16,"
+    " f16, u32, u64} = f32) -> summary: string",
+    infer=_infer_histogram,
+    reference=_histogram,
+    lowering=host_step(_histogram, "HistogramSummary"),
+)
+
+tensor_summary = define(
+    "tensor_summary",
+    "TensorSummaryV2(tag: string, tensor: T, serialized_summary_metadata: string; T: type)"
+    " -> summary: string",
+    infer=_infer_tensor,
+    reference=_tensor,
+    lowering=host_step(_tensor, "TensorSummaryV2"),
 )

@@ -18,8 +18,7 @@ from flowc.api.framework import logging
 from flowc.api.framework.models import write_graph
 from flowc.api.saving.exported_meta_graph import export_meta_graph
 from flowc.api.saving.saver import Saver
-from flowc.api.summaries.event_fields import scalar_summary
-from flowc.api.summaries.file_writer import FileWriter, SessionLog
+from flowc.api.summaries.file_writer import FileWriter
 from flowc.api.summaries.merging import merge_all
 from flowc.api.training.coordinator import Coordinator, LooperThread
 from flowc.api.training.global_step import global_step as value_of_step
@@ -31,6 +30,7 @@ from flowc.api.variables.variable_ops import (
     global_variables_initializer,
     report_uninitialized_variables,
 )
+from flowc.encoding.summary_messages import SessionLog, number_summary
 from flowc.graph import Graph, get_default_graph
 
 _REFERENCES = ("Variable", "VariableV2")
@@ -209,7 +209,7 @@ class Supervisor:
             return None
         if self.global_step is not None and self.summary_writer is not None:
             now = value_of_step(sess, self.global_step)
-            self.summary_writer.add_session_log(SessionLog(SessionLog.START), now)
+            self.summary_writer.add_session_log(SessionLog(status=SessionLog.START), now)
         threads: list[Thread] = []
         if self.save_summaries_secs and self.summary_writer is not None:
             if self.summary_op is not None:
@@ -231,7 +231,7 @@ class Supervisor:
         logging.info("Saving checkpoint to path %s", self.save_path)
         self.saver.save(sess, self.save_path, global_step=self.global_step)
         if self.summary_writer is not None and self.global_step is not None:
-            log = SessionLog(SessionLog.CHECKPOINT, checkpoint_path=self.save_path or "")
+            log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self.save_path or "")
             self.summary_writer.add_session_log(log, value_of_step(sess, self.global_step))
 
     def start_queue_runners(
@@ -274,7 +274,7 @@ class Supervisor:
             self.coord.join(threads, self._grace_secs, ignore_live_threads)
         finally:
             if close_summary_writer and self.summary_writer is not None:
-                self.summary_writer.add_session_log(SessionLog(SessionLog.STOP))
+                self.summary_writer.add_session_log(SessionLog(status=SessionLog.STOP))
                 self.summary_writer.close()
                 self._graph_is_written = False
 
@@ -310,7 +310,7 @@ class _StepCounter(LooperThread):
         self._last = (step, now)
         rate = (step - last_step) / (now - last) if now > last else float("inf")
         tag = f"{self._supervisor.global_step.op.name}/sec"
-        self._supervisor.summary_writer.add_summary(scalar_summary(tag, rate), step)
+        self._supervisor.summary_writer.add_summary(number_summary(tag, rate), step)
 
 
 def _is_default(given: Any) -> bool:

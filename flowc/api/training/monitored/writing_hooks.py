@@ -12,8 +12,7 @@ from typing import Any
 
 from flowc.api.framework import logging
 from flowc.api.framework.models import write_graph
-from flowc.api.summaries.event_fields import scalar_summary
-from flowc.api.summaries.file_writer import FileWriter, SessionLog
+from flowc.api.summaries.file_writer import FileWriter
 from flowc.api.training.global_step import get_global_step
 from flowc.api.training.monitored.hooks import step_read
 from flowc.api.training.monitored.session_run_hook import (
@@ -24,6 +23,7 @@ from flowc.api.training.monitored.session_run_hook import (
 )
 from flowc.api.training.monitored.timers import SecondOrStepTimer
 from flowc.api.variables.graph_keys import GraphKeys
+from flowc.encoding.summary_messages import SessionLog, number_summary
 from flowc.graph import get_default_graph
 
 _WRITERS = ("flowc", "event writers by folder")  # a collection of the graph that no file holds
@@ -130,7 +130,7 @@ class CheckpointSaverHook(SessionRunHook):
         saver.save(
             session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
         )
-        log = SessionLog(SessionLog.CHECKPOINT, checkpoint_path=self._save_path)
+        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._save_path)
         self._writer.add_session_log(log, step)
         return any([listener.after_save(session, step) for listener in self._listeners])
 
@@ -200,7 +200,7 @@ class StepCounterHook(SessionRunHook):
     def _log_and_record(self, elapsed_steps: Any, elapsed_time: Any, global_step: int) -> None:
         rate = elapsed_steps / elapsed_time
         if self._writer is not None:
-            self._writer.add_summary(scalar_summary(self._tag, rate), global_step)
+            self._writer.add_summary(number_summary(self._tag, rate), global_step)
         logging.info("%s: %g", self._tag, rate)
 
 
@@ -255,7 +255,7 @@ class SummarySaverHook(SessionRunHook):
         if self._requested:
             step = run_context.session.run(self._global_step_tensor)
             if self._next_step is None:
-                self._writer.add_session_log(SessionLog(SessionLog.START), step)
+                self._writer.add_session_log(SessionLog(status=SessionLog.START), step)
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results["summaries"]:
                 self._writer.add_summary(summary, step)

@@ -1,0 +1,34 @@
+"""Messages of event files, as programs make and read them.
+
+In: tags, numbers, bytes of records. Out: Summary, SessionLog, SummaryMetadata and Event messages.
+"""
+
+from __future__ import annotations
+
+from flowc.proto.summary_pb2 import (
+    Event,
+    SessionLog,
+    Summary,
+    SummaryDescription,
+    SummaryMetadata,
+)
+
+__all__ = [
+    "Event",
+    "SessionLog",
+    "Summary",
+    "SummaryDescription",
+    "SummaryMetadata",
+    "number_summary",
+    "text_metadata",
+]
+
+
+def number_summary(tag: str, number: float) -> Summary:
+    """A Summary of one number."""
+    return Summary(value=[Summary.Value(tag=tag, simple_value=number)])
+
+
+def text_metadata() -> SummaryMetadata:
+    """What makes TensorBoard show strings as texts."""
+    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))

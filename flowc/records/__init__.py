@@ -1,0 +1,1 @@
+"""TFRecord files: sequences of byte strings with checksums, plain or compressed."""

@@ -1,0 +1,108 @@
+"""The bytes of a data file from its beginning to its end, decompressed on the way.
+
+In: a path and TensorFlow's name of a compression ("", "GZIP", "ZLIB"). Out: pieces of bytes, in
+order. Invariants: what is held in memory is bounded by the sizes of the pieces, whatever the file
+says; faults are TensorFlow's errors, in its words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from typing import BinaryIO
+
+from flowc.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    InvalidModelError,
+    NotFoundError,
+)
+from flowc.files.plain_file import PlainFile
+
+PIECE = 1 << 18  # bytes that are read at once
+WINDOW_BITS = {"ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS + 16}
+_ZLIB_TEXT = re.compile(r"Error (-?\d+) while decompressing data(?:: (.*))?")
+
+Path = str | bytes | os.PathLike[str]
+
+
+def open_data(path: Path) -> BinaryIO:
+    """A regular file, open for reading. Raises `NotFoundError`, `FailedPreconditionError` for what
+    is no regular file."""
+    name = os.fsdecode(path)
+    try:
+        return PlainFile(path).stream()
+    except NotFoundError:
+        raise NotFoundError(f"{name}; No such file or directory") from None
+    except InvalidModelError as error:
+        text = f"{name}; Is a directory" if os.path.isdir(name) else error.message
+        raise FailedPreconditionError(text) from None
+
+
+def check_compression(compression: str) -> str:
+    """A name of a compression. Raises `InvalidArgumentError` for another one."""
+    if compression and compression not in WINDOW_BITS:
+        raise InvalidArgumentError(
+            f"Unsupported compression_type: {compression}", hint="it is '', 'GZIP' or 'ZLIB'"
+        )
+    return compression
+
+
+def inflate_error(error: zlib.error) -> DataLossError:
+    """What TensorFlow says of compressed data that makes no sense."""
+    found = _ZLIB_TEXT.match(str(error))
+    number, text = (found[1], found[2]) if found else ("-3", str(error))
+    return DataLossError(f"inflate() failed with error {number}: {text}")
+
+
+class ByteStream:
+    """A file from its beginning. Closed at the end of a `with`, or with `close`."""
+
+    def __init__(self, path: Path, compression: str = "", piece: int = PIECE) -> None:
+        self.name = os.fsdecode(path)
+        self.compression = check_compression(compression)
+        self._file = open_data(path)
+        self._piece = max(1, piece)
+        self._inflate = zlib.decompressobj(WINDOW_BITS[compression]) if compression else None
+
+    def more(self) -> bytes:
+        """The bytes that follow, at least one; none at the end. A compressed file that is cut off
+        ends where it is cut off. Raises `DataLossError`."""
+        if self._inflate is None:
+            return self._file.read(self._piece)
+        return self._inflated()
+
+    def _inflated(self) -> bytes:
+        while True:
+            assert self._inflate is not None
+            given = self._inflate.unconsumed_tail
+            if self._inflate.eof:
+                if self.compression != "GZIP":  # of which there may be one behind another
+                    return b""
+                given = self._inflate.unused_data
+                self._inflate = zlib.decompressobj(WINDOW_BITS["GZIP"])
+            given = given or self._file.read(self._piece)
+            if not given:
+                return b""
+            try:
+                found = self._inflate.decompress(given, self._piece)
+            except zlib.error as error:
+                raise inflate_error(error) from None
+            if found:
+                return found
+
+    def seek(self, offset: int) -> None:
+        """Goes on at a byte of the file, which is not compressed."""
+        assert self._inflate is None
+        self._file.seek(offset)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

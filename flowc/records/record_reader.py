@@ -1,0 +1,135 @@
+"""TFRecord files, read one record after another.
+
+In: a file of records: length, checksum of the length, bytes, checksum of the bytes. Out: the bytes
+of each. Invariants: no byte is given whose checksum was not verified; what a length says is
+believed no further than the file reaches; an error says at which byte, as TensorFlow counts.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from google_crc32c import value as crc
+
+from flowc.checkpoint.table import mask
+from flowc.errors import DataLossError
+from flowc.records.byte_stream import PIECE, ByteStream, Path
+
+_HEADER, _FOOTER = 12, 4
+_LENGTH = struct.Struct("<Q")
+_HEAD = struct.Struct("<QI")
+MOST_LENGTHS = 1 << 10  # that a reader notes
+_CHECK = struct.Struct("<I")
+
+
+class RecordReader:
+    """The records of one file. `offset`: the byte, after decompression, of the next one.
+
+    `compression`: "", "GZIP" or "ZLIB". Iterating gives the records; `read` the next one. Raises
+    `NotFoundError`, and `DataLossError` where the file is damaged or cut off within a record; fewer
+    bytes than the head of a record takes are the end of the file.
+    """
+
+    def __init__(self, path: Path, compression: str = "", piece: int = PIECE) -> None:
+        self._stream = ByteStream(path, compression, piece)
+        self._bytes = b""
+        self._at = 0
+        self._lengths: dict[bytes, int] = {}  # by heads whose checksums were right
+        self._start = 0  # offset of the first of the bytes
+
+    @property
+    def offset(self) -> int:
+        return self._start + self._at
+
+    def read(self) -> bytes | None:
+        """The next record; None at the end of the file."""
+        if not self._has(_HEADER):
+            return None
+        at = self._at
+        length, check = _HEAD.unpack_from(self._bytes, at)
+        if mask(crc(self._bytes[at : at + _LENGTH.size])) != check:
+            doubt = "" if self.offset else " (Is this even a TFRecord file?)"
+            raise self._fail(f"corrupted record at {self.offset}{doubt}")
+        if len(self._bytes) - at < _HEADER + length + _FOOTER:
+            if not self._has(_HEADER + length + _FOOTER):
+                why = (
+                    "EOF reached" if self._stream.compression else "Read less bytes than requested"
+                )
+                raise self._fail(f"truncated record at {self.offset}' failed with {why}")
+            at = self._at
+        start = at + _HEADER
+        end = start + length
+        record = self._bytes[start:end]
+        if mask(crc(record)) != _CHECK.unpack_from(self._bytes, end)[0]:
+            raise self._fail(f"corrupted record at {self._start + start}")
+        self._at = end + _FOOTER
+        return record
+
+    def read_up_to(self, count: int) -> list[bytes]:
+        """The next records, at most `count`."""
+        found: list[bytes] = []
+        while len(found) < count:
+            record = self.read()
+            if record is None:
+                break
+            found.append(record)
+        return found
+
+    def seek(self, offset: int) -> None:
+        """Goes on with the record at an offset, which an `offset` was. A compressed file is read up
+        to there, so that only what follows is reached."""
+        if not self._stream.compression:
+            self._stream.seek(offset)
+            self._bytes, self._at, self._start = b"", 0, offset
+            return
+        while self.offset < offset:
+            step = min(offset - self.offset, PIECE)
+            if not self._has(step):
+                break
+            self._at += step
+
+    def _verified(self, head: bytes) -> int:
+        """The length that the head of a record says; noted, since many records are of one."""
+        length, check = _HEAD.unpack(head)
+        if mask(crc(head[: _LENGTH.size])) != check:
+            doubt = "" if self.offset else " (Is this even a TFRecord file?)"
+            raise self._fail(f"corrupted record at {self.offset}{doubt}")
+        if len(self._lengths) == MOST_LENGTHS:
+            self._lengths.clear()
+        self._lengths[head] = length
+        return length
+
+    def _has(self, count: int) -> bool:
+        """Whether `count` bytes follow, which then are in memory."""
+        left = len(self._bytes) - self._at
+        if left >= count:
+            return True
+        pieces = [self._bytes[self._at :]]
+        self._start += self._at
+        self._at = 0
+        while left < count:
+            piece = self._stream.more()
+            if not piece:
+                break
+            pieces.append(piece)
+            left += len(piece)
+        self._bytes = b"".join(pieces)
+        return left >= count
+
+    def _fail(self, message: str) -> DataLossError:
+        hint = f"{self._stream.name} is damaged or incomplete: copy it again from where it was made"
+        return DataLossError(message, hint=hint)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (record := self.read()) is not None:
+            yield record
+
+    def __enter__(self) -> RecordReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
