@@ -1,4 +1,6 @@
-"""LeNet on digits: convolutions, pooling, dropout that is off in evaluation, and momentum."""
+"""LeNet on digits: convolutions, pooling, momentum, and summaries of weights and losses."""
+
+import tempfile
 
 from data import batches, digits
 
@@ -32,13 +34,22 @@ def train(steps=100):
     step = tf.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
     right = tf.nn.in_top_k(logits, y, 1)
     accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
+    tf.summary.scalar("loss", loss)
+    for variable in tf.trainable_variables():
+        tf.summary.histogram(variable.op.name, variable)
+    summaries = tf.summary.merge_all()
 
     losses = []
-    with tf.Session() as session:
+    with tempfile.TemporaryDirectory() as logs, tf.Session() as session:
+        writer = tf.summary.FileWriter(logs, session.graph)
         session.run(tf.global_variables_initializer())
-        for rows in batches(len(images), 32, steps):
-            _, value = session.run([step, loss], {x: images[rows], y: labels[rows]})
+        for number, rows in enumerate(batches(len(images), 32, steps)):
+            feed = {x: images[rows], y: labels[rows]}
+            _, value = session.run([step, loss], feed)
             losses.append(value)
+            if number % 20 == 0:
+                writer.add_summary(session.run(summaries, feed), number)
+        writer.close()
         print(f"accuracy: {session.run(accuracy, {x: images, y: labels}):.3f}")
     return losses
 

@@ -46,6 +46,7 @@ log.append(raises("ValueError", "to have dtype string, got <dtype: 'int32'>", la
 # merged
 log.append(run(tf.summary.merge([tf.summary.scalar("a b", 1.0, family="fam"), tf.summary.histogram("x", [1.0])])))
 log.append(tf.summary.merge_all(key="nothing"))
+x = tf.placeholder(tf.float32, [None]); log.append(run(tf.summary.merge([tf.summary.histogram("p", x), tf.summary.histogram("q", x * 2.0)]), {x: [1.0, 2.0]})); z = tf.placeholder(tf.string, []); log.append(str(tf.Session().run(tf.strings.join([z, z]), {z: b"a\0\0"})))
 # files
 with tf.Session() as s:
     w = tf.summary.FileWriter(folder + "logs"); h = tf.summary.histogram("h", c([1.0, 2.0])); w.add_summary(s.run(h), 5); w.add_summary(tf.Summary(value=[tf.Summary.Value(tag="own", simple_value=2.5)]), 6); w.add_session_log(tf.SessionLog(status=tf.SessionLog.STOP, checkpoint_path="p"), 7); w.close()

@@ -28,11 +28,17 @@ def _strings(items: Sequence[bytes], shape: tuple[int, ...]) -> Array:
     return found
 
 
+def as_array(value: Any) -> Array:
+    """What a host step is given as an array: a scalar string comes as bytes, of which NumPy would
+    drop the zeros at the end."""
+    return _strings([value], ()) if isinstance(value, bytes) else np.asarray(value)
+
+
 def host_step(reference: Callable[..., Array], shown: str, *settings: str) -> Host:
     """A host step that computes what the reference does of arrays."""
 
     def function(inputs: Sequence[Any], _: Sequence[DType], **given: Any) -> list[Array]:
-        return [reference(*map(np.asarray, inputs), **given)]
+        return [reference(*map(as_array, inputs), **given)]
 
     return Host(function, shown, settings)
 
