@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.cache",),
     ("flowc.compiler",),
     ("flowc.run", "flowc.aot"),
-    ("flowc", "flowc.api", "flowc.compat"),
+    ("flowc", "flowc.api", "flowc.compat", "flowc.cc"),
     ("flowc.cli", "flowc.__main__"),
 )
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}

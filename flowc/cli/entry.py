@@ -33,6 +33,7 @@ COMMANDS = {
     "inspect": "Show what a model holds, and what flowc can compile of it.",
     "scan": "List what a model could do beyond computing.",
     "ops": "List the TensorFlow ops that flowc knows.",
+    "config": "Print compiler flags for C++ programs with Sessions.",
 }
 
 USAGE, BUG, INTERRUPTED = 2, 70, 130

@@ -65,7 +65,7 @@ ROWS = {
     8: Row("closing, default sessions"),
     9: Row("eval and run"),
     10: Row("ConfigProto, devices"),
-    11: Row("a Session in C++", missing="C and C++ call compiled libraries (docs/c-abi.md)"),
+    11: Row("a Session in C++", "cc:*", "examples/cc/digits.cc"),
     12: Row("what a run computes"),
     13: Row("control dependencies, groups", checked="tests/api/test_api_rows.py"),
     14: Row("graphs that grow between runs"),
@@ -138,7 +138,16 @@ def _source(programs: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     return {name: inspect.getsource(function) for name, function in programs.items()}
 
 
+def _printed_in_cc() -> Mapping[str, Any]:
+    return {"session_test": (TESTS / "recorded" / "cc_session.txt").read_text().splitlines()}
+
+
 SUITES = {
+    "cc": Suite(
+        "tests/cc/test_session.py",
+        {"session_test": (TESTS / "cc" / "session_test.cc").read_text()},
+        _printed_in_cc,
+    ),
     "rows": Suite("tests/api/test_rows.py", _code(ROW_SNIPPETS), _recording("rows")),
     "api": Suite("tests/api/test_api.py", _code(SNIPPETS), _recording("api")),
     "variables": Suite(
