@@ -22,6 +22,7 @@ from typing import Any
 
 from api_snippets import SNIPPETS
 from control_flow_snippets import CONTROL_FLOW_SNIPPETS
+from edited_models import EDITS, EXTRACTS, FREEZES
 from gradient_snippets import GRADIENT_SNIPPETS
 from layer_snippets import LAYER_SNIPPETS
 from row_snippets import DIFFERENCES, ROW_SNIPPETS
@@ -105,9 +106,8 @@ ROWS = {
     48: Row("CollectionDef", "savers:collections layers:protos"),
     49: Row("signatures, SavedModels", "savers:signatures savers:saved_simply savers:several_*"),
     50: Row(
-        "graph_util, replaced ops",
-        "savers:frozen savers:without_* savers:begun_*",
-        missing="no command for it (`flowc edit`); in Python all is there",
+        "graph_util, replaced ops, frozen graphs",
+        "savers:frozen savers:without_* savers:begun_* commands:*",
     ),
     69: Row("layers.dense, losses.mean_squared_error", checked="tests/test_layers.py"),
     77: Row("gradients of loops", "gradients:while*", "tests/test_fuzz.py"),
@@ -142,7 +142,20 @@ def _printed_in_cc() -> Mapping[str, Any]:
     return {"session_test": (TESTS / "recorded" / "cc_session.txt").read_text().splitlines()}
 
 
+def _commands() -> dict[str, str]:
+    """What `flowc edit`, `extract` and `freeze` are told, by the names of the recordings."""
+    commands = {"edit": EDITS, "extract": EXTRACTS, "freeze": FREEZES}
+    return {
+        f"{command}: {name}": " ".join(arguments)
+        for command, runs in commands.items()
+        for name, arguments in runs.items()
+    }
+
+
 SUITES = {
+    "commands": Suite(
+        "tests/tools/test_changed_models.py", _commands(), _recording("edited_models")
+    ),
     "cc": Suite(
         "tests/cc/test_session.py",
         {"session_test": (TESTS / "cc" / "session_test.cc").read_text()},
