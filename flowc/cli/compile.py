@@ -76,6 +76,13 @@ class _Wish:
     metavar="NAME",
     help="An output: scope/op:0; or an operation that every run does.",
 )
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An input that is a constant in the library: keep=1.0, x=FILE.npy.",
+)
 @init_option
 @allow_option
 @click.option(
@@ -113,6 +120,7 @@ def compile_command(
     allow_links: bool,
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
+    values: tuple[str, ...],
     inits: tuple[str, ...],
     allow: tuple[str, ...],
     target: str,
@@ -136,7 +144,7 @@ def compile_command(
     with progress() as shown:
         place = (checkpoint, tags, signature, allow_links)
         read = partial(load_model, model, place, allow)
-        _compile(read, (feeds, fetches, inits), wish, shown)
+        _compile(read, (feeds, fetches, inits, values), wish, shown)
 
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
@@ -209,20 +217,22 @@ def _check_foreign(wish: _Wish) -> None:
 
 def _compile(
     read: Callable[[], Graph],
-    named: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    named: tuple[tuple[str, ...], ...],
     wish: _Wish,
     shown: Progress,
 ) -> None:
     from flowc.api.framework.models import initialize
+    from flowc.cli.arrays import parse_inputs
     from flowc.cli.models import what_was_chosen
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report, compile_library
     from flowc.extract.feed_specs import parse_feed
-    from flowc.extract.interface import choose_interface
+    from flowc.extract.set_inputs import choose_interface_with
     from flowc.options import Options
 
     target_named(wish.target)
     feeds = [parse_feed(text) for text in named[0]]  # before the model is read
+    values = parse_inputs(named[3], "--set")
     report = Report()
     clock = time.perf_counter()
     shown.stage("reading")
@@ -230,7 +240,7 @@ def _compile(
     if named[2]:
         shown.stage("initialising")
         initialize(graph, list(named[2]))
-    chosen = choose_interface(graph, feeds or None, named[1] or None)
+    chosen = choose_interface_with(graph, feeds or None, named[1] or None, None, values)
     unified: list[Interface] = []
 
     def extracted(found: Interface) -> None:
