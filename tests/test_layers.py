@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.cache",),
     ("flowc.compiler",),
     ("flowc.run", "flowc.aot"),
-    ("flowc", "flowc.api", "flowc.compat"),
+    ("flowc", "flowc.api", "flowc.compat", "flowc.cc", "flowc.tools"),
     ("flowc.cli", "flowc.__main__"),
 )
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -40,6 +40,7 @@ LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in name
 # Package -> where it may be imported.
 PLACES = {
     "google.protobuf": (
+        "flowc.tools",
         "flowc.graph.meta_export",
         "flowc.graph.saved_model_export",
         "flowc.encoding",

@@ -34,7 +34,7 @@ MOST_UNPACKED = 1 << 30  # bytes of an array in an archive, or so many times wha
 MOST_RATIO = 64
 
 
-def parse_inputs(texts: Sequence[str]) -> dict[str, Any]:
+def parse_inputs(texts: Sequence[str], option: str = "--input") -> dict[str, Any]:
     """Values by name: an array from a file, or what a literal says (its dtype still open).
 
     Raises `UsageError` for a text that is none of these, `NotFoundError` and `InvalidModelError`
@@ -45,10 +45,10 @@ def parse_inputs(texts: Sequence[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
             raise UsageError(
-                f"--input {text!r}: expected NAME=FILE.npy, NAME=FILE.npz or NAME=LITERAL"
+                f"{option} {text!r}: expected NAME=FILE.npy, NAME=FILE.npz or NAME=LITERAL"
             )
         if name in found:
-            raise UsageError(f"--input {name!r} is given twice")
+            raise UsageError(f"{option} {name!r} is given twice")
         found[name] = _file(name, Path(value)) if value.endswith(FILES) else _literal(name, value)
     return found
 

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from flowc.ir.dims import Dim
 
 DEFAULT_KINDS = "so,header"
+# Endings that no library has.
+OTHER_FILES = (
+    *(".a", ".c", ".cc", ".cpp", ".h", ".hpp", ".index", ".ir", ".json", ".kernel", ".ll", ".md"),
+    *(".meta", ".npy", ".npz", ".o", ".onnx", ".pb", ".pbtxt", ".plan", ".py", ".s", ".txt"),
+    ".weights",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class _Wish:
     target: str
     weights: Literal["embed", "file"]
     threads: int
+    force: bool
 
     @property
     def to_stdout(self) -> bool:
@@ -68,6 +75,13 @@ class _Wish:
     multiple=True,
     metavar="NAME",
     help="An output: scope/op:0; or an operation that every run does.",
+)
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An input that is a constant in the library: keep=1.0, x=FILE.npy.",
 )
 @init_option
 @allow_option
@@ -95,6 +109,7 @@ class _Wish:
     show_default=True,
     help="Inside the library, or in OUT.so.weights.",
 )
+@click.option("--force", is_flag=True, help="Replace files that flowc did not write.")
 @debug_option
 def compile_command(
     model: str,
@@ -105,6 +120,7 @@ def compile_command(
     allow_links: bool,
     feeds: tuple[str, ...],
     fetches: tuple[str, ...],
+    values: tuple[str, ...],
     inits: tuple[str, ...],
     allow: tuple[str, ...],
     target: str,
@@ -112,6 +128,7 @@ def compile_command(
     print_after: tuple[str, ...],
     threads: int,
     weights: Literal["embed", "file"],
+    force: bool,
 ) -> None:
     """Compile MODEL to a shared library that needs libc alone.
 
@@ -122,12 +139,12 @@ def compile_command(
     from flowc.cli.progress import progress
 
     _check_passes(print_after)
-    wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
+    wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads, force)
     _check_out(wish)
     with progress() as shown:
         place = (checkpoint, tags, signature, allow_links)
         read = partial(load_model, model, place, allow)
-        _compile(read, (feeds, fetches, inits), wish, shown)
+        _compile(read, (feeds, fetches, inits, values), wish, shown)
 
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
@@ -166,24 +183,56 @@ def _check_out(wish: _Wish) -> None:
     if wish.out.is_dir():
         raise UsageError(f"-o {wish.out}: this is a folder", hint=f"-o {wish.out / 'model.so'}")
     check_place(wish.out)
+    if not wish.force:
+        _check_foreign(wish)
+
+
+def _check_foreign(wish: _Wish) -> None:
+    """Raises `UsageError` where a file would be replaced that flowc did not write, or where the
+    name of the library is that of another kind of file."""
+    from flowc.cli.emit import TEXTS, is_ours
+    from flowc.codegen.link.weights_file import SUFFIX
+    from flowc.errors import UsageError
+
+    if wish.out.suffix.lower() in OTHER_FILES:
+        better = wish.out.with_suffix(".so")
+        raise UsageError(
+            f"-o {wish.out}: the library would have the name of another kind of file",
+            hint=f"-o {better}, or --force",
+        )
+    places = {kind: wish.out.with_suffix(TEXTS[kind]) for kind in wish.kinds if kind in TEXTS}
+    if "header" in wish.kinds:
+        places["header"] = wish.out.with_suffix(".h")
+    if "so" in wish.kinds:
+        places["so"] = wish.out
+        if wish.weights == "file":
+            places["weights"] = Path(f"{wish.out}{SUFFIX}")
+    for kind, place in places.items():
+        if place.is_file() and not place.is_symlink() and not is_ours(kind, place):
+            raise UsageError(
+                f"{place}: this is there, and flowc did not write it",
+                hint="another -o, or --force",
+            )
 
 
 def _compile(
     read: Callable[[], Graph],
-    named: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    named: tuple[tuple[str, ...], ...],
     wish: _Wish,
     shown: Progress,
 ) -> None:
     from flowc.api.framework.models import initialize
+    from flowc.cli.arrays import parse_inputs
     from flowc.cli.models import what_was_chosen
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report, compile_library
     from flowc.extract.feed_specs import parse_feed
-    from flowc.extract.interface import choose_interface
+    from flowc.extract.set_inputs import choose_interface_with
     from flowc.options import Options
 
     target_named(wish.target)
     feeds = [parse_feed(text) for text in named[0]]  # before the model is read
+    values = parse_inputs(named[3], "--set")
     report = Report()
     clock = time.perf_counter()
     shown.stage("reading")
@@ -191,7 +240,7 @@ def _compile(
     if named[2]:
         shown.stage("initialising")
         initialize(graph, list(named[2]))
-    chosen = choose_interface(graph, feeds or None, named[1] or None)
+    chosen = choose_interface_with(graph, feeds or None, named[1] or None, None, values)
     unified: list[Interface] = []
 
     def extracted(found: Interface) -> None:
@@ -236,38 +285,42 @@ def _write(
 
     shown.stage("writing")
     target = target_named(wish.target)
+    texts: dict[Path, bytes] = {}
     for kind in [k for k in wish.kinds if k in TEXTS]:
         text = emitted_text(kind, report, target)
         if wish.to_stdout:
             sys.stdout.write(text)
         else:
-            data = text.encode()
-            with replacing(wish.out.with_suffix(TEXTS[kind]), len(data)) as file:
-                file.write(data)
+            texts[wish.out.with_suffix(TEXTS[kind])] = text.encode()
     if "obj" in wish.kinds:
         write_objects(program, report, wish.out.with_suffix(".objects"))
     header = wish.out.with_suffix(".h") if "header" in wish.kinds else None
     if "so" not in wish.kinds:
         if header is not None:
-            _write_header(program, wish.out, header)
+            texts[header] = _header(program, wish.out)
+        for path, data in texts.items():
+            with replacing(path, len(data)) as file:
+                file.write(data)
         return None
     from flowc.aot import write_library
 
     written = write_library(
-        program, wish.out, weights=wish.weights, header=header, threads=wish.threads
+        program,
+        wish.out,
+        weights=wish.weights,
+        header=header,
+        threads=wish.threads,
+        texts=texts,
     )
     report.seconds["linking"] = written.seconds
     return written
 
 
-def _write_header(program: CompiledProgram, out: Path, header: Path) -> None:
+def _header(program: CompiledProgram, out: Path) -> bytes:
     from flowc.codegen.abi.c_header import header_text, stem_of
-    from flowc.files.safe_write import replacing
 
     metadata = replace(program.metadata, name=stem_of(out))
-    text = header_text(metadata, stem_of(out)).encode()
-    with replacing(header, len(text)) as file:
-        file.write(text)
+    return header_text(metadata, stem_of(out)).encode()
 
 
 def _summary(

@@ -6,6 +6,7 @@ shown is what the library was made of; nothing is compiled again for another tar
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -17,11 +18,37 @@ from flowc.compiler import Report
 from flowc.errors import InternalError
 from flowc.files.safe_write import make_folder, replacing
 
+ELF = b"\x7fELF"
+
 # Kind -> the ending of its file, which takes the place of `.so`.
 TEXTS = {
     "py": ".py", "kernel": ".kernel", "ir": ".ir", "plan": ".plan", "llvm": ".ll", "asm": ".s"
 }  # fmt: skip
 KINDS = ("so", "header", *TEXTS, "obj")
+
+
+# What the files of a kind begin with, or hold near the beginning, where flowc has written them.
+_BEGINNINGS: dict[str, tuple[bytes, ...]] = {
+    "header": (b"a model compiled by flowc",),
+    "weights": (b"FLOWCWTS",),
+    "ir": (b"computation(",),
+    "plan": (b"steps",),
+    "py": (b"# kernel ",),
+    "kernel": (b"# kernel ",),
+    "llvm": (b"; kernel ", b"; driver"),
+    "asm": (b"# kernel ", b"# driver"),
+}
+
+
+def is_ours(kind: str, path: Path) -> bool:
+    """Whether flowc has written a file: a library by the function that each has, the others by
+    their beginnings. An empty file has nothing to lose."""
+    with path.open("rb") as file:
+        begin = file.read(2048)
+        if kind == "so" and begin.startswith(ELF):
+            with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
+                return whole.find(b"flowc_abi_version") >= 0
+    return not begin.strip() or any(mark in begin for mark in _BEGINNINGS.get(kind, ()))
 
 
 def emitted_text(kind: str, report: Report, target: Target) -> str:

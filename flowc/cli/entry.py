@@ -32,7 +32,11 @@ COMMANDS = {
     "run": "Run a model or a compiled library.",
     "inspect": "Show what a model holds, and what flowc can compile of it.",
     "scan": "List what a model could do beyond computing.",
+    "freeze": "Write a model with constants in place of variables.",
+    "extract": "Write the part of a model between inputs and outputs.",
+    "edit": "Replace, rewire, rename or remove nodes of a model.",
     "ops": "List the TensorFlow ops that flowc knows.",
+    "config": "Print compiler flags for C++ programs with Sessions.",
 }
 
 USAGE, BUG, INTERRUPTED = 2, 70, 130

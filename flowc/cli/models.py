@@ -28,6 +28,9 @@ def what_was_chosen(interface: Interface) -> list[str]:
         names = ", ".join(f.name for f in interface.fetches)
         lines.append(f"fetches, from the {interface.fetches_from}: {names}")
     if interface.feeds_from != "given":
-        names = ", ".join(f"{f.name}={f.type}" for f in interface.feeds)
+        names = ", ".join(f"{f.name}={f.type}" for f in interface.feeds if f.value is None)
         lines.append(f"feeds, from the {interface.feeds_from}: {names or 'none'}")
+    constants = [f.name for f in interface.feeds if f.value is not None]
+    if constants:
+        lines.append(f"constants: {', '.join(constants)}")
     return lines

@@ -87,3 +87,24 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def changed_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What says which graph of a model is changed, and where the new model goes."""
+    options: tuple[Decorator, ...] = (
+        click.option(
+            "-o",
+            "--out",
+            required=True,
+            metavar="OUT",
+            help="The new model, of MODEL's kind; a file in the form of its ending: .pb, .meta, "
+            ".pbtxt, .json.",
+        ),
+        click.option("--tag", "tags", metavar="T", help="Tags of a SavedModel's graph: a,b."),
+        click.option(
+            "--allow-links", is_flag=True, help="Follow links that lead out of the model's folder."
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function

@@ -12,6 +12,8 @@ import errno
 import fcntl
 import os
 import re
+import shutil
+import signal
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from typing import BinaryIO
 from flowc.errors import UsageError
 
 _BESIDE = re.compile(r"\.(?P<name>.+)-[a-z0-9_]{8}")  # what `mkstemp` makes of a prefix
+_SCRATCH = ".flowc-"  # before the names of scratch folders
 _DEVICES = Path("/dev")
 
 
@@ -113,12 +116,53 @@ def make_folder(path: Path) -> None:
 @contextmanager
 def scratch_folder(path: Path, size: int) -> Iterator[Path]:
     """A folder beside a file that is about to be written, for what it is made of, and gone after
-    the block; errors of files in it name the path and the bytes of the file."""
+    the block; errors of files in it name the path and the bytes of the file. Those that killed
+    processes left there go too."""
     _check_kind(path)
     with _naming(path, size, str(path.parent)):
-        folder = tempfile.TemporaryDirectory(prefix=".flowc-", dir=path.parent)
-    with folder as name, _naming(path, size, name):
-        yield Path(name)
+        _remove_abandoned_folders(path.parent)
+        folder, number = _locked_folder(path.parent)
+    try:
+        with folder as name, _naming(path, size, name):
+            yield Path(name)
+    finally:
+        os.close(number)
+
+
+def _locked_folder(parent: Path) -> tuple[tempfile.TemporaryDirectory[str], int]:
+    """A new folder, locked for as long as the descriptor is open. Whoever removes what was left
+    behind may come before the lock: then another one is made."""
+    while True:
+        folder = tempfile.TemporaryDirectory(
+            prefix=_SCRATCH, dir=parent, ignore_cleanup_errors=True
+        )
+        number = os.open(folder.name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with suppress(OSError):  # where folders cannot be locked, they are not removed either
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.isdir(folder.name):
+            return folder, number
+        os.close(number)
+
+
+def _remove_abandoned_folders(parent: Path) -> None:
+    for found in parent.glob(f"{_SCRATCH}????????"):
+        with suppress(OSError):
+            number = os.open(found, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(found, ignore_errors=True)
+            finally:
+                os.close(number)
+
+
+@contextmanager
+def signals_waiting() -> Iterator[None]:
+    """Keeps interrupts and requests to end from coming between the steps of the block."""
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
 def current_umask() -> int:

@@ -14,8 +14,14 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from flowc.encoding.wire import FileBytes, open_region
-from flowc.errors import InvalidModelError, NotFoundError, UsageError, did_you_mean
+from flowc.encoding.wire import FileBytes, open_region, parts
+from flowc.errors import (
+    InvalidArgumentError,
+    InvalidModelError,
+    NotFoundError,
+    UsageError,
+    did_you_mean,
+)
 from flowc.graph.default import get_default_graph
 from flowc.graph.graph import PRODUCER, Graph
 from flowc.graph.op_info import signature_of
@@ -24,6 +30,7 @@ from flowc.graph.tensor import Tensor
 from flowc.graph.verify import malformed, operation_faults
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
 from flowc.importer.graphdef import add_graph_def, set_versions
+from flowc.importer.metagraph import GRAPH_FIELD
 from flowc.importer.nodes import mapped_nodes, parsed_nodes, split_graph_def
 from flowc.importer.tensorflow_ops import tensorflow_ops
 from flowc.ir.op import tf_names
@@ -65,12 +72,66 @@ def import_graph_def(
     return [_returned(made, element) for element in return_elements]
 
 
+def extend_graph(graph: Graph, graph_def: bytes) -> None:
+    """Adds the nodes of a GraphDef, or of a MetaGraphDef's graph, to `graph` under their own names;
+    they may take what the graph has. Raises `InvalidArgumentError` for a name that it has, else as
+    `import_graph_def`; a graph that fails is not changed."""
+    part = graph_part(FileBytes(memoryview(graph_def), "graph_def"))
+    nodes, rest, where = _read(part)
+    _check_versions(rest, where)
+    added = list(nodes)
+    names = {node.name for node, _ in added}
+    for name in names:
+        if name in graph:
+            raise InvalidArgumentError(
+                f"GraphDef argument to Extend includes node '{name}', which was created by a "
+                "previous call to Create or Extend in this session.",
+                node=name,
+            )
+    there = {i: _there(graph, i) for node, _ in added for i in node.input if _node(i) not in names}
+    if not len(graph.get_operations()):
+        set_versions(graph, rest)
+    known = {name: element for name, element in there.items() if element is not None}
+    add_graph_def(graph, added, rest, input_map=known, where=where, check=_complete)
+
+
+def graph_part(region: FileBytes) -> FileBytes:
+    """The GraphDef of a MetaGraphDef; what is none is given back."""
+    if not len(region):
+        return region
+    kind, encoding = detect(region)
+    if kind is not Kind.META_GRAPH:
+        return region
+    if encoding is not Encoding.BINARY:
+        content = parse_text(region, kind, encoding).graph_def.SerializeToString()
+        return FileBytes(memoryview(content), region.name)
+    found = parts(region, GRAPH_FIELD)
+    return found[0] if len(found) == 1 else region
+
+
+def _node(name: str) -> str:
+    return name.removeprefix("^").partition(":")[0]
+
+
+def _there(graph: Graph, name: str) -> Tensor | Operation | None:
+    """What an input's name means in a graph, if anything."""
+    if _node(name) not in graph:
+        return None
+    op = graph.get_operation_by_name(_node(name))
+    if name.startswith("^"):
+        return op
+    index = name.partition(":")[2] or "0"
+    return op.output(int(index)) if index.isdigit() and int(index) < len(op.outputs) else None
+
+
 def _read(source: Any) -> tuple[Any, GraphDef, str]:
     """The nodes, what else the GraphDef holds, and how to call it in messages."""
     if isinstance(source, str | os.PathLike):
         region = open_region(source)
     elif isinstance(source, bytes | bytearray | memoryview):
         region = FileBytes(memoryview(source), "graph_def")
+    elif isinstance(source, FileBytes):
+        region = source
     elif hasattr(source, "SerializeToString"):
         return *_split(FileBytes(memoryview(source.SerializeToString()), "graph_def")), "graph_def"
     else:

@@ -108,13 +108,13 @@ def _read(
             return read_meta_graph(region)
         graphs = parts(region, META_GRAPHS_FIELD)
         found = [_tags_of(part) for part in graphs]
-        return read_meta_graph(graphs[_choose_graph(found, tags, region.name)])
+        return read_meta_graph(graphs[choose_meta_graph(found, tags, region.name)])
     message = parse_text(region, kind, encoding)
     if kind is Kind.GRAPH:
         return graph_of_message(message, region.name), None
     if kind is Kind.SAVED_MODEL:
         found = [frozenset(m.meta_info_def.tags) for m in message.meta_graphs]
-        message = message.meta_graphs[_choose_graph(found, tags, region.name)]
+        message = message.meta_graphs[choose_meta_graph(found, tags, region.name)]
     return meta_graph_of_message(message, region.name)
 
 
@@ -124,7 +124,7 @@ def _tags_of(region: FileBytes) -> frozenset[str]:
     return frozenset(tag for info in infos for tag in parse(info_type, info.view, info).tags)
 
 
-def _choose_graph(found: list[frozenset[str]], tags: frozenset[str] | None, name: str) -> int:
+def choose_meta_graph(found: list[frozenset[str]], tags: frozenset[str] | None, name: str) -> int:
     """The index of the graph with these tags; without tags, the only one or the one to serve."""
     texts = [",".join(sorted(t)) or "(none)" for t in found]
     if tags is not None:

@@ -22,6 +22,7 @@ from typing import Any
 
 from api_snippets import SNIPPETS
 from control_flow_snippets import CONTROL_FLOW_SNIPPETS
+from edited_models import EDITS, EXTRACTS, FREEZES
 from gradient_snippets import GRADIENT_SNIPPETS
 from layer_snippets import LAYER_SNIPPETS
 from row_snippets import DIFFERENCES, ROW_SNIPPETS
@@ -65,7 +66,7 @@ ROWS = {
     8: Row("closing, default sessions"),
     9: Row("eval and run"),
     10: Row("ConfigProto, devices"),
-    11: Row("a Session in C++", missing="C and C++ call compiled libraries (docs/c-abi.md)"),
+    11: Row("a Session in C++", "cc:*", "examples/cc/digits.cc"),
     12: Row("what a run computes"),
     13: Row("control dependencies, groups", checked="tests/api/test_api_rows.py"),
     14: Row("graphs that grow between runs"),
@@ -105,9 +106,8 @@ ROWS = {
     48: Row("CollectionDef", "savers:collections layers:protos"),
     49: Row("signatures, SavedModels", "savers:signatures savers:saved_simply savers:several_*"),
     50: Row(
-        "graph_util, replaced ops",
-        "savers:frozen savers:without_* savers:begun_*",
-        missing="no command for it (`flowc edit`); in Python all is there",
+        "graph_util, replaced ops, frozen graphs",
+        "savers:frozen savers:without_* savers:begun_* commands:*",
     ),
     69: Row("layers.dense, losses.mean_squared_error", checked="tests/test_layers.py"),
     77: Row("gradients of loops", "gradients:while*", "tests/test_fuzz.py"),
@@ -138,7 +138,29 @@ def _source(programs: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     return {name: inspect.getsource(function) for name, function in programs.items()}
 
 
+def _printed_in_cc() -> Mapping[str, Any]:
+    return {"session_test": (TESTS / "recorded" / "cc_session.txt").read_text().splitlines()}
+
+
+def _commands() -> dict[str, str]:
+    """What `flowc edit`, `extract` and `freeze` are told, by the names of the recordings."""
+    commands = {"edit": EDITS, "extract": EXTRACTS, "freeze": FREEZES}
+    return {
+        f"{command}: {name}": " ".join(arguments)
+        for command, runs in commands.items()
+        for name, arguments in runs.items()
+    }
+
+
 SUITES = {
+    "commands": Suite(
+        "tests/tools/test_changed_models.py", _commands(), _recording("edited_models")
+    ),
+    "cc": Suite(
+        "tests/cc/test_session.py",
+        {"session_test": (TESTS / "cc" / "session_test.cc").read_text()},
+        _printed_in_cc,
+    ),
     "rows": Suite("tests/api/test_rows.py", _code(ROW_SNIPPETS), _recording("rows")),
     "api": Suite("tests/api/test_api.py", _code(SNIPPETS), _recording("api")),
     "variables": Suite(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -173,18 +174,20 @@ def compile(
     threads: int | None = None,
     weights: Literal["embed", "file"] = "embed",
     allow_links: bool = False,
+    constants: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compiles a graph or a model file.
 
     `feeds`: specs such as `x=f32[batch,784]`, or names, tensors, or a dict from them to shapes;
     `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
-    and sinks. `allow`, `allow_links`: as for `load_graph`. `init`: operations to run first; what
-    they assign are the first values of variables. With `out`, writes the shared library (and its C
+    and sinks. `constants`: inputs by name that have one value in every run, and are no inputs then.
+    `allow`, `allow_links`: as for `load_graph`. `init`: operations to run first; what they assign
+    are the first values of variables. With `out`, writes the shared library (and its C
     header beside it) and returns it loaded; else returns a `Program` in memory. Raises
     `UsageError`, `UnknownNameError`, `UnsupportedError`.
     """
     from flowc.compiler import compile_library
-    from flowc.extract.interface import choose_interface
+    from flowc.extract.set_inputs import choose_interface_with
     from flowc.options import Options
 
     if isinstance(graph_or_path, Graph):
@@ -200,7 +203,7 @@ def compile(
         )
     if init is not None:
         initialize(graph, init)
-    interface = choose_interface(graph, feeds, fetches, signature)
+    interface = choose_interface_with(graph, feeds, fetches, signature, constants or {})
     options = Options(target=target)
     if out is None:
         return _in_memory(graph, interface, options, threads)
@@ -224,7 +227,8 @@ def _in_memory(
     found = compile_fetches(graph, interface, options, threads=threads)
     states = first_states({v.name: v.first for v in found.spec.reads if v.is_random})
     first = ChainMap(states, graph.variable_values)  # type: ignore[arg-type]
-    return Program(found.executable, found.spec, interface, HeldVariables(lambda: first))
+    fed = replace(interface, feeds=tuple(f for f in interface.feeds if f.value is None))
+    return Program(found.executable, found.spec, fed, HeldVariables(lambda: first))
 
 
 def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:

@@ -1,10 +1,11 @@
 """Weights beside the library: the format of the side file, and the code that opens it at load.
 
 In: the packed weights. Out: `<library>.weights`, a 64-byte header and the blob; and functions that
-open it when the library is loaded. Invariant: a file is used only if its header, which holds the
-blob's size and SHA-256, is byte for byte the one the library was built with. Up to `MOST_READ`
-bytes are read into memory, where nothing that happens to the file matters; larger files are mapped,
-which processes share, and looked at again before each run.
+open it when the library is loaded. Library and file take their places together: until the library
+has, the file has a name of its own, where the library looks first. Invariant: a file is used only
+if its header, which holds the blob's size and SHA-256, is byte for byte the one the library was
+built with. Up to `MOST_READ` bytes are read into memory, where nothing that happens to the file
+matters; larger files are mapped, which processes share, and looked at again before each run.
 
 Header, little endian: magic `FLOWCWTS`, u32 format 1, u32 0, u64 blob bytes, 32 bytes SHA-256 of
 the blob, 8 zero bytes. The blob starts at byte 64 of the file.
@@ -38,6 +39,7 @@ from flowc_runtime.native.writer import (
 HEADER_BYTES = 64
 MOST_READ = 64 << 20
 SUFFIX = ".weights"
+OWN_DIGITS = 16
 _PATH_BYTES = 4096
 _READ, _WRITE = mmap.PROT_READ, mmap.PROT_WRITE
 _PRIVATE, _ANONYMOUS = mmap.MAP_PRIVATE, mmap.MAP_ANONYMOUS
@@ -53,6 +55,12 @@ class WeightsFile:
     @property
     def file_bytes(self) -> int:
         return HEADER_BYTES + self.size
+
+    @property
+    def own_suffix(self) -> str:
+        """What the file is called, behind the library's name, until the library is in its place:
+        nobody else's file has this name."""
+        return f"{SUFFIX}-{self.sha256.hex()[:OWN_DIGITS]}"
 
     @property
     def is_mapped(self) -> bool:
@@ -84,7 +92,7 @@ def emit_weights_mapping(module: ir.Module, file: WeightsFile) -> Mapping:
     _emit_is_right(module, file)
     _emit_map(module, file, address, path, reason, descriptor)
     closed = _emit_close(module, file, address, descriptor)
-    return Mapping(_emit_open(module, path, reason), closed)
+    return Mapping(_emit_open(module, file, path, reason, address), closed)
 
 
 def _emit_is_right(module: ir.Module, file: WeightsFile) -> None:
@@ -145,8 +153,12 @@ def _emit_map(
     w.give(i32(1))
 
 
-def _emit_open(module: ir.Module, path: Any, reason: Any) -> ir.Function:
-    """Looks beside the library as it was named, then beside the file that links lead to."""
+def _emit_open(
+    module: ir.Module, file: WeightsFile, path: Any, reason: Any, address: Any
+) -> ir.Function:
+    """Looks beside the library as it was named, then beside the file that links lead to; in both
+    places first for the file of its own name, which is there where a compilation was ended between
+    its files."""
     w = FunctionWriter(module, "flowc_weights_open", VOID, {})
     w.b.store(w.text("cannot be found: the library does not know its own path"), reason)
     info = w.block(32)
@@ -156,15 +168,21 @@ def _emit_open(module: ir.Module, path: Any, reason: Any) -> ir.Function:
     named = w.load(info, i64(0), PTR)
     with w.when(w.compare("==", named, NULL)):
         w.give()
-    template = f"%s{SUFFIX}"
-    w.print_to(path, i64(_PATH_BYTES), template, named)
-    with w.when(w.compare("!=", w.call("flowc_weights_map"), i32(0))):
+
+    def look_beside(name: Any) -> Any:
+        w.print_to(path, i64(_PATH_BYTES), f"%s{file.own_suffix}", name)
+        w.call("flowc_weights_map")
+        with w.when(w.compare("!=", w.b.load(address, typ=PTR), NULL)):
+            w.give()
+        w.print_to(path, i64(_PATH_BYTES), f"%s{SUFFIX}", name)
+        return w.call("flowc_weights_map")
+
+    with w.when(w.compare("!=", look_beside(named), i32(0))):
         w.give()
     real = w.call("realpath", named, NULL)
     with w.when(w.compare("!=", real, NULL)):
-        w.print_to(path, i64(_PATH_BYTES), template, real)
+        look_beside(real)
         w.call("free", real)
-        w.call("flowc_weights_map")
     w.give()
     return w.function
 

@@ -1,0 +1,79 @@
+"""Inputs that are set: constants of a program, in memory, in a library and by the command."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flowc as tf
+import flowc_runtime
+from flowc.cli.entry import run_command_line
+from flowc.errors import UsageError
+
+
+@pytest.fixture
+def graph() -> tf.Graph:
+    """A branch with dropout whose rate has a default, a factor of unknown rank, a fed shape."""
+    with tf.Graph().as_default() as made:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        keep = tf.placeholder(tf.float32, name="keep")
+        rate = tf.placeholder_with_default(0.5, [], name="rate")
+        times = tf.placeholder(tf.int32, [2], name="times")
+        dropped = x * keep
+        chosen = tf.cond(rate > 0.0, lambda: tf.nn.dropout(x, rate=rate), lambda: x)
+        tf.tile(dropped + chosen, times, name="y")
+    return made
+
+
+VALUES: dict[str, Any] = {"keep": 1.0, "rate": 0, "times": [1, 2]}
+
+
+def test_set_inputs_fold_away(graph: tf.Graph) -> None:
+    x = np.ones((3, 4), np.float32)
+    program = tf.compile(graph, None, "y", constants=VALUES)
+    assert program.inputs == ("x",)
+    np.testing.assert_array_equal(program(x), np.tile(2 * x, [1, 2]))
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_command_sets_inputs(
+    graph: tf.Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    texts = [t for name, value in VALUES.items() for t in ("--set", f"{name}={json.dumps(value)}")]
+    compiling = ["compile", str(path), "--fetch", "y", "-o", str(tmp_path / "m.so"), *texts]
+    assert run_command_line([*compiling, "--emit", "so,ir"]) == 0
+    words = capsys.readouterr().err
+    assert "feeds, from the placeholders: x=f32[batch,4]\nconstants: keep, rate, times\n" in words
+    nodes = [n for n in (tmp_path / "m.ir").read_text().splitlines() if "cluster(" in n]
+    assert nodes and not any("dropout" in n for n in nodes)  # the branch that draws is gone
+    loaded = flowc_runtime.load(str(tmp_path / "m.so"))
+    model = loaded.new_instance() if loaded.variables else loaded
+    x = np.full((2, 4), 3, np.float32)
+    np.testing.assert_array_equal(model(x), np.tile(2 * x, [1, 2]))
+    assert run_command_line([*compiling, "--set", "keep=0.5"]) == 2
+    assert "--set 'keep' is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "feeds, values, words",
+    [
+        (None, {"keeps": 1.0}, "did you mean 'keep'"),
+        (None, {"times": [1, 2, 3]}, r"shape \[3\], and the graph has"),
+        (None, {"times": [1, 2.5]}, "and is int32"),
+        (None, {"times": [1, 2**40]}, "and is int32"),
+        (None, {"keep": "much"}, "and is float32"),
+        (["x", "keep=f32[]"], {"keep": 1.0}, "is fed and set"),
+    ],
+)
+def test_values_that_do_not_fit(
+    graph: tf.Graph, feeds: Any, values: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        tf.compile(graph, feeds, "y", constants=values)
