@@ -36,7 +36,7 @@ def test_a_callable_runs_with_values_in_the_order_of_its_feeds(session: tf.Sessi
 
 
 FORMS: dict[str, tuple[Callable[..., Any], Callable[..., dict[Any, Any]]]] = {
-    "arrays": (lambda y, z: y, lambda x, k: {x: np.float32([1, 2]), k: np.float32(3)}),
+    "arrays": (lambda y, z: y, lambda x, k: {x: np.array([1, 2], np.float32), k: np.float32(3)}),
     "doubles": (lambda y, z: [y, z], lambda x, k: {x: np.array([1.0, 2]), k: np.array(3.0)}),
     "lists": (lambda y, z: (y, z), lambda x, k: {x: [1, 2], k: 3}),
     "names": (lambda y, z: z, lambda x, k: {x.name: [1.0, 2.0], k.name: 3.0}),
