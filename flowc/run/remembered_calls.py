@@ -129,3 +129,4 @@ class RememberedCalls:
 
     def clear(self) -> None:
         self._calls.clear()
+        self._fetches.clear()
