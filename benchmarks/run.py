@@ -1,7 +1,7 @@
 """All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
 
 Everything runs on one core and one thread. Names: kernels, loops, calls, startup,
-models, training, contractions.
+first, models, training, contractions.
 `models` and the model rows of `startup` need `--models DIR`, where a model is a folder with
 `graph.pb`, `saved_model` or `model.meta`, and `ref_case0.npz` with its feeds (`names`, `in_0`...).
 """
@@ -22,6 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import call_overhead
 import contractions
+import first_steps
 import loop_kernels
 import loops
 import models
@@ -47,6 +48,7 @@ def main() -> None:
         "loops": lambda: loops.measure(peer, options.rounds),
         "models": lambda: models.measure(options.models, peer, options.rounds),
         "training": lambda: training.measure(peer, options.rounds),
+        "first": first_steps.measure,
         "contractions": lambda: contractions.measure(
             ("gemm", "conv", "depthwise"), contractions.machine_tile()
         ),
@@ -63,7 +65,7 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    names = ["startup", "calls", "kernels", "loops", "models", "training", "contractions"]
+    names = ["startup", "first", "calls", "kernels", "loops", "models", "training", "contractions"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help=f"which to run, of: {', '.join(names)}")
     parser.add_argument("--models", type=Path, metavar="DIR", help="folder of model folders")

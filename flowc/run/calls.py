@@ -19,7 +19,7 @@ from flowc.run.host_steps import host_run
 from flowc.run.programs import SessionProgram
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
-from flowc.run.variables import Access, HeldVariables
+from flowc.run.variables import Access, Addresses, HeldVariables
 
 if TYPE_CHECKING:
     from flowc.run.executable import Executable
@@ -55,26 +55,38 @@ class PlainCall:
 
 @dataclass(slots=True, eq=False)
 class StatefulCall:
-    """A call of a program that reads or writes variables, whose types have a version."""
+    """A call of a program that reads or writes variables, whose types have a version. `fits`:
+    whether what it writes has the types that the variables have, None where that is not known."""
 
     call: PlainCall
     access: Access
     variables: HeldVariables
     version: int
+    fits: bool | None = None
 
     def __call__(self, arrays: Iterable[Array], timeout: float = 0) -> Any:
         call = self.call
         given = list(arrays) if call.contiguous else [np.ascontiguousarray(a) for a in arrays]
 
-        def run(values: Sequence[Array], buffers: Sequence[Any]) -> list[Array]:
-            outputs = call.layout.outputs_ending_in(buffers)
-            every = [*given, *values]
-            return call.executable.run_laid_out(call.layout, every, outputs, timeout)
+        def run(
+            values: list[Array], buffers: list[Any], addresses: Addresses | None
+        ) -> list[Array]:
+            layout, every = call.layout, [*given, *values]
+            if addresses is not None and self._fits(buffers):
+                outputs = [*layout.outputs_before(len(buffers)), *buffers]
+            else:
+                addresses, outputs = None, layout.outputs_ending_in(buffers)
+            return call.executable.run_laid_out(layout, every, outputs, timeout, addresses)
 
         results = self.variables.run(self.version, self.access, run)
         if results is None:
             raise Outdated
         return call.rebuild([r if r.ndim else r[()] for r in results])
+
+    def _fits(self, buffers: Sequence[Array]) -> bool:
+        if self.fits is None:
+            self.fits = self.call.layout.fits(buffers)
+        return self.fits
 
 
 @dataclass(slots=True, eq=False)

@@ -68,6 +68,19 @@ class _RunTables:
         interpreter = ctypes.c_void_p(ctypes.addressof(executable.interpreter))
         self.arguments = (inputs, outputs, sizes_at, weights, threads, status, interpreter)
 
+    def write_addresses(
+        self, used: Sequence[np.ndarray | None], last_inputs: list[int], last_outputs: list[int]
+    ) -> None:
+        """The addresses of inputs and outputs, of which some are known."""
+        words, inputs = self.words, self.outputs
+        known = inputs - len(last_inputs)
+        end = self.sizes - len(last_outputs)
+        words[known:inputs] = last_inputs
+        words[end : self.sizes] = last_outputs
+        for at in (*range(known), *range(inputs, end)):
+            array = used[at]
+            words[at] = 0 if array is None else data_address(array)
+
     def free_allocated(self, outputs: Sequence[Any]) -> None:
         """Gives back the outputs that a run allocated which has not ended well."""
         for at, array in enumerate(outputs, self.outputs):
@@ -99,14 +112,26 @@ class Layout:
     def outputs_ending_in(self, buffers: Sequence[np.ndarray | None]) -> list[Any]:
         """Arrays for the outputs: the last ones are the buffers that fit, others are new."""
         made = len(self.outputs) - len(buffers)
-        found: list[Any] = []
-        for output, buffer in zip(self.outputs, [*[None] * made, *buffers]):
+        found = self.outputs_before(len(buffers))
+        for output, buffer in zip(self.outputs[made:], buffers):
             fits = buffer is not None and output == (buffer.shape, buffer.dtype)
-            try:
-                found.append(buffer if fits else None if output is None else empty(*output))
-            except (MemoryError, ValueError):
-                raise self.no_room() from None
+            found.append(buffer if fits else self._new(output))
         return found
+
+    def outputs_before(self, count: int) -> list[Any]:
+        """New arrays for the outputs before the last `count`."""
+        return [self._new(output) for output in self.outputs[: len(self.outputs) - count]]
+
+    def fits(self, buffers: Sequence[np.ndarray]) -> bool:
+        """Whether the last outputs can be written to the buffers."""
+        written = self.outputs[len(self.outputs) - len(buffers) :]
+        return all(o == (buffer.shape, buffer.dtype) for o, buffer in zip(written, buffers))
+
+    def _new(self, output: tuple[Shape, np.dtype[Any]] | None) -> np.ndarray | None:
+        try:
+            return None if output is None else empty(*output)
+        except (MemoryError, ValueError):
+            raise self.no_room() from None
 
     def no_room(self, most: int | None = None) -> ResourceExhaustedError:
         """The error of outputs that do not fit in memory, or in the `most` bytes that a run may
@@ -173,10 +198,12 @@ class Executable:
         arrays: Iterable[np.ndarray],
         outputs: list[Any] | None = None,
         timeout: float = 0,
+        addresses: tuple[list[int], list[int]] | None = None,
     ) -> list[np.ndarray]:
         """Runs contiguous arrays of the shapes of `layout`. `outputs`: where results go, new arrays
         if they are not given. `timeout`: milliseconds after which the run ends with a
-        `DeadlineExceededError`, if not 0."""
+        `DeadlineExceededError`, if not 0. `addresses`: where the last arrays and the last outputs
+        are, if that is known."""
         if outputs is None:
             try:
                 outputs = [None if o is None else empty(*o) for o in layout.outputs]
@@ -188,8 +215,11 @@ class Executable:
             tables = _RunTables(self, layout)
         words = tables.words
         used = (*arrays, *outputs)  # alive until the run has ended
-        for at, array in enumerate(used):
-            words[at] = 0 if array is None else data_address(array)
+        if addresses is None:
+            for at, array in enumerate(used):
+                words[at] = 0 if array is None else data_address(array)
+        else:
+            tables.write_addresses(used, *addresses)
         if timeout:
             words[tables.status] = deadline_after(timeout)
         try:
@@ -296,6 +326,7 @@ class _TextExecutable(Executable):
         arrays: Iterable[np.ndarray],
         outputs: list[Any] | None = None,
         timeout: float = 0,
+        addresses: tuple[list[int], list[int]] | None = None,
     ) -> list[np.ndarray]:
         texts = self.texts.copy()
         given = [

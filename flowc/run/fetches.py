@@ -100,11 +100,15 @@ def only(values: Sequence[Any]) -> Any:
 
 
 def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
-    """A value as an array of a tensor's dtype.
+    """A value as an array that may be fed. Raises as `feed_value` and `check_feed_shape`."""
+    array = feed_value(tensor, value)
+    check_feed_shape(tensor, array)
+    return array
 
-    Raises `TypeError` for a Tensor or a value that does not convert, `ValueError` for a shape that
-    does not fit.
-    """
+
+def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
+    """A value as an array of a tensor's dtype. Raises `TypeError` for a Tensor or a value that does
+    not convert."""
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -120,13 +124,16 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
                 f"type {dtype.name}. Try explicitly setting the type of the feed tensor to a "
                 "larger type (e.g. int64)."
             )
-    array = np.asarray(value, dtype=None if dtype is None else dtype.numpy)
+    return np.asarray(value, dtype=None if dtype is None else dtype.numpy)
+
+
+def check_feed_shape(tensor: Tensor, array: np.ndarray) -> None:
+    """Raises `ValueError` for a shape that does not fit."""
     if not tensor.shape.is_compatible_with(array.shape):
         raise ValueError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
             f"which has shape {_shape_text(tensor)}"
         )
-    return array
 
 
 def _shape_text(tensor: Tensor) -> str:

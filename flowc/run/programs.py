@@ -45,7 +45,8 @@ class SessionProgram:
     """A compiled fetch set: which feeds go where, and the executable (None: there is nothing to
     do). `expects`: the types that the variables in it had when it was compiled, None for those that
     the session did not hold. `ranks`: what it assumes of what functions of Python return.
-    `is_exact`: it serves one tuple of shapes of the feeds only. `serves_every_value` of them."""
+    `is_exact`: it serves one tuple of shapes of the feeds only. `decided_by`: of other values of
+    these tensors another program may be the one; nothing, where it serves every value."""
 
     executable: Executable | None
     spec: ProgramSpec
@@ -53,7 +54,7 @@ class SessionProgram:
     expects: dict[str, TensorType | None]
     ranks: HostRanks
     is_exact: bool
-    serves_every_value: bool = True
+    decided_by: tuple[Tensor, ...] = ()
 
     def suits(self, types: Mapping[str, TensorType]) -> bool:
         return not self.ranks.is_news and all(
@@ -76,8 +77,13 @@ class _Family:
     def constants_of(self, fed: FeedValues) -> tuple[Tensor, ...]:
         """The feeds that are constants of the program that serves `fed`."""
         if self.negative and values_key(fed, self.signed) in self.negative:
-            return tuple(dict.fromkeys((*self.constants, *self.signed)))
+            return self.deciding
         return self.constants
+
+    @property
+    def deciding(self) -> tuple[Tensor, ...]:
+        """The feeds whose values tell which program serves them."""
+        return tuple(dict.fromkeys((*self.constants, *self.signed)))
 
 
 class ProgramCache:
@@ -162,7 +168,7 @@ class ProgramCache:
             family.signed = signed
             family.negative.add(values_key(fed, signed))
             for program in family.programs.values():
-                program.serves_every_value = False
+                program.decided_by = family.deciding
 
     def _family(self, wanted: Segment, exact: FeedTypes) -> _Family:
         asked = wanted.tensors, wanted.operations, wanted.done, outline(exact)
@@ -206,7 +212,7 @@ class ProgramCache:
             if values and len(family.programs) >= MOST_PROGRAMS:
                 del family.programs[next(iter(family.programs))]
             found = self._compile(wanted, types, values, held, ranks)
-            found.serves_every_value = not values and not family.negative
+            found.decided_by = family.deciding if values or family.negative else ()
             family.programs[key] = found
 
     def _compile(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,13 +28,21 @@ from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.ir.types import TensorType
 from flowc.options import Options
-from flowc.run.calls import Call, PlainCall, SegmentedCall, call_of, hosted
+from flowc.run.calls import PlainCall, SegmentedCall, call_of, hosted
 from flowc.run.devices import DeviceAttributes, Placement, devices
-from flowc.run.fetches import Fetches, Rebuild, feed_array, only, operation_names
+from flowc.run.fetches import (
+    Fetches,
+    Rebuild,
+    check_feed_shape,
+    feed_value,
+    only,
+    operation_names,
+)
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import RunLog
 from flowc.run.partial_runs import PartialRun
 from flowc.run.programs import ProgramCache
+from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
 
@@ -43,9 +50,7 @@ if TYPE_CHECKING:
     from flowc.cache.program_index import Request
 
 
-_form = attrgetter("__class__", "shape", "strides", "dtype")
 CLOSED = "Attempted to use a closed Session."
-CALLS = 1024  # forms of fetches and feeds that are remembered
 
 
 def _check_target(target: Any) -> None:
@@ -60,17 +65,9 @@ def _check_target(target: Any) -> None:
         )
 
 
-def _is_plain(feeds: Mapping[Any, Any], fed: Mapping[Tensor, np.ndarray]) -> bool:
-    """Whether what the caller gave is what was made of it."""
-    made = [(type(a), a.dtype) for a in fed.values()]
-    return made == [(type(v), getattr(v, "dtype", None)) for v in feeds.values()]
-
-
-def _is_flat(fetches: Any) -> bool:
-    """Whether fetches are one element or a row of them: such are equal only if they are alike, and
-    a named tuple inside another is not."""
-    row = fetches if isinstance(fetches, (list, tuple)) else [fetches]
-    return not any(isinstance(item, (list, tuple, Mapping)) for item in row)
+def _check_shapes(fed: Mapping[Tensor, np.ndarray]) -> None:
+    for tensor, array in fed.items():
+        check_feed_shape(tensor, array)
 
 
 class Session:
@@ -104,8 +101,7 @@ class Session:
         wanted = getattr(config, "intra_op_parallelism_threads", 0)
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
-        self._calls: dict[Any, Call] = {}
-        self._calls_version = 0
+        self._calls = RememberedCalls()
         self._state = RunState(self._graph, random_seed)
         self._variables = self._state.variables
         self._max_memory = max_memory
@@ -168,7 +164,7 @@ class Session:
         try:
             asked = tuple(fetches) if type(fetches) is list else fetches
             version = self._variables.version
-            key = (version, asked, type(fetches), *feeds, *map(_form, feeds.values()))
+            key = (version, asked, type(fetches), *feeds, *map(form_of_array, feeds.values()))
             call = self._calls.get(key)
         except (AttributeError, TypeError):
             call, key = None, None
@@ -178,7 +174,7 @@ class Session:
                 try:
                     return call(feeds.values(), timeout)
                 except (Outdated, NegativeSizeError):
-                    key = None
+                    pass
             return self._run_slowly(fetches, feeds, key, timeout)
         except OpError as error:
             if error.node is not None and error.op is None:
@@ -228,7 +224,9 @@ class Session:
             raise InvalidArgumentError("Must run 'setup' before performing partial runs!")
         wanted = Fetches(self._graph, fetches)
         asked = [*wanted.tensors], [*wanted.operations]
-        step.feed(self._feeds(feed_dict or {}))
+        fed = self._feeds(feed_dict or {})
+        _check_shapes(fed)
+        step.feed(fed)
         segment = step.segment(*asked)
         results = self._run_segment(segment, step.given(segment), 0)
         step.finish(segment, results, [*asked[0], *asked[1]])
@@ -247,23 +245,32 @@ class Session:
                 found.limit_memory(self._max_memory)
                 rebuild = only if isinstance(fetches, str) else type(fetches)
                 plain = PlainCall(found, list(feeds.values()), rebuild)
-                call = self._calls[key] = hosted(plain, found, self._state)
+                call = hosted(plain, found, self._state)
+                self._calls.remember(key, call)
                 return call(feeds.values(), timeout)
         if not self._graph.version:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
             )
-        wanted = Fetches(self._graph, fetches)
+        version = self._variables.version
+        form, wanted = self._calls.fetches(self._graph, fetches)
         fed = self._feeds(feeds)
-        if not _is_plain(feeds, fed) or not _is_flat(fetches):
-            key = None  # others of this form may mean something else
+        if not are_arrays(feeds.values(), fed.values()) or not is_flat(fetches):
+            # Others of the same form as it was given may mean something else.
+            made = (version, form, *fed, *map(form_of_array, fed.values()))
+            key = None if form is None else made
+            call = self._calls.get(key)
+            if call is not None:
+                with suppress(Outdated, NegativeSizeError):
+                    return call(fed.values(), timeout)
+        _check_shapes(fed)
         asked = Segment(tuple(wanted.tensors), tuple(wanted.operations))
         segments = self._programs.segments(asked, fed)
         if segments:
             whole = SegmentedCall(
                 segments, asked.tensors, list(fed), self._run_segment, self._state, wanted.rebuild
             )
-            self._remember(key, whole)
+            self._calls.remember(key, whole)
             return whole(fed.values(), timeout)
         return self._run_program(asked, fed, timeout, wanted.rebuild, key, request)
 
@@ -286,9 +293,13 @@ class Session:
                 return rebuild([])
             given = [fed[t] for t in program.feeds]
             call = call_of(program, version, self._state, given, rebuild)
-            suits = program.serves_every_value and program.feeds == list(fed)
-            if key is not None and suits and not program.ranks.open:
-                self._remember(key, call, version)
+            if key is None or program.ranks.open:
+                pass
+            elif program.decided_by:
+                deciding = program.decided_by
+                self._calls.remember_for_values(key, call, version, fed, deciding, program.feeds)
+            else:
+                self._calls.remember(key, call, version)
                 lasts = program.is_exact and not program.ranks.assumed
                 if request is not None and lasts and not program.spec.variables:
                     request.remember((*asked.tensors, *program.feeds), program.executable)
@@ -306,23 +317,12 @@ class Session:
         alone = self._programs.alone(segment)
         if alone is not None:
             return alone.run(given, self._state.host_run(timeout))
-        key = (self._variables.version, segment, *map(_form, given.values()))
+        key = (self._variables.version, segment, *map(form_of_array, given.values()))
         call = self._calls.get(key)
         if call is not None:
             with suppress(Outdated, NegativeSizeError):
                 return call(given.values(), timeout)
         return self._run_program(segment, given, timeout, lambda results: results, key)
-
-    def _remember(self, key: Any, call: Call, version: int | None = None) -> None:
-        """Keeps a call for as long as the variables have the types that they have now, which are
-        those of the key's version. `version`: that of the call."""
-        if key is None or version not in (None, key[0]):
-            return
-        version = key[0]
-        if self._calls_version != version or len(self._calls) >= CALLS:
-            self._calls.clear()
-            self._calls_version = version
-        self._calls[key] = call
 
     def _request(self, fetches: Any, feeds: Any) -> Request | None:
         """What is asked of a loaded graph that nobody has looked at: it may be known from before,
@@ -342,7 +342,7 @@ class Session:
                 found |= self._feeds(dict(zip(key.components(), value, strict=True)))
                 continue
             tensor = self._feed_key(key)
-            found[tensor] = feed_array(tensor, value)
+            found[tensor] = feed_value(tensor, value)
         return found
 
     def _feed_key(self, key: Any) -> Tensor:

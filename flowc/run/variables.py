@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,15 @@ from flowc.codegen.forks import keepers
 from flowc.errors import FailedPreconditionError
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
+from flowc_runtime.addresses import data_address
+
+MOST_BOUND = 1024
 
 Array = np.ndarray[Any, Any]
-# Runs with the values of the variables that are read, and buffers for those that are written.
-Run = Callable[[Sequence[Array], Sequence[Array | None]], Sequence[Array]]
+Addresses = tuple[list[int], list[int]]
+# Runs with the values of the variables that are read, buffers for those that are written, and the
+# addresses of both where every variable has a buffer.
+Run = Callable[[list[Array], list[Array | None], Addresses | None], Sequence[Array]]
 
 
 def type_of(array: Array) -> TensorType:
@@ -63,15 +69,46 @@ class Access:
 
 
 class _Held:
-    """One variable: its value, and the buffer that it had before, to write the next one into."""
+    """One variable: its value, and the buffer that it had before, to write the next one into. A
+    buffer's address is 0 where there is none."""
 
-    __slots__ = ("is_own", "spare", "type", "value")
+    __slots__ = ("address", "is_own", "spare", "spare_address", "type", "value")
 
     def __init__(self, value: Array, is_own: bool) -> None:
-        self.value = value
-        self.is_own = is_own
-        self.spare: Array | None = None
+        self.put(value, is_own)
         self.type = type_of(value)
+
+    def put(self, value: Array, is_own: bool, spare: Array | None = None) -> None:
+        self.value, self.is_own, self.spare = value, is_own, spare
+        self.address = data_address(value) or 0
+        self.spare_address = 0 if spare is None else data_address(spare) or 0
+
+    def swap(self) -> None:
+        """The buffer has been written and is the value."""
+        assert self.spare is not None
+        self.value, self.spare = self.spare, self.value
+        self.address, self.spare_address = self.spare_address, self.address
+
+
+class _Bound:
+    """The variables of an Access; `writes` say of each whether it is changed in place. `is_whole`:
+    all of them are held."""
+
+    __slots__ = ("in_place", "is_whole", "reads", "writes")
+
+    def __init__(self, access: Access, held: Mapping[str, _Held]) -> None:
+        self.reads = [held[name] for name in access.reads]
+        self.in_place = [held[name] for name in access.in_place]
+        writes = [name for name in access.writes if name in held]
+        self.writes = [(held[name], name in access.in_place) for name in writes]
+        self.is_whole = len(writes) == len(access.writes)
+
+    def addresses(self) -> Addresses | None:
+        """Of the values and of the buffers, if every variable has one."""
+        written = [h.address if changed else h.spare_address for h, changed in self.writes]
+        if not self.is_whole or not all(written):
+            return None
+        return [h.address for h in self.reads], written
 
 
 Entry = tuple[Access, int]  # a run that is under way or waits, and its thread
@@ -87,6 +124,7 @@ class HeldVariables:
         self.version = 0
         self._initial = initial
         self._held: dict[str, _Held] = {}
+        self._bound: dict[Access, _Bound] = {}  # while the types are what they are
         self._active: list[Entry] = []
         self._waiting: list[Entry] = []  # in the order in which they came
         self._lock = threading.Lock()  # of all the above; never held while a run is under way
@@ -109,7 +147,7 @@ class HeldVariables:
         """Copies of what is held, at one moment."""
         while True:
             version, types = self.types()
-            found = self.run(version, Access(tuple(types)), lambda x, _: [a.copy() for a in x])
+            found = self.run(version, Access(tuple(types)), lambda x, *_: [a.copy() for a in x])
             if found is not None:
                 return dict(zip(types, found))
 
@@ -122,12 +160,16 @@ class HeldVariables:
             with self._lock:
                 if name not in self._held:
                     self._held[name] = _Held(value, is_own=False)
-                    self.version += 1
+                    self._types_change()
 
     def forget(self) -> None:
         with self._lock:
             self._held.clear()
-            self.version += 1
+            self._types_change()
+
+    def _types_change(self) -> None:
+        self._bound.clear()
+        self.version += 1
 
     def run(self, version: int, access: Access, run: Run) -> Sequence[Array] | None:
         """What `run` gives, less the new values of what it writes, which come last and are kept.
@@ -138,26 +180,53 @@ class HeldVariables:
                 self._wait(entry)
             if version != self.version:
                 return None
-            for name in access.in_place:
-                held = self._held[name]
+            bound = self._bound.get(access)
+            if bound is None:
+                bound = self._bind(access)
+            for held in bound.in_place:
                 if not held.is_own:
-                    held.value, held.is_own = held.value.copy(), True
-            values = [self._held[name].value for name in access.reads]
-            buffers = [self._buffer(name, access) for name in access.writes]
+                    held.put(held.value.copy(), is_own=True)
+            values = [held.value for held in bound.reads]
+            addresses = None if self._active else bound.addresses()
+            if addresses is not None:
+                buffers = [h.value if changed else h.spare for h, changed in bound.writes]
+            else:
+                buffers = [self._buffer(name, access) for name in access.writes]
             self._active.append(entry)
         results: Sequence[Array] = ()
         try:
-            results = run(values, buffers)
+            results = run(values, buffers, addresses)
         finally:
             with self._lock:
                 if entry in self._active:  # not in a child that this run forked
                     self._active.remove(entry)
                 if access.writes and results:
-                    for name, value in zip(access.writes, results[-len(access.writes) :]):
-                        self._keep(name, value)
+                    self._keep_all(access, bound, buffers, results[-len(access.writes) :])
                 if self._waiting:
                     self._changed.notify_all()
         return results[: len(results) - len(access.writes)]
+
+    def _bind(self, access: Access) -> _Bound:
+        if len(self._bound) >= MOST_BOUND:
+            self._bound.clear()
+        found = self._bound[access] = _Bound(access, self._held)
+        return found
+
+    def _keep_all(
+        self,
+        access: Access,
+        bound: _Bound,
+        buffers: Sequence[Array | None],
+        results: Sequence[Array],
+    ) -> None:
+        """What a run has written is what the variables hold."""
+        if bound.is_whole and all(map(is_, results, buffers)):
+            for held, changed in bound.writes:
+                if not changed:
+                    held.swap()
+        else:
+            for name, value in zip(access.writes, results):
+                self._keep(name, value)
 
     def _wait(self, entry: Entry) -> None:
         """Returns when no run that is under way conflicts with this one, nor any that has waited
@@ -199,13 +268,12 @@ class HeldVariables:
         held = self._held.get(name)
         if held is None:
             self._held[name] = _Held(value, is_own=True)
-            self.version += 1
+            self._types_change()
             return
         if held.value is value:
             return
         fits = held.value.dtype == value.dtype and held.value.shape == value.shape
-        held.spare = held.value if held.is_own and fits else None
-        held.value, held.is_own = value, True
+        held.put(value, is_own=True, spare=held.value if held.is_own and fits else None)
         if not fits:
             held.type = type_of(value)
-            self.version += 1
+            self._types_change()

@@ -10,6 +10,7 @@ import pytest
 
 import flowc as tf
 from flowc.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
+from flowc.run.programs import ProgramCache
 
 
 @pytest.fixture
@@ -32,6 +33,47 @@ def test_a_callable_runs_with_values_in_the_order_of_its_feeds(session: tf.Sessi
         call(3, [1, 2], options=tf.RunOptions())
     told = session.make_callable(x, [x], accept_options=True)
     np.testing.assert_array_equal(told([1, 2], options=tf.RunOptions()), [1, 2])
+
+
+FORMS: dict[str, tuple[Callable[..., Any], Callable[..., dict[Any, Any]]]] = {
+    "arrays": (lambda y, z: y, lambda x, k: {x: np.array([1, 2], np.float32), k: np.float32(3)}),
+    "doubles": (lambda y, z: [y, z], lambda x, k: {x: np.array([1.0, 2]), k: np.array(3.0)}),
+    "lists": (lambda y, z: (y, z), lambda x, k: {x: [1, 2], k: 3}),
+    "names": (lambda y, z: z, lambda x, k: {x.name: [1.0, 2.0], k.name: 3.0}),
+    "a dict": (lambda y, z: {"y": y, "z": z}, lambda x, k: {x: [1, 2], k: 3}),
+    "in one another": (lambda y, z: [y, (z, [y])], lambda x, k: {x: [1, 2], k: 3}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_of_call_is_looked_up_once(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, k = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [])
+        v = tf.Variable([1.0, 1.0])
+        fetches, feeds = (f(*a) for f, a in zip(FORMS[form], [(x * k, x + v), (x, k)]))
+        session.run(v.initializer)
+        expected = session.run(fetches, feeds)
+        with monkeypatch.context() as patched:
+            patched.delattr(ProgramCache, "find")
+            found = session.run(fetches, feeds)
+        assert repr(found) == repr(expected)
+        wrong = {next(iter(feeds)): [[1.0, 2.0]]}
+        with pytest.raises(ValueError, match=r"Cannot feed value of shape \(1, 2\)"):
+            session.run(fetches, {**feeds, **wrong})
+
+
+def test_a_form_whose_values_decide_is_looked_up_once_a_value(
+    session: tf.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, axis = tf.placeholder(tf.float32, [2, 2]), tf.placeholder(tf.int32, [])
+    y = tf.reduce_sum(x, axis)
+    given = [{x: [[1, 2], [3, 4]], axis: value} for value in (0, 1, -1, np.int32(1))]
+    expected = [[4, 6], [3, 7], [3, 7], [3, 7]]
+    for attempt in range(2):
+        if attempt:
+            monkeypatch.delattr(ProgramCache, "find")
+        for feeds, sums in zip(given, expected):
+            np.testing.assert_array_equal(session.run(y, feeds), sums)
 
 
 def test_a_partial_run_is_one_step(session: tf.Session) -> None:

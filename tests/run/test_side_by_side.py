@@ -205,11 +205,11 @@ def test_runs_of_different_variables_are_under_way_together() -> None:
     held.adopt(["v", "w"])
     together = threading.Barrier(3, timeout=LONG)
 
-    def add(values: Any, _: Any) -> list[np.ndarray]:
+    def add(values: Any, *_: Any) -> list[np.ndarray]:
         together.wait()
         return [values[0] + 1]
 
-    def read(values: Any, _: Any) -> list[np.ndarray]:
+    def read(values: Any, *_: Any) -> list[np.ndarray]:
         together.wait()
         return [values[0] + values[1]]
 
@@ -234,7 +234,7 @@ def test_readers_do_not_keep_a_writer_waiting_for_ever() -> None:
         change = Access(("v",), ("v",), frozenset("v"))
         for _ in range(20):
             held.run(
-                held.version, change, lambda values, _: (np.add(*values, 1, *values), values)[1]
+                held.version, change, lambda values, *_: (np.add(*values, 1, *values), values)[1]
             )
         stop.set()
         for reader in readers:

@@ -267,14 +267,16 @@ def test_buffers_that_a_run_reads_are_not_written() -> None:
     version = held.version
 
     def write(number: float) -> None:
-        def run(values: Sequence[np.ndarray], buffers: Sequence[np.ndarray | None]) -> list:
+        def run(
+            values: Sequence[np.ndarray], buffers: Sequence[np.ndarray | None], _: object
+        ) -> list:
             buffer = buffers[0] if buffers[0] is not None else np.empty(4)
             buffer[:] = number
             return [buffer]
 
         assert held.run(version, Access((), ("v",)), run) == []
 
-    def read(values: Sequence[np.ndarray], buffers: Sequence[np.ndarray | None]) -> list:
+    def read(values: Sequence[np.ndarray], *_: object) -> list:
         before = values[0].copy()
         for number in range(5):
             write(number + 10)

@@ -137,7 +137,7 @@ class Program:
     def _run_with_variables(
         self, executable: Executable, arrays: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
-        def run(values: Sequence[np.ndarray], buffers: Sequence[Any]) -> list[np.ndarray]:
+        def run(values: list[Any], buffers: list[Any], _: object) -> list[np.ndarray]:
             every = [np.asarray(a, order="C") for a in (*arrays, *values)]
             layout = executable.layout_of(every)
             outputs = layout.outputs_ending_in(buffers)
