@@ -15,6 +15,6 @@ def example_of_json(text: bytes) -> bytes:
     """Raises `ValueError` for what is no `Example`."""
     try:
         message = json_format.Parse(text.decode(), Example())
-    except (json_format.ParseError, UnicodeDecodeError) as error:
+    except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     return message.SerializeToString(deterministic=True)

@@ -6,6 +6,7 @@ not fit the values ends the run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.strings.string_values import check_count
 
 Array = np.ndarray[Any, Any]
 FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS"
@@ -50,6 +52,9 @@ def _levels(partitions: Sequence[Array], kinds: Sequence[str], count: int) -> li
         ends = [*(len(p) - 1 for p in found[1:]), count]
     else:
         rows, found, ends = int(partitions[0]), [], []
+        if rows < 0 or len(partitions) < 2:
+            raise InvalidArgumentError("a first size must not be negative, nor stand alone")
+        check_count(rows, "rows")
         for kind, partition in zip(kinds[1:], partitions[1:]):
             if kind != VALUE_ROWIDS:
                 raise InvalidArgumentError(f"Unsupported row partition type: {kind}")
@@ -90,6 +95,7 @@ def _to_tensor(
             f"shape {asked} has {len(asked)} sizes, and the ragged tensor {rank + len(inner)}"
         )
     sizes = [own if size < 0 else size for own, size in zip(sizes, asked)]
+    check_count(math.prod((*sizes, *inner)), "elements")
     places = places_of(levels)
     kept = (places < sizes).all(axis=1)
     found = np.empty((*sizes, *inner), values.dtype)
@@ -98,11 +104,22 @@ def _to_tensor(
     return [found]
 
 
+def _check_ranks(c: Inference, partitions: Sequence[int], values: int) -> None:
+    for i in partitions:
+        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+    if not c.rank(values):
+        raise c.fail("Shape must be at least rank 1 but is rank 0")
+
+
 def _infer_to_tensor(c: Inference) -> Dims:
     kinds = c.attrs["row_partition_types"]
     if len(kinds) != len(c.inputs) - 3:
         raise c.fail(f"{len(kinds)} row_partition_types for {len(c.inputs) - 3} partitions")
-    ranks = len(kinds) - (kinds[0] == FIRST_DIM_SIZE) + 1
+    first = kinds[0] == FIRST_DIM_SIZE
+    _check_ranks(c, range(3 + first, len(c.inputs)), 1)
+    if c.rank(0) > 1 or (first and c.rank(3)):
+        raise c.fail("the shape must be a scalar or vector, a first size a scalar")
+    ranks = len(kinds) - first + 1
     inner = c.dims(1)[1:]
     known = c.content(0)
     sizes = [None] * ranks if known is None or not known.ndim else list(known[:ranks])
@@ -141,7 +158,9 @@ def _to_sparse(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
 
 
 def _infer_to_sparse(c: Inference) -> list[Dims]:
-    values = c.dims(len(c.inputs) - 1)
+    last = len(c.inputs) - 1
+    _check_ranks(c, range(last), last)
+    values = c.dims(last)
     count: Any = 1
     for d in values:
         count = count * d
@@ -187,6 +206,7 @@ def _gather(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
 def _infer_gather(c: Inference) -> list[Dims]:
     indices, values = c.dims(len(c.inputs) - 1), c.dims(len(c.inputs) - 2)
     levels = len(c.inputs) - 2
+    _check_ranks(c, range(levels), levels)
     if c.attrs["OUTPUT_RAGGED_RANK"] != levels + len(indices) - 1:
         raise c.fail("OUTPUT_RAGGED_RANK must be PARAMS_RAGGED_RANK and the rank of indices less 1")
     found: list[Dims] = []
@@ -223,7 +243,11 @@ def _range(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
         counts = np.ceil(distance / wide_steps)
     else:
         counts = -((-distance) // wide_steps)
-    counts = np.maximum(counts, 0).astype(np.int64)
+    if not np.isfinite(counts).all():
+        raise InvalidArgumentError("a range must be finite")
+    counts = np.maximum(counts, 0)
+    check_count(int(counts.sum()), "elements of ranges")
+    counts = counts.astype(np.int64)
     splits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     places = np.arange(splits[-1]) - np.repeat(splits[:-1], counts)
     values = np.repeat(starts, counts) + places.astype(starts.dtype) * np.repeat(steps, counts)

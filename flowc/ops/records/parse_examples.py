@@ -164,9 +164,11 @@ def texts(strings: Any) -> list[str]:
 _TYPES = "{f32, i64, string}"
 
 
-def sparse_dims(c: Inference, count: int, rank: int) -> list[Dims]:
+def sparse_dims(c: Inference, count: int, rank: int, types: Any = None) -> list[Dims]:
     """Dims of indices, values and shapes of sparse tensors. Their sizes are made in the order of
     the outputs."""
+    if types is not None and len(types) != count:
+        raise c.fail(f"{count} sparse keys and {len(types)} sparse types")
     sizes = [c.fresh("n") for _ in range(count)]
     indices: list[Dims] = [(size, rank) for size in sizes]
     values: list[Dims] = [(size,) for size in sizes]
@@ -176,7 +178,7 @@ def sparse_dims(c: Inference, count: int, rank: int) -> list[Dims]:
 def dense_dims(c: Inference, shapes: Sequence[Any], batch: Dims) -> list[Dims]:
     found: list[Dims] = []
     for shape in shapes:
-        if any(size is None for size in shape[1:]):
+        if shape is None or any(size is None for size in shape[1:]):
             raise c.fail("only the first size of a dense feature may be open")
         sizes = [c.fresh("length") if size is None else size for size in shape]
         found.append((*batch, *sizes))
@@ -196,7 +198,13 @@ def _infer_examples(c: Inference) -> list[Dims]:
     check_keys(c, 3, len(attrs["dense_shapes"]), "dense keys")
     check_keys(c, 4, len(attrs["ragged_value_types"]), "ragged keys")
     ragged = len(attrs["ragged_value_types"])
-    found = sparse_dims(c, attrs["num_sparse"], 1 + len(batch))
+    if ragged != len(attrs["ragged_split_types"]) or len(c.inputs) - 5 != len(
+        attrs["dense_shapes"]
+    ):
+        raise c.fail(
+            "as many dtypes of splits as of ragged values, and defaults as shapes, are expected"
+        )
+    found = sparse_dims(c, attrs["num_sparse"], 1 + len(batch), attrs["sparse_types"])
     found += dense_dims(c, attrs["dense_shapes"], batch)
     found += [(c.fresh("n"),) for _ in range(ragged)]
     return found + [(batch[0] + 1,) if batch else (0,)] * ragged
@@ -206,12 +214,16 @@ def _infer_batch(c: Inference) -> list[Dims]:
     shapes = c.attrs["dense_shapes"]
     c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
     sparse = len(c.inputs) - 2 - 2 * len(shapes)
-    return sparse_dims(c, sparse, 2) + dense_dims(c, shapes, c.dims(0))
+    return sparse_dims(c, sparse, 2, c.attrs["sparse_types"]) + dense_dims(c, shapes, c.dims(0))
 
 
 def _infer_single(c: Inference) -> list[Dims]:
     c.need_rank(0, 0, f"Shape must be rank 0 but is rank {c.rank(0)}")
-    found = sparse_dims(c, c.attrs["num_sparse"], 1)
+    found = sparse_dims(c, c.attrs["num_sparse"], 1, c.attrs["sparse_types"])
+    if len(c.attrs["sparse_keys"]) != c.attrs["num_sparse"]:
+        raise c.fail("as many sparse keys as num_sparse says are expected")
+    if not len(c.attrs["dense_keys"]) == len(c.attrs["dense_shapes"]) == len(c.inputs) - 1:
+        raise c.fail("as many dense keys, shapes and defaults are expected")
     return found + dense_dims(c, c.attrs["dense_shapes"], ())
 
 

@@ -24,6 +24,7 @@ from flowc.ops.records.features import Array, Values, read_values
 from flowc.ops.records.parse_examples import (
     ExampleBatch,
     Wanted,
+    check_keys,
     dense_dims,
     parse,
     sparse_dims,
@@ -203,7 +204,7 @@ def _dims(
     sparse, shapes, ragged = lists
     found += sparse_dims(c, sparse, 2 + len(batch))
     for shape in shapes:
-        if any(size is None for size in shape):
+        if shape is None or any(size is None for size in shape):
             raise c.fail("the shape of a dense feature list must be known")
         found.append((*batch, c.fresh("steps"), *shape))
     found += [batch] * len(shapes)
@@ -220,6 +221,11 @@ def _batch_dims(c: Inference) -> Dims:
 def _infer_keys(c: Inference) -> list[Dims]:
     a = c.attrs
     ragged = len(a["context_ragged_value_types"]), len(a["feature_list_ragged_value_types"])
+    shapes = len(a["context_dense_shapes"]), len(a["feature_list_dense_shapes"])
+    counts = [a["Ncontext_sparse"], shapes[0], ragged[0]]
+    counts += [a["Nfeature_list_sparse"], shapes[1], ragged[1]]
+    for i, count in enumerate(counts):
+        check_keys(c, 2 + i, count, "keys")
     context = a["Ncontext_sparse"], a["context_dense_shapes"], ragged[0]
     lists = a["Nfeature_list_sparse"], a["feature_list_dense_shapes"], ragged[1]
     return _dims(c, _batch_dims(c), context, lists)
@@ -227,6 +233,11 @@ def _infer_keys(c: Inference) -> list[Dims]:
 
 def _infer_attrs(c: Inference) -> list[Dims]:
     a = c.attrs
+    keys = tuple(len(a[name]) for name in _KEYS)
+    counts = (a["Ncontext_sparse"], len(a["context_dense_shapes"]), a["Nfeature_list_sparse"],
+              len(a["feature_list_dense_shapes"]))  # fmt: skip
+    if keys != counts:
+        raise c.fail(f"as many keys as features are expected, found {keys} for {counts}")
     context = a["Ncontext_sparse"], a["context_dense_shapes"], 0
     lists = a["Nfeature_list_sparse"], a["feature_list_dense_shapes"], 0
     return _dims(c, _batch_dims(c), context, lists)

@@ -22,7 +22,7 @@ from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of
-from flowc.ops.strings.string_values import strings_of
+from flowc.ops.strings.string_values import check_count, strings_of
 from flowc.records.byte_stream import WINDOW_BITS, inflate_error
 
 Array = np.ndarray[Any, Any]
@@ -80,6 +80,7 @@ def _decode_padded(
         raise InvalidArgumentError(
             f"fixed_length ({length}) must be a multiple of the size of out_type ({dtype.size})"
         )
+    check_count(length * texts.size, "bytes")
     rows = [row[:length].ljust(length, b"\0") for row in texts.reshape(-1).tolist()]
     found = _numbers(b"".join(rows), dtype, little_endian)
     return [found.reshape(*texts.shape, length // dtype.size)]

@@ -17,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.strings.string_values import check_count
 
 Array = np.ndarray[Any, Any]
 NUMERIC = "{f32, f64, i32, u8, i16, i8, c64, i64, bf16, u16, c128, f16, u32, u64}"
@@ -97,6 +98,8 @@ def _new_sizes(old: Sequence[int], wanted: Sequence[int]) -> list[int]:
                 f"output_shape={list(wanted)}"
             )
         sizes[open_axes[0]] = count // known
+    if count >= 1 << 63:
+        raise InvalidArgumentError(f"a sparse tensor of {count} elements is too large")
     if math.prod(sizes) != count:
         raise InvalidArgumentError(
             f"Input to reshape is a tensor with {count} dense values, but the requested shape has "
@@ -254,6 +257,9 @@ define(
 
 def _fill_rows(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     indices, values, sizes, default = inputs
+    if not len(sizes):
+        raise InvalidArgumentError("Dense shape cannot be empty.")
+    check_count(int(sizes[0]), "rows")
     rows, own = int(sizes[0]), indices[:, 0]
     wrong = np.flatnonzero((own < 0) | (own >= rows))
     if len(wrong):

@@ -18,9 +18,10 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.strings.string_values import strings_of
+from flowc.ops.strings.string_values import check_count, strings_of
 
 Array = np.ndarray[Any, Any]
+MOST_LISTS = 1 << 25  # lists or strings of Python that a number in a graph may ask for
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Array]:
@@ -105,6 +106,7 @@ def _grams(
 ) -> list[bytes]:
     """The n-grams of one width of a row that is padded on both sides."""
     pad = width - 1 if padding < 0 else min(padding, width - 1)
+    check_count(2 * pad + len(row), "strings in a padded row", MOST_LISTS)
     whole = [pads[0]] * pad + row + [pads[1]] * pad
     return [between.join(whole[i : i + width]) for i in range(len(whole) - width + 1)]
 
@@ -136,6 +138,7 @@ def _ngrams(
             found += _grams(row, width, pad_width, (pads[0], pads[1]), between)
         if preserve_short_sequences and row and len(found) == before:
             pad = max(pad_width, 0)
+            check_count(2 * pad, "strings of padding", MOST_LISTS)
             found.append(between.join([pads[0]] * pad + row + [pads[1]] * pad))
         ends.append(len(found))
     return [strings_of(found, (len(found),)), np.array(ends, types[1].numpy)]
@@ -224,6 +227,7 @@ def _segments(inputs: Sequence[Any], _: Sequence[DType], *, separator: str) -> l
         )
     rest = array.shape[ids.ndim :]
     size = int(np.prod(rest))
+    check_count(count * size, "joined strings", MOST_LISTS)
     found: list[list[bytes]] = [[] for _ in range(count * size)]
     rows = array.reshape(ids.size, size).tolist() if array.size else []
     for segment, row in zip(ids.reshape(-1).tolist(), rows):

@@ -28,6 +28,15 @@ def strings_of(items: Sequence[bytes], shape: tuple[int, ...]) -> Array:
     return found
 
 
+MOST_MADE = 1 << 28  # elements, or bytes, that a number in a graph may ask for
+
+
+def check_count(count: int, what: str, most: int = MOST_MADE) -> None:
+    """Raises `ResourceExhaustedError` where a graph asks for more than anyone can mean."""
+    if count > most:
+        raise ResourceExhaustedError(f"{count} {what}: expected at most {most}")
+
+
 def host_step(reference: Callable[..., Array], shown: str, *settings: str) -> Host:
     """A host step that computes what the reference does of arrays."""
 

@@ -27,12 +27,19 @@ Array = np.ndarray[Any, Any]
 _HIGHEST = 0x10FFFF
 _LAST_CONTROL = 0x1F
 _OUT = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
+# Codecs of Python that are no character sets.
+_NO_CHARSETS = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs")
 _ERRORS = 'errors: {"strict", "replace", "ignore"} = "replace", replacement_char: int = 65533'
 _DECODING = (
     f"input_encoding: string, {_ERRORS}, replace_control_characters: bool = False,"
     " Tsplits: {i32, i64} = i64"
 )
 _SETTINGS = ("input_encoding", "errors", "replacement_char", "replace_control_characters")
+
+
+def _check_replacement(point: int) -> None:
+    if not _is_character(point):
+        raise InvalidArgumentError("replacement_char out of unicode codepoint range")
 
 
 class Decoder:
@@ -45,9 +52,13 @@ class Decoder:
         replacement_char: int,
         replace_control_characters: bool,
     ) -> None:
+        _check_replacement(replacement_char)
         try:
+            bytes(4).decode(input_encoding)  # else no codec of text
             self._codec = codecs.lookup(input_encoding).name
-        except LookupError:
+            if self._codec in _NO_CHARSETS:
+                raise LookupError
+        except (LookupError, ValueError):
             raise InvalidArgumentError(
                 f"Could not create converter for input encoding: {input_encoding}"
             ) from None
@@ -153,6 +164,7 @@ def _encode(
     output_encoding: str,
     replacement_char: int,
 ) -> list[Array]:
+    _check_replacement(replacement_char)
     points, splits = (np.asarray(x).tolist() for x in inputs)
     if not splits or splits[0]:
         raise InvalidArgumentError("First value in input_splits must be zero.")
