@@ -23,6 +23,7 @@ Parts = Mapping[str, bytes]
 
 # The first byte of a feature: field 1, 2 or 3, which holds bytes.
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 0x0A, 0x12, 0x1A
+_KINDS = {None: 0, "bytes_list": BYTES_LIST, "float_list": FLOAT_LIST, "int64_list": INT64_LIST}
 _VALUES = 0x0A  # field 1 of a list: a string, or packed numbers
 _LONGEST_VARINT = 10
 
@@ -61,36 +62,40 @@ def kind_of(feature: bytes) -> int:
         _head(feature[0], len(feature))
     ):
         return feature[0]
-    kinds = {None: 0, "bytes_list": BYTES_LIST, "float_list": FLOAT_LIST, "int64_list": INT64_LIST}
-    return kinds[_message(feature).WhichOneof("kind")]
+    return _KINDS[Feature.FromString(feature).WhichOneof("kind")]
+
+
+class OtherKindError(Exception):
+    """A feature is a list of another kind than was asked for."""
 
 
 def byte_strings(features: Sequence[bytes]) -> tuple[list[bytes], Array]:
     """The values of features that are lists of bytes, one behind the other, and how many each has.
-    Raises `ValueError`."""
+    Raises `ValueError`, `OtherKindError`."""
     found: list[bytes] = []
     counts = np.ones(len(features), np.int64)
+    heads = {length: _head(BYTES_LIST, length) for length in set(map(len, features))}
     for i, feature in enumerate(features):
-        head = _head(BYTES_LIST, len(feature))
+        head = heads[len(feature)]
         if len(head) > 2 and feature.startswith(head):
             found.append(feature[len(head) :])
             continue
-        values = _message(feature).bytes_list.value
+        values = _message(feature, BYTES_LIST).bytes_list.value
         counts[i] = len(values)
         found.extend(values)
     return found, counts
 
 
 def floats(features: Sequence[bytes]) -> tuple[Array, Array]:
-    """The values of features that are lists of floats, and how many each has. Raises
-    `ValueError`."""
+    """The values of features that are lists of floats, and how many each has. Raises as
+    `byte_strings`."""
     packed, sizes = _packed(FLOAT_LIST, features)
     return packed.view("<f4"), sizes // 4
 
 
 def ints(features: Sequence[bytes]) -> tuple[Array, Array]:
-    """The values of features that are lists of integers, and how many each has. Raises
-    `ValueError`."""
+    """The values of features that are lists of integers, and how many each has. Raises as
+    `byte_strings`."""
     packed, sizes = _packed(INT64_LIST, features)
     last = packed < 0x80  # of a varint
     if last.all():
@@ -128,16 +133,20 @@ def _head(kind: int, length: int) -> bytes:
 def _packed(kind: int, features: Sequence[bytes]) -> tuple[Array, Array]:
     """The bytes of packed lists, one behind the other, and how many each has."""
     count = len(features)
-    length = len(features[0]) if count else 0
-    if count and len(set(map(len, features))) == 1:
-        head = _head(kind, length)
+    heads = {length: _head(kind, length) for length in set(map(len, features))}
+    if len(heads) == 1:
+        ((length, head),) = heads.items()
         rows = np.frombuffer(b"".join(features), np.uint8).reshape(count, length)
         if (rows[:, : len(head)] == np.frombuffer(head, np.uint8)).all():
             packed = np.ascontiguousarray(rows[:, len(head) :])
             sizes = np.full(count, length - len(head), np.int64)
             if _is_whole(kind, packed.reshape(-1), sizes):
                 return packed.reshape(-1), sizes
-    pieces = [_packed_list(kind, feature) for feature in features]
+    pieces: list[bytes] = []
+    for feature in features:
+        head = heads[len(feature)]
+        is_packed = feature.startswith(head)
+        pieces.append(feature[len(head) :] if is_packed else _repacked(kind, feature))
     sizes = np.fromiter(map(len, pieces), np.int64, count)
     packed = np.frombuffer(b"".join(pieces), np.uint8)
     if not _is_whole(kind, packed, sizes):
@@ -145,11 +154,6 @@ def _packed(kind: int, features: Sequence[bytes]) -> tuple[Array, Array]:
         sizes = np.fromiter(map(len, pieces), np.int64, count)
         packed = np.frombuffer(b"".join(pieces), np.uint8)
     return packed, sizes
-
-
-def _packed_list(kind: int, feature: bytes) -> bytes:
-    head = _head(kind, len(feature))
-    return feature[len(head) :] if feature.startswith(head) else _repacked(kind, feature)
 
 
 def _is_whole(kind: int, packed: Array, sizes: Array) -> bool:
@@ -165,14 +169,17 @@ def _is_whole(kind: int, packed: Array, sizes: Array) -> bool:
 
 def _repacked(kind: int, feature: bytes) -> bytes:
     """The numbers of a feature in any form, packed."""
-    message = _message(feature)
+    message = _message(feature, kind)
     if kind == FLOAT_LIST:
         return np.array(message.float_list.value, "<f4").tobytes()
     return b"".join(varint_bytes(v & 0xFFFFFFFFFFFFFFFF) for v in message.int64_list.value)
 
 
-def _message(feature: bytes) -> Feature:
+def _message(feature: bytes, kind: int) -> Feature:
     try:
-        return Feature.FromString(feature)
+        found = Feature.FromString(feature)
     except DecodeError as error:
         raise ValueError(str(error)) from None
+    if _KINDS[found.WhichOneof("kind")] not in (0, kind):
+        raise OtherKindError
+    return found

@@ -20,6 +20,7 @@ from flowc.encoding.example_parts import (
     BYTES_LIST,
     FLOAT_LIST,
     INT64_LIST,
+    OtherKindError,
     byte_strings,
     floats,
     ints,
@@ -77,14 +78,13 @@ def read_values(column: Column, dtype: DType, fault: Fault, wrong_type: str) -> 
     if kind is None:
         raise InvalidArgumentError(f"a feature is a float, an int64 or a string, not {dtype.name}")
     present = [feature for feature in column if feature]
-    if any(feature[0] != kind for feature in present):
-        for i, feature in enumerate(column):
-            found = kind_of(feature) if feature else 0
-            if found and found != kind:
-                text = wrong_type.format(found=_SHOWN[found], wanted=_SHOWN[kind])
-                raise fault(i, f"Data types don't match. {text}")
     try:
         flat, counts = _READ[kind](present)
+    except OtherKindError:
+        kinds = ((i, kind_of(feature)) for i, feature in enumerate(column) if feature)
+        i, found = next((i, found) for i, found in kinds if found not in (0, kind))
+        text = wrong_type.format(found=_SHOWN[found], wanted=_SHOWN[kind])
+        raise fault(i, f"Data types don't match. {text}") from None
     except ValueError as error:
         raise InvalidArgumentError(f"Could not parse example input: {error}") from None
     if len(present) < len(column):
