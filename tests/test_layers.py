@@ -40,8 +40,7 @@ LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in name
 # Package -> where it may be imported.
 PLACES = {
     "google.protobuf": (
-        "flowc.graph.meta_export",
-        "flowc.graph.saved_model_export",
+        "flowc.graph.building.context_defs",
         "flowc.encoding",
         "flowc.checkpoint",
         "flowc.importer",
@@ -61,6 +60,7 @@ PLACES = {
         "flowc.graph.saved_model_export",
         "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
+        "flowc.graph.building.context_defs",
         "flowc.proto",
     ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
@@ -102,6 +102,7 @@ BACK = {
         "flowc.graph.building.conversion",
         "flowc.graph.building.subscripts",
     ),
+    "flowc.graph.building.contexts": ("flowc.graph.building.context_defs",),
     "flowc.graph.tensor": ("flowc.graph.default", "flowc.graph.shape_inference"),
     "flowc.graph.operation": (
         "flowc.graph.default",

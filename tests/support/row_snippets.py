@@ -13,6 +13,4 @@ ROW_SNIPPETS: tuple[Snippet, ...] = GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS
 # Programs in which flowc is seen to differ from TensorFlow, and how.
 DIFFERENCES = {
     "18_dtype_of_a_reference": "what `tf.assign` returns shows `float32`, not `float32_ref`",
-    "48_contexts": "contexts of loops and branches are kept as bytes: no gradients "
-    "through imported ones",
 }

@@ -45,7 +45,7 @@ class GradientContext(WhileContext):
             forward.back_prop,
             forward.swap_memory,
             forward.maximum_iterations,
-            forward.name,
+            forward.graph.unique_name(forward.name),
         )
         self.loop = loop
 
