@@ -244,7 +244,9 @@ def _plain_item(value: Any, prefix: str) -> Any:
 
 def _collection_of(items: Sequence[Any]) -> CollectionDef | None:
     collection = CollectionDef()
-    if all(isinstance(v, NodeName) for v in items):
+    if any(isinstance(v, NodeName) for v in items):
+        if not all(isinstance(v, NodeName) for v in items):
+            return None
         collection.node_list.value.extend(items)
     elif all(isinstance(v, AnyMessage) for v in items):
         collection.any_list.value.extend(items)
@@ -252,7 +254,7 @@ def _collection_of(items: Sequence[Any]) -> CollectionDef | None:
         collection.bytes_list.value.extend(_as_bytes(v) for v in items)
     elif all(type(v) is int and -(2**63) <= v < 2**63 for v in items):
         collection.int64_list.value.extend(items)
-    elif all(type(v) in (int, float) for v in items):
+    elif all(type(v) in (int, float) for v in items) and any(type(v) is float for v in items):
         collection.float_list.value.extend(items)
     else:
         return None

@@ -11,6 +11,4 @@ from row_snippets_variables import VARIABLE_ROWS
 ROW_SNIPPETS: tuple[Snippet, ...] = GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS + TRAINING_ROWS
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.
-DIFFERENCES = {
-    "18_dtype_of_a_reference": "what `tf.assign` returns shows `float32`, not `float32_ref`",
-}
+DIFFERENCES: dict[str, str] = {}
