@@ -134,7 +134,7 @@ class DType:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Whether a tensor of the dtype that `other` means fits where this one is asked for."""
-        return as_dtype(other) is self
+        return other is self or as_dtype(other) is self
 
 
 def _dtype(short: str, name: str, enum: int, numpy: Any, kind: str) -> DType:

@@ -43,6 +43,7 @@ PLACES = {
         "flowc.tools",
         "flowc.graph.meta_export",
         "flowc.graph.saved_model_export",
+        "flowc.graph.building.context_defs",
         "flowc.encoding",
         "flowc.checkpoint",
         "flowc.importer",
@@ -62,6 +63,7 @@ PLACES = {
         "flowc.graph.saved_model_export",
         "flowc.graph.graph_def_edits",
         "flowc.graph.encode",
+        "flowc.graph.building.context_defs",
         "flowc.proto",
     ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
@@ -103,6 +105,7 @@ BACK = {
         "flowc.graph.building.conversion",
         "flowc.graph.building.subscripts",
     ),
+    "flowc.graph.building.contexts": ("flowc.graph.building.context_defs",),
     "flowc.graph.tensor": ("flowc.graph.default", "flowc.graph.shape_inference"),
     "flowc.graph.operation": (
         "flowc.graph.default",

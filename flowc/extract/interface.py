@@ -79,15 +79,15 @@ def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | No
 
     Raises `UsageError` for an unknown rank or dtype and for dims that contradict the graph.
     """
-    kind = spec.dtype or tensor.dtype or dtype
+    kind = spec.dtype or tensor.base_dtype or dtype
     if kind is None:
         raise UsageError(
             f"nothing says the dtype of the feed {spec.name!r}",
             hint=f"--feed {spec.name}=f32[...]",
         )
-    if tensor.dtype is not None and kind is not tensor.dtype:
+    if tensor.base_dtype is not None and kind is not tensor.base_dtype:
         raise UsageError(
-            f"the feed {spec.name!r} is given as {kind}, and the graph has {tensor.dtype}"
+            f"the feed {spec.name!r} is given as {kind}, and the graph has {tensor.base_dtype}"
         )
     known = tensor.shape if shape is None else _merged(tensor.shape, TensorShape(shape))
     if spec.dims is None and known.sizes is None:

@@ -103,7 +103,7 @@ class Extraction:
         source = GraphSource(self.graph, self.done)
         b = self.top.b
         fed = {source.ref(t): b.parameter(t.name, type_) for t, type_ in feeds.items()}
-        fed |= {source.ref(t): b.const(value, t.dtype) for t, value in values.items()}
+        fed |= {source.ref(t): b.const(value, t.base_dtype) for t, value in values.items()}
         refs = [before_loops(source, source.ref(t), fed) for t in fetches]
         roots = [key for key, i in refs if (key, i) not in fed] + list(targets)
         flow = self._control_flow(source, roots, fed, refs)

@@ -6,10 +6,12 @@ Invariant: deterministic; what came from a file and was not changed goes back by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 
+from flowc.encoding.queue_runner_names import QUEUE_RUNNERS, is_in_scope, renamed
 from flowc.encoding.tensor_proto import data_type
 from flowc.errors import UsageError
 from flowc.graph.encode import attr_value, fill_attrs, fill_shape
@@ -24,6 +26,24 @@ from flowc.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import CollectionDef, MetaGraphDef, SignatureDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfoDef
 from flowc.proto.tensor_pb2 import VersionDef
+
+# The collections whose items are written as messages. Others name nodes, or hold plain values.
+MESSAGE_COLLECTIONS = frozenset(
+    {
+        "cond_context",
+        "global_step",
+        "local_variables",
+        "metric_variables",
+        "model_variables",
+        "moving_average_variables",
+        QUEUE_RUNNERS,
+        "savers",
+        "trainable_variables",
+        "variables",
+        "while_context",
+    }
+)
+_NO_FORM = object()  # an item that no collection of a file can hold
 
 
 class NodeName(str):
@@ -172,7 +192,7 @@ def graph_to_meta_graph_def(graph: Graph) -> MetaGraphDef:
     for name in graph.get_all_collection_keys():
         values = graph.collections[name]
         unchanged = name in old and _unchanged(old[name], values)
-        collection = old[name] if unchanged else collection_def(values)
+        collection = old[name] if unchanged else collection_def(name, values)
         if collection is not None:
             meta.collection_def[name].CopyFrom(collection)
     for name, signature in graph.signatures.items():
@@ -189,20 +209,53 @@ def _unchanged(collection: CollectionDef, values: list[Any]) -> bool:
     return plain == list(getattr(collection, kind).value)
 
 
-def collection_def(values: list[Any]) -> CollectionDef | None:
-    """A collection in the form that its items have, or None where no form holds them."""
+def collection_def(
+    key: Any, values: Sequence[Any], scope: str | None = None
+) -> CollectionDef | None:
+    """The CollectionDef of what a collection holds, by the names in `scope`; None where nothing is
+    left of it there, or where no form holds all items."""
+    prefix = f"{scope.rstrip('/')}/" if scope else ""
+    if key in MESSAGE_COLLECTIONS:
+        items = [_item_message(key, value, prefix) for value in values]
+    else:
+        items = [_plain_item(value, prefix) for value in values]
+    items = [item for item in items if item is not None]
+    return _collection_of(items) if items else None
+
+
+def _item_message(key: str, value: Any, prefix: str) -> Any:
+    """The message of an item; None for one that is outside of a scope."""
+    if hasattr(value, "to_proto"):
+        return value.to_proto(prefix.removesuffix("/") or None)
+    if isinstance(value, bytes) and prefix and key == QUEUE_RUNNERS:
+        inside = is_in_scope(value, prefix)
+        return renamed(value, lambda name: name.removeprefix(prefix)) if inside else None
+    return value if isinstance(value, bytes) else _NO_FORM
+
+
+def _plain_item(value: Any, prefix: str) -> Any:
+    """An element of the graph, a variable too, is its name; None for one outside of a scope."""
+    element = value._as_graph_element() if hasattr(value, "_as_graph_element") else value
+    if not isinstance(element, Tensor | Operation | NodeName):
+        return _NO_FORM if value is None else value
+    name = element if isinstance(element, NodeName) else element.name
+    return NodeName(name.removeprefix(prefix)) if name.startswith(prefix) else None
+
+
+def _collection_of(items: Sequence[Any]) -> CollectionDef | None:
     collection = CollectionDef()
-    plain = [v.to_proto() if hasattr(v, "to_proto") else v for v in values]
-    if all(isinstance(v, Tensor | Operation | NodeName) for v in plain):
-        collection.node_list.value.extend(getattr(v, "name", v) for v in plain)
-    elif all(isinstance(v, AnyMessage) for v in plain):
-        collection.any_list.value.extend(plain)
-    elif all(hasattr(v, "SerializeToString") or isinstance(v, bytes | str) for v in plain):
-        collection.bytes_list.value.extend(_as_bytes(v) for v in plain)
-    elif all(isinstance(v, int) for v in plain):
-        collection.int64_list.value.extend(plain)
-    elif all(isinstance(v, int | float) for v in plain):
-        collection.float_list.value.extend(plain)
+    if any(isinstance(v, NodeName) for v in items):
+        if not all(isinstance(v, NodeName) for v in items):
+            return None
+        collection.node_list.value.extend(items)
+    elif all(isinstance(v, AnyMessage) for v in items):
+        collection.any_list.value.extend(items)
+    elif all(hasattr(v, "SerializeToString") or isinstance(v, bytes | str) for v in items):
+        collection.bytes_list.value.extend(_as_bytes(v) for v in items)
+    elif all(type(v) is int and -(2**63) <= v < 2**63 for v in items):
+        collection.int64_list.value.extend(items)
+    elif all(type(v) in (int, float) for v in items) and any(type(v) is float for v in items):
+        collection.float_list.value.extend(items)
     else:
         return None
     return collection

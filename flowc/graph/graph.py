@@ -339,9 +339,10 @@ class Graph:
         return self.collections.setdefault(name, [])
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """A copy of a collection; with `scope`, the items whose name it matches from the start."""
+        """A copy of a collection; with `scope`, a regular expression, the items whose name it
+        matches from the start. Raises `re.error` for what is no such expression."""
         found = list(self.collections.get(name, ()))
-        if scope is None:
+        if scope is None or not found:
             return found
         pattern = re.compile(scope)
         return [item for item in found if hasattr(item, "name") and pattern.match(item.name)]

@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from flowc.encoding.context_names import (
-    MESSAGES,
-    WHILE_CONTEXT,
-    first_name,
-    rename_frames,
-    renamed,
-)
 from flowc.encoding.tensor_proto import data_type
+from flowc.graph.control_types import ENTER
 from flowc.graph.encode import as_kind, attr_value
-from flowc.graph.export import NodeName, collection_def, graph_to_graph_def
+from flowc.graph.export import collection_def, graph_to_graph_def
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait, signature_of
-from flowc.graph.operation import Operation
-from flowc.graph.tensor import Tensor
 from flowc.ir.signature import REQUIRED, Arg, AttrDef
 from flowc.proto.graph_pb2 import GraphDef, NodeDef, OpDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
@@ -49,7 +41,7 @@ def meta_graph_def(
         nodes = graph_to_graph_def(graph, add_shapes=True)
     else:
         nodes = GraphDef.FromString(graph_def.SerializeToString())
-    unbound = _strip_scope(nodes, scope, graph.get_collection(WHILE_CONTEXT)) if scope else []
+    unbound = _strip_scope(nodes, scope) if scope else []
     if clear_devices:
         for node in (*nodes.node, *(n for f in nodes.library.function for n in f.node_def)):
             node.device = ""
@@ -137,7 +129,7 @@ def _strip_defaults(node: NodeDef) -> None:
 # -- scopes and collections
 
 
-def _strip_scope(nodes: GraphDef, scope: str, loops: Iterable[Any]) -> list[str]:
+def _strip_scope(nodes: GraphDef, scope: str) -> list[str]:
     """Keeps the nodes of a scope, by their names in it; returns the inputs from outside."""
     prefix = scope.rstrip("/") + "/"
     kept = [node for node in nodes.node if node.name.startswith(prefix)]
@@ -157,8 +149,9 @@ def _strip_scope(nodes: GraphDef, scope: str, loops: Iterable[Any]) -> list[str]
         if "_class" in node.attr:
             groups = [_in_group(s, prefix.encode()) for s in node.attr["_class"].list.s]
             node.attr["_class"].list.s[:] = groups
-    contexts = [c for c in loops if isinstance(c, bytes)]
-    rename_frames(kept, contexts, lambda name: name.removeprefix(prefix))
+        if node.op in ENTER:
+            frame = node.attr["frame_name"]
+            frame.s = frame.s.removeprefix(prefix.encode())
     copies = GraphDef()
     copies.node.extend(kept)
     del nodes.node[:]
@@ -176,25 +169,9 @@ def _add_collections(
 ) -> None:
     keys: Collection[Any] = graph.get_all_collection_keys() if wanted is None else list(wanted)
     for key in keys:
-        values = graph.get_collection(key)
-        if scope:
-            prefix = scope.rstrip("/") + "/"
-            values = [v for v in (_in_scope(key, v, prefix) for v in values) if v is not None]
-        found = collection_def(values) if values else None
+        found = collection_def(key, graph.get_collection(key), scope)
         if found is not None:
             meta.collection_def[key].CopyFrom(found)
-
-
-def _in_scope(key: Any, value: Any, prefix: str) -> Any:
-    """An item of a collection as it is called in a scope; None for one outside of it."""
-    if key in MESSAGES and isinstance(value, bytes):
-        inside = first_name(value).startswith(prefix)
-        return renamed(key, value, lambda name: name.removeprefix(prefix)) if inside else None
-    if hasattr(value, "to_proto"):
-        return value.to_proto(prefix.removesuffix("/"))
-    if isinstance(value, Tensor | Operation):
-        return NodeName(value.name.removeprefix(prefix)) if value.name.startswith(prefix) else None
-    return value
 
 
 def as_json_text(message: MetaGraphDef) -> str:

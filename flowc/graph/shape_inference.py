@@ -55,13 +55,13 @@ class _Shapes(Builder):
 
     def value(self, tensor: Tensor) -> Value:
         found = self._values.get(tensor)
-        if found is None and tensor.dtype is resource:
+        if found is None and tensor.base_dtype is resource:
             emitted = self._emit_chain(tensor)  # the dims of a handle are those of its variable
             if emitted is None:
                 raise NeedsContent(f"{tensor.name} is a handle of an unknown variable")
             found = self._values[tensor] = emitted
         if found is None:
-            found = self.parameter(tensor.name, TensorType(tensor.dtype, self._dims(tensor)))  # type: ignore[arg-type]
+            found = self.parameter(tensor.name, TensorType(tensor.base_dtype, self._dims(tensor)))  # type: ignore[arg-type]
             self._values[tensor] = found
             self._tensors[found] = tensor
         return found
@@ -117,7 +117,7 @@ class _Shapes(Builder):
         record = tf_op(op.type)
         if record is None or "fed" in record.traits:
             return False  # a default tells nothing: a run may feed something else
-        handle = op.outputs and op.outputs[0].dtype is resource
+        handle = op.outputs and op.outputs[0].base_dtype is resource
         return record.name == "const" or bool(record.content) or bool(handle)
 
     def _emit_operation(self, op: Operation) -> tuple[Value, ...] | None:
@@ -145,12 +145,14 @@ def infer_shapes(
 
     Raises `ShapeError` and other `FlowcError`s for inputs that the op does not take.
     """
-    if any(t.dtype is None for t in inputs):
+    if any(t.base_dtype is None for t in inputs):
         return None
     plain = node_attrs(record, attrs, {})
-    if inputs and "fed" in record.traits:
-        return _stated(plain)  # what is fed may differ from the input's shape
     unranked = list(dict.fromkeys(t for t in inputs if _unranked(t)))
+    if inputs and "fed" in record.traits:
+        if not unranked:
+            _inferred(record, inputs, plain, {})  # raises where the default has not that shape
+        return _stated(plain)  # what is fed may differ from the input's shape
     if not unranked:
         return _inferred(record, inputs, plain, {})
     found: list[tuple[Sizes, ...]] = []
@@ -172,7 +174,7 @@ def infer_shapes(
 
 def _unranked(tensor: Tensor) -> bool:
     shape = tensor.settled_shape
-    return tensor.dtype is not resource and (shape is None or shape.sizes is None)
+    return tensor.base_dtype is not resource and (shape is None or shape.sizes is None)
 
 
 def _common(shapes: Sequence[Sizes]) -> Sizes:
@@ -202,7 +204,7 @@ def _handle_sizes(record: Op, inputs: Sequence[Tensor], found: TensorType) -> Si
     """A handle is a scalar for a variable, whose own dims are inferred, and two numbers for a stack
     or an array. What takes a handle hands on one like it."""
     for tensor in inputs:
-        if tensor.dtype is resource:
+        if tensor.base_dtype is resource:
             shape = tensor.settled_shape
             return None if shape is None else shape.sizes
     return () if record.name == "var_handle" else _sizes(found)
@@ -267,15 +269,15 @@ def constant_elements(tensor: Tensor) -> np.ndarray | None:
     """The elements of a tensor that is known when the graph is built, or None."""
     builder = _Shapes({})
     shape = tensor.shape.sizes
-    if shape is None or tensor.dtype is None:
+    if shape is None or tensor.base_dtype is None:
         return None
     found = builder.content(builder.value(tensor))
     if found is None or any(isinstance(x, Expr) for x in found.reshape(-1)):
         return None
-    return np.asarray(found, dtype=tensor.dtype.numpy)
+    return np.asarray(found, dtype=tensor.base_dtype.numpy)
 
 
 def check_types(record: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
     """The dtypes of an operation's outputs."""
-    types = [TensorType(t.dtype, ()) for t in inputs]  # type: ignore[arg-type]
+    types = [TensorType(t.base_dtype, ()) for t in inputs]  # type: ignore[arg-type]
     return output_dtypes(record, types, node_attrs(record, attrs, {}))

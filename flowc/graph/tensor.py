@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 
 class Tensor(Operators):
-    """Output `value_index` of `op`. `dtype` is None where nothing says it: an imported op that
-    flowc has no record of. `is_ref`: a reference to a variable's buffer (TensorFlow's
-    `float32_ref`). `assign`: only a slice of a variable has one."""
+    """Output `value_index` of `op`. `is_ref`: a reference to a variable's buffer. `base_dtype`:
+    that of the elements, None where nothing says it: an imported op that flowc has no record of.
+    `dtype`: the same, as TensorFlow shows it (of a reference `float32_ref`). `assign`: only a slice
+    of a variable has one."""
 
-    __slots__ = ("__weakref__", "_dtype", "_shape", "assign", "is_ref", "op", "value_index")
+    __slots__ = ("__weakref__", "_dtype", "_is_ref", "_shape", "assign", "op", "value_index")
 
     assign: Any
     __array_priority__ = 100  # NumPy leaves mixed operators to us
@@ -38,17 +39,26 @@ class Tensor(Operators):
     ) -> None:
         self.op = op
         self.value_index = value_index
-        self.is_ref = is_ref
-        self._dtype = dtype
+        self._is_ref = is_ref
+        self._dtype = None if dtype is None else dtype.base_dtype
         self._shape = shape
 
     @property
-    def dtype(self) -> DType | None:
+    def base_dtype(self) -> DType | None:
         if self._dtype is None:
             declared = self.op.declared_outputs()
             if declared is not None and self.value_index < len(declared):
-                self._dtype, self.is_ref = declared[self.value_index]
+                self._dtype, self._is_ref = declared[self.value_index]
         return self._dtype
+
+    @property
+    def is_ref(self) -> bool:
+        return self.base_dtype is not None and self._is_ref
+
+    @property
+    def dtype(self) -> DType | None:
+        found = self.base_dtype
+        return found.reference if found is not None and self._is_ref else found
 
     @property
     def graph(self) -> Graph:
@@ -117,16 +127,13 @@ class Tensor(Operators):
         if self.shape.ndims is not None:
             text += f", shape={self.shape}"
         if self.dtype is not None:
-            text += f", dtype={self._tf_dtype()}"
+            text += f", dtype={name_of(self.dtype)}"
         if self.device:
             text += f", device={self.device}"
         return text + ")"
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self._tf_dtype()}>"
-
-    def _tf_dtype(self) -> str:
-        return name_of(self.dtype) + ("_ref" if self.is_ref and self.dtype is not None else "")
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={name_of(self.dtype)}>"
 
     def __hash__(self) -> int:
         return id(self)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flowc.encoding.context_names import MESSAGES, WHILE_CONTEXT, rename_frames, renamed
+from flowc.encoding.queue_runner_names import QUEUE_RUNNERS, renamed
 from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import UsageError
 from flowc.graph.export import node_named
@@ -50,9 +50,6 @@ def import_meta_graph_def(
             pass
     elif graph.get_name_scope():
         prefix = graph.get_name_scope() + "/"
-    if prefix and WHILE_CONTEXT in meta.collection_def:
-        loops = meta.collection_def[WHILE_CONTEXT].bytes_list.value
-        rename_frames(meta.graph_def.node, loops, lambda name: prefix + name)
     import_graph_def(meta.graph_def, input_map, name=prefix, graph=graph)
     meta.ClearField("graph_def")
     return meta, prefix
@@ -100,6 +97,6 @@ def collection_items(meta: MetaGraphDef, graph: Graph, prefix: str) -> Iterator[
         for value in () if kind is None else getattr(collection, kind).value:
             if kind == "node_list":
                 value = node_named(graph, prefix + value)
-            elif prefix and name in MESSAGES and isinstance(value, bytes):
-                value = renamed(name, value, lambda text: prefix + text)
+            elif prefix and name == QUEUE_RUNNERS and isinstance(value, bytes):
+                value = renamed(value, lambda text: prefix + text)
             yield name, value

@@ -115,7 +115,7 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             "Python scalars, strings, lists, numpy ndarrays. For reference, the tensor object was "
             f"{value} which was passed to the argument `feed_dict` with key {tensor}."
         )
-    dtype = tensor.dtype
+    dtype = tensor.base_dtype
     if isinstance(value, int) and dtype is not None and dtype.is_integer:
         limits = np.iinfo(dtype.numpy)
         if not limits.min <= value <= limits.max:

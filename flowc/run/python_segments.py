@@ -78,7 +78,7 @@ def _step(op: Operation) -> Step | None:
     if record.name == "no_op":
         return lambda inputs, run: ()
     attrs = with_defaults(record, node_attrs(record, op.attrs, {}))
-    types = [t.dtype for t in op.outputs if t.dtype is not None]
+    types = [t.base_dtype for t in op.outputs if t.base_dtype is not None]
     lowering = record.lowering
     host = lowering.host if isinstance(lowering, Extracted) else lowering
     if isinstance(host, Host):
@@ -86,7 +86,7 @@ def _step(op: Operation) -> Step | None:
     reference = record.reference
     if reference is None or not types or any(t is not dtypes.string for t in types):
         return None
-    given = [t.dtype for t in op.inputs if t.dtype is not None]
+    given = [t.base_dtype for t in op.inputs if t.base_dtype is not None]
     return lambda inputs, run: call_reference(record, reference, inputs, attrs, given)
 
 

@@ -59,7 +59,7 @@ def segments_of(
         return []
     levels = _Levels(order, fed)
     crossing = levels.crossing()
-    if any(t.is_ref or t.dtype in HANDLES for t in crossing):
+    if any(t.is_ref or t.base_dtype in HANDLES for t in crossing):
         return []
     of = levels.of
     # Contents of variables that are asked for are read where variables are touched last.
@@ -171,7 +171,7 @@ class _Levels:
 
 def _is_size(tensor: Tensor) -> bool:
     rank = tensor.shape.ndims
-    return tensor.dtype in (dtypes.i32, dtypes.i64) and rank is not None and rank < 2
+    return tensor.base_dtype in (dtypes.i32, dtypes.i64) and rank is not None and rank < 2
 
 
 def _ends(ops: Sequence[Operation], fed: Collection[Tensor]) -> list[Operation]:

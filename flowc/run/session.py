@@ -92,7 +92,8 @@ class Session:
         random_seed: int | None = None,
     ) -> None:
         if graph is not None and not isinstance(graph, Graph):
-            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+            kind = type(graph).__name__
+            raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{kind}"')
         if not hasattr(config, "allow_soft_placement") and config is not None:
             kind = type(config).__name__
             raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{kind}"')

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import context_programs
 import numpy as np
 import pytest
 from training_programs import NAMES, losses_of
@@ -125,3 +126,38 @@ def test_training_goes_on(
                 np.testing.assert_allclose(value, other, rtol=CLOSE, atol=1e-6, err_msg=fetch)
                 compared += 1
     assert compared >= STABLE.get(name, RUNS)
+
+
+def written(tf: Any, name: str, path: Path) -> list[Any]:
+    """What a program gives, and its gradient; its MetaGraph is in a file."""
+    with tf.Graph().as_default():
+        context_programs.built(tf, name)
+        tf.train.export_meta_graph(str(path))
+        return context_programs.gradient_in_graph(tf)
+
+
+@pytest.mark.parametrize("is_ours", [True, False], ids=["flowc-writes", "tensorflow-writes"])
+@pytest.mark.parametrize("name", context_programs.PROGRAMS)
+def test_gradients_of_imported_loops_and_branches(
+    name: str, is_ours: bool, tensorflow: Any, tmp_path: Path
+) -> None:
+    writer, reader = (flowc, tensorflow) if is_ours else (tensorflow, flowc)
+    path = tmp_path / "model.meta"
+    expected = written(writer, name, path)
+    # TensorFlow's own import under a scope mixes up the loops of gradients inside branches.
+    for scope in (None,) if is_ours else (None, "outer"):
+        with reader.Graph().as_default():
+            reader.train.import_meta_graph(str(path), import_scope=scope)
+            found = context_programs.gradient_in_graph(reader, f"{scope}/" if scope else "")
+        for value, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(value, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("is_ours", [True, False], ids=["flowc-writes", "tensorflow-writes"])
+def test_a_loop_is_trained_on(is_ours: bool, tensorflow: Any, tmp_path: Path) -> None:
+    writer, reader = (flowc, tensorflow) if is_ours else (tensorflow, flowc)
+    prefix = str(tmp_path / "model")
+    went_on = context_programs.begun(writer, prefix)
+    expected = context_programs.resumed(writer, prefix)
+    np.testing.assert_allclose(expected[0], went_on, rtol=1e-5)
+    np.testing.assert_allclose(context_programs.resumed(reader, prefix), expected, rtol=1e-4)

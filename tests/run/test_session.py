@@ -44,7 +44,7 @@ def test_row_5_with_closes_also_on_exception_and_targets_are_unknown() -> None:
         session.run(c)
     with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
         tf.Session("grpc://localhost:1")
-    with pytest.raises(TypeError, match=r"graph must be a tf\.Graph"):
+    with pytest.raises(TypeError, match=r"Argument `graph` must be a tf\.Graph, but got \"str\""):
         tf.Session(graph="g")
     assert tf.Session(config=tf.ConfigProto(allow_soft_placement=True)).run(c) == 1
 

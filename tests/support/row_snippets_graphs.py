@@ -36,6 +36,13 @@ log.append([node.op, node.attr["dtype"].type, [d.size for d in node.attr["value"
 # 3_unfed
 x = tf.placeholder(tf.float32, name="x"); y = x + 1.0
 with tf.Session() as s: log.append(raises("InvalidArgumentError", "You must feed a value for placeholder tensor 'x' with dtype float", lambda: s.run(y), "x"))
+# 3_default_of_another_shape
+d = tf.placeholder_with_default; both = "Dimension 0 in both shapes must be equal, but are 2 and 3. Shapes are [2] and [3]."
+log.append([raises("ValueError", both, lambda: d([1.0, 2.0], [3])), raises("ValueError", "Shapes must be equal rank, but are 1 and 0", lambda: d([1.0, 2.0], [])), raises("ValueError", "Shapes must be equal rank, but are 2 and 1", lambda: d([[1.0, 2.0]], [None]))])
+log.append([raises("ValueError", both, lambda: tf.string_join([["a", "b"], ["c", "d", "e"]])), raises("ValueError", "Shapes must be equal rank, but are 1 and 2", lambda: tf.string_join([["a", "b"], [["c"]]])), tf.string_join([["a", "b"], "c"]).shape.as_list()])
+x, k = tf.zeros([1, 5, 5, 2]), tf.zeros([3, 3, 2, 4])
+log.append([raises("TypeError", "Expected string for argument 'padding' not None.", lambda: tf.nn.conv2d(x, k, [1, 1, 1, 1])), raises("TypeError", "Expected string for argument 'padding' not 5.", lambda: tf.nn.conv2d(x, k, [1, 1, 1, 1], 5)), raises("ValueError", "strides should be of length 1, 2 or 4. Received: strides=[1, 1, 1] of length 3", lambda: tf.nn.conv2d(x, k, [1, 1, 1], "SAME"))])
+log.append(raises("TypeError", 'Argument `graph` must be a tf.Graph, but got "int"', lambda: tf.Session("", 5)))
 # 3_partial_shapes
 x = tf.placeholder(tf.float32, [None, 784]); log.append([x.shape.as_list(), x.get_shape().ndims, tf.placeholder(tf.int32).shape.ndims, tf.placeholder(tf.int32, []).shape.as_list()])
 with tf.Session() as s: log.append(raises("ValueError", "Cannot feed value of shape (2, 3) for Tensor", lambda: s.run(tf.reduce_sum(x), {x: np.zeros((2, 3))})))

@@ -114,6 +114,16 @@ with tf.Graph().as_default(), tf.Session() as s:
 # 48_contexts
 p = tf.placeholder(tf.bool, [], name="p"); x = tf.constant(2.0); c = tf.cond(p, lambda: x + 1.0, lambda: x * 2.0); w = tf.while_loop(lambda i: i < 3.0, lambda i: i + c, [c], name="w"); tf.add_to_collection("out", w); tf.train.export_meta_graph(folder + "g.meta")
 with tf.Graph().as_default(), tf.Session() as s: tf.train.import_meta_graph(folder + "g.meta"); log.append(sorted(tf.get_default_graph().get_all_collection_keys())); w, = tf.get_collection("out"); log.append(len(tf.gradients(w, ["Const:0"] and tf.get_default_graph().get_tensor_by_name("Const:0"))))
+# 48_gradients
+x = tf.placeholder(tf.float32, [], name="x"); c = tf.cond(x > 0, lambda: x * x, lambda: x); w = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x + c), [0, x])[1]; y = tf.identity(w, name="y"); z = tf.identity(c, name="z"); tf.train.export_meta_graph(folder + "g.meta"); d = tf.get_default_graph().as_graph_def()
+for scope in (None, "s"):
+    with tf.Graph().as_default() as g, tf.Session() as s:
+        tf.train.import_meta_graph(folder + "g.meta", import_scope=scope); p = scope + "/" if scope else ""; log.append([s.run(tf.gradients(g.get_tensor_by_name(p + "y:0"), g.get_tensor_by_name(p + "x:0")), {p + "x:0": q}) for q in (2.0, -2.0)])
+with tf.Graph().as_default() as g, tf.Session() as s: tf.import_graph_def(d, name=""); log.append([s.run(tf.gradients(g.get_tensor_by_name("z:0"), g.get_tensor_by_name("x:0")), {"x:0": q}) for q in (2.0, -2.0)])
+# 48_forms
+v = tf.Variable(1.0, name="v"); c = tf.constant(1.0, name="c"); given = {"own": [v, c], "metric_variables": [v], "eval_step": [v], "local_variables": [c], "model_variables": ["text"], "ends": [c.op], "mixed": [c, "text"], "texts": ["a", b"b"], "yes": [True], "large": [2**70], "nothing": [None], "object": [object()]}
+[tf.add_to_collection(k, i) for k, items in given.items() for i in items]; m = tf.train.export_meta_graph(); log.append({k: str(m.collection_def[k]) if k in m.collection_def else None for k in given})
+with tf.Graph().as_default(): tf.train.import_meta_graph(m); log.append([[getattr(i, "name", i) for i in tf.get_collection(k)] for k in given])
 # 49_simple_save
 x = tf.placeholder(tf.float32, [None], name="x"); v = tf.Variable(2.0, name="v"); y = tf.multiply(x, v, name="y")
 with tf.Session() as s: s.run(v.assign(4.0)); tf.saved_model.simple_save(s, folder + "m", {"a": x}, {"b": y})

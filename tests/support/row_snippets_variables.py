@@ -31,6 +31,12 @@ twice = tf.assign_add(a, [1.0, 1.0])
 with tf.Session() as s: s.run(v.initializer); log.append([s.run(twice), s.run(v)])
 # 18_dtype_of_a_reference
 log.append(tf.assign(tf.Variable(1.0), 3.0).dtype.name)
+# 18_references
+v = tf.Variable([1.0, 2.0], name="v"); i = tf.Variable(0); x = tf.constant([3.0, 4.0]); a = tf.assign(v, x); up = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
+log.append([t.dtype.name for t in (v, v.value(), v.read_value(), v.op.outputs[0], a, v.assign_add(x), v.scatter_sub(up), tf.scatter_nd_update(v, [[0]], [1.0]), tf.count_up_to(i, 3), v[0:1].assign([3.0]), tf.identity(a), a + 1.0, a[0], tf.zeros_like(a), tf.stack([a, x]), tf.tuple([a, x])[0], tf.cond(x[0] > 0, lambda: tf.assign(v, x), lambda: tf.assign(v, x * 2)), tf.cond(x[0] > 0, lambda: a, lambda: x), tf.map_fn(lambda t: t * 2, a), tf.convert_to_tensor(a, tf.float32))])
+log.append([a.dtype == tf.float32, a.dtype == v.dtype, a.dtype.base_dtype is tf.float32, tf.float32.is_compatible_with(a.dtype), a.dtype.is_compatible_with(tf.float32), a.dtype.is_compatible_with(a.dtype), a.op.get_attr("T").name, tf.cast(a, tf.float32).op.type, a.dtype.as_datatype_enum, a.dtype.is_floating, repr(a)])
+with tf.Graph().as_default() as g: tf.import_graph_def(v.graph.as_graph_def(), name=""); log.append([t.dtype.name for t in (*g.get_operation_by_name("v").outputs, g.get_tensor_by_name("v/Assign:0"), g.get_tensor_by_name("v/read:0"))])
+with tf.Session() as s: s.run(v.initializer); log.append([s.run([a, a + 1.0]), s.run(a * 2.0, {a: [5.0, 6.0]})])
 # 18_results_are_copies
 v = tf.Variable([1.0, 2.0]); add = v.assign_add([1.0, 1.0])
 with tf.Session() as s: s.run(v.initializer); before = s.run(v); s.run(add); log.append([before, s.run(v)])
@@ -111,6 +117,10 @@ log.append(tf.train.list_variables(p))
 # 27_own_collections
 tf.add_to_collection("k", 1); tf.add_to_collections(["k", "l"], "x"); log.append([tf.get_collection("k"), tf.get_collection("l"), tf.get_collection("none")]); tf.get_collection_ref("k").append(5); g = tf.get_default_graph()
 log.append([tf.get_collection("k"), sorted(g.get_all_collection_keys())]); g.clear_collection("k"); log.append(tf.get_collection("k"))
+# 27_by_scope
+v = tf.Variable(1.0, name="a/v"); c = tf.constant(1.0, name="b/c"); [tf.add_to_collection("k", x) for x in (v, c, c.op, "abc", 3)]
+log.append([[getattr(x, "name", x) for x in tf.get_collection("k", p)] for p in (None, "", "a", "b/", "/", "^b", ".*c$")]); log.append(tf.get_collection("none", "("))
+log.append([raises("error", "unterminated subpattern", lambda: tf.get_collection("k", "(")), raises("error", "unterminated subpattern", lambda: tf.global_variables("(")), raises("error", "nothing to repeat", lambda: tf.get_collection("k", "*")), raises("TypeError", "", lambda: tf.get_collection("k", 3)), raises("TypeError", "unhashable", lambda: tf.get_collection(["k"]))])
 # 28_get_variable
 with tf.variable_scope("s"): v = tf.get_variable("v", [2, 3]); w = tf.get_variable("w", initializer=[1, 2]); u = tf.get_variable("u", [2], tf.int32, tf.zeros_initializer(), trainable=False)
 log.append([[x.name, x.dtype.name, x.shape.as_list()] for x in (v, w, u)]); log.append([x.name for x in tf.trainable_variables()])

@@ -166,7 +166,7 @@ def one_hot(
         if wanted is None:
             wanted = given[0].dtype if given else dtypes.f32
         for tensor in given:
-            if tensor.dtype is not wanted:
+            if tensor.base_dtype is not wanted:
                 raise TypeError(
                     f"dtypes of on_value and off_value must match `dtype`: found {tensor.dtype!r}, "
                     f"expected {wanted!r}"

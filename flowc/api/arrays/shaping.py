@@ -33,7 +33,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
 def _sizes_of_sparse(value: Any, dtype: Any, scope: str | None = None) -> Tensor:
     """The sizes of a `SparseTensor`, which a run knows."""
     sizes = value.dense_shape
-    return sizes if sizes.dtype is dtype else output("Cast", sizes, DstT=dtype, name=scope)
+    return sizes if sizes.base_dtype is dtype else output("Cast", sizes, DstT=dtype, name=scope)
 
 
 def shape_n(input: Sequence[Any], out_type: Any = dtypes.i32, name: str | None = None) -> Any:
@@ -243,7 +243,7 @@ def reverse(tensor: Any, axis: Any = None, name: str | None = None, *, dims: Any
     value = as_tensor(tensor, name="tensor")
     _check_reversed(value)
     if isinstance(axis, Tensor):
-        by_bool = axis.dtype is dtypes.bool_
+        by_bool = axis.base_dtype is dtypes.bool_
     else:
         by_bool = np.asarray(axis).dtype == np.bool_
     return output("Reverse" if by_bool else "ReverseV2", value, axis, name=name)

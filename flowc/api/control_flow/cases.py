@@ -63,7 +63,7 @@ def _checked_pairs(pairs: Any) -> tuple[list[Tensor], list[Callable[[], Any]]]:
         predicate, action = pair
         if not isinstance(predicate, Tensor):
             raise TypeError(f"pred must be a Tensor, got: {predicate}")
-        if predicate.dtype is not dtypes.bool_:
+        if predicate.base_dtype is not dtypes.bool_:
             raise TypeError(f"pred must be Tensor of type bool: {predicate.name}")
         if not callable(action):
             raise TypeError(f"fn for pred {predicate.name} must be callable.")

@@ -51,7 +51,7 @@ def cond(
             raise ValueError("'true_fn' and 'false_fn' must return at least one result.")
         _widen_rows_of_slices(taken, other, (given_true, given_false))
         for x, y in zip(given_true, given_false, strict=True):
-            if x.dtype is not y.dtype:
+            if x.base_dtype is not y.base_dtype:
                 raise ValueError(
                     "Outputs of 'true_fn' and 'false_fn' must have the same type(s). Received "
                     f"{dtypes.name_of(x.dtype)} from 'true_fn' and {dtypes.name_of(y.dtype)} from "
@@ -133,7 +133,7 @@ def _widen_rows_of_slices(taken: Any, other: Any, given: tuple[list[Tensor], ...
     for x, y in zip(nest.flatten(taken), nest.flatten(other), strict=True):
         if isinstance(x, IndexedSlices) and isinstance(y, IndexedSlices):
             rows = [tensors[at + 1] for tensors in given]
-            if rows[0].dtype is not rows[1].dtype:
+            if rows[0].base_dtype is not rows[1].base_dtype:
                 for tensors, found in zip(given, rows):
                     tensors[at + 1] = cast(found, dtypes.i64)
         at += len(nest.flatten(x, expand=True))

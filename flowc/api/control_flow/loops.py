@@ -161,7 +161,7 @@ def _invariant(value: Any, shape: Any) -> _InvariantShapes:
 def _close_loop(merged: Tensor, value: Tensor) -> None:
     """Makes `value` what a loop variable is in the next iteration."""
     entered = merged.op.inputs[0].op.inputs[0]
-    if value.dtype is not merged.dtype:
+    if value.base_dtype is not merged.base_dtype:
         before, after = (name_of(t.dtype) for t in (merged, value))
         raise TypeError(
             f"Input tensor '{entered.name}' enters the loop with dtype {before}, but has dtype "

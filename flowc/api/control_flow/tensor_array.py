@@ -318,7 +318,7 @@ class TensorArray:
 
     def _converted(self, value: Any) -> Tensor:
         tensor = as_tensor(value, name="value", preferred=self._dtype)
-        if tensor.dtype is not self._dtype:
+        if tensor.base_dtype is not self._dtype:
             found = dtypes.name_of(tensor.dtype)
             raise TypeError(
                 f"A TensorArray of {self._dtype.name} cannot hold {tensor.name}, which is {found}: "

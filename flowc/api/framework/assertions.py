@@ -216,7 +216,7 @@ def assert_type(
     """Raises `TypeError` where a tensor is of another dtype; else an operation without effect."""
     with name_scope(name, "assert_type", [tensor]):
         tensor, wanted = as_tensor(tensor, name="tensor"), as_dtype(tf_type)
-        if tensor.dtype is not wanted:
+        if tensor.base_dtype is not wanted:
             raise TypeError(
                 f"{message or ''}{tensor.name} must be of type {wanted!r}; got {tensor.dtype!r}"
             )
@@ -245,7 +245,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = N
             continue
         if expected is None:
             expected, first = tensor.dtype, tensor
-        if tensor.dtype is not expected:
+        if tensor.base_dtype is not expected:
             beside = f" as {first.name}" if first is not None else ""
             raise ValueError(
                 f"{tensor.name}, type={tensor.dtype!r}, must be of the same type ({expected!r})"

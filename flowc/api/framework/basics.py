@@ -117,7 +117,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         tensor = as_tensor(x, name="x")
         if tensor.dtype is wanted:
             return tensor
-        if wanted.kind == "string" or tensor.dtype is dtypes.string:
+        if wanted.kind == "string" or tensor.base_dtype is dtypes.string:
             found = dtypes.name_of(tensor.dtype)
             raise TypeError(f"Cast {found} to {wanted.name} is not supported")
         return output("Cast", tensor, name=scope, DstT=wanted)

@@ -26,7 +26,7 @@ def Assert(
     The error shows the `data`, `summarize` elements of each."""
     with name_scope(name, "Assert", [condition, *data]):
         tensors = [as_tensor(item) for item in data]
-        if all(t.dtype in (dtypes.string, dtypes.i32) for t in tensors):
+        if all(t.base_dtype in (dtypes.string, dtypes.i32) for t in tensors):
             return _assert(condition, data, summarize)
         condition = as_tensor(condition, name="Condition")
         guarded = cond(
@@ -93,7 +93,7 @@ def print_(
 def _formatted(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Any:
     """The line to print: a string tensor."""
     (only,) = inputs if len(inputs) == 1 else (None,)
-    if isinstance(only, Tensor) and only.dtype is dtypes.string and only.shape.ndims == 0:
+    if isinstance(only, Tensor) and only.base_dtype is dtypes.string and only.shape.ndims == 0:
         return only
     mark = "{}"
     plain = nest.map_structure(lambda x: "" if isinstance(x, Tensor) else x, list(inputs))

@@ -139,12 +139,13 @@ def with_dependencies(
         values = with_dependencies(dependencies, output_tensor.values, name)
         return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
     graph = output_tensor.graph
+    is_ref = isinstance(output_tensor, Tensor) and output_tensor.is_ref
     with (
         name_scope(name, "control_dependency", [output_tensor]) as scope,
         graph.colocate_with(output_tensor),
         graph.control_dependencies(dependencies),
     ):
-        return output("Identity", output_tensor, name=scope)
+        return output("RefIdentity" if is_ref else "Identity", output_tensor, name=scope)
 
 
 def tuple_(

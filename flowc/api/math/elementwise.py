@@ -149,8 +149,8 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     `TypeError` for other dtypes."""
     with name_scope(name, "Complex", [real, imag]) as scope:
         left, right = as_tensor(real, name="real"), as_tensor(imag, name="imag")
-        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(str(left.dtype))
-        if wide is None or left.dtype is not right.dtype:
+        wide = {"f32": dtypes.c64, "f64": dtypes.c128}.get(str(left.base_dtype))
+        if wide is None or left.base_dtype is not right.base_dtype:
             raise TypeError(
                 f"The `real` and `imag` components have incompatible types: {left.dtype!r} "
                 f"{right.dtype!r}. They must be consistent, and one of [tf.float32, tf.float64]"

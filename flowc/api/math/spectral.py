@@ -26,11 +26,11 @@ def _of_real(op_type: str, axes: int) -> Callable[..., Tensor]:
     def function(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
         with name_scope(name, function_name, [input_tensor, fft_length]) as scope:
             tensor = as_tensor(input_tensor, preferred=dtypes.f32)
-            if tensor.dtype not in (dtypes.f32, dtypes.f64):
+            if tensor.base_dtype not in (dtypes.f32, dtypes.f64):
                 raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {tensor}")
             length = _length(tensor, axes, fft_length, 0)
             padded = _padded(tensor, axes, length)
-            wide = dtypes.c64 if tensor.dtype is dtypes.f32 else dtypes.c128
+            wide = dtypes.c64 if tensor.base_dtype is dtypes.f32 else dtypes.c128
             return output(op_type, padded, length, Tcomplex=wide, name=scope)
 
     doc = (
@@ -47,14 +47,14 @@ def _to_real(op_type: str, axes: int) -> Callable[..., Tensor]:
     def function(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
         with name_scope(name, function_name, [input_tensor, fft_length]) as scope:
             tensor = as_tensor(input_tensor, preferred=dtypes.c64)
-            if tensor.dtype not in (dtypes.c64, dtypes.c128):
+            if tensor.base_dtype not in (dtypes.c64, dtypes.c128):
                 raise ValueError(
                     f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {tensor}"
                 )
             length = _length(tensor, axes, fft_length, 1)
             half = concat([length[:-1], length[-1:] // 2 + 1], 0)
             padded = _padded(tensor, axes, half)
-            narrow = dtypes.f32 if tensor.dtype is dtypes.c64 else dtypes.f64
+            narrow = dtypes.f32 if tensor.base_dtype is dtypes.c64 else dtypes.f64
             return output(op_type, padded, length, Treal=narrow, name=scope)
 
     doc = (

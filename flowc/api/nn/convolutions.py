@@ -26,7 +26,8 @@ def for_each_dimension(value: Any, data_format: str, spatial: int, what: str) ->
         given = given * spatial
     if len(given) != spatial:
         raise ValueError(
-            f"`{what}` should be of length 1, {spatial} or {spatial + 2}. Received: {value}"
+            f"{what} should be of length 1, {spatial} or {spatial + 2}. Received: {what}={value} "
+            f"of length {len(given)}"
         )
     return [1, 1, *given] if data_format.startswith("NC") else [1, *given, 1]
 
@@ -35,6 +36,8 @@ def _padding(padding: Any) -> tuple[str, list[int]]:
     """The padding attr, and explicit paddings as one list."""
     if isinstance(padding, str):
         return padding, []
+    if not isinstance(padding, list | tuple | np.ndarray):
+        raise TypeError(f"Expected string for argument 'padding' not {padding}.")
     return "EXPLICIT", [int(v) for pair in padding for v in pair]
 
 

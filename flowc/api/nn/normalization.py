@@ -60,7 +60,7 @@ def moments(
     keep = bool(one_of(keepdims, "keepdims", keep_dims, "keep_dims"))
     with name_scope(name, "moments", [x]):
         value = as_tensor(x, name="x")
-        half = value.dtype is dtypes.f16
+        half = value.base_dtype is dtypes.f16
         y = cast(value, dtypes.f32) if half else value
         mean = reduce_mean(y, axes, True, name="mean")
         spread = elementwise.squared_difference(y, output("StopGradient", mean))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +61,32 @@ def add_collections(meta: Any, graph: Graph, prefix: str) -> None:
 
     saved = SavedCollections(graph, prefix)
     for key, item in collection_items(meta, graph, prefix):
-        if key in VARIABLE_COLLECTIONS and isinstance(item, bytes):
-            item = saved.variable(item)
-        elif key == GraphKeys.SAVERS and isinstance(item, bytes):
-            item = Saver.from_proto(_saver_def(item), prefix.removesuffix("/") or None)
-        graph.add_to_collection(key, item)
+        if key in FROM_MESSAGE and isinstance(item, bytes):
+            item = FROM_MESSAGE[key](saved, item)
+        if item is not None:
+            graph.add_to_collection(key, item)
 
 
-def _saver_def(data: bytes) -> Any:
+def _saver(saved: SavedCollections, message: bytes) -> Saver:
     from flowc.graph.encode import saver_def
 
-    return saver_def().FromString(data)
+    return Saver.from_proto(saver_def().FromString(message), saved.scope)
+
+
+def _context(key: str) -> Callable[[SavedCollections, bytes], Any]:
+    def read(saved: SavedCollections, message: bytes) -> Any:
+        from flowc.graph.building.context_defs import read_context
+
+        return read_context(saved.graph, key, message, saved.scope)
+
+    return read
+
+
+# Collection -> what its items are made of again, from their messages; None for one that means
+# nothing in the graph. Items are written by their `to_proto(export_scope)`.
+FROM_MESSAGE: Mapping[str, Callable[[SavedCollections, bytes], Any]] = {
+    **dict.fromkeys(VARIABLE_COLLECTIONS, SavedCollections.variable),
+    GraphKeys.COND_CONTEXT: _context(GraphKeys.COND_CONTEXT),
+    GraphKeys.SAVERS: _saver,
+    GraphKeys.WHILE_CONTEXT: _context(GraphKeys.WHILE_CONTEXT),
+}

@@ -104,7 +104,7 @@ def _check_given(what: str, **given: Any) -> None:
 
 
 def _check_type(what: str, tensor: Tensor, wanted: dtypes.DType) -> None:
-    if tensor.dtype is not wanted:
+    if tensor.base_dtype is not wanted:
         from flowc.ops.lists.list_values import dtype_shown
 
         number = None if tensor.dtype is None else tensor.dtype.enum

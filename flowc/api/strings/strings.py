@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flowc import dtypes
-from flowc.api.framework.scopes import name_scope
-from flowc.graph import Tensor, get_default_graph
-from flowc.graph.building.conversion import as_tensor
+from flowc.graph import Tensor
 from flowc.graph.building.creation import output
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
     """The strings of one or several tensors, element by element, joined with `separator` between:
-    tensors of one shape, and scalars. Raises `ValueError` for tensors of another dtype."""
-    with name_scope(name, "StringJoin", inputs) as scope:
-        parts = [as_tensor(x, dtypes.string, f"inputs_{i}") for i, x in enumerate(inputs)]
-        shape: Any = ()
-        for part in parts:
-            if part.shape.ndims != 0:
-                shape = part.shape.sizes
-        attrs = {"N": len(parts), "separator": separator.encode()}
-        op = get_default_graph().create_op(
-            "StringJoin", parts, attrs, scope, output_types=[(dtypes.string, shape)]
-        )
-        return op.outputs[0]
+    tensors of one shape, and scalars. Raises `TypeError` for tensors of another dtype,
+    `ValueError` for other shapes."""
+    return output("StringJoin", list(inputs), name=name, separator=separator)
 
 
 def as_string(

@@ -19,6 +19,7 @@ from flowc.api.framework.scopes import name_scope, tuple_
 from flowc.api.training.registration import GRADIENTS
 from flowc.dtypes import DType, name_of
 from flowc.graph import Tensor, get_default_graph
+from flowc.graph.building.context_defs import read_kept_contexts
 from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
 from flowc.graph.building.creation import output, shape_tensor
 from flowc.graph.gradients.aggregation import METHODS, AggregationMethod
@@ -76,6 +77,7 @@ def gradients(
             f"Unknown value for unconnected_gradients: '{unconnected_gradients}'"
         ) from None
     graph = get_default_graph()
+    read_kept_contexts(graph)
     with name_scope(name, "gradients", [*ys, *xs, *stops, *grad_ys]):
         graph.unique_name("uid")
         sinks = [as_tensor(y, name=f"y_{i}") for i, y in enumerate(ys)]

@@ -141,7 +141,7 @@ def piecewise_constant(
     limits = [_limit(b, step) for b in boundaries]
     found = [as_tensor(v) for v in values]
     for value in found[1:]:
-        if value.dtype is not found[0].dtype:
+        if value.base_dtype is not found[0].base_dtype:
             raise ValueError(
                 f"Values must have elements all with the same dtype ({found[0].dtype!r} vs "
                 f"{value.dtype!r})."
@@ -164,9 +164,9 @@ def _given(value: Tensor) -> Tensor:
 def _limit(boundary: Any, step: Tensor) -> Tensor:
     """A boundary in the dtype of the step: one of i32 goes with steps of i64."""
     limit = as_tensor(boundary)
-    if limit.dtype is step.dtype:
+    if limit.base_dtype is step.base_dtype:
         return limit
-    if limit.dtype is dtypes.i32 and step.dtype is dtypes.i64:
+    if limit.base_dtype is dtypes.i32 and step.base_dtype is dtypes.i64:
         return cast(limit, dtypes.i64)
     raise ValueError(
         f"Boundaries ({limit.dtype!r}) must have the same dtype as x ({step.dtype!r})."

@@ -18,19 +18,18 @@ VARIABLE_COLLECTIONS = frozenset(
         GraphKeys.MODEL_VARIABLES,
         GraphKeys.TRAINABLE_VARIABLES,
         GraphKeys.MOVING_AVERAGE_VARIABLES,
-        GraphKeys.CONCATENATED_VARIABLES,
         GraphKeys.GLOBAL_STEP,
-        GraphKeys.EVAL_STEP,
     }
 )
 
 
 class SavedCollections:
-    """Makes variables of the messages of one file, whose nodes got `prefix` before their names."""
+    """Makes variables of the messages of one file, whose nodes got `prefix` before their names:
+    `scope` is the prefix without its slash, or None."""
 
     def __init__(self, graph: Graph, prefix: str = "") -> None:
-        self._graph = graph
-        self._scope = prefix.removesuffix("/") or None
+        self.graph = graph
+        self.scope = prefix.removesuffix("/") or None
         self._made: dict[str, Variable] = {}
 
     def variable(self, message: bytes) -> Variable:
@@ -39,8 +38,8 @@ class SavedCollections:
         definition = variable_def().FromString(message)
         found = self._made.get(definition.variable_name)
         if found is None:
-            with self._graph.as_default():
-                found = Variable.from_proto(definition, self._scope)
+            with self.graph.as_default():
+                found = Variable.from_proto(definition, self.scope)
             self._made[definition.variable_name] = found
         return found
 

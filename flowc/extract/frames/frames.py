@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowc.errors import InvalidModelError
-from flowc.extract.frames.merge_decision import ALWAYS, Choice, Guard, choose, shared_guard
+from flowc.extract.frames.merge_decision import (
+    ALWAYS,
+    Choice,
+    Decision,
+    Guard,
+    choose,
+    shared_guard,
+)
 from flowc.extract.node_source import ARGUMENT, NodeSource, Ref, SourceNode
 from flowc.graph.control_types import (
     ENTER,
@@ -81,6 +88,7 @@ class ControlFlow:
             order = self._ordered(with_loops=True)
             self._find_guards(order)
             if any(self._is_given(key) for key in order):
+                self._choices.clear()
                 self._find_guards(order)
 
     # -- what extraction asks
@@ -109,9 +117,30 @@ class ControlFlow:
             given = self._given(self.frame(key), predicate)
             if given == index:
                 return guard
-            found = guard | {(predicate, index)}
+            found = guard | {self._deciding(predicate, index)}
             return found if given is None else found | {(predicate, given)}
         return guard
+
+    def _deciding(self, predicate: Ref, branch: int) -> tuple[Ref, int]:
+        """What decides a branch: where the predicate asks which input a Merge took, as gradients
+        of conditionals without contexts do, that is what decides the Merge."""
+        if predicate in self.fed or predicate[0] == ARGUMENT:
+            return predicate, branch
+        node = self.source.node(predicate[0])
+        asked = [ref for ref in node.inputs if ref[0] != ARGUMENT and ref not in self.fed]
+        if node.type != "Equal" or len(asked) < 2 or asked[0][1] != 1:
+            return predicate, branch
+        (merge, _), (number, _) = asked
+        if self.source.node(merge).type not in MERGE or self.source.node(number).type != "Const":
+            return predicate, branch
+        choice, position = self.choice(merge), self.source.attr(number, "value")
+        if not isinstance(choice, Decision) or position.size != 1:
+            return predicate, branch
+        sides = [side if isinstance(side, int) else None for side in choice.sides]
+        if position.item() not in sides:
+            return predicate, branch
+        taken = sides.index(position.item())
+        return choice.predicate, taken if branch else 1 - taken
 
     def _given(self, frame: LoopFrame, predicate: Ref) -> int | None:
         """Which branch of a predicate a loop stands in, when the predicate enters it: within the

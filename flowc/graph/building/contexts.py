@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flowc.graph.building import control_nodes
 from flowc.graph.control_types import ENTER, MERGE, NEXT, SWITCH
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 class ControlFlowContext(ABC):
     """`known`: tensors that are inside, `captured`: tensors from outside -> what they are inside.
+    `nested`: the contexts directly inside.
 
     `pivot`: a tensor that is alive in every iteration, or whenever the branch is taken.
     """
@@ -34,10 +35,20 @@ class ControlFlowContext(ABC):
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
-        self.name = graph.unique_name(name)
+        self.name = name
         self.outer_context: ControlFlowContext | None = graph.control_flow_context
+        self.nested: list[ControlFlowContext] = []
+        if self.outer_context is not None:
+            self.outer_context.nested.append(self)
         self.known: set[Tensor] = set()
         self.captured: dict[Tensor, Tensor] = {}
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The context as a message, its names without `export_scope`; None for one outside of
+        that scope."""
+        from flowc.graph.building.context_defs import context_def
+
+        return context_def(self, export_scope)
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -103,8 +114,8 @@ class ControlFlowContext(ABC):
 class CondContext(ControlFlowContext):
     """One branch of a conditional: `branch` is 1 for the true one, 0 for the other."""
 
-    def __init__(self, pred: Tensor, pivot: Tensor, branch: int) -> None:
-        super().__init__(pred.graph, "cond_text")
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "") -> None:
+        super().__init__(pred.graph, name or pred.graph.unique_name("cond_text"))
         self.pred = pred
         self.pivot: Tensor = pivot
         self.branch = branch
@@ -173,9 +184,9 @@ class WhileContext(ControlFlowContext):
         back_prop: bool,
         swap_memory: bool,
         maximum_iterations: Tensor | None,
-        name: str = "while_context",
+        name: str = "",
     ) -> None:
-        super().__init__(graph, name)
+        super().__init__(graph, name or graph.unique_name("while_context"))
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
         self.swap_memory = swap_memory

@@ -38,7 +38,7 @@ def _make(
     if op_type in MERGE:
         is_ref = all(t.is_ref for t in inputs)
     full_type = reference_form(op_type) if is_ref else op_type
-    dtype = inputs[0].dtype
+    dtype = inputs[0].base_dtype
     assert dtype is not None
     types: list[tuple[Any, Any]] = [(dtype, shape) for shape in shapes]
     if op_type in MERGE:
@@ -114,8 +114,8 @@ def value(data: Tensor) -> Tensor:
     """`data` again; of a reference, what it refers to."""
     graph = data.graph
     with graph.name_scope("Identity") as scope:
-        types: list[tuple[Any, Any]] = [(data.dtype, data.shape)]
-        op = graph.create_op("Identity", [data], {"T": data.dtype}, scope, output_types=types)
+        types: list[tuple[Any, Any]] = [(data.base_dtype, data.shape)]
+        op = graph.create_op("Identity", [data], {"T": data.base_dtype}, scope, output_types=types)
         return op.outputs[0]
 
 
@@ -128,15 +128,15 @@ def loop_cond(pred: Tensor, name: str = LOOP_COND) -> Tensor:
 def _check_predicate(op_type: str, argument: str, inputs: Sequence[Tensor], name: str) -> None:
     """Raises for a last input that is not one bool, in TensorFlow's words."""
     pred = inputs[-1]
-    if pred.dtype is not dtypes.bool_:
+    if pred.base_dtype is not dtypes.bool_:
         raise TypeError(
-            f"Input '{argument}' of '{op_type}' Op has type {dtypes.name_of(pred.dtype)} that does "
-            "not match expected type of bool."
+            f"Input '{argument}' of '{op_type}' Op has type {dtypes.name_of(pred.base_dtype)} that "
+            "does not match expected type of bool."
         )
     if pred.shape.ndims in (None, 0):
         return
     node = name[:-1] if name.endswith("/") else pred.graph.unique_name(name, mark_as_used=False)
-    attrs = "T=DT_BOOL" if op_type in SWITCH and inputs[0].dtype is dtypes.bool_ else ""
+    attrs = "T=DT_BOOL" if op_type in SWITCH and inputs[0].base_dtype is dtypes.bool_ else ""
     taken = ", ".join(t.name.removesuffix(":0") for t in inputs)
     sizes = ", ".join(bracketed(t.shape.sizes) for t in inputs)
     raise ShapeError(

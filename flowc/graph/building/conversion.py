@@ -44,13 +44,14 @@ def as_tensor(
     dtype does not hold.
     """
     dtype = None if dtype is None else dtype.base_dtype
+    preferred = None if preferred is None else preferred.base_dtype
     if not isinstance(value, Tensor | Operation):
         if hasattr(value, "_as_tensor"):  # a variable
             value = value._as_tensor()
         elif hasattr(value, "_as_graph_element"):
             value = value._as_graph_element()
     if isinstance(value, Tensor):
-        if dtype is not None and value.dtype is not dtype:
+        if dtype is not None and value.base_dtype is not dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
                 f"{dtypes.name_of(value.dtype)}: {value!r}"
@@ -100,7 +101,7 @@ def _packed(values: Any, dtype: DType | None, name: str) -> Tensor:
     found = dtype
     for leaf in _leaves(values):
         if found is None and isinstance(leaf, Tensor):
-            found = leaf.dtype
+            found = leaf.base_dtype
     graph = get_default_graph()
     with graph.name_scope(name) as scope:
         parts = []
@@ -113,9 +114,9 @@ def _packed(values: Any, dtype: DType | None, name: str) -> Tensor:
                 parts.append(_packed(value, found, str(i)))
             else:
                 parts.append(constant_tensor(constant_array(value, found), str(i)))
-        if any(part.dtype is not parts[0].dtype for part in parts):
+        if any(part.base_dtype is not parts[0].base_dtype for part in parts):
             raise different_types("values", "Pack", parts)
-        attrs = {"N": len(parts), "T": parts[0].dtype, "axis": 0}
+        attrs = {"N": len(parts), "T": parts[0].base_dtype, "axis": 0}
         return add_operation("Pack", parts, attrs, scope).outputs[0]
 
 
@@ -132,7 +133,7 @@ def constant_array(value: Any, dtype: DType | None = None, shape: Any = None) ->
     """`value` as a read-only array of `dtype` (TensorFlow's choice, if None); a `shape` is filled
     with the last element. Raises `TypeError` for values of another kind, `ValueError` for lists
     that are no array and for too many elements."""
-    array = _array(_plain(value), dtype)
+    array = _array(_plain(value), None if dtype is None else dtype.base_dtype)
     if shape is not None:
         wanted = TensorShape(shape)
         if wanted.num_elements() == 0 and not isinstance(value, np.ndarray):

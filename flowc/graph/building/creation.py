@@ -79,6 +79,8 @@ class _Inputs:
         for attr in record.signature.attrs.values():
             if attr.kind == "type" and attr.name in self.attrs:
                 self.attrs[attr.name] = dtypes.as_dtype(self.attrs[attr.name])
+            elif attr.kind == "list(type)" and attr.name in self.attrs:
+                self.attrs[attr.name] = [dtypes.as_dtype(t) for t in self.attrs[attr.name]]
 
     def take(self, inputs: Sequence[Any]) -> None:
         args = self.record.signature.inputs
@@ -122,7 +124,7 @@ class _Inputs:
         types = [None] * len(value) if wanted is None else [dtypes.as_dtype(t) for t in wanted]
         names = [f"{arg.name}_{i}" for i in range(len(value))]
         tensors = [as_tensor(v, t, n) for v, t, n in zip(value, types, names, strict=True)]
-        self.attrs[arg.type_attr or ""] = [t.dtype for t in tensors]
+        self.attrs[arg.type_attr or ""] = [t.base_dtype for t in tensors]
         self.tensors += tensors
 
     def _take_list(self, arg: Arg, value: Any, hints: Mapping[str, DType]) -> None:
@@ -141,9 +143,9 @@ class _Inputs:
         dtype, hint = self._wanted(arg, hints)
         for i, item in enumerate(value):
             tensor = self._converted(item, dtype, hint, f"{arg.name}_{i}")
-            if dtype is not None and tensor.dtype is not dtype:
+            if dtype is not None and tensor.base_dtype is not dtype:
                 raise different_types(arg.name, self.op_type, value)
-            dtype = tensor.dtype
+            dtype = tensor.base_dtype
             self._fix(arg, tensor)
             self.tensors.append(tensor)
 
@@ -152,7 +154,7 @@ class _Inputs:
         if dtype is None and hint is None and isinstance(value, list | tuple) and not value:
             hint = self._default(arg)  # an empty list says nothing of its dtype
         tensor = self._converted(value, dtype, hint, arg.name)
-        if dtype is not None and tensor.dtype is not dtype:
+        if dtype is not None and tensor.base_dtype is not dtype:
             raise TypeError(self._mismatch(arg, tensor, dtype))
         self._fix(arg, tensor)
         self.tensors.append(tensor)
@@ -183,7 +185,7 @@ class _Inputs:
             ) from None
 
     def _mismatch(self, arg: Arg, tensor: Tensor, dtype: DType) -> str:
-        found = dtypes.name_of(tensor.dtype)
+        found = dtypes.name_of(tensor.base_dtype)
         text = f"Input '{arg.name}' of '{self.op_type}' Op has type {found} that does not match "
         origin = self.origins.get(arg.type_attr or "")
         if origin is not None:
@@ -193,7 +195,7 @@ class _Inputs:
     def _fix(self, arg: Arg, tensor: Tensor) -> None:
         if arg.type_attr is None:
             return
-        check_allowed(arg.name, tensor.dtype, self.record.signature.attrs[arg.type_attr])
+        check_allowed(arg.name, tensor.base_dtype, self.record.signature.attrs[arg.type_attr])
         if arg.type_attr not in self.attrs:
-            self.attrs[arg.type_attr] = tensor.dtype
+            self.attrs[arg.type_attr] = tensor.base_dtype
             self.origins[arg.type_attr] = arg.name

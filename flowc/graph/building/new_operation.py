@@ -63,7 +63,7 @@ def different_types(argument: str, op_type: str, values: Sequence[Any]) -> TypeE
     """The error for a list whose tensors must have one dtype."""
     names = []
     for value in values:
-        dtype = value.dtype if isinstance(value, Tensor) else None
+        dtype = value.base_dtype if isinstance(value, Tensor) else None
         names.append(dtype.name if dtype is not None else type(value).__name__)
     return TypeError(
         f"Tensors in list passed to '{argument}' of '{op_type}' Op have types "

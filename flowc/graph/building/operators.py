@@ -29,25 +29,24 @@ def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     from flowc.graph.building.conversion import Tensor, as_tensor
 
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
-        return as_tensor(x, name="x", preferred=y.dtype), y
+        return as_tensor(x, name="x", preferred=y.base_dtype), y
     left = as_tensor(x, name="x")
-    return left, as_tensor(y, name="y", preferred=left.dtype)
+    return left, as_tensor(y, name="y", preferred=left.base_dtype)
 
 
 def pair_of_one_dtype(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     left, right = pair(x, y)
-    if left.dtype is not right.dtype:
-        raise TypeError(
-            f"`x` and `y` must have the same dtype, got {left.dtype!r} != {right.dtype!r}."
-        )
+    one, other = left.base_dtype, right.base_dtype
+    if one is not other:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {one!r} != {other!r}.")
     return left, right
 
 
 def true_quotient(x: Any, y: Any, name: str) -> Tensor:
     """`x / y`; integers are divided as floats. Raises `TypeError` where the dtypes differ."""
     left, right = pair_of_one_dtype(x, y)
-    if left.dtype is not None and left.dtype.is_integer:
-        wide = dtypes.f32 if left.dtype in _SMALL_INTEGERS else dtypes.f64
+    if left.base_dtype is not None and left.base_dtype.is_integer:
+        wide = dtypes.f32 if left.base_dtype in _SMALL_INTEGERS else dtypes.f64
         left, right = (_output("Cast", v, DstT=wide, name="Cast") for v in (left, right))
     return _output("RealDiv", left, right, name=name)
 
@@ -70,7 +69,7 @@ def _product(x: Any, y: Any, name: str) -> Tensor:
     from flowc.graph.building.conversion import as_tensor
 
     left = as_tensor(x, name="a")
-    right = as_tensor(y, name="b", preferred=left.dtype)
+    right = as_tensor(y, name="b", preferred=left.base_dtype)
     ranks = (left.shape.ndims, right.shape.ndims)
     batched = any(r is None or r > 2 for r in ranks)
     return _output("BatchMatMulV2" if batched else "MatMul", left, right, name=name)

@@ -66,7 +66,9 @@ def subscript(tensor: Tensor, key: Any) -> Tensor:
 def _stacked(column: list[Any], dtype: DType | None) -> Tensor:
     if dtype is dtypes.i64 and any(isinstance(v, Tensor) for v in column):
         column = [
-            output("Cast", v, DstT=dtype) if isinstance(v, Tensor) and v.dtype is not dtype else v
+            output("Cast", v, DstT=dtype)
+            if isinstance(v, Tensor) and v.base_dtype is not dtype
+            else v
             for v in column
         ]
     return as_tensor(column, dtype, name="stack")
@@ -105,7 +107,7 @@ def _add_entry(spec: _Spec, entry: Any) -> None:
 
 def _completed(bounds: list[Any]) -> list[Any]:
     """Begin, end and stride with what was left out; beside tensors, as constants of their dtype."""
-    tensors = [v.dtype for v in bounds if isinstance(v, Tensor)]
+    tensors = [v.base_dtype for v in bounds if isinstance(v, Tensor)]
     plain = [d if v is None else v for v, d in zip(bounds, (0, 0, 1))]
     if not tensors:
         return plain

@@ -79,7 +79,7 @@ def switch_gradient(op: Operation, *dys: Any) -> Sequence[Any]:
         taken = dys[context.branch]
         if dys[1 - context.branch] is not None:
             return _merged(dys, op.inputs[0], "cond_grad"), None
-        if op.inputs[0].dtype is dtypes.resource:
+        if op.inputs[0].base_dtype is dtypes.resource:
             return _merged([taken, taken], op.inputs[0], "cond_resource_grad"), None
         return None, None
     pred = op.inputs[1]

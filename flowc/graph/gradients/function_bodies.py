@@ -47,7 +47,7 @@ def opened(function: Function, call: Operation, inputs: Sequence[Tensor]) -> Bod
     graph.functions = call.graph.functions
     types = [t for arg in function.args for t in arg.types(call.attrs)]
     args = [
-        argument(graph, f"arg{i}", dtype or given.dtype, given)
+        argument(graph, f"arg{i}", dtype or given.base_dtype, given)
         for i, (dtype, given) in enumerate(zip(types, inputs, strict=True))
     ]
     nodes = {node.name: node for node in function.body.nodes}
@@ -191,8 +191,8 @@ def function_of(
     content = FunctionBody(nodes, tuple(reference(t) for t in results), ())
     return Function(
         name,
-        tuple(FunctionArg(f"arg{i}", t.dtype) for i, t in enumerate(args)),
-        tuple(FunctionArg(f"result{i}", t.dtype) for i, t in enumerate(results)),
+        tuple(FunctionArg(f"arg{i}", t.base_dtype) for i, t in enumerate(args)),
+        tuple(FunctionArg(f"result{i}", t.base_dtype) for i, t in enumerate(results)),
         lambda: content,
         is_stateful=any(has_trait(op.type, "stateful") for op in body),
     )

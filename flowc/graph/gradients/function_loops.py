@@ -82,13 +82,13 @@ class _DifferentiatedLoop:
         width = len(self.inputs)
         count, values, lists = args[0], args[1 : 1 + width], args[1 + width :]
         with graph.as_default():
-            types = [(t.dtype, None) for t in self.inputs]
+            types = [(t.base_dtype, None) for t in self.inputs]
             following = self._call(graph, self.op.attrs["body"], values, types)
             longer = [
                 graph.create_op(
                     "TensorListPushBack",
                     [held, values[i]],
-                    {"element_dtype": values[i].dtype},
+                    {"element_dtype": values[i].base_dtype},
                     "TensorListPushBack",
                     output_types=[(dtypes.variant, ())],
                 ).outputs[0]
@@ -121,19 +121,19 @@ class _DifferentiatedLoop:
         self, given: Sequence[Tensor], condition: FunctionRef, body: FunctionRef
     ) -> list[Tensor]:
         attrs = {
-            "T": [t.dtype for t in given],
+            "T": [t.base_dtype for t in given],
             "cond": condition,
             "body": body,
             "output_shapes": [],
             "parallel_iterations": self.op.attrs.get("parallel_iterations", 10),
         }
-        types: Any = [(t.dtype, None) for t in given]
+        types: Any = [(t.base_dtype, None) for t in given]
         op = self.graph.create_op(self.op.type, given, attrs, self.op.type, output_types=types)
         return op.outputs
 
     def _empty_list(self, like: Tensor) -> Tensor:
         unknown = constant_tensor(np.array(-1, np.int32), "Const")
-        attrs = {"element_dtype": like.dtype, "shape_type": dtypes.i32}
+        attrs = {"element_dtype": like.base_dtype, "shape_type": dtypes.i32}
         op = self.graph.create_op(
             "EmptyTensorList",
             [unknown, unknown],
@@ -147,7 +147,7 @@ class _DifferentiatedLoop:
         """A graph for a function that is given such tensors, and its placeholders."""
         graph = Graph()
         graph.functions = self.graph.functions
-        return graph, [argument(graph, f"arg{i}", t.dtype, t) for i, t in enumerate(given)]
+        return graph, [argument(graph, f"arg{i}", t.base_dtype, t) for i, t in enumerate(given)]
 
     @staticmethod
     def _call(
@@ -155,7 +155,7 @@ class _DifferentiatedLoop:
     ) -> list[Tensor]:
         attrs = {
             "f": function,
-            "Tin": [t.dtype for t in given],
+            "Tin": [t.base_dtype for t in given],
             "Tout": [dtype for dtype, _ in types],
             "config": b"",
             "config_proto": b"",
@@ -191,7 +191,7 @@ class _Back:
         shorter: list[Tensor] = []
         with graph.as_default():
             for i, held in zip(loop.kept, lists):
-                rest, values[i] = self._popped(graph, held, loop.inputs[i].dtype)
+                rest, values[i] = self._popped(graph, held, loop.inputs[i].base_dtype)
                 shorter.append(rest)
             inputs = [*(values[i] for i in range(len(loop.inputs))), *flowing]
             types = [(held_dtype(loop.inputs[i]), None) for i in self.flowing]

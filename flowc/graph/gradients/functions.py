@@ -55,7 +55,7 @@ def _back(
         references.append(added_function(op, f"backward_{name}", made))
     flowing = [dy for dy in dense if dy is not None]
     inputs = [*given, *flowing]
-    types = [t.dtype for t in inputs if t.dtype is not None]
+    types = [t.base_dtype for t in inputs if t.base_dtype is not None]
     results = [(held_dtype(given[i]), _shape_of(given[i])) for i in wanted]
     stated = attrs(references, types, [t for t, _ in results])
     op_type = "StatefulPartitionedCall" if op.type in graph.functions else op.type
@@ -69,7 +69,7 @@ def _back(
 
 
 def _shape_of(tensor: Tensor) -> Any:
-    return tensor.op.attrs.get("shape") if tensor.dtype is dtypes.resource else tensor.shape
+    return tensor.op.attrs.get("shape") if tensor.base_dtype is dtypes.resource else tensor.shape
 
 
 def function_gradients(registry: Callable[[], GradientRegistry]) -> dict[str, GradientFunction]:
@@ -90,7 +90,7 @@ def function_gradients(registry: Callable[[], GradientRegistry]) -> dict[str, Gr
 
         def attrs(functions: list[FunctionRef], given: list[DType], found: list[DType]) -> Any:
             then, other = functions
-            types = {"Tcond": op.inputs[0].dtype, "Tin": given, "Tout": found}
+            types = {"Tcond": op.inputs[0].base_dtype, "Tin": given, "Tout": found}
             return {"then_branch": then, "else_branch": other, "output_shapes": [], **types}
 
         return _back(registry(), op, names, 1, dys, attrs)

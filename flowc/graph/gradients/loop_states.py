@@ -95,20 +95,20 @@ class LoopStates:
         if not is_trainable(tensor):
             return None
         forward = loop_of(tensor.op.control_flow_context)
-        assert forward is not None and tensor.dtype is not None
+        assert forward is not None and tensor.base_dtype is not None
         around = forward.outer_context
         outer = self._loops.get(loop_of(around))
         known = tensor.shape.is_fully_defined()
         if outer is None:
-            return zeros(tensor.shape, tensor.dtype) if known else zeros_of(tensor)
+            return zeros(tensor.shape, tensor.base_dtype) if known else zeros_of(tensor)
         if known:
             with in_context(self._graph, outer.context):
-                return zeros(tensor.shape, tensor.dtype)
+                return zeros(tensor.shape, tensor.base_dtype)
         with in_context(self._graph, around):
             sizes = sizes_of(tensor)
         stack = outer.push(sizes)
         with in_context(self._graph, outer.context):
-            return zeros(outer.pop(stack, sizes), tensor.dtype)
+            return zeros(outer.pop(stack, sizes), tensor.base_dtype)
 
     def zeros_of(self, tensor: Tensor) -> Tensor | None:
         """Zeros for an output without a gradient, in the loop that the graph is in."""
@@ -122,7 +122,7 @@ class LoopStates:
         guard = context if op.type in SWITCH and isinstance(context, CondContext) else None
         if not tensor.shape.is_fully_defined():
             return self._zeros_of_sizes(loop, tensor, guard)
-        if tensor.dtype is dtypes.resource:
+        if tensor.base_dtype is dtypes.resource:
             found = zeros(sizes_of(tensor), held_dtype(tensor))
         else:
             found = constant_zeros(tensor.shape, held_dtype(tensor))
@@ -158,12 +158,14 @@ class LoopStates:
                         part.op.update_input(1, self._zeros_in(loop, first))
 
     def _zeros_in(self, loop: GradientLoop, entered: Tensor) -> Tensor:
-        assert entered.dtype is not None
+        assert entered.base_dtype is not None
         context = loop.context
         if entered.shape.is_fully_defined():
             with in_context(self._graph, context):
-                return control_nodes.next_iteration(constant_zeros(entered.shape, entered.dtype))
+                return control_nodes.next_iteration(
+                    constant_zeros(entered.shape, entered.base_dtype)
+                )
         with in_context(self._graph, context.outer_context):
-            found = zeros(sizes_of(entered.op.inputs[0]), entered.dtype)
+            found = zeros(sizes_of(entered.op.inputs[0]), entered.base_dtype)
         with in_context(self._graph, context):
             return control_nodes.next_iteration(found)

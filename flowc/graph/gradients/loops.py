@@ -45,7 +45,7 @@ class GradientContext(WhileContext):
             forward.back_prop,
             forward.swap_memory,
             forward.maximum_iterations,
-            forward.name,
+            forward.graph.unique_name(forward.name),
         )
         self.loop = loop
 
@@ -194,7 +194,7 @@ class GradientLoop:
             loop = loop.outer
         if value.op.type == "Const":
             with in_context(self.graph, self.context):
-                return constant_tensor(value.op.attrs["value"], "Const", value.dtype)
+                return constant_tensor(value.op.attrs["value"], "Const", value.base_dtype)
         with in_context(self.graph, self.base):
             stack = loop.push(value)
         popped = loop.pop(stack, value)
@@ -216,7 +216,7 @@ class GradientLoop:
         with self.graph.control_dependencies(None):
             with in_context(self.graph, self.base), self.graph.colocate_with(value):
                 unlimited = constant_tensor(_number(-1), "Const")
-                stack = output("StackV2", unlimited, elem_type=value.dtype, name="f_acc")
+                stack = output("StackV2", unlimited, elem_type=value.base_dtype, name="f_acc")
             inside = self.forward.capture(stack)
             taken = context
             if is_dead and context is not None:
@@ -245,7 +245,7 @@ class GradientLoop:
             if guard is not None:
                 branch = 1 - guard.branch if is_dead else guard.branch
                 stack = control_nodes.switch_beside(stack, self._predicate(guard))[branch]
-            popped = output("StackPopV2", stack, elem_type=value.dtype)
+            popped = output("StackPopV2", stack, elem_type=value.base_dtype)
             popped.set_shape(value.shape)
         if self.context.parallel_iterations > 1:
             self.gradient_sync.add_control_inputs([popped.op])

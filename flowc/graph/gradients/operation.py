@@ -76,7 +76,7 @@ class GraphGradients(GradientBuilder):
         return constant_tensor(constant_array(np.array(dims, dtype.numpy)), "Shape")
 
     def dims_of(self, x: Tensor) -> Dims:
-        if x.dtype is dtypes.resource:  # those of the variable behind a handle
+        if x.base_dtype is dtypes.resource:  # those of the variable behind a handle
             return x.op.attrs.get("shape")
         return x.shape.sizes
 
@@ -155,7 +155,7 @@ TRAINABLE = frozenset({dtypes.resource, dtypes.variant, *dtypes.FLOATS, *dtypes.
 
 def is_trainable(tensor: Tensor) -> bool:
     """Whether gradients flow through a tensor."""
-    return tensor.dtype in TRAINABLE
+    return tensor.base_dtype in TRAINABLE
 
 
 def op_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any]:

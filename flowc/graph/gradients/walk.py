@@ -122,7 +122,7 @@ class Walk:
             for tensor, gradient in zip(op.inputs, given):
                 if gradient is None:
                     continue
-                if isinstance(gradient, Tensor) and tensor.dtype is not dtypes.resource:
+                if isinstance(gradient, Tensor) and tensor.base_dtype is not dtypes.resource:
                     _settle_shape(op, tensor, gradient)
                 self._give(tensor, gradient)
 

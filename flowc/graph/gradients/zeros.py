@@ -42,31 +42,31 @@ def zeros(shape: TensorShape | Tensor, dtype: DType) -> Tensor:
 
 def sizes_of(tensor: Tensor) -> Tensor:
     """The sizes of a tensor, or of the variable behind a handle, when it is run."""
-    if tensor.dtype is dtypes.resource:
+    if tensor.base_dtype is dtypes.resource:
         return output("VariableShape", tensor)
     return output("Shape", tensor, name="Shape")
 
 
 def held_dtype(tensor: Tensor) -> DType:
     """The dtype of a tensor's gradient: for a handle, that of the variable behind it."""
-    while tensor.dtype is dtypes.resource:
+    while tensor.base_dtype is dtypes.resource:
         found = tensor.op.attrs.get(HELD, tensor.op.attrs.get("dtype"))
         if found is not None and found is not dtypes.resource:
             return found
         is_loop = tensor.op.type in ("StatelessWhile", "While")
         tensor = tensor.op.inputs[tensor.value_index if is_loop else 0]
-    assert tensor.dtype is not None
-    return tensor.dtype
+    assert tensor.base_dtype is not None
+    return tensor.base_dtype
 
 
 def zeros_of(tensor: Tensor) -> Tensor | None:
     """Zeros for an output through which gradients flow, else None."""
-    if not is_trainable(tensor) or tensor.dtype is dtypes.variant:
+    if not is_trainable(tensor) or tensor.base_dtype is dtypes.variant:
         return None
     context = tensor.op.control_flow_context
     if tensor.op.type in SWITCH and isinstance(context, CondContext):
         return _zeros_of_branch(tensor.op, context)
-    if tensor.dtype is dtypes.resource:
+    if tensor.base_dtype is dtypes.resource:
         return zeros(sizes_of(tensor), held_dtype(tensor))
     return output("ZerosLike", tensor, name="zeros_like")
 
@@ -76,7 +76,7 @@ def _zeros_of_branch(op: Operation, context: CondContext) -> Tensor:
     data = op.inputs[0]
     other = control_nodes.switch(data, context.pred)[1 - context.branch]
     pivot = control_nodes.identity(other)
-    if data.dtype is dtypes.resource:
+    if data.base_dtype is dtypes.resource:
         with op.graph.control_dependencies([pivot]):
             return zeros(sizes_of(other), held_dtype(data))
     sizes = sizes_of(other)

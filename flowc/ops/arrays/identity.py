@@ -69,8 +69,16 @@ def _infer_ensure_shape(c: Inference) -> Dims:
 def _infer_with_default(c: Inference) -> Dims:
     shape = c.attrs["shape"]
     dims = c.dims(0)
-    if shape is not None and len(shape) != len(dims):
-        raise c.fail(f"the default has rank {len(dims)}, the shape attr is {_show(shape)}")
+    if shape is None:
+        return dims
+    if len(shape) != len(dims):
+        raise c.fail(f"Shapes must be equal rank, but are {len(dims)} and {len(shape)}")
+    for axis, (have, stated) in enumerate(zip(dims, shape)):
+        if stated is not None and isinstance(have, int) and have != stated:
+            raise c.fail(
+                f"Dimension {axis} in both shapes must be equal, but are {have} and {stated}. "
+                f"Shapes are {shown_dims(dims)} and {_show(shape)}."
+            )
     return dims
 
 
