@@ -78,7 +78,7 @@ def check_allowed(graph: Graph, nodes: Iterable[NamedNode], feeds: Iterable[Tens
         capability = capability_of(node.type)
         if capability is None or capability.is_free or capability.name in graph.allowed:
             continue
-        if isinstance(node, Operation) and not node.is_imported:
+        if not node.is_imported:
             continue
         if not is_path_given(node, capability, lambda t: (t.op, t.value_index) in fed):
             refused.setdefault(capability.name, []).append((name, node.type, capability))
