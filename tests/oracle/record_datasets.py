@@ -2,25 +2,29 @@
 
     V/bin/python tests/oracle/record_datasets.py    # V has tensorflow-cpu 2.21.0
 
-Out: `tests/recorded/datasets.json`.
+Out: `tests/recorded/datasets.json`, and `dataset_graphs.json` with the graphs of some, compressed,
+and what TensorFlow finds in them.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_USE_LEGACY_KERAS"] = "1"
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "support")]
 
-from dataset_snippets import programs, seen
+from dataset_snippets import IMPORTED, imported, programs, seen
 
 
 def main() -> None:
@@ -32,8 +36,29 @@ def main() -> None:
     for name, code in programs().items():
         with tempfile.TemporaryDirectory() as folder:
             recorded[name] = seen(tf, code, folder + "/")
+    write("datasets.json", recorded)
+    write("dataset_graphs.json", {name: graph(programs()[name]) for name in IMPORTED})
+
+
+def graph(code: str) -> list[object]:
+    names = {
+        "tf": tf,
+        "np": np,
+        "D": tf.data.Dataset,
+        "E": tf.data.experimental,
+    }
+    with tf.Graph().as_default() as made:
+        for statement in code.split("; "):
+            exec(statement, names)
+        tf.data.make_initializable_iterator(names["d"]).get_next()
+    definition = made.as_graph_def()
+    text = base64.b64encode(zlib.compress(definition.SerializeToString(), 9)).decode()
+    return [text, imported(tf, definition)]
+
+
+def write(name: str, recorded: dict[str, object]) -> None:
     lines = ",\n".join(f"{json.dumps(n)}: {json.dumps(v)}" for n, v in recorded.items())
-    (TESTS / "recorded" / "datasets.json").write_text("{\n" + lines + "\n}\n")
+    (TESTS / "recorded" / name).write_text("{\n" + lines + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -255,6 +255,66 @@ def fault(error: Exception, folder: str) -> list[str]:
     return ["error", type(error).__name__, text.partition("\n")[0]]
 
 
+# Programs whose graphs are imported as TensorFlow writes them.
+IMPORTED = [
+    "slices_dict",
+    "map_two",
+    "map_capture",
+    "map_parallel",
+    "map_random",
+    "map_cond",
+    "map_while",
+    "filter_tuple",
+    "shard",
+    "concatenate",
+    "cache",
+    "prefetch",
+    "batch_drop",
+    "padded_to",
+    "padded_pair",
+    "unbatch_pair",
+    "flat_map_nested",
+    "interleave_short",
+    "interleave_parallel",
+    "interleave_legacy",
+    "shuffle_repeat",
+    "shuffle_graph_seed",
+    "shuffle_batch",
+    "shuffle_and_repeat",
+    "window",
+    "group_window_sizes",
+    "buckets",
+    "scan_pair",
+    "take_while",
+    "unique",
+    "ignore_errors",
+    "map_and_batch_drop",
+    "sample",
+    "choose",
+    "reduce_pair",
+    "single",
+]
+FIRST = 12  # elements that are compared
+
+
+def imported(tf: Any, graph_def: Any) -> list[Any]:
+    """The components of the elements that a graph's only iterator gives."""
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+        following = graph.get_operation_by_name("IteratorGetNext").outputs
+        with tf.Session() as session:
+            session.run(graph.get_operation_by_name("MakeIterator"))
+            found: list[Any] = []
+            faults = 0
+            while len(found) < FIRST and faults < 3:
+                try:
+                    found.append([plain(array) for array in session.run(following)])
+                except tf.errors.OpError as error:
+                    found.append([type(error).__name__])
+                    faults += 1
+            return found
+
+
 def seen(tf: Any, code: str, folder: str) -> list[Any]:
     """What a program finds: types and shapes, then the elements of two iterations."""
     write_files(folder)

@@ -97,12 +97,10 @@ def factory_of(tensor: Tensor) -> FunctionRef:
     for op in body:
         if any(has_trait(op.type, trait) for trait in _OUTSIDE):
             what = "placeholder" if has_trait(op.type, "placeholder") else "stateful node"
-            fault = f"Cannot capture a {what} (name:{op.name}, type:{op.type}) by value."
             raise ValueError(
-                "Failed to create a one-shot iterator for a dataset. "
-                "`Dataset.make_one_shot_iterator()` does not support datasets that capture stateful"
-                " objects, such as a `Variable` or `LookupTable`. In these cases, use "
-                f"`Dataset.make_initializable_iterator()`. (Original error: {fault})"
+                f"Cannot capture a {what} (name:{op.name}, type:{op.type}) by value: a one-shot "
+                "iterator takes nothing from outside that a run may change. Use "
+                "`make_initializable_iterator()` instead."
             )
     number = len(graph.functions)
     while f"_make_dataset_{number}" in graph.functions:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from flowc import errors
-from flowc.errors import InvalidArgumentError
+from flowc.errors import CancelledError, InvalidArgumentError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     INFINITE,
@@ -168,10 +169,11 @@ class _Generated(OneByOne):
             return None
 
     def _finish(self) -> None:
-        """The generator's own end, which has no result."""
+        """The generator's own end, which has no result. A Session that is closed runs nothing."""
         if not self._ended and self._state is not None:
             self._ended = True
-            self._context.function(self._functions[2], len(self._state))(self._state)
+            with suppress(CancelledError):
+                self._context.function(self._functions[2], len(self._state))(self._state)
 
 
 class RandomNumbers(HostDataset):
