@@ -4,8 +4,8 @@ In: items, and what is to be done with each. Out: the results, in the order of t
 Invariants: no thread outlives its iterator: `Context.close` ends and joins them; what fails is
 raised where its result would have stood.
 
-Native code and whatever waits release Python's lock, so threads are worth it where an element takes
-long. Where it does not, handing it from thread to thread takes longer: until an element takes more
+Native code and whatever waits release Python's lock, so threads are worth it where elements take
+long. Where they do not, handing them from thread to thread takes longer: until elements take more
 than `LONG`, everything is done by who asks.
 """
 
@@ -22,8 +22,28 @@ from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import Context, HostDataset, Items, OneByOne, SameItems, one
 from flowc.ops.datasets.records import METADATA, STATED, as_int, define_dataset
 
-LONG = 0.0003  # seconds
+LONG = 0.0003  # seconds that an element takes
+PLAINLY = 50  # so many times as long, it takes long without doubt
+SAMPLE = 8  # elements that tell
 AUTOTUNED = 16  # elements that are ready before they are asked for, where nobody says how many
+
+
+class Pace:
+    """How long elements take. The first one compiles, and says nothing."""
+
+    def __init__(self) -> None:
+        self._count = -1
+        self._seconds = 0.0
+
+    def is_long(self, seconds: float) -> bool:
+        """Whether elements take long, after another one that took so many seconds."""
+        self._count += 1
+        if not self._count:
+            return False
+        self._seconds += seconds
+        if seconds > PLAINLY * LONG:
+            return True
+        return self._count % SAMPLE == 0 and self._seconds > self._count * LONG
 
 
 class Workers:
@@ -83,7 +103,7 @@ class Parallel(OneByOne):
     ) -> None:
         self._items, self._apply, self._context = items, apply, context
         self._count = count if count > 0 else os.cpu_count() or 1
-        self._calls = 0
+        self._pace = Pace()
         self._workers: Workers | None = None
         self._pending: deque[_Slot] = deque()
         self._waiting: deque[_Slot] = deque()
@@ -96,8 +116,7 @@ class Parallel(OneByOne):
                 return None
             start = time.perf_counter()
             found = self._apply(item)
-            self._calls += 1
-            if self._calls > 1 and time.perf_counter() - start > LONG:
+            if self._pace.is_long(time.perf_counter() - start):
                 self._workers = Workers(self._count, self._work, self._context, "flowc-map")
                 self._workers.start()
             return found
@@ -169,7 +188,7 @@ class _Prefetched(OneByOne):
         self._items, self._size, self._context = items, size, context
         self._ready: deque[Any] = deque()
         self._workers: Workers | None = None
-        self._asked = 0
+        self._pace = Pace()
         self._ended = False
 
     def next(self, run: HostRun) -> Any:
@@ -178,8 +197,7 @@ class _Prefetched(OneByOne):
         if self._workers is None:
             start = time.perf_counter()
             item = one(self._items, run)
-            self._asked += 1
-            if self._asked > 1 and item is not None and time.perf_counter() - start > LONG:
+            if item is not None and self._pace.is_long(time.perf_counter() - start):
                 self._workers = Workers(1, self._work, self._context, "flowc-prefetch")
                 self._workers.start()
             return item
