@@ -5,6 +5,7 @@ from __future__ import annotations
 from api_snippets import Snippet
 from row_snippets_datasets import DATASET_ROWS
 from row_snippets_graphs import GRAPH_SNIPPETS
+from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
 from row_snippets_training import TRAINING_ROWS
 from row_snippets_variables import VARIABLE_ROWS
@@ -14,6 +15,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *VARIABLE_ROWS,
     *SAVING_ROWS,
     *TRAINING_ROWS,
+    *RECORD_ROWS,
     *DATASET_ROWS,
 )
 

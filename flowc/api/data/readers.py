@@ -132,9 +132,9 @@ def listed_files(file_pattern: Any, shuffles: bool, seed: Any) -> Dataset:
     patterns = as_tensor(file_pattern, dtypes.string, "pattern")
     names = Dataset(call("MatchingFilesDataset", patterns), TEXT)
     count = names.cardinality()
-    message: list[Any] = ["No files matched pattern: ", patterns]
-    if patterns.shape.ndims == 0:
-        message = [call("StringJoin", message)]
+    flat = call("Reshape", patterns, np.array([-1], np.int32))
+    joined = call("ReduceJoin", flat, np.array([0], np.int32), separator=", ")
+    message = [call("StringJoin", ["No files matched pattern: ", joined])]
     check = assert_less(np.int64(0), count, data=message, name="match_not_empty")
     with control_dependencies([check]):
         return (

@@ -16,10 +16,10 @@ from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     UNKNOWN,
     Array,
-    Context,
     Element,
     HostDataset,
     Items,
+    IterationContext,
     OneByOne,
     gathered,
     held,
@@ -64,7 +64,7 @@ class Batch(HostDataset):
             return count
         return count // self._size if self._drops_rest else -(-count // self._size)
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         items = self._source.items(context)
         rows = self._source.rows
         join = batched if rows is None else rows.stacked
@@ -99,7 +99,7 @@ class _PaddedBatch(Batch):
             if any(size < -1 for size in shape):
                 raise InvalidArgumentError("padded_shapes must be vectors of sizes, or -1")
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Batches(self._source.elements(context), self._size, self._drops_rest, self._padded)
 
     def _padded(self, elements: Sequence[Element]) -> Element:
@@ -145,7 +145,7 @@ class _SparseBatch(Batch):
         super().__init__(given.dataset, as_int(given["batch_size"]), False)
         self._row = [int(size) for size in held(given["row_shape"])]
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Batches(self._source.elements(context), self._size, False, self._sparse)
 
     def _sparse(self, elements: Sequence[Element]) -> Element:
@@ -182,7 +182,7 @@ class _Unbatch(HostDataset):
     def cardinality(self) -> int:
         return self._source.cardinality if self._source.cardinality <= 0 else UNKNOWN
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Unbatched(self._source.elements(context))
 
 

@@ -14,10 +14,10 @@ from flowc.dtypes import DType, as_dtype
 from flowc.errors import NotFoundError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
-    Context,
     Element,
     HostDataset,
     Items,
+    IterationContext,
     OneByOne,
     SameItems,
     kept,
@@ -34,7 +34,7 @@ class CacheFile(SameItems):
         self.rows = None
         self.path, self._types = path, types
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         from flowc.checkpoint.reader import open_checkpoint
 
         try:

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun, held
-from flowc.ops.datasets.dataset import Array, Context, Element, Items, OneByOne, one, text
+from flowc.ops.datasets.dataset import Array, Element, Items, IterationContext, OneByOne, one, text
 from flowc.ops.datasets.files import FileDataset, FileItems
 from flowc.ops.datasets.records import Given, define_dataset
 
@@ -53,7 +53,7 @@ class _Csv(FileDataset):
             raise InvalidArgumentError("select_cols should match output size")
         return columns or None
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Parsed(FileItems(self.names, self.read, context), self)
 
     def read(self, name: str) -> Iterator[Any]:

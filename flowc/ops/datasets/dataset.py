@@ -106,14 +106,14 @@ class HostDataset(ABC):
     rows: Rows | None = None
 
     @abstractmethod
-    def items(self, context: Context) -> Items: ...
+    def items(self, context: IterationContext) -> Items: ...
 
     @property
     def cardinality(self) -> int:
         """How many elements there are; `INFINITE`, or `UNKNOWN`."""
         return UNKNOWN
 
-    def elements(self, context: Context) -> Items:
+    def elements(self, context: IterationContext) -> Items:
         items = self.items(context)
         return items if self.rows is None else _RowElements(items, self.rows)
 
@@ -137,7 +137,7 @@ class SameItems(HostDataset):
     def cardinality(self) -> int:
         return self.source.cardinality
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return self.source.items(context)
 
 
@@ -151,7 +151,7 @@ class ElementList(HostDataset):
     def cardinality(self) -> int:
         return len(self._held)
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return Listed(self._held)
 
 
@@ -217,7 +217,7 @@ class Captured:
     captured: Sequence[Any]
 
 
-class Context:
+class IterationContext:
     """What goes through the datasets of one iterator shares. `run` outlasts the runs that ask for
     elements; it is cancelled when the iterator is made anew, or its Session closed."""
 

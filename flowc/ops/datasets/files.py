@@ -22,7 +22,7 @@ from flowc.errors import (
 )
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun, held
-from flowc.ops.datasets.dataset import Context, HostDataset, Items, text
+from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext, text
 from flowc.ops.datasets.records import METADATA, Given, as_int, define_dataset
 from flowc.records.byte_stream import PIECE, ByteStream, check_compression
 from flowc.records.record_reader import RecordReader
@@ -34,7 +34,7 @@ UNREADABLE = (NotFoundError, FailedPreconditionError, PermissionDeniedError)
 class FileItems(Items):
     """Records of files, one after the other."""
 
-    def __init__(self, names: Sequence[str], read: Read, context: Context) -> None:
+    def __init__(self, names: Sequence[str], read: Read, context: IterationContext) -> None:
         self._names, self._read, self._context = list(names), read, context
         self._open: Iterator[Any] | None = None
         self._name = ""
@@ -95,7 +95,7 @@ class FileDataset(HostDataset):
     @abstractmethod
     def read(self, name: str) -> Iterator[Any]: ...
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return FileItems(self.names, self.read, context)
 
     def stream(self, name: str) -> ByteStream:
@@ -179,7 +179,7 @@ class _MatchingFiles(HostDataset):
     def cardinality(self) -> int:
         return len(self._names)
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return FileItems([""], lambda _: (os.fsencode(n) for n in self._names), context)
 
 

@@ -15,11 +15,11 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     Array,
-    Context,
     Element,
     ElementList,
     HostDataset,
     Items,
+    IterationContext,
     OneByOne,
     dataset_of,
     kept,
@@ -48,7 +48,7 @@ class _Window(HostDataset):
         self.size, self.shift, self.stride = size, shift, stride
         self.drops_rest = bool(given["drop_remainder"])
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Windows(self, self._source.elements(context))
 
 
@@ -94,12 +94,12 @@ class _GroupByWindow(HostDataset):
             for name in ("key_func", "reduce_func", "window_size_func")
         ]
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Groups(self, context)
 
 
 class _Groups(OneByOne):
-    def __init__(self, dataset: _GroupByWindow, context: Context) -> None:
+    def __init__(self, dataset: _GroupByWindow, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
         self._key, self._reduce, self._size = dataset.functions
@@ -157,12 +157,12 @@ class _GroupByReducer(HostDataset):
             for name in ("key", "init", "reduce", "finalize")
         ]
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Reduced(self, context)
 
 
 class _Reduced(OneByOne):
-    def __init__(self, dataset: _GroupByReducer, context: Context) -> None:
+    def __init__(self, dataset: _GroupByReducer, context: IterationContext) -> None:
         self._dataset, self._context = dataset, context
         self._results: list[Element] | None = None
 

@@ -13,10 +13,10 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     Captured,
-    Context,
     Element,
     HostDataset,
     Items,
+    IterationContext,
     OneByOne,
     dataset_of,
     held,
@@ -28,12 +28,12 @@ from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_d
 
 
 class FlatMap(Applied):
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Flat(self, context)
 
 
 class _Flat(OneByOne):
-    def __init__(self, dataset: Applied, context: Context) -> None:
+    def __init__(self, dataset: Applied, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
         self._apply = dataset.applied(context)
@@ -74,13 +74,13 @@ class Interleave(Applied):
             raise InvalidArgumentError("block_length must be greater than zero.")
         self.cycle, self.block, self.fills_up = cycle, block, fills_up
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         kind = _FilledUp if self.fills_up else _Interleaved
         return kind(self, context)
 
 
 class _Interleaved(OneByOne):
-    def __init__(self, dataset: Interleave, context: Context) -> None:
+    def __init__(self, dataset: Interleave, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
         self._apply = dataset.applied(context)
@@ -159,7 +159,7 @@ class _Directed(HostDataset):
     def __init__(self, selector: HostDataset, parts: Sequence[HostDataset], stops: bool) -> None:
         self._selector, self._parts, self._stops = selector, parts, stops
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         parts = [part.elements(context) for part in self._parts]
         return _Chosen(self._selector.elements(context), parts, self._stops)
 

@@ -26,10 +26,10 @@ from flowc.ir.types import Dims
 from flowc.ops.datasets.dataset import (
     Array,
     Captured,
-    Context,
     Element,
     HostDataset,
     Items,
+    IterationContext,
     dataset_of,
     held,
     one,
@@ -53,7 +53,7 @@ class IteratorState:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._items: Items | None = None
-        self._context: Context | None = None
+        self._context: IterationContext | None = None
 
     @property
     def is_begun(self) -> bool:
@@ -61,7 +61,7 @@ class IteratorState:
 
     def begin(self, dataset: HostDataset, run: HostRun) -> None:
         """From now on the elements are those of a dataset."""
-        context = Context(run)
+        context = IterationContext(run)
         with self._held(run):
             before, self._context = self._context, context
             self._items = dataset.elements(context)
@@ -72,7 +72,7 @@ class IteratorState:
         """`begin`, unless another thread did meanwhile."""
         with self._held(run):
             if self._items is None:
-                self._context = Context(run)
+                self._context = IterationContext(run)
                 self._items = dataset.elements(self._context)
 
     def next(self, run: HostRun) -> Element:
@@ -311,7 +311,7 @@ def _one_shot(
     state = _state(handle, run)
     if not state.is_begun:
         function = Captured(_setting(dataset_factory), ())
-        (found,) = Context(run).function(function, 0)([])
+        (found,) = IterationContext(run).function(function, 0)([])
         state.begin_once(dataset_of(found), run)
     return [held(handle)]
 

@@ -17,10 +17,10 @@ from flowc.ops.datasets.batching import Batch
 from flowc.ops.datasets.dataset import (
     Array,
     Captured,
-    Context,
     Element,
     HostDataset,
     Items,
+    IterationContext,
     OneByOne,
     held,
     one,
@@ -38,7 +38,7 @@ class Applied(HostDataset):
     def __init__(self, source: HostDataset, function: Captured) -> None:
         self.source, self.function = source, function
 
-    def applied(self, context: Context) -> Callable[[Element], list[Array]]:
+    def applied(self, context: IterationContext) -> Callable[[Element], list[Array]]:
         """The function, found when it is first called: for as many components as that has."""
         call: Callable[..., list[Array]] | None = None
 
@@ -60,7 +60,7 @@ class Map(Applied):
     def cardinality(self) -> int:
         return self.source.cardinality
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         mapped = _Mapped(self.source.elements(context), self.applied(context))
         if self._calls == 1:
             return mapped
@@ -95,12 +95,12 @@ def _map_and_batch(given: Given) -> HostDataset:
 
 
 class _Filter(Applied):
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Filtered(self.source.elements(context), self.applied(context), ends=False)
 
 
 class _TakeWhile(Applied):
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Filtered(self.source.elements(context), self.applied(context), ends=True)
 
 
@@ -134,7 +134,7 @@ class _FilterByLast(HostDataset):
     def __init__(self, source: HostDataset) -> None:
         self._source = source
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         found = _Filtered(self._source.elements(context), lambda e: [held(e[-1])], ends=False)
         return _WithoutLast(found)
 
@@ -159,7 +159,7 @@ class _Scan(Applied):
     def cardinality(self) -> int:
         return self.source.cardinality
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Scanned(self.source.elements(context), self.applied(context), self._state)
 
 
@@ -185,7 +185,7 @@ class _Unique(HostDataset):
     def __init__(self, source: HostDataset) -> None:
         self._source = source
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _OnlyNew(self._source.elements(context))
 
 
@@ -209,7 +209,7 @@ def reduced(
     dataset: HostDataset, function: Captured, state: Sequence[Any], run: HostRun
 ) -> list[Array]:
     """The last state of a function of a state and an element."""
-    context = Context(run)
+    context = IterationContext(run)
     found = [held(value) for value in state]
     try:
         items = dataset.elements(context)

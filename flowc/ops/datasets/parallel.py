@@ -1,8 +1,8 @@
 """Threads of datasets: elements that are computed side by side, or before they are asked for.
 
 In: items, and what is to be done with each. Out: the results, in the order of the items.
-Invariants: no thread outlives its iterator: `Context.close` ends and joins them; what fails is
-raised where its result would have stood.
+Invariants: no thread outlives its iterator: `IterationContext.close` ends and joins them; what
+fails is raised where its result would have stood.
 
 Native code and whatever waits release Python's lock, so threads are worth it where elements take
 long. Where they do not, handing them from thread to thread takes longer: until elements take more
@@ -19,7 +19,14 @@ from collections.abc import Callable
 from typing import Any
 
 from flowc.ir.host_run import HostRun
-from flowc.ops.datasets.dataset import Context, HostDataset, Items, OneByOne, SameItems, one
+from flowc.ops.datasets.dataset import (
+    HostDataset,
+    Items,
+    IterationContext,
+    OneByOne,
+    SameItems,
+    one,
+)
 from flowc.ops.datasets.records import METADATA, STATED, as_int, define_dataset
 
 LONG = 0.0003  # seconds that an element takes
@@ -49,7 +56,9 @@ class Pace:
 class Workers:
     """Threads that call a function until they are closed."""
 
-    def __init__(self, count: int, work: Callable[[], bool], context: Context, name: str) -> None:
+    def __init__(
+        self, count: int, work: Callable[[], bool], context: IterationContext, name: str
+    ) -> None:
         self.changed = threading.Condition()
         self.is_closed = False
         self._context = context
@@ -99,7 +108,7 @@ class Parallel(OneByOne):
     """What a function makes of items, of which `count` are under way."""
 
     def __init__(
-        self, items: Items, apply: Callable[[Any], Any], count: int, context: Context
+        self, items: Items, apply: Callable[[Any], Any], count: int, context: IterationContext
     ) -> None:
         self._items, self._apply, self._context = items, apply, context
         self._count = count if count > 0 else os.cpu_count() or 1
@@ -175,7 +184,7 @@ class Prefetch(SameItems):
         super().__init__(source)
         self._size = size if size > 0 else AUTOTUNED
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         if self.rows is not None:
             return self.source.items(context)  # numbers of rows, which are there at once
         return _Prefetched(self.source.items(context), self._size, context)
@@ -184,7 +193,7 @@ class Prefetch(SameItems):
 class _Prefetched(OneByOne):
     """`_ready`: elements, and faults in their places; None at the end."""
 
-    def __init__(self, items: Items, size: int, context: Context) -> None:
+    def __init__(self, items: Items, size: int, context: IterationContext) -> None:
         self._items, self._size, self._context = items, size, context
         self._ready: deque[Any] = deque()
         self._workers: Workers | None = None

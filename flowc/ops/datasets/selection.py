@@ -23,10 +23,10 @@ from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     INFINITE,
     UNKNOWN,
-    Context,
     Element,
     HostDataset,
     Items,
+    IterationContext,
     Listed,
     OneByOne,
     Rows,
@@ -55,7 +55,7 @@ class _Take(SameItems):
             return self._count
         return UNKNOWN if held == UNKNOWN else min(held, self._count)
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         items = self.source.items(context)
         return items if self._count < 0 else _Taken(items, self._count)
 
@@ -82,7 +82,7 @@ class _Skip(SameItems):
             return held
         return max(0, held - self._count) if self._count >= 0 else 0
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Skipped(self.source.items(context), self._count)
 
 
@@ -118,14 +118,14 @@ class Repeat(SameItems):
             return 0
         return held if held < 0 else held * self._count
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Repeated(self.source, self._count, context)
 
 
 class _Repeated(Items):
     """A count below 0 repeats until an epoch has nothing."""
 
-    def __init__(self, source: HostDataset, count: int, context: Context) -> None:
+    def __init__(self, source: HostDataset, count: int, context: IterationContext) -> None:
         self._source, self._left, self._context = source, count, context
         self._items: Items | None = None
         self._is_new = True
@@ -166,7 +166,7 @@ class _Shard(SameItems):
         held = self.source.cardinality
         return held if held < 0 else max(0, -((self._index - held) // self._count))
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         items = self.source.items(context)
         return _Sharded(items, self._count, self._index, self._is_needed)
 
@@ -200,7 +200,7 @@ class _Concatenate(HostDataset):
                 return special
         return sum(counts)
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Concatenated([part.elements(context) for part in self._parts])
 
 
@@ -244,7 +244,7 @@ class _Zip(HostDataset):
             return INFINITE
         return UNKNOWN if UNKNOWN in counts else min(counts)
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         if self.rows is not None:
             return _Zipped([part.items(context) for part in self._parts], tuple)
         return _Zipped([part.elements(context) for part in self._parts], _joined)
@@ -277,7 +277,7 @@ class _Cache(SameItems):
         super().__init__(source)
         self.held: list[Any] | None = None
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return (
             _Caching(self, self.source.items(context)) if self.held is None else Listed(self.held)
         )
@@ -314,7 +314,7 @@ class _AssertCardinality(SameItems):
     def cardinality(self) -> int:
         return self._count
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Counted(self.source.items(context), self._count)
 
 
@@ -338,7 +338,7 @@ class _Counted(Items):
 
 
 class _IgnoreErrors(SameItems):
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Undisturbed(self.source.items(context))
 
 
@@ -361,7 +361,7 @@ class _Sleep(SameItems):
         super().__init__(source)
         self._seconds = microseconds / 1e6
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Slow(self.source.items(context), self._seconds)
 
 
@@ -380,7 +380,7 @@ class _Slow(OneByOne):
 
 def the_only(dataset: HostDataset, run: HostRun) -> Element:
     """The element of a dataset of one. Raises `InvalidArgumentError` for none or several."""
-    context = Context(run)
+    context = IterationContext(run)
     try:
         found = gathered(dataset.elements(context), 2, run)
     finally:

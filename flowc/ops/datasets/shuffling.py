@@ -12,7 +12,7 @@ from typing import Any
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
-from flowc.ops.datasets.dataset import Context, HostDataset, Items, OneByOne, SameItems
+from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext, OneByOne, SameItems
 from flowc.ops.datasets.philox import chosen_seeds, random_words
 from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
 from flowc.ops.datasets.selection import Repeat
@@ -34,7 +34,7 @@ class _Shuffle(SameItems):
         self._size, self._seeds = size, seeds
         self._words = random_words(*seeds) if reshuffles else None
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         words = self._words
         seeds = self._seeds if words is None else (next(words), next(words))
         kind = _Shuffled if self.rows is None else _ShuffledRows

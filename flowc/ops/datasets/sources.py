@@ -20,11 +20,11 @@ from flowc.ops.datasets.dataset import (
     INFINITE,
     Array,
     Captured,
-    Context,
     Element,
     ElementList,
     HostDataset,
     Items,
+    IterationContext,
     Listed,
     OneByOne,
     Rows,
@@ -75,7 +75,7 @@ class RowDataset(HostDataset):
     def cardinality(self) -> int:
         return self._count
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return Listed(range(self._count))
 
 
@@ -122,7 +122,7 @@ class _SparseSlices(HostDataset):
     def cardinality(self) -> int:
         return int(self._sizes[0])
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return Listed([self._row(k) for k in range(int(self._sizes[0]))])
 
     def _row(self, k: int) -> Element:
@@ -143,12 +143,14 @@ class _Generator(HostDataset):
             for part in ("init", "next", "finalize")
         ]
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Generated(context, *self._parts)
 
 
 class _Generated(OneByOne):
-    def __init__(self, context: Context, first: Captured, following: Captured, last: Captured):
+    def __init__(
+        self, context: IterationContext, first: Captured, following: Captured, last: Captured
+    ) -> None:
         self._context = context
         self._functions = first, following, last
         self._state: list[Array] | None = None
@@ -186,7 +188,7 @@ class RandomNumbers(HostDataset):
     def cardinality(self) -> int:
         return INFINITE
 
-    def items(self, context: Context) -> Items:
+    def items(self, context: IterationContext) -> Items:
         return _Numbers(random_words(*self._seeds))
 
 
