@@ -12,16 +12,15 @@ _CARDINALITIES = "AUTOTUNE INFINITE_CARDINALITY UNKNOWN_CARDINALITY"
 TOP: Mapping[str, str] = {"flowc.api.data.structure": "SparseTensorSpec TensorSpec=ComponentSpec"}
 NAMESPACES: Mapping[str, Mapping[str, str]] = {
     "data": {
-        "flowc.api.data.dataset": f"Dataset {_CARDINALITIES}",
+        "flowc.api.data.dataset": f"Dataset DatasetSpec {_CARDINALITIES}",
         "flowc.api.data.iterators": """Iterator get_output_classes get_output_shapes
             get_output_types make_initializable_iterator make_one_shot_iterator""",
         "flowc.api.data.options": "Options=DatasetOptions ThreadingOptions",
         "flowc.api.data.readers": "FixedLengthRecordDataset TFRecordDataset TextLineDataset",
-        "flowc.api.data.structure": "DatasetSpec",
     },
     "data.experimental": {
         "flowc.api.data.csv": "CsvDataset make_csv_dataset",
-        "flowc.api.data.dataset": _CARDINALITIES,
+        "flowc.api.data.dataset": f"DatasetStructure=DatasetSpec {_CARDINALITIES}",
         "flowc.api.data.experimental": """Counter RandomDataset assert_cardinality cardinality
             dense_to_sparse_batch enumerate_dataset from_variant get_single_element get_structure
             ignore_errors map_and_batch map_and_batch_with_legacy_function parallel_interleave scan
@@ -30,8 +29,7 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
             group_by_window""",
         "flowc.api.data.mixing": "choose_from_datasets sample_from_datasets",
         "flowc.api.data.options": "DistributeOptions OptimizationOptions ThreadingOptions",
-        "flowc.api.data.structure": """DatasetStructure=DatasetSpec
-            SparseTensorStructure=SparseTensorSpec Structure=ComponentSpec
-            TensorStructure=ComponentSpec""",
+        "flowc.api.data.structure": """SparseTensorStructure=SparseTensorSpec
+            Structure=ComponentSpec TensorStructure=ComponentSpec""",
     },
 }

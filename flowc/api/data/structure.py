@@ -165,7 +165,7 @@ def normalized(value: Any) -> Any:
 
 
 def _normal(leaf: Any, number: int) -> Any:
-    if isinstance(leaf, SparseTensor | DatasetSpec.value_class):
+    if isinstance(leaf, SparseTensor) or _is_dataset(leaf):
         return leaf
     return as_tensor(leaf, name=f"component_{number}")
 
@@ -188,13 +188,17 @@ def _packed(structure: Any, items: Sequence[Any]) -> Any:
     return tuple(items)
 
 
+def _is_dataset(value: Any) -> bool:
+    return hasattr(value, "_variant_tensor")
+
+
 def spec_of(value: Any) -> Any:
     """The specs of a normalized value."""
 
     def spec(leaf: Any) -> ComponentSpec:
         if isinstance(leaf, SparseTensor):
             return SparseTensorSpec(leaf.shape, leaf.dtype)
-        if isinstance(leaf, DatasetSpec.value_class):
+        if _is_dataset(leaf):
             return DatasetSpec(leaf.element_spec)
         return ComponentSpec(leaf.shape, leaf.dtype)
 
