@@ -97,13 +97,14 @@ MOST_FILES = 25  # of a folder
 # Late imports that lead back, because an object does what stands above it: a Computation prints
 # itself, a tensor's operators make operations, its shape is inferred and its value asked of a
 # session, graphs and operations write themselves, the process's graph is made when asked for, and
-# `Variable(...)` makes a variable of either kind.
+# `Variable(...)` makes a variable of either kind, and the methods of a dataset make datasets.
 BACK = {
     "flowc.ir.computation": ("flowc.ir.text",),
     "flowc.graph.building.operators": (
         "flowc.graph.building.creation",
         "flowc.graph.building.conversion",
         "flowc.graph.building.subscripts",
+        "flowc.graph.default",
     ),
     "flowc.graph.building.contexts": ("flowc.graph.building.context_defs",),
     "flowc.graph.tensor": ("flowc.graph.default", "flowc.graph.shape_inference"),
@@ -115,6 +116,13 @@ BACK = {
     "flowc.graph.graph": ("flowc.graph.export",),
     "flowc.graph.default": ("flowc.graph.graph",),
     "flowc.api.variables.variables": ("flowc.api.variables.resource_variables",),
+    "flowc.api.data.dataset": (
+        "flowc.api.data.generators",
+        "flowc.api.data.grouping",
+        "flowc.api.data.mixing",
+        "flowc.api.data.padding",
+        "flowc.api.data.readers",
+    ),
 }
 # What of a Target only the code for that kind of machine may read.
 TARGET_DETAILS = ("vector_bits", "registers", "has_fma")

@@ -1,7 +1,8 @@
 """Strings of a program or a run: native code holds their numbers in a table.
 
-In: strings as NumPy holds them (bytes, text). Out: i64 numbers, and bytes for numbers. Invariant: 0
-is the empty string, also where memory was only cleared; a run's table begins with its program's.
+In: strings as NumPy holds them (bytes, text). Out: i64 numbers, and bytes for numbers. Invariants:
+0 is the empty string, also where memory was only cleared; a run's table begins with its program's;
+bytes come out as the very object that went in, which may be more than bytes (`HostValue`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Texts:
         found = np.empty(array.shape, np.int64)
         flat = found.reshape(-1)
         for i, item in enumerate(array.reshape(-1).tolist()):
-            text = item.encode() if isinstance(item, str) else bytes(item)
+            text = item if isinstance(item, bytes) else item.encode()
             flat[i] = len(self._rows) if text else 0
             if text:
                 self._rows.append(text)

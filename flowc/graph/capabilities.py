@@ -24,21 +24,18 @@ SHOWN = 20  # nodes that a message has
 # TensorFlow's ops that no record says this of. Where an op gets a record, it says so itself; until
 # it does, what stands here holds.
 _FILE_OPS = """
-CSVDataset CSVDatasetV2 CacheDataset CacheDatasetV2 CalibrationStatisticsSaver
-CreateSummaryDbWriter CreateSummaryFileWriter DTensorRestoreV2 DatasetToTFRecord DebugIdentity
-DebugIdentityV2 DebugIdentityV3 DebugNanCount DebugNumericSummary DebugNumericSummaryV2
-DistributedSave DumpTensor ExperimentalCSVDataset ExperimentalDatasetToTFRecord
-ExperimentalLMDBDataset ExperimentalMatchingFilesDataset ExperimentalSqlDataset
-FileSystemSetConfiguration FixedLengthRecordDataset FixedLengthRecordDatasetV2
-FixedLengthRecordReader FixedLengthRecordReaderV2 GenerateVocabRemapping ImmutableConst
-LMDBDataset LMDBReader
-ListSnapshotChunksDataset LoadAndRemapMatrix LoadDataset MatchingFilesDataset
-MergeV2Checkpoints NegTrain ReaderRead ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2
+CalibrationStatisticsSaver CreateSummaryDbWriter CreateSummaryFileWriter DTensorRestoreV2
+DatasetToTFRecord DebugIdentity DebugIdentityV2 DebugIdentityV3 DebugNanCount DebugNumericSummary
+DebugNumericSummaryV2 DistributedSave DumpTensor ExperimentalDatasetToTFRecord
+ExperimentalLMDBDataset ExperimentalSqlDataset FileSystemSetConfiguration FixedLengthRecordReader
+FixedLengthRecordReaderV2 GenerateVocabRemapping ImmutableConst
+LMDBDataset LMDBReader ListSnapshotChunksDataset LoadAndRemapMatrix
+LoadDataset MergeV2Checkpoints NegTrain ReaderRead ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2
 RecordInput Save SaveDataset SaveDatasetV2 SaveSlices Skipgram SnapshotChunkDataset SnapshotDataset
-SnapshotDatasetReader SnapshotDatasetV2 SnapshotNestedDatasetReader SqlDataset TFRecordDataset
-TFRecordDatasetV2 TFRecordReader TFRecordReaderV2 TextLineDataset TextLineReader TextLineReaderV2
-WholeFileReader WholeFileReaderV2 WriteAudioSummary WriteGraphSummary
-WriteHistogramSummary WriteImageSummary WriteRawProtoSummary WriteScalarSummary WriteSummary
+SnapshotDatasetReader SnapshotDatasetV2 SnapshotNestedDatasetReader SqlDataset TFRecordReader
+TFRecordReaderV2 TextLineReader TextLineReaderV2 WholeFileReader WholeFileReaderV2 WriteAudioSummary
+WriteGraphSummary WriteHistogramSummary WriteImageSummary WriteRawProtoSummary WriteScalarSummary
+WriteSummary
 """
 _NETWORK_OPS = """
 CollectiveAllToAllV2 CollectiveAllToAllV3 CollectiveBcastRecv CollectiveBcastRecvV2
@@ -78,7 +75,7 @@ def check_allowed(graph: Graph, nodes: Iterable[NamedNode], feeds: Iterable[Tens
         capability = capability_of(node.type)
         if capability is None or capability.is_free or capability.name in graph.allowed:
             continue
-        if isinstance(node, Operation) and not node.is_imported:
+        if not node.is_imported:
             continue
         if not is_path_given(node, capability, lambda t: (t.op, t.value_index) in fed):
             refused.setdefault(capability.name, []).append((name, node.type, capability))

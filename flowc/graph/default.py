@@ -52,6 +52,13 @@ def get_default_graph() -> Graph:
     return _stack.graphs[-1] if _stack.graphs else _process.get()
 
 
+def graph_beside(graph: Graph) -> Graph:
+    """The graph in which operations on what `graph` has are made: that graph, unless the default
+    one is that of a function, which takes from others what it needs."""
+    current = get_default_graph()
+    return graph if current.outer is None else current
+
+
 def resource_variables_enabled() -> bool:
     """Whether variables stand behind handles unless they are asked for otherwise."""
     return _process.resource_variables
@@ -97,7 +104,7 @@ def name_scope(
     Without a name, `default_name` is used. `values`: tensors whose graph becomes the default.
     """
     graph = next((v.graph for v in values or () if isinstance(v, Tensor | Operation)), None)
-    graph = get_default_graph() if graph is None else graph
+    graph = get_default_graph() if graph is None else graph_beside(graph)
     with graph.as_default(), graph.name_scope(name if name is not None else default_name) as scope:
         yield scope
 

@@ -47,7 +47,8 @@ class FunctionArg:
 @dataclass(frozen=True, slots=True)
 class BodyNode:
     """One node of a function's body. `control_inputs` name nodes of the body; arguments that stand
-    as control inputs (they order nothing) are left out."""
+    as control inputs (they order nothing) are left out. `is_imported`: a file says what the node
+    is, and not the program at work."""
 
     name: str
     type: str
@@ -55,6 +56,7 @@ class BodyNode:
     control_inputs: tuple[str, ...]
     attrs: Attrs
     device: str = ""
+    is_imported: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,11 @@ class Graph:
 
     `signatures`: those of a saved model. `variable_values`: name of a variable's operation -> its
     value in the checkpoint (read when asked for). `source`: where an imported graph came from.
-    `allowed`: the capabilities that imported nodes may use (`allow` adds some).
+    `allowed`: the capabilities that imported nodes may use (`allow` adds some). `outer`: the graph
+    around one that is to become a function, which may take tensors from there.
     """
+
+    outer: Graph | None = None
 
     def __init__(self) -> None:
         self.names = Names()
@@ -94,10 +97,11 @@ class Graph:
             for tensor in inputs:
                 if not isinstance(tensor, Tensor):
                     raise TypeError(f"Input of {op_type} is no Tensor: {tensor!r}")
-                if tensor.graph is not self:
+                if tensor.graph is not self and self.outer is None:
                     raise ValueError(f"{tensor} must be from the same graph as {name or op_type}")
                 if tensor.op.control_flow_context is not None:
                     check_reachable(tensor, op_type, name or op_type)
+            inputs = [t if t.graph is self else self.capture(t) for t in inputs]
             full_name = self.names.op_name(name or op_type)
             if full_name in self._ops:
                 raise ValueError(f"Duplicate node name in graph: '{full_name}'")
@@ -113,6 +117,10 @@ class Graph:
             if context is not None:
                 context.add_op(op)
             return op
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """What stands here for a tensor of another graph. Raises `ValueError` where none may."""
+        raise ValueError(f"{tensor} must be from the same graph as the operation that takes it")
 
     def _scoped_attrs(self, op_type: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
         found = dict(self.scopes.attrs)

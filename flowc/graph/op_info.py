@@ -14,6 +14,7 @@ from flowc.errors import InvalidModelError, UnsupportedError
 from flowc.graph.attr_faults import attr_fault
 from flowc.graph.attrs import AttrPlaceholder
 from flowc.graph.control_types import control_flow_signature
+from flowc.ir.lowering import Extracted
 from flowc.ir.signature import REQUIRED, Arg, OpSignature
 
 if TYPE_CHECKING:
@@ -101,8 +102,10 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
         elif kind == "float":
             value = float(value)
         found[name] = value
-    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs.
-    inferred = record.signature.inferred_attrs
+    # Attrs that follow from the inputs are not stored, so that equal nodes have equal attrs; but a
+    # step that Python computes alone may want them.
+    host = record.lowering.host if isinstance(record.lowering, Extracted) else None
+    inferred = record.signature.inferred_attrs - set(() if host is None else host.settings)
     return {n: v for n, v in found.items() if n not in inferred}
 
 

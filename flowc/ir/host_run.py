@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
-from flowc.errors import CancelledError, DeadlineExceededError
+import numpy as np
+
+from flowc.errors import CancelledError, DeadlineExceededError, UnsupportedError
+
+Array = np.ndarray[Any, Any]
 
 
 class CancelToken:
@@ -80,20 +84,76 @@ class HostStates:
             state.close()
 
 
+class HostValue(bytes):
+    """What a tensor of dtype variant holds that only Python knows: it goes through native code as a
+    string does, and comes out as the same object."""
+
+    value: Any
+
+    @classmethod
+    def of(cls, value: Any) -> HostValue:
+        found = cls(b"variant")
+        found.value = value
+        return found
+
+
+def held(value: Any) -> Array:
+    """What a host step is given, or a run gives, as an array also where its rank is 0."""
+    if isinstance(value, np.ndarray):
+        return cast(Array, value)
+    if isinstance(value, bytes):
+        found = np.empty((), object)
+        found[()] = value
+        return found
+    return np.asarray(value)
+
+
+# A function of the graph, compiled: arrays for arrays.
+HostFunction = Callable[[Sequence[Any]], list[Any]]
+
+
+class HostFunctions(Protocol):
+    """The functions of a Session's graph, for host steps that call them."""
+
+    def find(
+        self, name: str, handles: Mapping[int, str], streams: dict[Any, HostFunction]
+    ) -> HostFunction:
+        """The function with a name. `handles`: those of its arguments that are handles, by the
+        names of the nodes that made them; calls leave them out. `streams`: where functions that
+        draw random numbers are kept; each begins its stream anew in another one."""
+        ...
+
+
 class HostRun:
-    """One run. `cancel` and `states` are those of its Session; `timeout`: milliseconds that it may
-    take from now on, if not 0."""
+    """One run. `cancel`, `states` and `functions` are those of its Session; `timeout`: milliseconds
+    that it may take from now on, if not 0."""
 
     def __init__(
         self,
         cancel: CancelToken | None = None,
         states: HostStates | None = None,
         timeout: float = 0,
+        functions: HostFunctions | None = None,
     ) -> None:
         self.cancel = cancel or CancelToken()
         self.states = states or HostStates()
+        self._functions = functions
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout / 1000 if timeout else None
+
+    @property
+    def functions(self) -> HostFunctions:
+        """Raises `UnsupportedError` where nothing compiles functions while it runs."""
+        if self._functions is None:
+            raise UnsupportedError(
+                "a step of Python calls functions of the graph, which only a Session has",
+                hint="run the model in a Session",
+            )
+        return self._functions
+
+    def endless(self, cancel: CancelToken) -> HostRun:
+        """The same for what outlasts this run, until `cancel` ends it."""
+        return HostRun(cancel, self.states, functions=self._functions)
 
     def check(self) -> None:
         """Raises where the run is to end."""

@@ -26,7 +26,7 @@ from flowc.ir.capability import Capability
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering
 from flowc.ir.mark_access import MarkAccess
-from flowc.ir.signature import REQUIRED, OpSignature, parse_signature
+from flowc.ir.signature import REQUIRED, Arg, OpSignature, parse_signature
 from flowc.ir.types import MAX_RANK, Dims, TensorType
 
 if TYPE_CHECKING:
@@ -408,24 +408,27 @@ def input_spans(op: Op, count: int, attrs: Attrs) -> list[tuple[int, int]]:
     """For each input of the signature, where its tensors stand among the node's `count` inputs."""
     args = op.signature.inputs
     listed = op.signature.listed_inputs
+    widths = [_stated_width(arg, attrs) if i in listed else 1 for i, arg in enumerate(args)]
+    # One list takes what the others leave; several lists of one number share it.
+    left = count - sum(width for width in widths if width is not None)
+    open_lists = widths.count(None)
     spans: list[tuple[int, int]] = []
     at = 0
-    for i, arg in enumerate(args):
-        width = 1
-        if i in listed:
-            known = attrs.get(arg.number_attr or "") if not arg.is_list else None
-            if arg.is_list and arg.type_attr is not None and arg.type_attr in attrs:
-                known = len(attrs[arg.type_attr])
-            if known is None:
-                # One list takes what the others leave; several lists of one number share it.
-                others = len(args) - len(listed)
-                known = (count - others) // len(listed)
-            width = known
+    for stated in widths:
+        width = left // open_lists if stated is None else stated
         spans.append((at, at + width))
         at += width
     if at != count:
         raise InvalidModelError(f"{op.tf_name}: takes {at} inputs, found {count}")
     return spans
+
+
+def _stated_width(arg: Arg, attrs: Attrs) -> int | None:
+    """How many tensors an input is, where attrs say it."""
+    if not arg.is_list:
+        return attrs.get(arg.number_attr or "")
+    stated = attrs.get(arg.type_attr or "")
+    return None if stated is None else len(stated)
 
 
 @cache

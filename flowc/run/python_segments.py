@@ -82,7 +82,7 @@ def _step(op: Operation) -> Step | None:
     lowering = record.lowering
     host = lowering.host if isinstance(lowering, Extracted) else lowering
     if isinstance(host, Host):
-        return _host_step(host, types, attrs)
+        return _host_step(host, types, {**attrs, "node": op.name})
     reference = record.reference
     if reference is None or not types or any(t is not dtypes.string for t in types):
         return None
@@ -91,6 +91,7 @@ def _step(op: Operation) -> Step | None:
 
 
 def _host_step(host: Any, types: Sequence[dtypes.DType], attrs: Mapping[str, Any]) -> Step:
+    """`attrs`: those of the operation, and its name as that of `node`."""
     settings = {name: attrs[name] for name in host.settings}
 
     def step(inputs: Sequence[Array], run: HostRun) -> Sequence[Array]:

@@ -38,6 +38,7 @@ from flowc.run.fetches import (
     only,
     operation_names,
 )
+from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
 from flowc.run.host_steps import RunLog
 from flowc.run.partial_runs import PartialRun
@@ -106,18 +107,32 @@ class Session:
         self._state = RunState(self._graph, random_seed)
         self._variables = self._state.variables
         self._max_memory = max_memory
+        self._placement = Placement.of(config)
         self._programs = ProgramCache(
             self._graph,
             self._options,
             self._threads,
             self._state,
             max_memory,
-            Placement.of(config),
+            self._placement,
         )
+        self._state.functions = CalledFunctions(self._graph, self._inner)
         self._partial_runs: dict[str, PartialRun] = {}
         self._handles = count()
         self._closed = False
         self._contexts: list[Any] = []
+
+    def _inner(self, graph: Graph, has_new_streams: bool) -> Callable[[Any, Any], Any]:
+        """What runs the graph of a function that a host step of this Session calls."""
+        found = Session(
+            graph=graph, threads=self._threads, max_memory=self._max_memory, options=self._options
+        )
+        found._state = self._state.with_new_streams() if has_new_streams else self._state
+        found._variables = found._state.variables
+        found._programs = ProgramCache(
+            graph, self._options, self._threads, found._state, self._max_memory, self._placement
+        )
+        return found.run
 
     @property
     def graph(self) -> Graph:

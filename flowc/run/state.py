@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from flowc.graph import Graph
-from flowc.ir.host_run import CancelToken, HostRun, HostStates
+from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
 from flowc.ir.program_spec import VariableSpec
 from flowc.run.random_states import first_states
 from flowc.run.variables import HeldVariables
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 class RunState:
     """`ranks`: the last ones that functions of Python were found to return. `cancel` wakes the host
-    steps that wait, and `host` has what they share."""
+    steps that wait, and `host` has what they share. `functions`: those that they call."""
 
     def __init__(self, graph: Graph, random_seed: int | None) -> None:
+        self.graph = graph
+        self.functions: HostFunctions | None = None
         self._random_seed = random_seed
         self._random_states: dict[str, np.ndarray] = {}
         self.ranks: dict[OutputName, int] = {}
         self.cancel = CancelToken()
         self.host = HostStates()
-        self._endless = HostRun(self.cancel, self.host)
         self.variables = HeldVariables(
             lambda: cast(
                 Mapping[str, np.ndarray],
@@ -51,7 +52,14 @@ class RunState:
 
     def host_run(self, timeout: float) -> HostRun:
         """What host steps know of a run that begins now; `timeout` in milliseconds, 0 for none."""
-        return HostRun(self.cancel, self.host, timeout) if timeout else self._endless
+        return HostRun(self.cancel, self.host, timeout, self.functions)
+
+    def with_new_streams(self) -> RunState:
+        """The same but for variables: those of a function that draws random numbers and has no
+        variables beside."""
+        found = RunState(self.graph, self._random_seed)
+        found.cancel, found.host, found.functions = self.cancel, self.host, self.functions
+        return found
 
     def close(self) -> None:
         """Ends the runs that wait, and frees what is held."""

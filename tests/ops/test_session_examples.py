@@ -25,6 +25,16 @@ MADE_OF: dict[str, str] = {
     "_TextOfStrings": "Assert",
     "_RawText": "PrintV2",
     "_RestoreTensors": "RestoreV2",
+    "_Dataset": "RangeDataset",
+    "_MakeIterator": "MakeIterator",
+    "_IteratorGetNext": "IteratorGetNext",
+    "_OneShotIterator": "OneShotIterator",
+    "_DatasetToSingleElement": "DatasetToSingleElement",
+    "_ReduceDataset": "ReduceDataset",
+    "_DatasetCardinality": "DatasetCardinality",
+    "_SerializeSparse": "SerializeSparse",
+    "_SerializeManySparse": "SerializeManySparse",
+    "_DeserializeSparse": "DeserializeSparse",
     "_ParsedTensor": "ParseTensor",
 }
 WITHOUT: dict[str, str] = {

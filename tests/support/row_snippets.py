@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api_snippets import Snippet
+from row_snippets_datasets import DATASET_ROWS
 from row_snippets_graphs import GRAPH_SNIPPETS
 from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
@@ -11,7 +12,13 @@ from row_snippets_training import TRAINING_ROWS
 from row_snippets_variables import VARIABLE_ROWS
 
 ROW_SNIPPETS: tuple[Snippet, ...] = (
-    GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS + TOOL_ROWS + TRAINING_ROWS + RECORD_ROWS
+    *GRAPH_SNIPPETS,
+    *VARIABLE_ROWS,
+    *SAVING_ROWS,
+    *TOOL_ROWS,
+    *TRAINING_ROWS,
+    *RECORD_ROWS,
+    *DATASET_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

@@ -116,10 +116,13 @@ ROWS = {
     85: Row("decode_raw"),
     86: Row("records", checked="tests/records/test_record_files.py"),
     87: Row("examples parsed"),
+    94: Row("datasets and iterators", checked="tests/datasets/test_programs.py"),
     95: Row("gradients, GradientDescentOptimizer", "training:95_* training:minimize* gradients:*"),
     96: Row("house prices", "training:96_*", "examples/training/house_prices.py"),
     97: Row("optimizers", "training:97_* training:optimizer* training:ad* training:ftrl*"),
-    98: Row("three dense layers with Adam", checked="examples/training/dense_layers.py"),
+    98: Row(
+        "a dataset and three dense layers with Adam", checked="examples/training/dense_layers.py"
+    ),
     103: Row("own gradients", "gradients:registered* gradients:custom* gradients:over*"),
     104: Row("gradients checked", "gradients:*", "tests/api/test_tf_test.py"),
     105: Row("SavedModels that Keras exported", checked="tests/importer/test_import.py"),

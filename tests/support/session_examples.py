@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from dataset_examples import DATASETS
 
 import flowc as tf
 
@@ -247,3 +248,6 @@ def _list_concat() -> list[tuple[Any, Any]]:
     )
     joined = r.TensorListConcat(input_handle=made, element_dtype=tf.float32)
     return [(joined[0], X), (joined[1], [2, 1])]
+
+
+EXAMPLES.update(DATASETS)

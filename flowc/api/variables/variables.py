@@ -39,7 +39,11 @@ from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
 from flowc.graph.building.operators import Operators
 from flowc.graph.building.subscripts import MASKS, subscript
-from flowc.graph.default import get_default_session, resource_variables_enabled
+from flowc.graph.default import (
+    get_default_session,
+    graph_beside,
+    resource_variables_enabled,
+)
 
 GLOBAL = GraphKeys.GLOBAL_VARIABLES
 LOCAL = GraphKeys.LOCAL_VARIABLES
@@ -337,7 +341,7 @@ class Variable(RowChanges, Operators, metaclass=_MadeByCreators):
 
     def __getitem__(self, key: Any) -> Tensor:
         """A slice of the value; its `assign(value)` gives the slice another one."""
-        with self.graph.as_default():
+        with graph_beside(self.graph).as_default():
             found = subscript(self._operand(), key)
         if found.op.type == "StridedSlice":
             found.assign = partial(self._assign_slice, found.op)

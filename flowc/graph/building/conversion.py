@@ -56,9 +56,8 @@ def as_tensor(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
                 f"{dtypes.name_of(value.dtype)}: {value!r}"
             )
-        if value.graph is not get_default_graph():
-            raise ValueError(f"{value} must be from the same graph as the operation that takes it")
-        return value
+        graph = get_default_graph()
+        return value if value.graph is graph else graph.capture(value)
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor (it has no value)")
     if isinstance(value, list | tuple):

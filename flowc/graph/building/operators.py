@@ -24,6 +24,12 @@ def _output(op_type: str, *inputs: Any, name: str | None = None, **attrs: Any) -
     return output(op_type, *inputs, name=name, **attrs)
 
 
+def _beside(graph: Graph) -> Graph:
+    from flowc.graph.default import graph_beside
+
+    return graph_beside(graph)
+
+
 def pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors: a Python number takes the other's dtype."""
     from flowc.graph.building.conversion import Tensor, as_tensor
@@ -96,7 +102,7 @@ def _plain(op_type: str, name: str | None = None) -> _Make:
 def _scoped(name: str, function: Callable[[Any, Any, str], Tensor]) -> _Make:
     def make(x: Any, y: Any) -> Tensor:
         graph = (x if isinstance(x, Operators) else y).graph
-        with graph.name_scope(name) as scope:
+        with _beside(graph).name_scope(name) as scope:
             return function(x, y, scope)
 
     return make
@@ -114,7 +120,7 @@ def _logical(name: str, logical: _Make, bitwise: str) -> _Make:
 
 def _method(make: _Make) -> Any:
     def operator(self: Operators, other: Any) -> Any:
-        with self.graph.as_default():
+        with _beside(self.graph).as_default():
             return make(self._operand(), other)
 
     return operator
@@ -158,12 +164,12 @@ class Operators:
         return self._one_of("LogicalNot" if self.dtype.base_dtype is dtypes.bool_ else "Invert")
 
     def __abs__(self) -> Any:
-        with self.graph.as_default():
+        with _beside(self.graph).as_default():
             return absolute(self._operand())
 
     def _operand(self) -> Any:
         return self
 
     def _one_of(self, op_type: str) -> Any:
-        with self.graph.as_default():
+        with _beside(self.graph).as_default():
             return _output(op_type, self._operand())

@@ -8,8 +8,9 @@ needs a random number or a variable's change again is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
@@ -50,6 +51,23 @@ def opened(function: Function, call: Operation, inputs: Sequence[Tensor]) -> Bod
         argument(graph, f"arg{i}", dtype or given.base_dtype, given)
         for i, (dtype, given) in enumerate(zip(types, inputs, strict=True))
     ]
+    if any(node.type in FRAME_TYPES for node in function.body.nodes):
+        raise UnimplementedError(
+            f"the gradient of the function {function.name!r}, which is written with frames",
+            node=call.name,
+        )
+    return Body(graph, args, open_body(graph, function, args, call.attrs)[0])
+
+
+def open_body(
+    graph: Graph,
+    function: Function,
+    args: Sequence[Tensor],
+    attrs: Mapping[str, Any],
+    prefix: str = "",
+) -> tuple[list[Tensor], list[Operation]]:
+    """The nodes of a body without frames as operations of a graph: the results, and what has to run
+    besides. `attrs`: those of the call; `prefix`: stands before the names."""
     nodes = {node.name: node for node in function.body.nodes}
     made: dict[str, Operation] = {}
 
@@ -64,17 +82,12 @@ def opened(function: Function, call: Operation, inputs: Sequence[Tensor]) -> Bod
         return [*(r[1] for r in node.inputs if r[0] == "node"), *node.control_inputs]
 
     for node in map(nodes.__getitem__, inputs_first(nodes, sources)):
-        if node.type in FRAME_TYPES:
-            raise UnimplementedError(
-                f"the gradient of the function {function.name!r}, which is written with frames",
-                node=call.name,
-            )
-        attrs = {name: resolve_attr(value, call.attrs) for name, value in node.attrs.items()}
+        given = {name: resolve_attr(value, attrs) for name, value in node.attrs.items()}
         controls = [made[name] for name in node.control_inputs]
-        made[node.name] = graph.create_op(
-            node.type, [tensor(r) for r in node.inputs], attrs, node.name, controls
-        )
-    return Body(graph, args, [tensor(r) for r in function.body.results])
+        inputs = [tensor(r) for r in node.inputs]
+        made[node.name] = graph.create_op(node.type, inputs, given, prefix + node.name, controls)
+    content = function.body
+    return [tensor(r) for r in content.results], [made[name] for name in content.control_results]
 
 
 def argument(graph: Graph, name: str, dtype: DType | None, like: Tensor) -> Tensor:
@@ -171,6 +184,21 @@ def function_of(
                 f"the gradient needs {op.type} of the function again, which may give another value",
                 node=call.name,
             )
+    return function_from(name, args, results, body, ())
+
+
+def function_from(
+    name: str,
+    args: Sequence[Tensor],
+    results: Sequence[Tensor],
+    body: Sequence[Operation],
+    controls: Sequence[Operation],
+    arg_names: Sequence[str] = (),
+    is_imported: bool = True,
+) -> Function:
+    """The function of operations that compute `results` from placeholders. `controls`: those that
+    run even if no result needs them."""
+    places = {t.op: i for i, t in enumerate(args)}
     kept = set(body)
 
     def reference(tensor: Tensor) -> InputRef:
@@ -185,13 +213,16 @@ def function_of(
             tuple(reference(t) for t in op.inputs),
             tuple(c.name for c in op.control_inputs if c in kept),
             Attrs(dict(op.attrs)),
+            is_imported=is_imported,
         )
         for op in body
     )
-    content = FunctionBody(nodes, tuple(reference(t) for t in results), ())
+    ran = tuple(op.name for op in controls)
+    content = FunctionBody(nodes, tuple(reference(t) for t in results), ran)
+    named = arg_names or [f"arg{i}" for i in range(len(args))]
     return Function(
         name,
-        tuple(FunctionArg(f"arg{i}", t.base_dtype) for i, t in enumerate(args)),
+        tuple(FunctionArg(n, t.base_dtype) for n, t in zip(named, args)),
         tuple(FunctionArg(f"result{i}", t.base_dtype) for i, t in enumerate(results)),
         lambda: content,
         is_stateful=any(has_trait(op.type, "stateful") for op in body),

@@ -1,0 +1,607 @@
+"""`tf.data.Dataset`: what its elements are and how they are made, in the graph.
+
+In: tensors, files, functions, other datasets. Out: nodes that TensorFlow's own API makes, under its
+names. Nothing is read before an iterator begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.data import iterators
+from flowc.api.data.functions import TracedFunction, traced
+from flowc.api.data.structure import (
+    ComponentSpec,
+    DatasetSpec,
+    held_tensors,
+    held_types,
+    normalized,
+    relaxed,
+    spec_of,
+    value_from,
+)
+from flowc.api.framework import nest
+from flowc.api.framework.composites import SparseTensor
+from flowc.api.framework.raw_ops import call
+from flowc.api.random.random_ops import get_seed
+from flowc.graph import Tensor
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import create
+from flowc.graph.shape_inference import constant_elements
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+LARGEST = np.iinfo(np.int64).max
+
+
+def number(value: Any, name: str) -> Tensor:
+    """A count as the tensor that a dataset takes."""
+    return as_tensor(value, dtypes.i64, name)
+
+
+def made(op_type: str, structure: Any, *inputs: Any, **attrs: Any) -> Dataset:
+    """A dataset of a node."""
+    tensor = call(op_type, *inputs, **held_types(structure), **attrs)
+    return Dataset(tensor, structure)
+
+
+def captures(function: TracedFunction) -> dict[str, Any]:
+    """What a node takes of a function."""
+    return {"f": function.reference, "Targuments": [t.dtype for t in function.captured]}
+
+
+class Dataset:
+    """A sequence of elements, each a tensor, a sparse tensor or a dataset, or a structure of these.
+
+    Datasets are made by its static methods, and from others by its methods, as in TensorFlow.
+    """
+
+    def __init__(self, variant_tensor: Tensor, element_spec: Any) -> None:
+        self._variant_tensor = variant_tensor
+        self._structure = element_spec
+        self._options: Any = None
+
+    @property
+    def element_spec(self) -> Any:
+        """What elements are made of."""
+        return self._structure
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element's components, in its structure."""
+        return iterators.get_output_types(self)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The static shapes of an element's components, in its structure."""
+        return iterators.get_output_shapes(self)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element's components, in its structure."""
+        return iterators.get_output_classes(self)
+
+    def __repr__(self) -> str:
+        return f"<Dataset element_spec={self._structure}>"
+
+    def __iter__(self) -> Any:
+        raise RuntimeError(
+            "`tf.data.Dataset` only supports Python-style iteration in eager mode or within "
+            "tf.function."
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+    # -- sources
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """One element."""
+        value = normalized(tensors)
+        structure = spec_of(value)
+        return _of_components("TensorDataset", structure, held_tensors(structure, value))
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """An element for each row of tensors. Raises `ValueError` for scalars and for tensors that
+        differ in their number of rows."""
+        value = normalized(tensors)
+        leaves = nest.flatten(value)
+        if not leaves:
+            raise ValueError("Invalid `tensors`. Empty tensors.")
+        for leaf in leaves:
+            if leaf.get_shape().ndims == 0:
+                raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        rows = leaves[0].get_shape().with_rank_at_least(1)[0]
+        for leaf in leaves[1:]:
+            size = leaf.get_shape().with_rank_at_least(1)[0]
+            rows.assert_is_compatible_with(size)
+        specs = spec_of(value)
+        held = [s.hold_rows(v) for s, v in zip(nest.flatten(specs), leaves)]
+        structure = nest.map_structure(lambda spec: spec.unbatched(), specs)
+        return _of_components("TensorSliceDataset", structure, held)
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: SparseTensor) -> Dataset:
+        """An element for each row of a sparse tensor: its indices, values and sizes."""
+        parts = sparse_tensor.indices, sparse_tensor.values, sparse_tensor.dense_shape
+        rank = sparse_tensor.dense_shape.shape[0].value
+        inner = None if rank is None else rank - 1
+        structure = (
+            ComponentSpec([None, inner], dtypes.i64),
+            ComponentSpec([None], sparse_tensor.dtype),
+            ComponentSpec([inner], dtypes.i64),
+        )
+        return Dataset(call("SparseTensorSliceDataset", *parts), structure)
+
+    @staticmethod
+    def range(*args: Any, output_type: Any = dtypes.i64, name: str | None = None) -> Dataset:
+        """`range(stop)`, `range(start, stop)`, `range(start, stop, step)`: numbers."""
+        if not 1 <= len(args) <= 3:
+            raise ValueError(
+                "Invalid `args`. The length of `args` should be between 1 and 3 but was "
+                f"{len(args)}."
+            )
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        numbers = number(start, "start"), number(stop, "stop"), number(step, "step")
+        found = made("RangeDataset", ComponentSpec([], dtypes.i64), *numbers)
+        wanted = dtypes.as_dtype(output_type)
+        if wanted is dtypes.i64:
+            return found
+        return found.map(lambda k: call("Cast", k, DstT=wanted))
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Elements of several datasets side by side, in their structure. Raises `TypeError` for
+        what is no dataset."""
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        parts = nest.flatten(given)
+        for part in parts:
+            if not isinstance(part, Dataset):
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of "
+                    f"`tf.data.Dataset` objects but encountered object of type {type(part)}."
+                )
+        structure = nest.map_structure(lambda part: part.element_spec, given)
+        inputs = [part._variant_tensor for part in parts]
+        return made("ZipDataset", structure, inputs, N=len(inputs))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """What a Python generator yields; `generator(*args)` is called each time that somebody
+        begins. Raises `TypeError` where it is not callable or no types are given."""
+        from flowc.api.data.generators import generated
+
+        return generated(generator, output_types, output_shapes, args, output_signature)
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
+    ) -> Dataset:
+        """The names of the files that patterns match, shuffled unless `shuffle` says otherwise. A
+        run raises `InvalidArgumentError` where there are none."""
+        from flowc.api.data.readers import listed_files
+
+        return listed_files(file_pattern, shuffle is None or shuffle, seed)
+
+    @staticmethod
+    def random(
+        seed: Any = None, rerandomize_each_iteration: Any = None, name: str | None = None
+    ) -> Dataset:
+        """Random numbers of 32 bits without end."""
+        return made("RandomDataset", ComponentSpec([], dtypes.i64), *_seeds(seed))
+
+    # -- elements of others
+
+    def _same(self, op_type: str, *inputs: Any, **attrs: Any) -> Dataset:
+        """A dataset of elements like these."""
+        return made(op_type, self._structure, self._variant_tensor, *inputs, **attrs)
+
+    def _traced(self, function: Callable[..., Any], label: str) -> TracedFunction:
+        return traced(function, self._structure, f"Dataset_{label}")
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """The first `count` elements; all, where that is -1."""
+        return self._same("TakeDataset", number(count, "count"))
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """What comes after the first `count` elements; nothing, where that is -1."""
+        return self._same("SkipDataset", number(count, "count"))
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """The elements `count` times; without end, where that is None or -1."""
+        return self._same("RepeatDataset", number(-1 if count is None else count, "count"))
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Every `num_shards`-th element from `index` on. A run raises `InvalidArgumentError` for an
+        index that is not below the number of shards."""
+        return self._same("ShardDataset", number(num_shards, "num_shards"), number(index, "index"))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """These elements, then those of another dataset. Raises `TypeError` where these are of
+        other types or in another structure."""
+        try:
+            structure = relaxed(self._structure, dataset.element_spec)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"Incompatible dataset elements:\n  {self._structure} vs.   {dataset.element_spec}"
+            ) from error
+        return made("ConcatenateDataset", structure, self._variant_tensor, dataset._variant_tensor)
+
+    def prefetch(
+        self, buffer_size: Any = None, name: str | None = None, slack_period: int | None = None
+    ) -> Dataset:
+        """The elements, `buffer_size` of which are made before they are asked for."""
+        size = number(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size")
+        return self._same(
+            "PrefetchDataset", size, slack_period=slack_period or 0, legacy_autotune=False
+        )
+
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """Keeps the elements, once somebody has gone to the end: in memory, or in files."""
+        return self._same("CacheDataset", as_tensor(filename, dtypes.string, "filename"))
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: Any = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements in another order: each is drawn from the `buffer_size` that come next. Equal
+        seeds give TensorFlow's order; each epoch has another one, unless `reshuffle_each_iteration`
+        is False."""
+        size = number(buffer_size, "buffer_size")
+        again = reshuffle_each_iteration is None or reshuffle_each_iteration
+        return self._same("ShuffleDataset", size, *_seeds(seed), reshuffle_each_iteration=again)
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Pairs of a number, from `start` on, and an element."""
+        return Dataset.zip((Dataset.range(start, LARGEST), self))
+
+    # -- batches
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """`batch_size` elements as one, whose arrays have a dimension more. The last one may be
+        smaller, unless `drop_remainder` leaves it out."""
+        size = number(batch_size, "batch_size")
+        drops = as_tensor(drop_remainder, dtypes.bool_, "drop_remainder")
+        structure = batched(self._structure, size, drops)
+        return made("BatchDatasetV2", structure, self._variant_tensor, size, drops)
+
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Batches of elements of different shapes, padded to `padded_shapes`, in which None means
+        the largest of a batch. Raises `ValueError` for shapes and values of other structures."""
+        from flowc.api.data.padding import padded
+
+        return padded(self, batch_size, padded_shapes, padding_values, drop_remainder)
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """An element for each row of an element."""
+        structure = nest.map_structure(lambda spec: spec.unbatched(), self._structure)
+        return made("UnbatchDataset", structure, self._variant_tensor)
+
+    def window(
+        self,
+        size: Any,
+        shift: Any = None,
+        stride: Any = 1,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Datasets of `size` elements, each `stride` after the other; a window begins `shift` after
+        the one before (`size`, if None)."""
+        structure = nest.map_structure(DatasetSpec, self._structure)
+        return made(
+            "WindowDataset",
+            structure,
+            self._variant_tensor,
+            number(size, "size"),
+            number(size if shift is None else shift, "shift"),
+            number(stride, "stride"),
+            as_tensor(drop_remainder, dtypes.bool_, "drop_remainder"),
+        )
+
+    # -- functions
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """What a function makes of each element, in order. `num_parallel_calls`: how many calls run
+        side by side."""
+        function = self._traced(map_func, "map")
+        inputs = self._variant_tensor, function.captured
+        if num_parallel_calls is None:
+            return made("MapDataset", function.structure, *inputs, **captures(function))
+        calls = number(num_parallel_calls, "num_parallel_calls")
+        order = "default" if deterministic is None else str(bool(deterministic)).lower()
+        return made(
+            "ParallelMapDatasetV2",
+            function.structure,
+            *inputs,
+            calls,
+            deterministic=order,
+            **captures(function),
+        )
+
+    map_with_legacy_function = map
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements for which a function gives true. Raises `ValueError` where it gives anything
+        but a scalar bool."""
+        return self._filtered("FilterDataset", predicate, "filter")
+
+    filter_with_legacy_function = filter
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements before the first for which a function gives false. Raises as `filter`."""
+        return self._filtered("TakeWhileDataset", predicate, "take_while")
+
+    def _filtered(self, op_type: str, predicate: Callable[..., Any], label: str) -> Dataset:
+        function = self._traced(predicate, label)
+        found = function.structure
+        is_bool = isinstance(found, ComponentSpec) and found.dtype is dtypes.bool_
+        if not is_bool or not found.shape.is_compatible_with([]):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its "
+                f"return type is {found}."
+            )
+        given = captures(function)
+        return self._same(op_type, function.captured, predicate=given.pop("f"), **given)
+
+    def _inner(self, function: TracedFunction) -> Any:
+        """The structure of the elements of the datasets that a function returns."""
+        if not isinstance(function.structure, DatasetSpec):
+            raise TypeError(
+                "The `map_func` argument must return a `Dataset` object. Got "
+                f"{type(function.structure)!r}."
+            )
+        return function.structure.element_spec
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements of the datasets that a function makes of elements. Raises `TypeError` where
+        it makes anything else."""
+        function = self._traced(map_func, "flat_map")
+        inputs = self._variant_tensor, function.captured
+        return made("FlatMapDataset", self._inner(function), *inputs, **captures(function))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """`block_length` elements of each of `cycle_length` datasets in turn, which a function
+        makes of elements. Raises as `flat_map`."""
+        function = self._traced(map_func, "interleave")
+        structure = self._inner(function)
+        cycle = cycle_length
+        if cycle is None:
+            is_tuned = num_parallel_calls in (None, AUTOTUNE)
+            cycle = AUTOTUNE if is_tuned else num_parallel_calls
+        inputs = self._variant_tensor, function.captured
+        turns = number(cycle, "cycle_length"), number(block_length or 1, "block_length")
+        if num_parallel_calls is None:
+            return made("InterleaveDataset", structure, *inputs, *turns, **captures(function))
+        order = "default" if deterministic is None else str(bool(deterministic)).lower()
+        return made(
+            "ParallelInterleaveDatasetV4",
+            structure,
+            *inputs,
+            *turns,
+            number(AUTOTUNE, "buffer_output_elements"),
+            number(AUTOTUNE, "prefetch_input_elements"),
+            number(num_parallel_calls, "num_parallel_calls"),
+            deterministic=order,
+            **captures(function),
+        )
+
+    def scan(
+        self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
+    ) -> Dataset:
+        """What a function of a state and an element gives beside the next state."""
+        state = normalized(initial_state)
+        function, states = self._with_state(scan_func, state, "scan", _second_of_two)
+        held = held_tensors(states, state)
+        given = {"Tstate": [t.dtype for t in held], **captures(function)}
+        inputs = self._variant_tensor, held, function.captured
+        return made("ScanDataset", function.structure[1], *inputs, **given)
+
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Any:
+        """The last state of a function of a state and an element, as tensors. Raises `TypeError`
+        where it gives a state of other types."""
+        state = normalized(initial_state)
+        function, states = self._with_state(reduce_func, state, "reduce", lambda found: found)
+        held = held_tensors(states, state)
+        given = {"Tstate": [t.dtype for t in held], **captures(function), **held_types(states)}
+        inputs = [self._variant_tensor, held, function.captured]
+        return value_from(states, create("ReduceDataset", inputs, given).outputs)
+
+    def _with_state(
+        self,
+        function: Callable[..., Any],
+        state: Any,
+        label: str,
+        state_of: Callable[[Any], Any],
+    ) -> tuple[TracedFunction, Any]:
+        """The function, and the structure of its state, whose shapes are what all states share."""
+        structure = spec_of(state)
+        while True:
+            found = traced(function, (structure, self._structure), f"Dataset_{label}")
+            after = state_of(found.structure)
+            nest.assert_same_structure(structure, after)
+            for ours, theirs in zip(nest.flatten(structure), nest.flatten(after)):
+                if ours.dtype is not theirs.dtype:
+                    raise TypeError(
+                        "The element types for the new state must match the initial state. "
+                        f"Expected {ours.dtype!r}; got {theirs.dtype!r}."
+                    )
+            joined = relaxed(structure, after)
+            if joined == structure:
+                return found, structure
+            structure = joined
+
+    def apply(self, transformation_func: Callable[[Dataset], Any]) -> Any:
+        """What a function makes of the dataset. Raises `TypeError` where that is none."""
+        found = transformation_func(self)
+        if not isinstance(found, Dataset):
+            raise TypeError(
+                f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(found)}."
+            )
+        return found
+
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: Any = None,
+        window_size_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The elements of the datasets that `reduce_func(key, window)` makes of elements with one
+        key (int64). Raises `ValueError` unless one of window size and its function is given."""
+        from flowc.api.data.grouping import grouped_by_window
+
+        return grouped_by_window(self, key_func, reduce_func, window_size, window_size_func)
+
+    def bucket_by_sequence_length(self, *args: Any, **settings: Any) -> Dataset:
+        """Padded batches of elements of like lengths, as
+        `tf.data.experimental.bucket_by_sequence_length`, whose arguments it takes."""
+        from flowc.api.data.grouping import bucket_by_sequence_length
+
+        return bucket_by_sequence_length(*args, **settings)(self)
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Each element only once. Raises `TypeError` for elements of several components."""
+        if not isinstance(self._structure, ComponentSpec):
+            raise TypeError("`tf.data.Dataset.unique()` only supports elements of one component.")
+        return self._same("UniqueDataset")
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """The elements that can be made."""
+        return self._same("IgnoreErrorsDataset", log_warning=log_warning)
+
+    def cardinality(self, name: str | None = None) -> Tensor:
+        """How many elements there are; `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`."""
+        return call("DatasetCardinality", self._variant_tensor)
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The element of a dataset of one. A run raises `InvalidArgumentError` for none or
+        several."""
+        held = held_types(self._structure)
+        op = create("DatasetToSingleElement", [self._variant_tensor], held)
+        return value_from(self._structure, op.outputs)
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: Any = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: Any = None,
+    ) -> Dataset:
+        """As `tf.data.experimental.sample_from_datasets`."""
+        from flowc.api.data.mixing import sample_from_datasets
+
+        return sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+    @staticmethod
+    def choose_from_datasets(
+        datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """As `tf.data.experimental.choose_from_datasets`."""
+        from flowc.api.data.mixing import choose_from_datasets
+
+        return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+    # -- iterators and options
+
+    def make_one_shot_iterator(self) -> iterators.Iterator:
+        """As `tf.data.make_one_shot_iterator`."""
+        return iterators.make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> iterators.Iterator:
+        """As `tf.data.make_initializable_iterator`."""
+        return iterators.make_initializable_iterator(self, shared_name)
+
+    def options(self) -> Any:
+        """The options that were given."""
+        from flowc.api.data.options import DatasetOptions
+
+        return self._options or DatasetOptions()
+
+    def with_options(self, options: Any, name: str | None = None) -> Dataset:
+        """The same dataset; options change how TensorFlow computes it, not what."""
+        found = self._same("OptionsDataset", serialized_options=b"")
+        found._options = options
+        return found
+
+
+DatasetSpec.value_class = Dataset
+
+
+def _second_of_two(found: Any) -> Any:
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise TypeError(
+            "The scan function must return a pair comprising the new state and the output value."
+        )
+    return found[0]
+
+
+def _of_components(op_type: str, structure: Any, tensors: Sequence[Tensor]) -> Dataset:
+    held = held_types(structure)
+    shapes = held["output_shapes"]
+    return Dataset(call(op_type, list(tensors), output_shapes=shapes), structure)
+
+
+def _seeds(seed: Any) -> tuple[Tensor, Tensor]:
+    first, second = get_seed(seed)
+    first, second = first or 0, second or 0
+    if seed is not None and first == second == 0:
+        second = (1 << 31) - 1
+    return number(first, "seed"), number(second, "seed2")
+
+
+def batched(structure: Any, size: Tensor, drops: Tensor) -> Any:
+    """The structure of batches: of a known size where none is smaller."""
+    known_drop, known_size = constant_elements(drops), constant_elements(size)
+    rows = None
+    if known_drop is not None and bool(known_drop) and known_size is not None:
+        rows = int(known_size)
+    return nest.map_structure(lambda spec: spec.batched(rows), structure)

@@ -1,0 +1,251 @@
+"""What elements of a dataset are made of.
+
+In: values that a program gives: tensors, sparse tensors, datasets, Python values, in tuples and
+dicts. Out: specs in the same structure, which say how a value is held as tensors. Invariant: a list
+is a tensor, never a structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from flowc import dtypes
+from flowc.api.framework import nest
+from flowc.api.framework.composites import SparseTensor
+from flowc.api.framework.raw_ops import call
+from flowc.dtypes import DType
+from flowc.graph import Tensor, TensorShape
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.default import get_default_graph
+
+
+@dataclass(frozen=True)
+class ComponentSpec:
+    """A tensor of a dtype and a static shape, as an element of a dataset has it."""
+
+    shape: TensorShape
+    dtype: DType
+    name: str | None = None
+
+    def __init__(self, shape: Any, dtype: Any = dtypes.f32, name: str | None = None) -> None:
+        object.__setattr__(self, "shape", TensorShape(shape))
+        object.__setattr__(self, "dtype", dtypes.as_dtype(dtype))
+        object.__setattr__(self, "name", name)
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor, name: str | None = None) -> ComponentSpec:
+        """The spec of a tensor."""
+        return cls(tensor.shape, tensor.dtype, name)
+
+    value_class: ClassVar[Any] = Tensor
+
+    @property
+    def held_type(self) -> tuple[DType, TensorShape]:
+        """The dtype and shape of the tensor that holds a value."""
+        return self.dtype, self.shape
+
+    def hold(self, value: Any) -> Tensor:
+        return as_tensor(value, self.dtype)
+
+    hold_rows = hold
+
+    def value(self, tensor: Tensor) -> Any:
+        tensor.set_shape(self.shape)
+        return tensor
+
+    def batched(self, size: int | None) -> ComponentSpec:
+        return ComponentSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
+
+    def unbatched(self) -> ComponentSpec:
+        return ComponentSpec(self.shape[1:], self.dtype)
+
+    def relaxed(self, other: Any) -> Any:
+        """The spec of what is either's value. Raises `TypeError` where there is none."""
+        if not isinstance(other, ComponentSpec) or other.dtype is not self.dtype:
+            raise TypeError(f"{self} and {other} are of different types")
+        return ComponentSpec(_common(self.shape, other.shape), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+
+def _common(one: TensorShape, other: TensorShape) -> TensorShape:
+    if one.ndims is None or one.ndims != other.ndims:
+        return TensorShape(None)
+    sizes = zip(one.as_list(), other.as_list())
+    return TensorShape([a if a == b else None for a, b in sizes])
+
+
+class SparseTensorSpec(ComponentSpec):
+    """A sparse tensor, which a vector of three variants holds."""
+
+    value_class: ClassVar[Any] = SparseTensor
+
+    @property
+    def held_type(self) -> tuple[DType, TensorShape]:
+        return dtypes.variant, TensorShape([3])
+
+    def hold(self, value: Any) -> Tensor:
+        parts = value.indices, value.values, value.dense_shape
+        return call("SerializeSparse", *parts, out_type=dtypes.variant)
+
+    def hold_rows(self, value: Any) -> Tensor:
+        parts = value.indices, value.values, value.dense_shape
+        return call("SerializeManySparse", *parts, out_type=dtypes.variant)
+
+    def value(self, tensor: Tensor) -> Any:
+        indices, values, sizes = call("DeserializeSparse", tensor, dtype=self.dtype)
+        rank = self.shape.ndims
+        indices.set_shape([None, rank])
+        values.set_shape([None])
+        sizes.set_shape([rank])
+        if self.shape.is_fully_defined():
+            sizes = as_tensor(self.shape.as_list(), dtypes.i64, "dense_shape")
+        return SparseTensor(indices, values, sizes)
+
+    def batched(self, size: int | None) -> ComponentSpec:
+        return SparseTensorSpec(TensorShape([size]).concatenate(self.shape), self.dtype)
+
+    def unbatched(self) -> ComponentSpec:
+        return SparseTensorSpec(self.shape[1:], self.dtype)
+
+    def relaxed(self, other: Any) -> Any:
+        if not isinstance(other, SparseTensorSpec) or other.dtype is not self.dtype:
+            raise TypeError(f"{self} and {other} are of different types")
+        return SparseTensorSpec(_common(self.shape, other.shape), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({self.shape}, {self.dtype!r})"
+
+
+class DatasetSpec(ComponentSpec):
+    """A dataset, whose elements have a structure."""
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        super().__init__(dataset_shape, dtypes.variant)
+        object.__setattr__(self, "element_spec", element_spec)
+
+    element_spec: Any
+
+    def hold(self, value: Any) -> Tensor:
+        return value._variant_tensor
+
+    def value(self, tensor: Tensor) -> Any:
+        return self.value_class(tensor, self.element_spec)
+
+    def batched(self, size: int | None) -> ComponentSpec:
+        return DatasetSpec(self.element_spec, TensorShape([size]).concatenate(self.shape))
+
+    def unbatched(self) -> ComponentSpec:
+        return DatasetSpec(self.element_spec, self.shape[1:])
+
+    def relaxed(self, other: Any) -> Any:
+        if not isinstance(other, DatasetSpec):
+            raise TypeError(f"{self} and {other} are of different types")
+        return DatasetSpec(relaxed(self.element_spec, other.element_spec))
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.element_spec!r}, {self.shape})"
+
+
+def relaxed(one: Any, other: Any) -> Any:
+    """The structure of what is an element of either. Raises `TypeError` and `ValueError` where
+    there is none."""
+    return nest.map_structure(lambda a, b: a.relaxed(b), one, other)
+
+
+def normalized(value: Any) -> Any:
+    """A value in a structure of tensors, sparse tensors and datasets; Python values become
+    constants, lists of them too."""
+    with get_default_graph().name_scope("normalize_element"):
+        leaves = iter(range(1 << 30))
+        return _mapped(value, lambda leaf: _normal(leaf, next(leaves)))
+
+
+def _normal(leaf: Any, number: int) -> Any:
+    if isinstance(leaf, SparseTensor) or _is_dataset(leaf):
+        return leaf
+    return as_tensor(leaf, name=f"component_{number}")
+
+
+def _mapped(structure: Any, function: Callable[[Any], Any]) -> Any:
+    """A structure of tuples and dicts with other leaves, each of which may be a list."""
+    if isinstance(structure, Mapping | tuple) and not hasattr(structure, "dense_shape"):
+        inner = nest.children(structure) or []
+        return _packed(structure, [_mapped(item, function) for item in inner])
+    return function(structure)
+
+
+def _packed(structure: Any, items: Sequence[Any]) -> Any:
+    if isinstance(structure, Mapping):
+        found = dict(zip(sorted(structure), items))
+        in_order = {key: found[key] for key in structure}
+        return in_order if type(structure) is dict else type(structure)(in_order)  # type: ignore[call-arg]
+    if hasattr(structure, "_fields"):
+        return type(structure)(*items)
+    return tuple(items)
+
+
+def _is_dataset(value: Any) -> bool:
+    return hasattr(value, "_variant_tensor")
+
+
+def spec_of(value: Any) -> Any:
+    """The specs of a normalized value."""
+
+    def spec(leaf: Any) -> ComponentSpec:
+        if isinstance(leaf, SparseTensor):
+            return SparseTensorSpec(leaf.shape, leaf.dtype)
+        if _is_dataset(leaf):
+            return DatasetSpec(leaf.element_spec)
+        return ComponentSpec(leaf.shape, leaf.dtype)
+
+    return nest.map_structure(spec, value)
+
+
+def specs_from(output_types: Any, output_shapes: Any = None, output_classes: Any = None) -> Any:
+    """Specs from types, shapes (unknown ones, where None) and classes in one structure. Raises
+    `TypeError` for what is no dtype."""
+    types = _mapped(output_types, dtypes.as_dtype)
+    leaves = nest.flatten(types)
+    shapes: list[Any] = [None] * len(leaves)
+    if output_shapes is not None:
+        shapes = _shapes_like(types, output_shapes)
+    classes = [Tensor] * len(leaves)
+    if output_classes is not None:
+        classes = nest.flatten(output_classes)
+    kinds = [SparseTensorSpec if c is SparseTensor else ComponentSpec for c in classes]
+    found = [kind(s, t) for kind, s, t in zip(kinds, shapes, leaves)]
+    return nest.pack_sequence_as(types, found)
+
+
+def _shapes_like(structure: Any, shapes: Any) -> list[Any]:
+    """Shapes in a structure of leaves: a shape may be a list, a tuple or None."""
+    if not isinstance(structure, Mapping | tuple):
+        return [TensorShape(shapes)]
+    if isinstance(structure, Mapping):
+        if not isinstance(shapes, Mapping) or set(shapes) != set(structure):
+            raise ValueError(f"The structure of shapes {shapes} is not that of {structure}")
+        return [s for key in sorted(structure) for s in _shapes_like(structure[key], shapes[key])]
+    if not isinstance(shapes, tuple | list) or len(shapes) != len(structure):
+        raise ValueError(f"The structure of shapes {shapes} is not that of {structure}")
+    return [s for part, inner in zip(structure, shapes) for s in _shapes_like(part, inner)]
+
+
+def held_types(structure: Any) -> dict[str, Any]:
+    """The attrs of a node whose elements have a structure."""
+    held = [spec.held_type for spec in nest.flatten(structure)]
+    return {"output_types": [t for t, _ in held], "output_shapes": [s for _, s in held]}
+
+
+def held_tensors(structure: Any, value: Any) -> list[Tensor]:
+    """The tensors that hold a value."""
+    return [spec.hold(v) for spec, v in zip(nest.flatten(structure), nest.flatten(value))]
+
+
+def value_from(structure: Any, tensors: Sequence[Tensor]) -> Any:
+    """The value that tensors hold."""
+    found = [spec.value(t) for spec, t in zip(nest.flatten(structure), tensors, strict=True)]
+    return nest.pack_sequence_as(structure, found)

@@ -1,0 +1,1 @@
+"""Datasets and their iterators: what TensorFlow keeps on the host, in Python."""

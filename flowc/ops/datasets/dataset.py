@@ -1,0 +1,266 @@
+"""Datasets: what their elements are, and how one goes through them.
+
+In: what the nodes of a graph say. Out: `Items` that give elements, a few at a time. An element is a
+tuple of arrays, one for each component.
+
+Invariants: a dataset does not change; who goes through it does. `take` gives at least one item
+until the end, and none from then on; it raises what is wrong with the next item, not with a later
+one. What is given more than once is read-only, and the last step copies it.
+
+Where a dataset is of rows of arrays (`HostDataset.rows`), its items are the numbers of rows: to
+shuffle or to repeat them moves numbers, and to batch them is one copy of rows.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import CancelToken, HostFunction, HostRun, HostValue, held
+
+Array = np.ndarray[Any, Any]
+Element = tuple[Array, ...]
+UNKNOWN, INFINITE = -2, -1  # cardinalities
+
+
+class Rows(Protocol):
+    """Elements by number."""
+
+    def element(self, item: Any) -> Element: ...
+
+    def stacked(self, items: Sequence[Any]) -> Element:
+        """Some elements as one, in new arrays."""
+        ...
+
+
+class Items(ABC):
+    """Goes through a dataset once. One thread at a time."""
+
+    @abstractmethod
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        """At most `count` items, and at least one before the end."""
+        ...
+
+
+class OneByOne(Items):
+    """Items that are made one after the other."""
+
+    _fault: Exception | None = None
+
+    @abstractmethod
+    def next(self, run: HostRun) -> Any:
+        """The next item, or None from the end on."""
+        ...
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        if count == 1 and self._fault is None:
+            item = self.next(run)
+            return () if item is None else (item,)
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+        found: list[Any] = []
+        while len(found) < count:
+            try:
+                item = self.next(run)
+            except Exception as error:
+                if not found:
+                    raise
+                self._fault = error
+                break
+            if item is None:
+                break
+            found.append(item)
+        return found
+
+
+def one(items: Items, run: HostRun) -> Any:
+    """The next item, or None."""
+    found = items.take(1, run)
+    return found[0] if found else None
+
+
+def gathered(items: Items, count: int, run: HostRun) -> Sequence[Any]:
+    """The next `count` items; fewer only where they end."""
+    found = items.take(count, run)
+    if len(found) == count or not found:
+        return found
+    found = list(found)
+    while len(found) < count:
+        more = items.take(count - len(found), run)
+        if not more:
+            break
+        found += more
+    return found
+
+
+class HostDataset(ABC):
+    """`rows`: what its items are numbers of, None where they are elements."""
+
+    rows: Rows | None = None
+
+    @abstractmethod
+    def items(self, context: IterationContext) -> Items: ...
+
+    @property
+    def cardinality(self) -> int:
+        """How many elements there are; `INFINITE`, or `UNKNOWN`."""
+        return UNKNOWN
+
+    def elements(self, context: IterationContext) -> Items:
+        items = self.items(context)
+        return items if self.rows is None else _RowElements(items, self.rows)
+
+
+class _RowElements(Items):
+    def __init__(self, items: Items, rows: Rows) -> None:
+        self._items, self._rows = items, rows
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        return [self._rows.element(item) for item in self._items.take(count, run)]
+
+
+class SameItems(HostDataset):
+    """A dataset of items of another one."""
+
+    def __init__(self, source: HostDataset) -> None:
+        self.source = source
+        self.rows = source.rows
+
+    @property
+    def cardinality(self) -> int:
+        return self.source.cardinality
+
+    def items(self, context: IterationContext) -> Items:
+        return self.source.items(context)
+
+
+class ElementList(HostDataset):
+    """Elements that are held."""
+
+    def __init__(self, held: Sequence[Element]) -> None:
+        self._held = held
+
+    @property
+    def cardinality(self) -> int:
+        return len(self._held)
+
+    def items(self, context: IterationContext) -> Items:
+        return Listed(self._held)
+
+
+class Listed(Items):
+    """Items of a sequence."""
+
+    def __init__(self, held: Sequence[Any]) -> None:
+        self._held = held
+        self._at = 0
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        start = self._at
+        self._at = min(start + count, len(self._held))
+        return self._held[start : self._at]
+
+
+# -- values
+
+
+def kept(array: Array) -> Array:
+    """An array that is given more than once."""
+    found = array.view()
+    found.flags.writeable = False
+    return found
+
+
+def dataset_of(value: Any) -> HostDataset:
+    """The dataset that a variant holds."""
+    found = getattr(value[()] if isinstance(value, np.ndarray) else value, "value", None)
+    if not isinstance(found, HostDataset):
+        raise InvalidArgumentError("a variant is no dataset, where one is expected")
+    return found
+
+
+def variant(dataset: HostDataset) -> Array:
+    return held(HostValue.of(dataset))
+
+
+def text(value: Any) -> str:
+    return bytes(held(value)[()]).decode()
+
+
+def shown(shape: Sequence[Any]) -> str:
+    """A shape as TensorFlow's messages have it."""
+    return f"[{','.join('?' if size is None else str(size) for size in shape)}]"
+
+
+# -- functions
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceHandle:
+    """A handle that a function captures, by the node that made it."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Captured:
+    """A function of the graph, and what it captures: its last arguments."""
+
+    name: str
+    captured: Sequence[Any]
+
+
+class IterationContext:
+    """What goes through the datasets of one iterator shares. `run` outlasts the runs that ask for
+    elements; it is cancelled when the iterator is made anew, or its Session closed."""
+
+    def __init__(self, run: HostRun) -> None:
+        self.token = CancelToken()
+        self.run = run.endless(self.token)
+        self._streams: dict[Any, HostFunction] = {}
+        self._lock = threading.Lock()
+        self._open: dict[int, Callable[[], None]] = {}
+
+    def function(self, function: Captured, given: int) -> Callable[..., list[Array]]:
+        """The function of its first `given` arguments."""
+        captured = function.captured
+        handles = {
+            given + i: value.node
+            for i, value in enumerate(captured)
+            if isinstance(value, ResourceHandle)
+        }
+        call = self.run.functions.find(function.name, handles, self._streams)
+        if not captured:
+            return call
+        rest = [held(v) for v in captured if not isinstance(v, ResourceHandle)]
+        return lambda arguments: call([*arguments, *rest])
+
+    def closing(self, owner: Any, close: Callable[[], None]) -> None:
+        """Has `close` called in the end, unless `closed` says that the owner ended before."""
+        with self._lock:
+            self._open[id(owner)] = close
+
+    def closed(self, owner: Any) -> None:
+        with self._lock:
+            self._open.pop(id(owner), None)
+
+    def close(self) -> None:
+        self.token.cancel()
+        while self._open:
+            with self._lock:
+                _, close = self._open.popitem()
+            close()
+
+
+def each(items: Items, run: HostRun) -> Iterator[Any]:
+    """All items that are left."""
+    while found := items.take(1, run):
+        run.check()
+        yield found[0]

@@ -1,0 +1,214 @@
+"""Datasets of what files hold: lines, TFRecords, records of a fixed length.
+
+In: names of files, and how they are compressed. Out: a string for each record, file after file.
+Invariant: one file is open at a time, and closed at its end or with the iterator.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+)
+from flowc.ir.capability import FILES
+from flowc.ir.host_run import HostRun, held
+from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext, text
+from flowc.ops.datasets.records import METADATA, Given, as_int, define_dataset
+from flowc.records.byte_stream import PIECE, ByteStream, check_compression
+from flowc.records.record_reader import RecordReader
+
+Read = Callable[[str], Iterator[Any]]  # the records of a file
+UNREADABLE = (NotFoundError, FailedPreconditionError, PermissionDeniedError)
+
+
+class FileItems(Items):
+    """Records of files, one after the other."""
+
+    def __init__(self, names: Sequence[str], read: Read, context: IterationContext) -> None:
+        self._names, self._read, self._context = list(names), read, context
+        self._open: Iterator[Any] | None = None
+        self._name = ""
+        context.closing(self, self._close)
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        found: list[Any] = []
+        while len(found) < count:
+            if self._open is None:
+                if not self._names:
+                    self._context.closed(self)
+                    break
+                self._name = self._names.pop(0)
+                self._open = self._read(self._name)
+            try:
+                for record in self._open:
+                    found.append(self.element(record))
+                    if len(found) == count:
+                        return found
+                self._open = None
+            except Exception as error:
+                if found:
+                    self._open = _failing(error)
+                    break
+                self._open = None
+                if isinstance(error, UNREADABLE):
+                    self._names.insert(0, self._name)  # it may be there the next time
+                raise
+        return found
+
+    def element(self, record: Any) -> Any:
+        return (held(record),)
+
+    def _close(self) -> None:
+        if isinstance(self._open, Generator):
+            self._open.close()
+
+
+def _failing(error: Exception) -> Iterator[Any]:
+    raise error
+    yield
+
+
+class FileDataset(HostDataset):
+    """`names` of files, which `read` reads."""
+
+    def __init__(self, given: Given) -> None:
+        self.names = [os.fsdecode(n) for n in np.asarray(given["filenames"], object).reshape(-1)]
+        self.compression = (
+            "" if "compression_type" not in given else text(given["compression_type"])
+        )
+        check_compression(self.compression)
+        size = as_int(given["buffer_size"])
+        if size < 0:
+            raise InvalidArgumentError("`buffer_size` must be >= 0 (0 == default)")
+        self.piece = max(size, PIECE)
+
+    @abstractmethod
+    def read(self, name: str) -> Iterator[Any]: ...
+
+    def items(self, context: IterationContext) -> Items:
+        return FileItems(self.names, self.read, context)
+
+    def stream(self, name: str) -> ByteStream:
+        return ByteStream(name, self.compression, self.piece)
+
+
+class _TextLines(FileDataset):
+    def read(self, name: str) -> Iterator[bytes]:
+        rest = b""
+        with self.stream(name) as stream:
+            while piece := stream.more():
+                lines = (rest + piece).split(b"\n")
+                rest = lines.pop()
+                for line in lines:
+                    yield line[:-1] if line.endswith(b"\r") else line
+        if rest:
+            yield rest[:-1] if rest.endswith(b"\r") else rest
+
+
+class _Records(FileDataset):
+    def __init__(self, given: Given) -> None:
+        super().__init__(given)
+        offsets = held(given["byte_offsets"]) if "byte_offsets" in given else np.zeros(0, np.int64)
+        if len(offsets) not in (0, len(self.names)):
+            raise InvalidArgumentError(
+                f"The number of byte offsets provided ({len(offsets)}) must match the number of "
+                f"filenames provided ({len(self.names)})."
+            )
+        self._offsets = {n: int(at) for n, at in zip(self.names, offsets)}
+
+    def read(self, name: str) -> Iterator[bytes]:
+        with RecordReader(name, self.compression, self.piece) as reader:
+            if self._offsets.get(name):
+                reader.seek(self._offsets[name])
+            yield from reader
+
+
+class _FixedLength(FileDataset):
+    def __init__(self, given: Given) -> None:
+        super().__init__(given)
+        parts = ("header_bytes", "record_bytes", "footer_bytes")
+        self._header, self._record, self._footer = (as_int(given[part]) for part in parts)
+        if self._header < 0 or self._footer < 0:
+            raise InvalidArgumentError("`header_bytes` and `footer_bytes` must be >= 0")
+        if self._record <= 0:
+            raise InvalidArgumentError("`record_bytes` must be > 0")
+
+    def read(self, name: str) -> Iterator[bytes]:
+        with self.stream(name) as stream:
+            if not self.compression:
+                self._check(name, os.path.getsize(name))
+            held_back, skipped, total = b"", 0, 0
+            while piece := stream.more():
+                total += len(piece)
+                dropped = min(self._header - skipped, len(piece))
+                skipped += dropped
+                data = held_back + piece[dropped:]
+                count = max(0, len(data) - self._footer) // self._record
+                for k in range(count):
+                    yield data[k * self._record : (k + 1) * self._record]
+                held_back = data[count * self._record :]
+            if self.compression:
+                self._check(name, total)
+
+    def _check(self, name: str, size: int) -> None:
+        body = size - self._header - self._footer
+        if body % self._record:
+            raise InvalidArgumentError(
+                f"Excluding the header ({self._header} bytes) and footer ({self._footer} bytes), "
+                f'input file "{name}" has body length {body} bytes, which is not an exact multiple '
+                f"of the record length ({self._record} bytes)."
+            )
+
+
+class _MatchingFiles(HostDataset):
+    def __init__(self, given: Given) -> None:
+        patterns = np.asarray(given["patterns"], object).reshape(-1)
+        self._names = sorted(n for p in patterns for n in glob.glob(os.fsdecode(p)))
+
+    @property
+    def cardinality(self) -> int:
+        return len(self._names)
+
+    def items(self, context: IterationContext) -> Items:
+        return FileItems([""], lambda _: (os.fsencode(n) for n in self._names), context)
+
+
+_FILES = "filenames: string"
+_FIXED = f"{_FILES}, header_bytes: i64, record_bytes: i64, footer_bytes: i64, buffer_size: i64"
+
+define_dataset(
+    f"TextLineDataset({_FILES}, compression_type: string, buffer_size: i64; {METADATA})",
+    _TextLines,
+    FILES,
+)
+define_dataset(
+    f"TFRecordDataset({_FILES}, compression_type: string, buffer_size: i64; {METADATA})",
+    _Records,
+    FILES,
+    old=(
+        f"TFRecordDatasetV2({_FILES}, compression_type: string, buffer_size: i64,"
+        f" byte_offsets: i64; {METADATA})",
+    ),
+)
+define_dataset(
+    f"FixedLengthRecordDatasetV2({_FIXED}, compression_type: string; {METADATA})",
+    _FixedLength,
+    FILES,
+    old=(f"FixedLengthRecordDataset({_FIXED}; {METADATA})",),
+)
+define_dataset(
+    "MatchingFilesDataset(patterns: string)",
+    _MatchingFiles,
+    FILES,
+    aliases=("ExperimentalMatchingFilesDataset",),
+)

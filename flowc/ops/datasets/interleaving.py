@@ -1,0 +1,248 @@
+"""Datasets of datasets: flat_map, interleave, and choosing among several.
+
+In: elements of which a function makes datasets, or several datasets. Out: the elements of those.
+Invariant: the order is that of TensorFlow's deterministic one, whatever a node allows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import HostRun
+from flowc.ops.datasets.dataset import (
+    Captured,
+    Element,
+    HostDataset,
+    Items,
+    IterationContext,
+    OneByOne,
+    dataset_of,
+    held,
+    one,
+)
+from flowc.ops.datasets.mapping import ARGUMENTS, Applied
+from flowc.ops.datasets.parallel import Prefetch
+from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+
+
+class FlatMap(Applied):
+    def items(self, context: IterationContext) -> Items:
+        return _Flat(self, context)
+
+
+class _Flat(OneByOne):
+    def __init__(self, dataset: Applied, context: IterationContext) -> None:
+        self._context = context
+        self._items = dataset.source.elements(context)
+        self._apply = dataset.applied(context)
+        self._inner: Items | None = None
+
+    def next(self, run: HostRun) -> Element | None:
+        while True:
+            if self._inner is None:
+                element = one(self._items, run)
+                if element is None:
+                    return None
+                self._inner = dataset_of(self._apply(element)[0]).elements(self._context)
+            found = one(self._inner, run)
+            if found is not None:
+                return found
+            run.check()
+            self._inner = None
+
+
+class Interleave(Applied):
+    """`block` elements of each of `cycle` datasets in turn. `fills_up`: as the parallel op of
+    TensorFlow 1.x does it."""
+
+    def __init__(
+        self,
+        source: HostDataset,
+        function: Captured,
+        cycle: int,
+        block: int,
+        fills_up: bool = False,
+    ) -> None:
+        super().__init__(source, function)
+        if cycle == -1:
+            cycle = os.cpu_count() or 1
+        if cycle <= 0:
+            raise InvalidArgumentError("cycle_length must be greater than zero.")
+        if block <= 0:
+            raise InvalidArgumentError("block_length must be greater than zero.")
+        self.cycle, self.block, self.fills_up = cycle, block, fills_up
+
+    def items(self, context: IterationContext) -> Items:
+        kind = _FilledUp if self.fills_up else _Interleaved
+        return kind(self, context)
+
+
+class _Interleaved(OneByOne):
+    def __init__(self, dataset: Interleave, context: IterationContext) -> None:
+        self._context = context
+        self._items = dataset.source.elements(context)
+        self._apply = dataset.applied(context)
+        self._block = dataset.block
+        self._open: list[Items | None] = [None] * dataset.cycle
+        self._at = self._in_block = 0
+        self._more = True
+
+    def next(self, run: HostRun) -> Element | None:
+        while self._more or any(inner is not None for inner in self._open):
+            run.check()
+            inner = self._open[self._at]
+            if inner is None:
+                if not self._begin(run):
+                    self._advance()
+                continue
+            found = one(inner, run)
+            if found is not None:
+                self._in_block += 1
+                if self._in_block == self._block:
+                    self._advance()
+                return found
+            self._open[self._at] = None
+            self._advance()
+        return None
+
+    def _begin(self, run: HostRun) -> bool:
+        """Opens the next dataset, if there is one, in the place at hand."""
+        element = one(self._items, run) if self._more else None
+        if element is None:
+            self._more = False
+            return False
+        self._open[self._at] = dataset_of(self._apply(element)[0]).elements(self._context)
+        return True
+
+    def _advance(self) -> None:
+        self._in_block = 0
+        self._at = (self._at + 1) % len(self._open)
+
+
+class _FilledUp(_Interleaved):
+    """All places are open from the beginning, and the next dataset takes the place of one that
+    ended at once. Where there is none, the next place goes on with the block."""
+
+    _is_new = True
+
+    def next(self, run: HostRun) -> Element | None:
+        if self._is_new:
+            self._is_new = False
+            for _ in self._open:
+                self._begin(run)
+                self._advance()
+        empty = 0
+        while empty < len(self._open):
+            run.check()
+            inner = self._open[self._at]
+            found = None if inner is None else one(inner, run)
+            if found is not None:
+                self._in_block += 1
+                if self._in_block == self._block:
+                    self._advance()
+                return found
+            self._open[self._at] = None
+            if inner is not None and self._begin(run):
+                empty = 0
+                self._advance()
+            else:
+                empty += 1
+                self._at = (self._at + 1) % len(self._open)
+        return None
+
+
+class _Directed(HostDataset):
+    """The next element of the dataset that a selector names."""
+
+    def __init__(self, selector: HostDataset, parts: Sequence[HostDataset], stops: bool) -> None:
+        self._selector, self._parts, self._stops = selector, parts, stops
+
+    def items(self, context: IterationContext) -> Items:
+        parts = [part.elements(context) for part in self._parts]
+        return _Chosen(self._selector.elements(context), parts, self._stops)
+
+
+class _Chosen(OneByOne):
+    def __init__(self, selector: Items, parts: Sequence[Items | None], stops: bool) -> None:
+        self._selector, self._parts, self._stops = selector, list(parts), stops
+
+    def next(self, run: HostRun) -> Element | None:
+        while any(part is not None for part in self._parts):
+            run.check()
+            choice = one(self._selector, run)
+            if choice is None:
+                return None
+            number = int(held(choice[0]))
+            if not 0 <= number < len(self._parts):
+                raise InvalidArgumentError(
+                    f"Selector index out of range: {number} >= {len(self._parts)}"
+                )
+            part = self._parts[number]
+            found = None if part is None else one(part, run)
+            if found is not None:
+                return found
+            self._parts[number] = None
+            if self._stops:
+                return None
+        return None
+
+
+def _interleave(given: Given) -> HostDataset:
+    cycle, block = as_int(given["cycle_length"]), as_int(given["block_length"])
+    return Interleave(given.dataset, given.function("f"), cycle, block)
+
+
+def _parallel_interleave(given: Given) -> HostDataset:
+    return Prefetch(_interleave(given), 0)
+
+
+def _legacy_interleave(given: Given) -> HostDataset:
+    cycle, block = as_int(given["cycle_length"]), as_int(given["block_length"])
+    found = Interleave(given.dataset, given.function("f"), cycle, block, fills_up=True)
+    return Prefetch(found, 0)
+
+
+def _directed(given: Given) -> HostDataset:
+    parts = [dataset_of(part) for part in given["data_input_datasets"]]
+    stops = given.attrs.get("stop_on_empty_dataset", False)
+    return _Directed(dataset_of(given["selector_input_dataset"]), parts, stops)
+
+
+_INPUT = "input_dataset: variant, other_arguments: Targuments"
+_CYCLE = f"{_INPUT}, cycle_length: i64, block_length: i64"
+_READ_AHEAD = "buffer_output_elements: i64, prefetch_input_elements: i64"
+_ATTRS = f"f: func, {ARGUMENTS}, {STATED}"
+_ORDERED = f'f: func, deterministic: string = "default", {ARGUMENTS}, {STATED}, {METADATA}'
+
+define_dataset(
+    f"FlatMapDataset({_INPUT}; {_ATTRS}, {METADATA})",
+    lambda n: FlatMap(n.dataset, n.function("f")),
+)
+define_dataset(f"InterleaveDataset({_CYCLE}; {_ATTRS}, {METADATA})", _interleave)
+define_dataset(
+    f"ParallelInterleaveDatasetV2({_CYCLE}, num_parallel_calls: i64; {_ATTRS},"
+    f" sloppy: bool = False, {METADATA})",
+    _parallel_interleave,
+    old=(
+        f"ParallelInterleaveDatasetV3({_CYCLE}, num_parallel_calls: i64; {_ORDERED})",
+        f"ParallelInterleaveDatasetV4({_CYCLE}, {_READ_AHEAD}, num_parallel_calls: i64;"
+        f" {_ORDERED})",
+    ),
+)
+define_dataset(
+    f"LegacyParallelInterleaveDatasetV2({_CYCLE}, {_READ_AHEAD}; {_ORDERED})",
+    _legacy_interleave,
+    old=(
+        f"ParallelInterleaveDataset({_CYCLE}, sloppy: bool, {_READ_AHEAD}; {_ATTRS}, {METADATA})",
+        f"ExperimentalParallelInterleaveDataset({_CYCLE}, sloppy: bool, {_READ_AHEAD}; {_ATTRS})",
+    ),
+)
+_PARTS = "selector_input_dataset: variant, data_input_datasets: N*variant"
+define_dataset(
+    f"DirectedInterleaveDataset({_PARTS}; {STATED}, N: int >= 1,"
+    " stop_on_empty_dataset: bool = False)",
+    _directed,
+    old=(f"ExperimentalDirectedInterleaveDataset({_PARTS}; {STATED}, N: int >= 1)",),
+)

@@ -1,0 +1,237 @@
+"""Datasets of tensors, numbers, generators and lists.
+
+In: nodes that hold or compute tensors. Out: their elements. Invariant: rows of tensors are moved by
+their numbers alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from flowc import errors
+from flowc.errors import CancelledError, InvalidArgumentError
+from flowc.ir.host_run import HostRun
+from flowc.ops.datasets.dataset import (
+    INFINITE,
+    Array,
+    Captured,
+    Element,
+    ElementList,
+    HostDataset,
+    Items,
+    IterationContext,
+    Listed,
+    OneByOne,
+    Rows,
+    held,
+    kept,
+)
+from flowc.ops.datasets.philox import chosen_seeds, random_words
+from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+
+
+class ArrayRows(Rows):
+    """The rows of arrays."""
+
+    def __init__(self, arrays: Sequence[Array]) -> None:
+        self._arrays = [kept(array) for array in arrays]
+
+    def element(self, item: int) -> Element:
+        return tuple([array[item, ...] for array in self._arrays])
+
+    def stacked(self, items: Sequence[int]) -> Element:
+        if isinstance(items, range) and items.step == 1:
+            return tuple([array[items.start : items.stop].copy() for array in self._arrays])
+        numbers = np.array(items, np.intp)
+        return tuple([array.take(numbers, 0) for array in self._arrays])
+
+
+class NumberRows(Rows):
+    """`start + k * step`."""
+
+    def __init__(self, start: int, step: int) -> None:
+        self._start, self._step = start, step
+
+    def element(self, item: int) -> Element:
+        return (np.array(self._start + item * self._step, np.int64),)
+
+    def stacked(self, items: Sequence[int]) -> Element:
+        return (np.array(items, np.int64) * self._step + self._start,)
+
+
+class RowDataset(HostDataset):
+    """All rows, in order."""
+
+    def __init__(self, rows: Rows, count: int) -> None:
+        self.rows = rows
+        self._count = count
+
+    @property
+    def cardinality(self) -> int:
+        return self._count
+
+    def items(self, context: IterationContext) -> Items:
+        return Listed(range(self._count))
+
+
+def _tensors(given: Given) -> HostDataset:
+    return ElementList([tuple(kept(held(value)) for value in given["components"])])
+
+
+def _slices(given: Given) -> HostDataset:
+    arrays = [held(value) for value in given["components"]]
+    if any(array.ndim == 0 for array in arrays):
+        raise InvalidArgumentError("All elements must be at least 1-dimensional")
+    counts = [len(array) for array in arrays]
+    for i, count in enumerate(counts):
+        if count != counts[0]:
+            raise InvalidArgumentError(
+                "All components must have the same size in the 0th dimension. Component 0 has size"
+                f" {counts[0]} whereas component {i} has size {count}"
+            )
+    return RowDataset(ArrayRows(arrays), counts[0])
+
+
+def _range(given: Given) -> HostDataset:
+    start, stop, step = (as_int(given[name]) for name in ("start", "stop", "step"))
+    if step == 0:
+        raise InvalidArgumentError("step must be a non-zero integer.")
+    return RowDataset(NumberRows(start, step), max(0, -((start - stop) // step)))
+
+
+class _SparseSlices(HostDataset):
+    """The rows of a sparse tensor: indices, values and sizes of each."""
+
+    def __init__(self, given: Given) -> None:
+        self._indices, self._values = held(given["indices"]), held(given["values"])
+        self._sizes = held(given["dense_shape"])
+        rows = self._indices[:, 0] if len(self._indices) else np.zeros(0, np.int64)
+        if (np.diff(rows) < 0).any():
+            raise errors.UnimplementedError(
+                "The SparseTensor must be ordered in the batch dimension; handling arbitrarily "
+                "ordered input is not currently supported."
+            )
+        self._starts = np.searchsorted(rows, np.arange(int(self._sizes[0]) + 1))
+
+    @property
+    def cardinality(self) -> int:
+        return int(self._sizes[0])
+
+    def items(self, context: IterationContext) -> Items:
+        return Listed([self._row(k) for k in range(int(self._sizes[0]))])
+
+    def _row(self, k: int) -> Element:
+        part = slice(self._starts[k], self._starts[k + 1])
+        return (
+            kept(np.ascontiguousarray(self._indices[part, 1:])),
+            kept(self._values[part]),
+            kept(self._sizes[1:]),
+        )
+
+
+class _Generator(HostDataset):
+    """What functions make: a state at first, then elements until `OutOfRangeError`."""
+
+    def __init__(self, given: Given) -> None:
+        self._parts = [
+            given.function(f"{part}_func", f"{part}_func_other_args")
+            for part in ("init", "next", "finalize")
+        ]
+
+    def items(self, context: IterationContext) -> Items:
+        return _Generated(context, *self._parts)
+
+
+class _Generated(OneByOne):
+    def __init__(
+        self, context: IterationContext, first: Captured, following: Captured, last: Captured
+    ) -> None:
+        self._context = context
+        self._functions = first, following, last
+        self._state: list[Array] | None = None
+        self._ended = False
+
+    def next(self, run: HostRun) -> Element | None:
+        if self._ended:
+            return None
+        if self._state is None:
+            self._state = self._context.function(self._functions[0], 0)([])
+            self._following = self._context.function(self._functions[1], len(self._state))
+            self._context.closing(self, self._finish)
+        try:
+            return tuple(self._following(self._state))
+        except errors.OutOfRangeError:
+            self._context.closed(self)
+            self._finish()
+            return None
+
+    def _finish(self) -> None:
+        """The generator's own end, which has no result. A Session that is closed runs nothing."""
+        if not self._ended and self._state is not None:
+            self._ended = True
+            with suppress(CancelledError):
+                self._context.function(self._functions[2], len(self._state))(self._state)
+
+
+class RandomNumbers(HostDataset):
+    """Uniform 32-bit numbers without end."""
+
+    def __init__(self, seeds: tuple[int, int]) -> None:
+        self._seeds = seeds
+
+    @property
+    def cardinality(self) -> int:
+        return INFINITE
+
+    def items(self, context: IterationContext) -> Items:
+        return _Numbers(random_words(*self._seeds))
+
+
+class _Numbers(Items):
+    def __init__(self, words: Iterator[int]) -> None:
+        self._words = words
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        return [(np.array(w, np.int64),) for w in itertools.islice(self._words, count)]
+
+
+def _random(given: Given) -> HostDataset:
+    return RandomNumbers(chosen_seeds(given))
+
+
+_COMPONENTS = "Toutput_types: list(type) >= 1, output_shapes: list(shape) >= 1"
+_SPLIT = "replicate_on_split: bool = False"
+
+define_dataset(
+    f"TensorDataset(components: Toutput_types; {_COMPONENTS}, {METADATA})",
+    _tensors,
+)
+define_dataset(
+    f"TensorSliceDataset(components: Toutput_types; {_COMPONENTS}, is_files: bool = False,"
+    f" {METADATA}, {_SPLIT})",
+    _slices,
+)
+define_dataset(
+    "SparseTensorSliceDataset(indices: i64, values: Tvalues, dense_shape: i64; Tvalues: type)",
+    _SparseSlices,
+)
+define_dataset(
+    f"RangeDataset(start: i64, stop: i64, step: i64; {STATED}, {METADATA}, {_SPLIT})", _range
+)
+define_dataset(
+    "GeneratorDataset(init_func_other_args: Tinit_func_args, next_func_other_args: Tnext_func_args,"
+    " finalize_func_other_args: Tfinalize_func_args; init_func: func, next_func: func,"
+    " finalize_func: func, Tinit_func_args: list(type) >= 0, Tnext_func_args: list(type) >= 0,"
+    f" Tfinalize_func_args: list(type) >= 0, {STATED}, {METADATA})",
+    _Generator,
+)
+define_dataset(
+    f"RandomDataset(seed: i64, seed2: i64; {STATED}, {METADATA})",
+    _random,
+    old=(f"ExperimentalRandomDataset(seed: i64, seed2: i64; {STATED})",),
+)

@@ -1,0 +1,151 @@
+"""Sparse tensors as variants: as datasets hold them.
+
+In: indices, values and sizes. Out: a vector of three variants, or a row of three for each row of a
+sparse tensor, and the other way round. Invariant: what a variant holds is not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError, UnsupportedError
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim
+from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.host_run import HostValue, held
+from flowc.ir.lowering import Extracted, Host
+from flowc.ir.op import Attrs, Inference, Op, define
+from flowc.ir.types import Dims
+from flowc.ops.datasets.dataset import Array, kept
+from flowc.ops.state.variables import value_of
+
+PARTS = 3
+
+
+def sparse_variant(indices: Array, values: Array, sizes: Array) -> Array:
+    """A vector of the three parts."""
+    found = np.empty(PARTS, object)
+    for k, part in enumerate((indices, values, sizes)):
+        found[k] = HostValue.of(kept(part))
+    return found
+
+
+def _serialize(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
+    return [sparse_variant(*(held(part) for part in inputs))]
+
+
+def _serialize_rows(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
+    indices, values, sizes = (held(part) for part in inputs)
+    if len(sizes) < 2:
+        raise InvalidArgumentError("Rank of input SparseTensor should be > 1, but saw rank: 1")
+    count = int(sizes[0])
+    starts = np.searchsorted(indices[:, 0], np.arange(count + 1))
+    found = np.empty((count, PARTS), object)
+    for k in range(count):
+        part = slice(starts[k], starts[k + 1])
+        found[k] = sparse_variant(np.ascontiguousarray(indices[part, 1:]), values[part], sizes[1:])
+    return [found]
+
+
+def _deserialize(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
+    """Of several rows one sparse tensor with as many dimensions before."""
+    rows = held(inputs[0])
+    outer = rows.shape[:-1]
+    if rows.shape[-1:] != (PARTS,):
+        raise InvalidArgumentError(
+            f"Serialized sparse should have 3 as the last dimension {list(rows.shape)}"
+        )
+    parts = [[item.value for item in row] for row in rows.reshape(-1, PARTS)]
+    for _, values, _ in parts:
+        if values.dtype != types[1].numpy:
+            raise InvalidArgumentError(
+                f"Requested SparseTensor of type {types[1].name} but SparseTensor has type "
+                f"{dtypes.as_dtype(values.dtype).name}"
+            )
+    if not outer:
+        return [np.array(part, order="C") for part in parts[0]]
+    if not parts:
+        raise InvalidArgumentError("there is no row of a sparse tensor, which would tell its sizes")
+    places = np.stack([p.reshape(-1) for p in np.indices(outer, np.int64)], -1)
+    indices = [
+        np.concatenate([np.broadcast_to(at, (len(i), len(outer))), i], -1)
+        for at, (i, _, _) in zip(places, parts)
+    ]
+    sizes = np.max([s for _, _, s in parts], 0)
+    return [
+        np.ascontiguousarray(np.concatenate(indices)),
+        np.concatenate([values for _, values, _ in parts]),
+        np.array([*outer, *sizes], np.int64),
+    ]
+
+
+def _infer_vector(c: Inference) -> Dims:
+    return (PARTS,)
+
+
+def _infer_rows(c: Inference) -> Dims:
+    return (c.fresh("rows", None), PARTS)
+
+
+def _infer_parts(c: Inference) -> list[Dims]:
+    count = c.fresh("nonzero", None)
+    rank: Dim = c.fresh("rank", None)
+    return [(count, rank), (count,), (rank,)]
+
+
+def _emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs, step: Op) -> Sequence[Bound]:
+    if attrs.get("out_type", dtypes.variant) is not dtypes.variant:
+        raise UnsupportedError(f"'{x.name}' writes a sparse tensor as text, which flowc does not")
+    values: list[Value] = [value_of(x, bound) for bound in inputs]
+    given = {name: attrs[name] for name in ("dtype",) if name in attrs}
+    return x.b.emit(step, values, given).outputs
+
+
+_PARTS = "sparse_indices: i64, sparse_values: T, sparse_shape: i64"
+for _op_type, _arguments, _function, _infer, _step_arguments in (
+    (
+        "SerializeSparse",
+        f"({_PARTS}; T: type, out_type: {{string, variant}} = string)"
+        " -> serialized_sparse: out_type",
+        _serialize,
+        _infer_vector,
+        f"({_PARTS}; T: type) -> serialized: string",
+    ),
+    (
+        "SerializeManySparse",
+        f"({_PARTS}; T: type, out_type: {{string, variant}} = string)"
+        " -> serialized_sparse: out_type",
+        _serialize_rows,
+        _infer_rows,
+        f"({_PARTS}; T: type) -> serialized: string",
+    ),
+    (
+        "DeserializeSparse",
+        "(serialized_sparse: Tserialized; dtype: type, Tserialized: {string, variant} = string)"
+        " -> sparse_indices: i64, sparse_values: dtype, sparse_shape: i64",
+        _deserialize,
+        _infer_parts,
+        "(serialized: string; dtype: type)"
+        " -> sparse_indices: i64, sparse_values: dtype, sparse_shape: i64",
+    ),
+):
+    _host = Host(_function, _op_type, only_reads=True)
+    _step = define(
+        f"sparse_step:{_op_type}",
+        f"_{_op_type}{_step_arguments}",
+        infer=_infer,
+        lowering=_host,
+    )
+    define(
+        f"sparse:{_op_type}",
+        f"{_op_type}{_arguments}",
+        infer=_infer,
+        lowering=Extracted(partial(_emit, step=_step), _host),
+        traits=frozenset({"may_block"}),
+    )

@@ -1,0 +1,160 @@
+"""The functions of a graph, for host steps that call them while a run is under way.
+
+In: a function's name, arrays. Out: its results. A function is opened as a graph of its own and run
+like any other: compiled once for each shape of its arguments, or computed by Python alone.
+
+Invariant: functions have the variables of their Session. One that draws random numbers, and has no
+variable, begins its streams anew for each set of streams that asks for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.graph import Graph, Tensor
+from flowc.graph.attrs import FunctionRef
+from flowc.graph.control_types import FRAME_TYPES
+from flowc.graph.function import Function
+from flowc.graph.gradients.function_bodies import open_body
+from flowc.graph.op_info import has_trait
+from flowc.ir.capability import ALL
+from flowc.ir.host_run import HostFunction, held
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[list[Tensor], dict[Tensor, Array]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """`args`: those that calls give. `results`: the numbers of those that are arguments as they
+    came, else tensors. `run`: computes tensors in a Session of this graph."""
+
+    graph: Graph
+    args: list[Tensor]
+    results: list[Tensor | int]
+    has_streams: bool
+
+    def bound(self, run: Run) -> HostFunction:
+        args, results = self.args, self.results
+        computed = [t for t in results if isinstance(t, Tensor)]
+
+        def call(arrays: Sequence[Any]) -> list[Any]:
+            found = run(computed, dict(zip(args, arrays))) if computed else []
+            if len(computed) == len(results):
+                return [held(value) for value in found]
+            values = iter(found)
+            return [arrays[t] if isinstance(t, int) else held(next(values)) for t in results]
+
+        return call
+
+
+class CalledFunctions:
+    """`session`: makes what runs a graph of this Session, with new streams of random numbers where
+    it is asked to."""
+
+    def __init__(self, graph: Graph, session: Callable[[Graph, bool], Run]) -> None:
+        self._graph = graph
+        self._session = session
+        self._lock = threading.Lock()
+        self._found: dict[Any, tuple[_Opened, HostFunction]] = {}
+
+    def find(
+        self, name: str, handles: Mapping[int, str], streams: dict[Any, HostFunction]
+    ) -> HostFunction:
+        key = (name, *handles.items())
+        with self._lock:
+            found = self._found.get(key)
+            if found is None:
+                opened = self._open(name, handles)
+                found = self._found[key] = opened, opened.bound(self._session(opened.graph, False))
+            opened, call = found
+            if not opened.has_streams:
+                return call
+            if key not in streams:
+                streams[key] = opened.bound(self._session(opened.graph, True))
+            return streams[key]
+
+    def _open(self, name: str, handles: Mapping[int, str]) -> _Opened:
+        function = self._graph.functions.get(name)
+        if function is None:
+            raise InvalidModelError(f"the model lacks the function {name!r}, which a node calls")
+        graph = Graph()
+        graph.functions = self._graph.functions
+        graph.allowed = frozenset(ALL)  # who asked for the function has checked what it calls
+        graph.variable_values = self._graph.variable_values
+        scope = f"Function/{name}/"  # what draws random numbers is known by its name
+        args: list[Tensor] = []
+        given: list[Tensor] = []
+        for i, arg in enumerate(function.args):
+            if i in handles:
+                args.append(self._handle(graph, handles[i], name))
+                continue
+            assert arg.dtype is not None
+            attrs = {"dtype": arg.dtype, "shape": None}
+            types = [(arg.dtype, None)]
+            made = graph.create_op("Placeholder", (), attrs, f"{scope}{arg.name}", (), types)
+            args.append(made.outputs[0])
+            given.append(made.outputs[0])
+        results = self._results(graph, function, args, scope)
+        places = {tensor: i for i, tensor in enumerate(given)}
+        types = [op.type for op in graph.get_operations()]
+        types += [node.type for f in _called(function, graph) for node in f.body.nodes]
+        has_streams = any(has_trait(t, "random") for t in types)
+        has_streams &= not any(has_trait(t, "variable") for t in types)
+        return _Opened(graph, given, [places.get(t, t) for t in results], has_streams)
+
+    def _results(
+        self, graph: Graph, function: Function, args: Sequence[Tensor], scope: str
+    ) -> list[Tensor]:
+        if any(node.type in FRAME_TYPES for node in function.body.nodes):
+            # Loops of TensorFlow 1 lead back: a call, which is extracted in place.
+            types = [(t, None) for r in function.results for t in r.types({}) if t is not None]
+            call = graph.create_op(function.name, args, {}, f"{scope}call", output_types=types)
+            return list(call.outputs)
+        results, controls = open_body(graph, function, args, {}, scope)
+        if not controls:
+            return results
+        # What has to run besides, each time that a result is computed.
+        return [
+            graph.create_op("Identity", [t], {"T": t.dtype}, f"{scope}result", controls).outputs[0]
+            for t in results
+        ]
+
+    def _handle(self, graph: Graph, node: str, function: str) -> Tensor:
+        """What made a handle outside, made again: it means the same thing in every graph."""
+        if node not in self._graph:
+            raise UnsupportedError(
+                f"the function {function!r} captures the handle of '{node}', which is no node of "
+                "the graph",
+                hint="make what it stands for outside of all functions",
+            )
+        op = self._graph.get_operation_by_name(node)
+        if node in graph:
+            return graph.get_operation_by_name(node).outputs[0]
+        types = [(t.dtype, t.shape.sizes) for t in op.outputs if t.dtype is not None]
+        made = graph.create_op(op.type, (), dict(op.attrs), f"{node}/", output_types=types)
+        made.encoded = op.encoded
+        return made.outputs[0]
+
+
+def _called(function: Function, graph: Graph) -> list[Function]:
+    """The functions that a function calls, itself too."""
+    found = {function.name: function}
+    waiting = [function]
+    while waiting:
+        for node in waiting.pop().body.nodes:
+            names = [node.type]
+            for value in node.attrs.values():
+                several = value if isinstance(value, list | tuple) else (value,)
+                names += [ref.name for ref in several if isinstance(ref, FunctionRef)]
+            for name in names:
+                if name in graph.functions and name not in found:
+                    found[name] = graph.functions[name]
+                    waiting.append(found[name])
+    return list(found.values())
