@@ -69,6 +69,34 @@ class CompiledFetches:
     executable: Executable | None
 
 
+YOUNG_OBJECTS = 300_000
+
+
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Has Python look for cycles after as many new objects as the compilation of some ten kernels
+    makes, and only among these. By default it looks every 700 of them, and goes through all of
+    Numba again and again: a tenth of the time that compiling takes. Whoever finds the threshold
+    raised leaves it, so that it comes back to what it was also where several threads compile; what
+    the caller has frozen stays frozen."""
+    before = gc.get_threshold()
+    if not 0 < before[0] < YOUNG_OBJECTS:
+        yield
+        return
+    freezes = not gc.get_freeze_count()
+    if freezes:
+        gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
+    try:
+        yield
+    finally:
+        gc.collect(1)  # what Numba leaves, while nothing else is looked through
+        if freezes:
+            gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+@_collecting_rarely()
 def compile_fetches(
     graph: Graph,
     wanted: FetchSet,
@@ -133,6 +161,7 @@ def load_executable(
     return open_program(program, threads, key)
 
 
+@_collecting_rarely()
 def compile_library(
     graph: Graph,
     wanted: Fetched,
@@ -164,33 +193,6 @@ def compile_library(
             kernels=kernels,
             for_library=True,
         )
-
-
-YOUNG_OBJECTS = 300_000
-
-
-@contextmanager
-def _collecting_rarely() -> Iterator[None]:
-    """Has Python look for cycles after as many new objects as the compilation of some ten kernels
-    makes, and only among these. By default it looks every 700 of them, and goes through all of
-    Numba again and again: a tenth of the time that compiling takes. Whoever finds the threshold
-    raised leaves it, so that it comes back to what it was also where several threads compile; what
-    the caller has frozen stays frozen."""
-    before = gc.get_threshold()
-    if not 0 < before[0] < YOUNG_OBJECTS:
-        yield
-        return
-    freezes = not gc.get_freeze_count()
-    if freezes:
-        gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
-    try:
-        yield
-    finally:
-        gc.collect(1)  # what Numba leaves, while nothing else is looked through
-        if freezes:
-            gc.unfreeze()
-        gc.set_threshold(*before)
 
 
 @_collecting_rarely()
