@@ -28,6 +28,7 @@ from flowc.ir.lowering import Host
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
+from flowc_runtime.machine import memory_of_machine
 
 if TYPE_CHECKING:
     from flowc.codegen.program import Stages
@@ -209,10 +210,12 @@ def compile_computation(
     """Machine code for a Computation. `spec`: what its inputs and outputs are; `for_library`: it
     holds the first values of variables, and without Python there are no host steps.
 
-    Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault.
+    Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault, and
+    `ResourceExhaustedError` for what takes more than `options.max_memory`.
     """
     # Late: what comes from the cache does without the compiler.
     from flowc.codegen.program import compile_program
+    from flowc.passes.check_sizes import check_constants
     from flowc.passes.pipeline import run_passes
 
     report = report if report is not None else Report()
@@ -220,7 +223,11 @@ def compile_computation(
     store = kernels if kernels is not None else kernel_cache()
     clock = time.perf_counter()
     report.nodes_in = len(c.nodes)
-    fused = run_passes(c, options, watch)
+    most = memory_of_machine()
+    if options.max_memory is not None:
+        most = min(most, options.max_memory)
+    fused = run_passes(c, replace(options, max_memory=most), watch)
+    check_constants(fused, most)
     if for_library:
         _refuse_host_steps(fused)
     report.fused = fused

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from flowc.cli.parameters import (
+    Bytes,
     allow_option,
     debug_option,
     init_option,
@@ -43,6 +44,7 @@ class _Wish:
     target: str
     weights: Literal["embed", "file"]
     threads: int
+    max_memory: int | None
 
     @property
     def to_stdout(self) -> bool:
@@ -95,6 +97,13 @@ class _Wish:
     show_default=True,
     help="Inside the library, or in OUT.so.weights.",
 )
+@click.option(
+    "--max-memory",
+    type=Bytes(),
+    metavar="BYTES",
+    help="What compiling may make beside the model's weights: 512M, 2G.  [default: what the "
+    "machine has]",
+)
 @debug_option
 def compile_command(
     model: str,
@@ -112,6 +121,7 @@ def compile_command(
     print_after: tuple[str, ...],
     threads: int,
     weights: Literal["embed", "file"],
+    max_memory: int | None,
 ) -> None:
     """Compile MODEL to a shared library that needs libc alone.
 
@@ -122,7 +132,7 @@ def compile_command(
     from flowc.cli.progress import progress
 
     _check_passes(print_after)
-    wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads)
+    wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads, max_memory)
     _check_out(wish)
     with progress() as shown:
         place = (checkpoint, tags, signature, allow_links)
@@ -204,7 +214,7 @@ def _compile(
         program = compile_library(
             graph,
             chosen,
-            Options(target=wish.target),
+            Options(target=wish.target, max_memory=wish.max_memory),
             extracted=extracted,
             report=report,
             watch=_watcher(wish, shown),

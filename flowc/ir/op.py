@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidModelError, ShapeError, UnimplementedError, UnsupportedError
+from flowc.ir.cached_property import cached_property
 from flowc.ir.capability import Capability
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering

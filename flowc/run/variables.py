@@ -12,7 +12,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.codegen.forks import keepers
 from flowc.errors import FailedPreconditionError
+from flowc.ir.cached_property import cached_property
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 

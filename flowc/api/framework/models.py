@@ -173,6 +173,7 @@ def compile(
     threads: int | None = None,
     weights: Literal["embed", "file"] = "embed",
     allow_links: bool = False,
+    max_memory: int | None = None,
 ) -> Any:
     """Compiles a graph or a model file.
 
@@ -180,8 +181,9 @@ def compile(
     `fetches`: names, tensors or operations. Both default to the signature, else to the placeholders
     and sinks. `allow`, `allow_links`: as for `load_graph`. `init`: operations to run first; what
     they assign are the first values of variables. With `out`, writes the shared library (and its C
-    header beside it) and returns it loaded; else returns a `Program` in memory. Raises
-    `UsageError`, `UnknownNameError`, `UnsupportedError`.
+    header beside it) and returns it loaded; else returns a `Program` in memory. `max_memory`: the
+    bytes that compiling may make beside the weights that the model has (default: what the machine
+    has). Raises `UsageError`, `UnknownNameError`, `UnsupportedError`, `ResourceExhaustedError`.
     """
     from flowc.compiler import compile_library
     from flowc.extract.interface import choose_interface
@@ -201,7 +203,7 @@ def compile(
     if init is not None:
         initialize(graph, init)
     interface = choose_interface(graph, feeds, fetches, signature)
-    options = Options(target=target)
+    options = Options(target=target, max_memory=max_memory)
     if out is None:
         return _in_memory(graph, interface, options, threads)
     from flowc.aot import write_library
