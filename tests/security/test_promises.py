@@ -63,6 +63,10 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
          "test_what_folding_has_no_room_for_is_left_to_the_run",
          "test_texts_take_part_in_what_a_compilation_makes"),
     ],
+    "What was read of the cache": [
+        ("cache/test_damaged_entries.py",
+         "test_what_was_read_stays_whatever_happens_to_the_entry"),
+    ],
     "A library takes": [
         ("run/test_max_memory.py", "test_a_run_of_a_library_takes_no_more_than_it_may")
     ],

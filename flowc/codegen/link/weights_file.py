@@ -20,6 +20,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from flowc.files.plain_file import MOST_READ
 from flowc_runtime.native.writer import (
     I8,
     I32,
@@ -36,7 +37,6 @@ from flowc_runtime.native.writer import (
 )
 
 HEADER_BYTES = 64
-MOST_READ = 64 << 20
 SUFFIX = ".weights"
 _PATH_BYTES = 4096
 _READ, _WRITE = mmap.PROT_READ, mmap.PROT_WRITE
