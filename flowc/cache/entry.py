@@ -5,8 +5,8 @@
 
 The header holds the key, the metadata, and the size and checksum of every part: SHA-256 of code,
 CRC32C of weights. Reading gives None for anything that is not exactly what was written. What was
-read stays as it is, whatever happens to the file; entries of more than `MOST_READ` bytes are mapped,
-not copied, and nobody but flowc, which replaces files whole, may change those.
+read stays as it is, whatever happens to the file; entries of more than `MOST_READ` bytes are
+mapped, not copied, and nobody but flowc, which replaces files whole, may change those.
 """
 
 from __future__ import annotations
