@@ -6,12 +6,10 @@ In: any Computation. Out: the same object. Sizes that only the run knows are che
 
 from __future__ import annotations
 
-import numpy as np
-
 from flowc.errors import ResourceExhaustedError
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Value
-from flowc.ir.types import MOST_BYTES
+from flowc.ir.types import MOST_BYTES, is_repeated
 from flowc.options import Options
 
 
@@ -40,11 +38,6 @@ def check_constants(c: Computation, most: int) -> None:
             f"may hold {most} (max_memory)",
             node=name,
         )
-
-
-def is_repeated(array: np.ndarray) -> bool:
-    """Whether the bytes of an array are fewer than its elements."""
-    return any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape))
 
 
 def _most(value: Value) -> int:

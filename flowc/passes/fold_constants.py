@@ -19,8 +19,8 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
+from flowc.ir.types import is_repeated
 from flowc.options import Options
-from flowc.passes.check_sizes import is_repeated
 
 GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
 SHARE = 4  # of the memory that there is, the part that the results of a sweep may take

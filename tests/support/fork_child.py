@@ -20,7 +20,7 @@ import numpy as np
 
 import flowc as tf
 
-LIMIT = 20  # seconds that a child may take
+LIMIT = 120  # seconds that a child may take, which waits for the processor as others do
 AT_ONCE = 2  # children that are started together: more would wait for the processor
 
 
