@@ -28,6 +28,7 @@ from flowc.ir.lowering import Host
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc.options import Options
+from flowc_runtime.machine import memory_of_machine
 
 if TYPE_CHECKING:
     from flowc.codegen.program import Stages
@@ -69,6 +70,34 @@ class CompiledFetches:
     executable: Executable | None
 
 
+YOUNG_OBJECTS = 300_000
+
+
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Has Python look for cycles after as many new objects as the compilation of some ten kernels
+    makes, and only among these. By default it looks every 700 of them, and goes through all of
+    Numba again and again: a tenth of the time that compiling takes. Whoever finds the threshold
+    raised leaves it, so that it comes back to what it was also where several threads compile; what
+    the caller has frozen stays frozen."""
+    before = gc.get_threshold()
+    if not 0 < before[0] < YOUNG_OBJECTS:
+        yield
+        return
+    freezes = not gc.get_freeze_count()
+    if freezes:
+        gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
+    try:
+        yield
+    finally:
+        gc.collect(1)  # what Numba leaves, while nothing else is looked through
+        if freezes:
+            gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+@_collecting_rarely()
 def compile_fetches(
     graph: Graph,
     wanted: FetchSet,
@@ -133,6 +162,7 @@ def load_executable(
     return open_program(program, threads, key)
 
 
+@_collecting_rarely()
 def compile_library(
     graph: Graph,
     wanted: Fetched,
@@ -166,33 +196,6 @@ def compile_library(
         )
 
 
-YOUNG_OBJECTS = 300_000
-
-
-@contextmanager
-def _collecting_rarely() -> Iterator[None]:
-    """Has Python look for cycles after as many new objects as the compilation of some ten kernels
-    makes, and only among these. By default it looks every 700 of them, and goes through all of
-    Numba again and again: a tenth of the time that compiling takes. Whoever finds the threshold
-    raised leaves it, so that it comes back to what it was also where several threads compile; what
-    the caller has frozen stays frozen."""
-    before = gc.get_threshold()
-    if not 0 < before[0] < YOUNG_OBJECTS:
-        yield
-        return
-    freezes = not gc.get_freeze_count()
-    if freezes:
-        gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
-    try:
-        yield
-    finally:
-        gc.collect(1)  # what Numba leaves, while nothing else is looked through
-        if freezes:
-            gc.unfreeze()
-        gc.set_threshold(*before)
-
-
 @_collecting_rarely()
 def compile_computation(
     c: Computation,
@@ -207,10 +210,12 @@ def compile_computation(
     """Machine code for a Computation. `spec`: what its inputs and outputs are; `for_library`: it
     holds the first values of variables, and without Python there are no host steps.
 
-    Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault.
+    Raises `UnsupportedError`, `ShapeError` and other user errors with the node at fault, and
+    `ResourceExhaustedError` for what takes more than `options.max_memory`.
     """
     # Late: what comes from the cache does without the compiler.
     from flowc.codegen.program import compile_program
+    from flowc.passes.check_sizes import check_constants
     from flowc.passes.pipeline import run_passes
 
     report = report if report is not None else Report()
@@ -218,7 +223,11 @@ def compile_computation(
     store = kernels if kernels is not None else kernel_cache()
     clock = time.perf_counter()
     report.nodes_in = len(c.nodes)
-    fused = run_passes(c, options, watch)
+    most = memory_of_machine()
+    if options.max_memory is not None:
+        most = min(most, options.max_memory)
+    fused = run_passes(c, replace(options, max_memory=most), watch)
+    check_constants(fused, most)
     if for_library:
         _refuse_host_steps(fused)
     report.fused = fused

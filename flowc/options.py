@@ -1,4 +1,5 @@
-"""What the caller chooses about a compilation. Every field is part of the cache's key."""
+"""What the caller chooses about a compilation. Every field that changes the program is part of the
+cache's key."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Options:
     """`target`: a name of codegen/targets.py. `fuse`: off, every node is a kernel of its own (for
-    tests). `skip`: passes left out, by name (for tests and bug hunts)."""
+    tests). `skip`: passes left out, by name (for tests and bug hunts). `max_memory`: the bytes that
+    a compilation may make of values that the model does not hold itself, if that is less than the
+    machine has."""
 
     target: str = "native"
     fuse: bool = True
     skip: tuple[str, ...] = ()
+    max_memory: int | None = None
 
     @property
     def key(self) -> str:

@@ -16,6 +16,7 @@ from call_counts import calls
 
 import flowc as tf
 from flowc.cache.store import program_key
+from flowc.codegen import program
 from flowc.compiler import load_executable
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Value
@@ -131,7 +132,7 @@ def test_a_chain_of_1500_runs() -> None:
 
 def first_values(count: int) -> Fetches:
     for i in range(count):
-        tf.Variable(np.full([4], i, np.float32))
+        tf.Variable(np.full([i % 5], i, np.float32))
     return tf.global_variables_initializer(), {}
 
 
@@ -160,3 +161,29 @@ def test_a_first_run_is_linear(
             found.append(calls(lambda f=fetches, given=feeds, s=session: s.run(f, given)))
     _, small, large = found  # the first one imports what compiles
     assert large < 4.4 * small, found
+
+
+def test_first_values_are_copied_by_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a variable's first value takes: three nodes of TensorFlow go through the compiler, and
+    no code is emitted for it."""
+    monkeypatch.setenv("FLOWC_CACHE", "0")
+    texts: list[str] = []
+    compiled = program.driver_object
+
+    def kept(text: str, *args: Any, **settings: Any) -> bytes:
+        texts.append(text)
+        return compiled(text, *args, **settings)
+
+    monkeypatch.setattr(program, "driver_object", kept)
+    found: list[int] = []
+    for count in (10, 100, 400):
+        with tf.Graph().as_default() as graph, tf.Session(threads=1) as session:
+            init, _ = first_values(count)
+            found.append(calls(lambda f=init, s=session: s.run(f)))
+            for i, v in enumerate(graph.get_collection("variables")):
+                np.testing.assert_array_equal(session.run(v.name), np.full([i % 5], i))
+                if i == 20:
+                    break
+    drivers = [text for text in texts if "copies" in text]
+    assert len({len(text.splitlines()) for text in drivers}) == 1
+    assert found[2] - found[1] < 300 * 1550, found

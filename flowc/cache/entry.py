@@ -4,8 +4,9 @@
     objects, the runtime's last, one after another; then, at a page boundary, the weights
 
 The header holds the key, the metadata, and the size and checksum of every part: SHA-256 of code,
-CRC32C of weights. Reading gives None for anything that is not exactly what was written. Weights are
-mapped, not copied.
+CRC32C of weights. Reading gives None for anything that is not exactly what was written. What was
+read stays as it is, whatever happens to the file; entries of more than `MOST_READ` bytes are
+mapped, not copied, and nobody but flowc, which replaces files whole, may change those.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.errors import FlowcError, NotFoundError
-from flowc.files.plain_file import PlainFile
+from flowc.files.plain_file import MOST_READ, PlainFile
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -71,8 +72,10 @@ def read_entry(path: Path, key: str) -> CompiledProgram | None:
         file = PlainFile(path)
         if file.status.st_uid != os.getuid():
             return None
-        # Nobody else writes here, and flowc replaces files whole: what is mapped stays.
-        whole = mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ)
+        if len(file) <= MOST_READ:
+            whole = file.read(0, len(file))
+        else:
+            whole = memoryview(mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ))
     except NotFoundError:
         return None
     except (FlowcError, OSError, ValueError) as error:
@@ -85,14 +88,14 @@ def read_entry(path: Path, key: str) -> CompiledProgram | None:
     return program
 
 
-def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
+def _parse(whole: memoryview, key: str) -> CompiledProgram | None:
     header = _header(whole, key)
     if header is None:
         return None
     at = PREFIX.size + header[1]
     parts = []
     for size, checksum in header[0]["objects"]:
-        data = whole[at : at + size]
+        data = bytes(whole[at : at + size])
         if len(data) != size or hashlib.sha256(data).hexdigest() != checksum:
             return None
         parts.append(data)
@@ -110,13 +113,13 @@ def _parse(whole: mmap.mmap, key: str) -> CompiledProgram | None:
     return CompiledProgram(tuple(parts[:-1]), [(0, weights)], metadata, parts[-1])
 
 
-def _header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int] | None:
+def _header(whole: memoryview, key: str) -> tuple[dict[str, Any], int] | None:
     if len(whole) < PREFIX.size:
         return None
     magic, length, checksum = PREFIX.unpack(whole[: PREFIX.size])
     if magic != MAGIC or length > min(HEADER_LIMIT, len(whole)):
         return None
-    text = whole[PREFIX.size : PREFIX.size + length]
+    text = bytes(whole[PREFIX.size : PREFIX.size + length])
     if hashlib.sha256(text).digest() != checksum:
         return None
     header = json.loads(text)

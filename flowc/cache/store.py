@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from flowc.cache.disk import DiskCache
 from flowc.cache.weight_digests import WeightDigests
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
+from flowc.codegen.forks import keepers
 from flowc.codegen.target import Target
 from flowc.codegen.targets import target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
@@ -44,6 +45,10 @@ class KernelCache:
         self.disk = disk
         self.objects: dict[str, bytes] = {}  # in the order in which they came
         self.kept = 0  # bytes
+        self._lock = threading.Lock()
+        keepers().add(self)
+
+    def forked(self) -> None:
         self._lock = threading.Lock()
 
     def object_of(self, kernel: Kernel, target: Target) -> bytes:

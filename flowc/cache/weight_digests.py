@@ -18,6 +18,7 @@ import numpy as np
 from flowc.files.identity import identity
 from flowc.files.json_store import Notes
 from flowc.files.plain_file import FileMemory
+from flowc.ir.types import is_repeated
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +30,10 @@ def array_digest(array: Array) -> str:
     """The digest of an array's dtype, shape and bytes."""
     if array.dtype.hasobject:
         content = hashlib.blake2b(repr(array.tolist()).encode(), digest_size=32).hexdigest()
+    elif is_repeated(array):
+        # Of what is repeated the elements that there are tell all: it need not be held in full.
+        once = array[tuple([slice(None if step else 1) for step in array.strides])]
+        content = f"{array.strides} of {array_digest(np.ascontiguousarray(once))}"
     else:
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         content = hashlib.blake2b(flat.data, digest_size=32).hexdigest()

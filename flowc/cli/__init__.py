@@ -18,4 +18,19 @@ def main() -> None:
     except KeyboardInterrupt:  # before there was anything to end
         print("interrupted", file=sys.stderr)
         code = 130
+    if code == 130:
+        _leave_now(code)
     sys.exit(code)
+
+
+def _leave_now(code: int) -> None:
+    """Ends the process though threads of it compile: Python would wait for the step that each is
+    at. What the command had begun to write is gone already."""
+    import os
+    import sys
+    from contextlib import suppress
+
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from flowc.cli.parameters import (
+    Bytes,
     allow_option,
     debug_option,
     init_option,
@@ -50,6 +51,7 @@ class _Wish:
     weights: Literal["embed", "file"]
     threads: int
     force: bool
+    max_memory: int | None
 
     @property
     def to_stdout(self) -> bool:
@@ -110,6 +112,13 @@ class _Wish:
     help="Inside the library, or in OUT.so.weights.",
 )
 @click.option("--force", is_flag=True, help="Replace files that flowc did not write.")
+@click.option(
+    "--max-memory",
+    type=Bytes(),
+    metavar="BYTES",
+    help="What compiling may make beside the model's weights: 512M, 2G.  [default: what the "
+    "machine has]",
+)
 @debug_option
 def compile_command(
     model: str,
@@ -129,6 +138,7 @@ def compile_command(
     threads: int,
     weights: Literal["embed", "file"],
     force: bool,
+    max_memory: int | None,
 ) -> None:
     """Compile MODEL to a shared library that needs libc alone.
 
@@ -139,7 +149,8 @@ def compile_command(
     from flowc.cli.progress import progress
 
     _check_passes(print_after)
-    wish = _Wish(Path(out), _kinds(emit), print_after, target, weights, threads, force)
+    kinds = _kinds(emit)
+    wish = _Wish(Path(out), kinds, print_after, target, weights, threads, force, max_memory)
     _check_out(wish)
     with progress() as shown:
         place = (checkpoint, tags, signature, allow_links)
@@ -253,7 +264,7 @@ def _compile(
         program = compile_library(
             graph,
             chosen,
-            Options(target=wish.target),
+            Options(target=wish.target, max_memory=wish.max_memory),
             extracted=extracted,
             report=report,
             watch=_watcher(wish, shown),

@@ -76,13 +76,13 @@ def run_command(
     if out is not None:
         check_place(Path(out))
     if is_library(model):
-        of_models = (checkpoint, tags, signature, allow_links, inits, allow)
-        if any(of_models) or max_memory is not None:
+        if any((checkpoint, tags, signature, allow_links, inits, allow)):
             raise UsageError(
-                "--checkpoint, --tag, --signature, --allow-links, --init, --allow and "
-                "--max-memory are for models, and this is a library"
+                "--checkpoint, --tag, --signature, --allow-links, --init and --allow are for "
+                "models, and this is a library"
             )
-        results = _run_library(model, given, fetches, random_seed, threads)
+        limits = threads, max_memory
+        results = _run_library(model, given, fetches, random_seed, limits)
     else:
         from flowc.cli.models import load_model
 
@@ -109,15 +109,21 @@ def is_library(path: str) -> bool:
 
 
 def _run_library(
-    path: str, given: Mapping[str, Any], fetches: Sequence[str], seed: int | None, threads: int
+    path: str,
+    given: Mapping[str, Any],
+    fetches: Sequence[str],
+    seed: int | None,
+    limits: tuple[int, int | None],
 ) -> dict[str, np.ndarray]:
     import flowc_runtime
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.errors import UnknownNameError, UsageError, did_you_mean
 
     model = flowc_runtime.load(path)
+    threads, max_memory = limits
     if threads:
         model.threads = threads
+    model.max_memory = max_memory or 0
 
     def named(known: Mapping[str, Any], name: str, what: str) -> Any:
         if _short(name) not in known:

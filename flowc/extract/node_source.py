@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from flowc.errors import InvalidModelError
@@ -21,6 +20,7 @@ from flowc.graph.graph import Graph
 from flowc.graph.op_info import resolve_attr, signature_of
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+from flowc.ir.cached_property import cached_property
 from flowc.ir.signature import OpSignature
 
 ARGUMENT = "@arg"  # the key of a call's arguments

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 from flowc.dtypes import DType
 from flowc.graph.attrs import Attrs
+from flowc.ir.cached_property import cached_property
 
 ArgRef = tuple[Literal["arg"], int]
 NodeRef = tuple[Literal["node"], str, str, int]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from flowc.errors import (
     UnimplementedError,
     UnsupportedError,
 )
+from flowc.ir.cached_property import cached_property
 from flowc.ir.capability import Capability
 from flowc.ir.dims import Dim, Expr, as_dim
 from flowc.ir.lowering import Lowering

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InternalError
+from flowc.ir.cached_property import cached_property
 from flowc.ir.dims import Dim, Symbol, substitute, symbol, symbols_of
 from flowc.ir.scalar import PRIMITIVES
 from flowc.ir.types import Dims

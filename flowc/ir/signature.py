@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
+from flowc.ir.cached_property import cached_property
 
 GROUPS: dict[str, tuple[DType, ...]] = {
     "FLOAT": dtypes.FLOATS,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import SupportsInt
+from typing import Any, SupportsInt
+
+import numpy as np
 
 from flowc import dtypes
 from flowc.dtypes import DType
@@ -88,3 +90,9 @@ def parse_type(text: str) -> TensorType:
     except TypeError as error:
         raise ValueError(f"not a dtype: {name!r}") from error
     return TensorType(dtype, tuple(parse_dim(d) for d in split_dims(rest[:-1])))
+
+
+def is_repeated(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array holds some element at several places: it takes less memory than its dims
+    say."""
+    return any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape))

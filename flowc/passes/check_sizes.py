@@ -1,4 +1,5 @@
-"""Refuses values that fit in no memory, before anything is computed with their sizes.
+"""Refuses values that fit in no memory, before anything is computed with their sizes, and constants
+that fit in no program.
 
 In: any Computation. Out: the same object. Sizes that only the run knows are checked by the run.
 """
@@ -6,8 +7,9 @@ In: any Computation. Out: the same object. Sizes that only the run knows are che
 from __future__ import annotations
 
 from flowc.errors import ResourceExhaustedError
+from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Value
-from flowc.ir.types import MOST_BYTES
+from flowc.ir.types import MOST_BYTES, is_repeated
 from flowc.options import Options
 
 
@@ -18,6 +20,24 @@ def check_sizes(c: Computation, options: Options) -> Computation:
                 text = f"a value of type {value.type} is too large for any memory"
                 raise ResourceExhaustedError(text, node=node.name)
     return c
+
+
+def check_constants(c: Computation, most: int) -> None:
+    """Refuses constants of repeated values, which a model says in a few bytes and a program holds
+    in full, where they are more than `most` bytes in all."""
+    held: dict[int, tuple[int, str]] = {}
+    for node in (inner for top in c.nodes for inner in nodes_within(top)):
+        array = node.attrs.get("value") if node.op.name == "const" else None
+        if array is not None and is_repeated(array):
+            held[id(array)] = array.nbytes, node.name
+    total = sum(size for size, _ in held.values())
+    if total > most:
+        size, name = max(held.values())
+        raise ResourceExhaustedError(
+            f"constants of repeated values are {total} bytes, the largest {size}, and a program "
+            f"may hold {most} (max_memory)",
+            node=name,
+        )
 
 
 def _most(value: Value) -> int:

@@ -2,12 +2,14 @@
 
 In: any Computation. Out: nodes whose inputs are all constants become constants, by the NumPy
 reference of their record; values whose elements are known sizes become constants or `sizes` nodes.
-Results that would be much larger than what they are made from stay as they are.
+Results that would be much larger than what they are made from stay as they are, and so do those
+that a sweep has no more memory for: the run computes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +19,26 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.lowering import Structural
 from flowc.ir.op import call_reference
 from flowc.ir.rewrite import Rewriter, refined, rewrite_nodes
+from flowc.ir.types import is_repeated
 from flowc.options import Options
 
 GROWTH_LIMIT = 1 << 16  # bytes that a folded result may have beyond its inputs'
+SHARE = 4  # of the memory that there is, the part that the results of a sweep may take
 
 
 def fold_constants(c: Computation, options: Options) -> Computation:
-    return fold_from(c, {})
+    return fold_from(c, {}, options)
 
 
-def fold_from(c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]]) -> Computation:
+def fold_from(
+    c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]], options: Options
+) -> Computation:
     """Folds what is known, where `given` says how some parameters are made now.
 
     What follows from elements that became known (sizes above all) is inferred again.
     """
     known: set[Value] = set()
+    room = None if options.max_memory is None else _Room(c, options.max_memory // SHARE)
 
     def rule(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
         make = given.get(b.old)
@@ -39,7 +46,7 @@ def fold_from(c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]])
             new = make(b)
             known.add(new)
             return new
-        new = _fold(b, node)
+        new = _fold(b, node, room)
         if new is not None:
             known.update((new,) if isinstance(new, Value) else new)
         elif not known.isdisjoint(node.inputs):
@@ -51,7 +58,23 @@ def fold_from(c: Computation, given: Mapping[Node, Callable[[Rewriter], Value]])
     return rewrite_nodes(c, rule)
 
 
-def _fold(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
+class _Room:
+    """Bytes that results may still take: as many as the constants have that are there before, and
+    `more`."""
+
+    def __init__(self, c: Computation, more: int) -> None:
+        arrays = (node.attrs["value"] for node in c.nodes if node.op.name == "const")
+        self.left = more + sum(a.nbytes for a in arrays if not is_repeated(a))
+
+    def take(self, size: int) -> bool:
+        """Whether there is room for so many more, which are taken then."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+def _fold(b: Rewriter, node: Node, room: _Room | None) -> Value | Sequence[Value] | None:
     if node.op.name == "read_sizes":
         return None  # `rewrite_nodes` looks after those
     if (
@@ -63,13 +86,16 @@ def _fold(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
     known = _known_sizes(b, node)
     if known is not None:
         return known
-    arrays = [v.constant for v in node.inputs]
-    if node.op.reference is None or node.after or any(a is None for a in arrays):
+    arrays = [v.constant for v in node.inputs if v.constant is not None]
+    if node.op.reference is None or node.after or len(arrays) < len(node.inputs):
         return None
     if not all(t.is_static for t in node.types):
         return None
     grown = sum(int(t.size) * t.dtype.size for t in node.types)
-    if grown > GROWTH_LIMIT + sum(a.nbytes for a in arrays if a is not None):
+    if grown > GROWTH_LIMIT + sum(a.nbytes for a in arrays):
+        return None
+    filled = sum(a.nbytes for a in arrays if is_repeated(a))  # references may hold these in full
+    if room is not None and not room.take(grown + filled):
         return None
     dtypes = [v.type.dtype for v in node.inputs]
     try:
@@ -77,10 +103,18 @@ def _fold(b: Rewriter, node: Node) -> Value | Sequence[Value] | None:
             results = call_reference(node.op, node.op.reference, arrays, node.attrs, dtypes)
     except (InvalidArgumentError, ResourceExhaustedError):
         return None  # elements at fault (an index out of range) fail the run that reaches them
+    if room is not None and not room.take(sum(map(_text_bytes, results))):
+        return None
     return [
         b.const(np.asarray(r, t.dtype.numpy).reshape(t.static_dims), t.dtype)
         for r, t in zip(results, node.types)
     ]
+
+
+def _text_bytes(result: Any) -> int:
+    """What the texts of a result take, whose number alone says little."""
+    array = np.asarray(result)
+    return sum(len(text) for text in array.reshape(-1)) if array.dtype.hasobject else 0
 
 
 def _known_sizes(b: Builder, node: Node) -> list[Value] | None:

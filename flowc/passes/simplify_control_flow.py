@@ -58,7 +58,7 @@ def _simplify_if(b: Rewriter, node: Node, options: Options) -> Sequence[Value] |
 def _simplify_while(b: Rewriter, node: Node, options: Options) -> Sequence[Value] | None:
     carried: int = node.attrs["carried"]
     condition, body = node.attrs["condition"], node.attrs["body"]
-    if _never_runs(b, node):
+    if _never_runs(b, node, options):
         return node.inputs[:carried]
     makes: dict[int, Make] = {}
     for i, value in enumerate(node.inputs[carried:], carried):
@@ -103,7 +103,7 @@ def _entered(body: Computation, makes: dict[int, Make], options: Options) -> Com
     if not makes:
         return body
     given = {body.parameters[i]: make for i, make in makes.items()}
-    return simplify_control_flow(fold_from(body, given), options)
+    return simplify_control_flow(fold_from(body, given, options), options)
 
 
 def _constants_stay(body: Computation, inputs: Sequence[Value]) -> Computation:
@@ -126,7 +126,7 @@ def _same(x: np.ndarray, y: np.ndarray) -> bool:
     return x.tobytes() == y.tobytes()
 
 
-def _never_runs(b: Rewriter, node: Node) -> bool:
+def _never_runs(b: Rewriter, node: Node, options: Options) -> bool:
     """Whether the condition is false for the values that a loop starts with."""
     condition = node.attrs["condition"]
     if any(n.has_effects for n in condition.nodes):
@@ -136,5 +136,5 @@ def _never_runs(b: Rewriter, node: Node) -> bool:
         for p, v in zip(condition.parameters, node.inputs)
         if v.constant is not None
     }
-    (first,) = fold_from(condition, given).results
+    (first,) = fold_from(condition, given, options).results
     return first.constant is not None and not first.constant

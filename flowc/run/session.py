@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -75,8 +76,9 @@ class Session:
     """Runs parts of a Graph (the default graph, if none is given).
 
     `threads`: workers of one run (default: one a core). `max_memory`: the bytes that one run may
-    take beside weights and feeds, its results among them (default: what the machine has); a run
-    that needs more raises `ResourceExhaustedError`. `options`: how programs are compiled.
+    take beside weights and feeds, its results among them, and those that a compilation may make
+    beside the model's own (default: what the machine has); what needs more raises
+    `ResourceExhaustedError`. `options`: how programs are compiled.
     `random_seed`: what random nodes without seeds start from (default: other numbers in every
     Session). Any thread may call `run`. Raises `NotFoundError` for a target other than `""`.
     """
@@ -103,6 +105,8 @@ class Session:
         wanted = getattr(config, "intra_op_parallelism_threads", 0)
         self._threads = threads if threads is not None else wanted or None
         self._options = options if options is not None else Options()
+        if max_memory is not None:
+            self._options = replace(self._options, max_memory=max_memory)
         self._calls = RememberedCalls()
         self._state = RunState(self._graph, random_seed)
         self._variables = self._state.variables

@@ -12,7 +12,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import is_
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.codegen.forks import keepers
 from flowc.errors import FailedPreconditionError
+from flowc.ir.cached_property import cached_property
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
 from flowc_runtime.addresses import data_address

@@ -14,7 +14,7 @@ from typing import Any
 
 from flowc_runtime.errors import LoadError
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 _opened: dict[str, list[tuple[int, int, int]]] = {}
 
@@ -46,6 +46,8 @@ def open_library(path: str) -> Any:
         "flowc_last_error": (ctypes.c_char_p, []),
         "flowc_get_threads": (number, []),
         "flowc_set_threads": (number, [number]),
+        "flowc_get_max_memory": (ctypes.c_int64, []),
+        "flowc_set_max_memory": (number, [ctypes.c_int64]),
         "flowc_output_dims_for": (number, [pointer, number, pointer]),
         "flowc_run": (number, [pointer] * 4),
         "flowc_free": (None, [pointer]),

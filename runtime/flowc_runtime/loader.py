@@ -116,6 +116,18 @@ class Model:
         if self._library.flowc_set_threads(count):
             raise InvalidArgumentError(self._last_error())
 
+    @property
+    def max_memory(self) -> int:
+        """The bytes that one run may take beside weights, variables, inputs and outputs whose size
+        has a bound; 0 for all that the system gives. A run that needs more raises
+        `ResourceExhaustedError`."""
+        return self._library.flowc_get_max_memory()
+
+    @max_memory.setter
+    def max_memory(self, count: int) -> None:
+        if self._library.flowc_set_max_memory(count):
+            raise InvalidArgumentError(self._last_error())
+
     def new_instance(self) -> Instance:
         """Variables of their own, with the values that the model was compiled with."""
         return Instance(self)

@@ -61,3 +61,21 @@ def test_fuzz_no_damage_is_taken_for_a_program(
                 assert found.metadata == metadata
                 assert found.weights_image().tobytes() == weights.tobytes()
     assert misses > COUNT * 0.8
+
+
+def test_what_was_read_stays_whatever_happens_to_the_entry(tmp_path: Path) -> None:
+    weights = np.arange(1 << 18, dtype=np.uint8)
+    metadata = ProgramMetadata(name="m", weights_bytes=weights.nbytes)
+    path = tmp_path / "entry"
+    write_entry(path, "key", CompiledProgram((b"object",), [(0, weights)], metadata, b"runtime"))
+    found = read_entry(path, "key")
+    assert found is not None
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+        file.flush()
+        image = found.weights_image()
+        assert image.ctypes.data % 64 == 0
+        np.testing.assert_array_equal(image, weights)
+        file.truncate(1)  # memory that is mapped from here would be gone
+    np.testing.assert_array_equal(found.weights_image(), weights)
+    assert found.objects == (b"object",)

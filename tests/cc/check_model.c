@@ -41,6 +41,8 @@ static __typeof__(&flowc_output_dims_for) output_dims_for;
 static __typeof__(&flowc_run) run;
 static __typeof__(&flowc_set_threads) set_threads;
 static __typeof__(&flowc_get_threads) get_threads;
+static __typeof__(&flowc_set_max_memory) set_max_memory;
+static __typeof__(&flowc_get_max_memory) get_max_memory;
 static __typeof__(&flowc_free) give_back;
 static __typeof__(&flowc_last_error) last_error;
 
@@ -68,6 +70,7 @@ static void open_library(const char *path) {
   FIND(output_count); FIND(output_name); FIND(output_dtype); FIND(output_rank);
   FIND(output_dims); FIND(output_dim_name);
   FIND(output_dims_for); FIND(run); FIND(set_threads); FIND(get_threads); FIND(last_error);
+  FIND(set_max_memory); FIND(get_max_memory);
   find("flowc_free", &give_back);
 }
 
@@ -100,6 +103,13 @@ static void check_threads(void) {
   CHECK(set_threads(1025) == FLOWC_BAD_ARGUMENT && get_threads() == 3);
   CHECK(set_threads(0) == FLOWC_OK && get_threads() >= 1);
   CHECK(set_threads(4) == FLOWC_OK);
+}
+
+static void check_max_memory(void) {
+  CHECK(get_max_memory() == 0);
+  CHECK(set_max_memory(-1) == FLOWC_BAD_ARGUMENT && says("-1 bytes") && get_max_memory() == 0);
+  CHECK(set_max_memory((int64_t)1 << 40) == FLOWC_OK && get_max_memory() == (int64_t)1 << 40);
+  CHECK(set_max_memory(0) == FLOWC_OK);
 }
 
 static void check_wrong_arguments(void) {
@@ -229,6 +239,7 @@ int main(int argc, char **argv) {
   CHECK(strcmp(last_error(), "") == 0);
   check_description();
   check_threads();
+  check_max_memory();
   check_wrong_arguments();
   check_threads_and_fork();
   return faults ? 1 : 0;

@@ -136,3 +136,13 @@ def test_edit_distance_outside_of_its_output() -> None:
     wrong = [SPARSE[0] + [[0, 0], [0, 0], [7, 0]], *SPARSE[1:]]
     with pytest.raises(FlowcError, match=r"inner product 9 .* \(max elements 4\)"):
         compiled("edit_distance", wrong)
+
+
+def test_a_wide_beam_of_constants_is_searched_by_the_kernel() -> None:
+    """The reference, which folding would call, takes minutes for it."""
+    inputs = np.sin(np.arange(60 * 30, dtype=np.float32)).reshape(60, 1, 30)
+    settings = {"width": 1000, "count": 1000, "merge": False}
+    lengths = np.array([60], np.int32)
+    found = compiled("ctc_best_paths", [inputs, lengths], constant=(0, 1), **settings)
+    assert found[1].max() <= 60
+    assert (np.diff(found[2][0]) <= 0).all()

@@ -9,9 +9,12 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import fork_child
 import pytest
+
+from flowc.ir.cached_property import cached_property
 
 SHARES = {
     "after_a_run": 6,
@@ -21,6 +24,34 @@ SHARES = {
     "spawn": 1,
 }
 CHILDREN = int(os.environ.get("FLOWC_FORKS", "20"))
+
+
+class Waits:
+    """The attribute of the first object is not there before that of the second."""
+
+    def __init__(self, other: Waits | None) -> None:
+        self.other = other
+        self.asked = threading.Event()
+
+    @cached_property
+    def number(self) -> int:
+        self.asked.set()
+        if self.other is None:
+            return 1
+        self.other.asked.wait()
+        return 2
+
+
+def test_no_attribute_waits_for_that_of_another_object() -> None:
+    """Else it would for ever in a child, where the thread that computes the other one is not."""
+    second = Waits(None)
+    first = Waits(second)
+    thread = threading.Thread(target=lambda: first.number, daemon=True)
+    thread.start()
+    first.asked.wait()
+    assert second.number == 1
+    thread.join()
+    assert first.number == 2
 
 
 @pytest.mark.parametrize("kind", SHARES)

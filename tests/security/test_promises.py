@@ -55,7 +55,21 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
     "Links, folders and devices": [
         (PLAIN, "test_links_and_devices_are_not_replaced", "test_nothing_is_written_through_links"),
     ],
-    "A child that is forked": [("run/test_forks.py", "test_children")],
+    "A child that is forked": [
+        ("run/test_forks.py", "test_children", "test_no_attribute_waits_for_that_of_another_object")
+    ],
+    "A compilation makes": [
+        ("run/test_max_memory.py", "test_a_compilation_makes_no_more_than_it_may",
+         "test_what_folding_has_no_room_for_is_left_to_the_run",
+         "test_texts_take_part_in_what_a_compilation_makes"),
+    ],
+    "What was read of the cache": [
+        ("cache/test_damaged_entries.py",
+         "test_what_was_read_stays_whatever_happens_to_the_entry"),
+    ],
+    "A library takes": [
+        ("run/test_max_memory.py", "test_a_run_of_a_library_takes_no_more_than_it_may")
+    ],
     "A compilation ends": [("run/test_interrupted_compilation.py", "test_interrupts")],
     "Files that flowc writes": [
         ("aot/test_aot_library.py", "test_files_are_replaced_whole_or_not_at_all"),
@@ -158,7 +172,12 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
         (MODELS, "test_tfsa_2022_033_and_030_tensors"),
     ],
     "| elements, and bytes": [(SIZES, "test_faults_stay_gone")],
-    "| bytes of a run": [("run/test_max_memory.py", "test_a_run_takes_no_more_than_it_may")],
+    "| bytes of a run in": [("run/test_max_memory.py", "test_a_run_takes_no_more_than_it_may")],
+    "| bytes that": [("run/test_max_memory.py", "test_commands_take_a_limit")],
+    "| bytes of a run of": [
+        ("run/test_max_memory.py", "test_a_run_of_a_library_takes_no_more_than_it_may")
+    ],
+    "| characters of": [("run/test_max_memory.py", "test_texts_that_an_attr_makes_long")],
     "| nesting of messages": [(MODELS, "test_tfsa_2021_103_tensors_nested_thousands_deep")],
     "| functions in one another": [(MODELS, "test_tfsa_2021_180_functions_in_one_another")],
     "| threads of a run": [("runtime/test_runtime_loader.py", "test_thread_counts_are_checked")],

@@ -131,11 +131,18 @@ class Calls:
         self.expect(f"set_threads {count}", code, 0 <= count <= 1024)
         library().flowc_set_threads(1)
 
+    def memory(self) -> None:
+        most = self.one_of(0, 1, 2**62, -1, -(2**63))
+        code = library().flowc_set_max_memory(ctypes.c_int64(most))
+        self.expect(f"set_max_memory {most}", code, most >= 0)
+        library().flowc_set_max_memory(ctypes.c_int64(0))
+
 
 def tried(seed: int) -> str:
     calls = Calls(seed)
     for _ in range(CALLS):
-        calls.one_of(*[calls.run] * 5, calls.dims_for, calls.description, calls.threads)()
+        rare = calls.dims_for, calls.description, calls.threads, calls.memory
+        calls.one_of(*[calls.run] * 5, *rare)()
     library().flowc_instance_destroy(calls.instance)
     if not CALLS // 4 < calls.refused < CALLS:
         calls.wrong.append(f"{calls.refused} of {CALLS} calls were refused")

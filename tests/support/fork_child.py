@@ -20,7 +20,8 @@ import numpy as np
 
 import flowc as tf
 
-LIMIT = 20  # seconds that a child may take
+LIMIT = 120  # seconds that a child may take, which waits for the processor as others do
+AT_ONCE = 2  # children that are started together: more would wait for the processor
 
 
 def compile_and_run(number: int) -> None:
@@ -102,10 +103,11 @@ def started(method: str) -> Callable[[int], list[int]]:
         compile_and_run(1)
         context: Any = multiprocessing.get_context(method)
         children = [context.Process(target=compile_and_run, args=(i,)) for i in range(count)]
-        for child in children:
-            child.start()
-        for child in children:
-            child.join(LIMIT)
+        for i in range(0, count, AT_ONCE):
+            for child in children[i : i + AT_ONCE]:
+                child.start()
+            for child in children[i : i + AT_ONCE]:
+                child.join(LIMIT)
         return [-1 if child.exitcode is None else child.exitcode for child in children]
 
     return run

@@ -175,6 +175,7 @@ def compile(
     weights: Literal["embed", "file"] = "embed",
     allow_links: bool = False,
     constants: Mapping[str, Any] | None = None,
+    max_memory: int | None = None,
 ) -> Any:
     """Compiles a graph or a model file.
 
@@ -183,8 +184,9 @@ def compile(
     and sinks. `constants`: inputs by name that have one value in every run, and are no inputs then.
     `allow`, `allow_links`: as for `load_graph`. `init`: operations to run first; what they assign
     are the first values of variables. With `out`, writes the shared library (and its C
-    header beside it) and returns it loaded; else returns a `Program` in memory. Raises
-    `UsageError`, `UnknownNameError`, `UnsupportedError`.
+    header beside it) and returns it loaded; else returns a `Program` in memory. `max_memory`: the
+    bytes that compiling may make beside the weights that the model has (default: what the machine
+    has). Raises `UsageError`, `UnknownNameError`, `UnsupportedError`, `ResourceExhaustedError`.
     """
     from flowc.compiler import compile_library
     from flowc.extract.set_inputs import choose_interface_with
@@ -204,7 +206,7 @@ def compile(
     if init is not None:
         initialize(graph, init)
     interface = choose_interface_with(graph, feeds, fetches, signature, constants or {})
-    options = Options(target=target)
+    options = Options(target=target, max_memory=max_memory)
     if out is None:
         return _in_memory(graph, interface, options, threads)
     from flowc.aot import write_library

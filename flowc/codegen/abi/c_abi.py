@@ -6,8 +6,9 @@ exactly the functions of `EXPORTS` (declared to users by the generated header) o
 arguments (NULL, wrong dims, misaligned) give an error code and a message, and never reach the
 program.
 
-The module keeps three things between calls: the thread count, the key of the per-thread message
-and, where weights come from a file, their mapping. Variables are kept in instances.
+The module keeps four things between calls: the thread count, what a run may take, the key of the
+per-thread message and, where weights come from a file, their mapping. Variables are kept in
+instances.
 """
 
 from __future__ import annotations
@@ -93,9 +94,11 @@ class _CallEmitter:
         self.abi = abi
         count = i32(min(threads, MOST_THREADS))
         self.threads = as_pointer(new_global(abi.module, "flowc_abi_threads", count))
+        self.most = as_pointer(new_global(abi.module, "flowc_abi_max_memory", i64(0)))
 
     def emit(self) -> None:
         self._threads()
+        self._max_memory()
         self._dims_for()
         self._check_port()
         self._fail_run()
@@ -123,6 +126,17 @@ class _CallEmitter:
             template = f"thread count %d: expected 1 to {MOST_THREADS}, or 0 for one per core"
             self.abi.fail(w, BAD_ARGUMENT, template, wanted)
         w.atomic_store(wanted, self.threads)
+        w.give(i32(OK))
+
+    def _max_memory(self) -> None:
+        w = self.abi.export("flowc_get_max_memory")
+        w.give(w.atomic_load(self.most, "monotonic"))
+        w = self.abi.export("flowc_set_max_memory")
+        (most,) = w.args
+        with w.when(w.compare("<", most, i64(0))):
+            template = "%lld bytes of memory: expected 1 or more, or 0 for no limit"
+            self.abi.fail(w, BAD_ARGUMENT, template, most)
+        w.atomic_store(most, self.most)
         w.give(i32(OK))
 
     def _dim_words(self, kind: str) -> int:
@@ -267,6 +281,7 @@ class _CallEmitter:
         status = w.block(64)
         for index in range(8):
             w.store(i64(0), status, i64(index))
+        w.store(w.call("flowc_get_max_memory"), status, i64(1))
         threads = w.b.sext(w.call("flowc_get_threads"), I64)
         program = declare(self.abi.module, "flowc_program_run", _RUN)
         rest = [sizes, weights, threads, status, NULL]

@@ -25,7 +25,7 @@ _C_TYPES = {
 
 DECLARATIONS = """\
 #ifndef FLOWC_ABI_VERSION
-#define FLOWC_ABI_VERSION 2
+#define FLOWC_ABI_VERSION 3
 
 #include <stdint.h>
 
@@ -122,6 +122,12 @@ int32_t flowc_instance_write(flowc_instance *instance, int32_t variable, const v
  * depend on it. */
 int32_t flowc_set_threads(int32_t threads);
 int32_t flowc_get_threads(void);
+
+/* The bytes that one run may take beside weights, variables and what the caller gives it; 0, as at
+ * first: all that the system gives. A run that needs more is FLOWC_NO_MEMORY, before it takes any
+ * of what is too much. */
+int32_t flowc_set_max_memory(int64_t bytes);
+int64_t flowc_get_max_memory(void);
 
 /* What went wrong in the last call that failed on this thread; "" when none did. */
 const char *flowc_last_error(void);

@@ -15,7 +15,7 @@ from llvmlite import ir
 from flowc.codegen.abi.module import BAD_ARGUMENT, OK, AbiModule
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, i32
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 
 class DescriptionEmitter:

@@ -73,6 +73,8 @@ EXPORTS: dict[str, tuple[ir.Type, dict[str, ir.Type]]] = {
     "flowc_instance_write": _instance(variable=I32, value=PTR),
     "flowc_set_threads": (I32, {"threads": I32}),
     "flowc_get_threads": (I32, {}),
+    "flowc_set_max_memory": (I32, {"bytes": I64}),
+    "flowc_get_max_memory": (I64, {}),
     "flowc_free": (VOID, {"memory": PTR}),
     "flowc_last_error": (PTR, {}),
 }

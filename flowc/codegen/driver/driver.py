@@ -23,6 +23,7 @@ from typing import Any
 from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
+from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher
 from flowc.codegen.driver.memory import Memory
@@ -142,7 +143,10 @@ class _Emitter:
     # -- steps
 
     def _steps(self) -> None:
-        for step in self.region.steps:
+        for step in joined_copies(self.region):
+            if isinstance(step, list):
+                copy_constants(self.frame, self.memory, step)
+                continue
             self.frame.node = step.value.node.name if isinstance(step, Copy) else step.node.name
             match step:
                 case Run():

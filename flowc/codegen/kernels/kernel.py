@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.dtypes import DType
+from flowc.ir.cached_property import cached_property
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol
 

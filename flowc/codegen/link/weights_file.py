@@ -21,6 +21,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from flowc.files.plain_file import MOST_READ
 from flowc_runtime.native.writer import (
     I8,
     I32,
@@ -37,7 +38,6 @@ from flowc_runtime.native.writer import (
 )
 
 HEADER_BYTES = 64
-MOST_READ = 64 << 20
 SUFFIX = ".weights"
 OWN_DIGITS = 16
 _PATH_BYTES = 4096

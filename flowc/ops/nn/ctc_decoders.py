@@ -193,6 +193,7 @@ ctc_best_paths = define(
     infer=_infer_paths,
     lowering=_lower_paths,
     reference=_paths,
+    traits=frozenset({"no_fold"}),  # the reference takes minutes for what the kernel does at once
     examples=(
         "T[6,3,4] i32[3]=[6,5,4]; width=7, count=3, merge=True",
         "f32[12,1,5] i32[1]=[12]; width=20, count=1, merge=False",

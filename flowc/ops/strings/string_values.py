@@ -32,6 +32,8 @@ def as_array(value: Any) -> Array:
     """What a host step is given as an array: a scalar string comes as bytes, of which NumPy would
     drop the zeros at the end."""
     return strings_of([value], ()) if isinstance(value, bytes) else np.asarray(value)
+
+
 MOST_MADE = 1 << 28  # elements, or bytes, that a number in a graph may ask for
 
 

@@ -4,12 +4,12 @@ waits until that is done."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import Any
 
 from flowc.api.training.monitored.scaffold import Scaffold
 from flowc.api.training.monitored.session_preparation import SessionManager
 from flowc.graph import get_default_graph
+from flowc.ir.cached_property import cached_property
 from flowc.run.session import Session
 
 
