@@ -82,7 +82,11 @@ def _step(op: Operation) -> Step | None:
     lowering = record.lowering
     host = lowering.host if isinstance(lowering, Extracted) else lowering
     if isinstance(host, Host):
-        return _host_step(host, types, attrs)
+        step = _host_step(host, types, {**attrs, "name": op.name})
+        if op.inputs or "stateful" in record.traits:
+            return step
+        found = step((), HostRun())  # a handle, which is the same in every run
+        return lambda inputs, run: found
     reference = record.reference
     if reference is None or not types or any(t is not dtypes.string for t in types):
         return None

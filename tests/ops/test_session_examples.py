@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from session_examples import EXAMPLES, X
+from input_examples import INPUT_EXAMPLES
+from session_examples import EXAMPLES as SESSION_EXAMPLES
+from session_examples import X
 
 import flowc
 from flowc.ir.lowering import Extracted, Host
@@ -16,6 +18,7 @@ from flowc.ir.op import all_ops
 from flowc.proto.graph_pb2 import GraphDef
 
 FOLDER = Path(__file__).resolve().parents[1]
+EXAMPLES = SESSION_EXAMPLES | INPUT_EXAMPLES
 # Ops that only flowc makes, and the ops of graphs that they come from.
 MADE_OF: dict[str, str] = {
     "_PythonCall": "PyFunc",
@@ -24,6 +27,7 @@ MADE_OF: dict[str, str] = {
     "_TextOfStrings": "Assert",
     "_RawText": "PrintV2",
     "_RestoreTensors": "RestoreV2",
+    **{f"_{name}": name for name in INPUT_EXAMPLES},
 }
 WITHOUT: dict[str, str] = {
     "DestroyResourceOp": "flowc refuses it: a Session's variables are freed when it is closed"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flowc.api.inputs.queue_runner import runner_of
 from flowc.api.saving.saver import Saver
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.saved_collections import VARIABLE_COLLECTIONS, SavedCollections
@@ -65,6 +66,8 @@ def add_collections(meta: Any, graph: Graph, prefix: str) -> None:
             item = saved.variable(item)
         elif key == GraphKeys.SAVERS and isinstance(item, bytes):
             item = Saver.from_proto(_saver_def(item), prefix.removesuffix("/") or None)
+        elif key == GraphKeys.QUEUE_RUNNERS and isinstance(item, bytes):
+            item = runner_of(item, graph, prefix.removesuffix("/") or None)
         graph.add_to_collection(key, item)
 
 
