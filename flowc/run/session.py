@@ -173,7 +173,7 @@ class Session:
             call = self._calls.get(key)
         except (AttributeError, TypeError):
             call, key = None, None
-        timeout = (0 if options is None else options.timeout_in_ms) or self._timeout
+        timeout = max(0, (options.timeout_in_ms if options else 0) or self._timeout)
         try:
             if call is not None and not self._closed:
                 try:

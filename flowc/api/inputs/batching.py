@@ -19,7 +19,7 @@ from flowc.api.inputs.queue_runner import QueueRunner, add_queue_runner
 from flowc.api.inputs.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from flowc.api.inputs.sparse_batches import restored, stored
 from flowc.api.layers.layer import smart_cond
-from flowc.api.math.elementwise import maximum, multiply
+from flowc.api.math.elementwise import maximum
 from flowc.api.summaries.merging import scalar
 from flowc.dtypes import name_of
 from flowc.graph import Tensor, TensorShape
@@ -408,4 +408,4 @@ def _summarize(queue: QueueBase, s: _Settings) -> None:
         room -= s.leave
         size = maximum(0, size - s.leave)
         name = f"fraction_over_{s.leave}_of_{room}_full"
-    scalar(name, multiply(cast(size, dtypes.f32), 1.0 / room))
+    scalar(name, cast(size, dtypes.f32) * (1.0 / room))

@@ -21,7 +21,7 @@ from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import control_dependencies, name_scope
 from flowc.api.inputs.queue_runner import QueueRunner, add_queue_runner
 from flowc.api.inputs.queues import FIFOQueue
-from flowc.api.math.elementwise import greater, multiply
+from flowc.api.math.elementwise import greater
 from flowc.api.random.random_ops import random_shuffle
 from flowc.api.summaries.merging import scalar
 from flowc.api.variables.graph_keys import GraphKeys
@@ -101,7 +101,7 @@ def input_producer(
         fill = queue.enqueue_many([rows])
         add_queue_runner(QueueRunner(queue, [fill], cancel_op=cancel_op))
         if summary_name is not None:
-            scalar(summary_name, multiply(cast(queue.size(), dtypes.f32), 1.0 / capacity))
+            scalar(summary_name, cast(queue.size(), dtypes.f32) * (1.0 / capacity))
         return queue
 
 

@@ -24,7 +24,7 @@ Dequeued = Tensor | list[Tensor] | dict[str, Tensor]
 
 class QueueBase:
     """What all queues have. Elements are tuples of components; dictionaries, where the queue has
-    `names`. `shapes` are those of components, empty where they may be any.
+    `names`. `shapes` are those of components, unknown where they may be any.
 
     A run that enqueues waits for room, one that dequeues for elements. Once the queue is closed,
     enqueuing raises `CancelledError`, and dequeuing raises `OutOfRangeError` where too few elements
@@ -35,7 +35,7 @@ class QueueBase:
         self, dtypes: Any, shapes: Any, names: Sequence[str] | None, queue_ref: Tensor
     ) -> None:
         self._dtypes: list[DType] = dtypes
-        self._shapes: list[TensorShape] = shapes
+        self._shapes: list[TensorShape] = shapes or [TensorShape(None)] * len(dtypes)
         if names is not None and len(names) != len(dtypes):
             raise ValueError(
                 "List of names must have the same length as the list of dtypes, received "
@@ -152,10 +152,8 @@ class QueueBase:
             if rows is not None and rows < 0 and op_type == "QueueDequeueManyV2":
                 raise ValueError(f"Input 'n' must be >= 0, but is {rows} for '{scope[:-1]}'")
             rows = None if op_type == "QueueDequeueUpToV2" else rows
-            shapes = [None] * len(self._dtypes)
-            if self._shapes:
-                leading = [rows] if given else []
-                shapes = [TensorShape(leading).concatenate(s) for s in self._shapes]
+            leading = TensorShape([rows] if given else [])
+            shapes = [leading.concatenate(shape) for shape in self._shapes]
             attrs = {"component_types": tuple(self._dtypes), "timeout_ms": -1}
             op = get_default_graph().create_op(
                 op_type,

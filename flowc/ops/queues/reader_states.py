@@ -12,7 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from flowc.encoding.wire import BYTES, VARINT, FileBytes, fields, varint, varint_bytes
-from flowc.errors import InvalidArgumentError, InvalidModelError, UnimplementedError
+from flowc.errors import (
+    InvalidArgumentError,
+    InvalidModelError,
+    OutOfRangeError,
+    UnimplementedError,
+)
 from flowc.ir.host_run import HostRun
 from flowc.ops.queues.handles import Handle
 from flowc.records.byte_stream import WINDOW_BITS, ByteStream
@@ -221,6 +226,8 @@ class FixedLengthReader(Reader):
     def _open(self, work: bytes) -> Source:
         window = _Window(ByteStream(work, self._compression))
         window.drop(self._header)
+        if window.first(0, 0) is None:
+            raise OutOfRangeError("reached end of file")
         index = 0
 
         def source() -> Record | None:
