@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class Handle:
         """What messages call the state."""
         return self.attrs["shared_name"] or f"_0_{self.node}"
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Equal for nodes that share a state."""
         shared = self.attrs["shared_name"]
@@ -94,10 +94,11 @@ def handle_of(text: bytes) -> Handle:
 def find_state(
     run: HostRun, text: bytes, family: str, kind: type[State], make: Callable[[Handle], State]
 ) -> State:
-    """The state that a handle names, made by whoever comes first. Ids are those of a family."""
+    """The state that a handle names, made by whoever comes first. `family` begins all ids of its
+    kind."""
     handle = handle_of(text)
     try:
-        return run.states.find(f"{family} {handle.id}", kind, lambda: make(handle))
+        return run.states.find(family + handle.id, kind, lambda: make(handle))
     except TypeError as error:
         raise InvalidArgumentError(str(error)) from error
 

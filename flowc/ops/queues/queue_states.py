@@ -178,6 +178,8 @@ class Queue(TwoEnds):
 
     def _check(self, components: Sequence[Any], leading: int) -> None:
         """Raises `InvalidArgumentError` for components that the queue does not take."""
+        if not leading and self._is_plain(components):
+            return
         types = [dtypes.string if isinstance(c, bytes) else as_dtype(c.dtype) for c in components]
         if types != [*self.dtypes]:
             raise InvalidArgumentError(
@@ -204,6 +206,18 @@ class Queue(TwoEnds):
                     "All input tensors must have the same size in the 0th dimension. Component "
                     f"{k} has {shape[0]}, and should have {rows[0]}"
                 )
+
+    def _is_plain(self, components: Sequence[Any]) -> bool:
+        """Whether components are just those that the queue states, as they nearly always are."""
+        if len(components) != len(self.dtypes) or not self.shapes:
+            return False
+        for value, dtype, shape in zip(components, self.dtypes, self.shapes):
+            if type(value) is bytes:
+                if shape != () or dtype is not dtypes.string:
+                    return False
+            elif value.shape != shape or value.dtype != dtype.numpy:
+                return False
+        return True
 
     def _batch(self, elements: Sequence[Element]) -> list[Array]:
         columns = list(zip(*elements)) if elements else [()] * len(self.dtypes)

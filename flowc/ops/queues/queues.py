@@ -43,7 +43,7 @@ def _made(handle: Handle) -> Queue:
 def queue_of(run: HostRun, text: bytes) -> Queue:
     """The queue that a handle names. Raises `InvalidArgumentError` where nodes that share it say
     different things of it."""
-    found = find_state(run, text, "queue", Queue, _made)
+    found = find_state(run, text, "queue ", Queue, _made)
     found.check_shared(handle_of(text))
     return found
 

@@ -43,7 +43,7 @@ def _made(handle: Handle) -> Reader:
 
 
 def _reader_of(run: HostRun, text: bytes) -> Reader:
-    return find_state(run, text, "reader", Reader, _made)
+    return find_state(run, text, "reader ", Reader, _made)
 
 
 def _names(run: HostRun, text: bytes) -> NextWork:
