@@ -16,6 +16,8 @@ TOP: Mapping[str, str] = {
     "flowc.api.inputs.readers": """FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader
         TextLineReader WholeFileReader""",
     "flowc.api.inputs.producers": "matching_files",
+    "flowc.api.inputs.accumulators": """ConditionalAccumulator ConditionalAccumulatorBase
+        SparseConditionalAccumulator""",
 }
 NAMESPACES: Mapping[str, Mapping[str, str]] = {
     "io": {
@@ -26,6 +28,7 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.inputs.queues": """FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase
             RandomShuffleQueue""",
     },
+    "sparse": {"flowc.api.inputs.accumulators": "SparseConditionalAccumulator"},
     "train": {
         "flowc.api.inputs.queue_runner": _RUNNERS,
         "flowc.api.inputs.batching": """batch batch_join maybe_batch maybe_batch_join

@@ -167,3 +167,65 @@ def _sparse_map() -> list[tuple[Any, Any]]:
         (found.sparse_values, [1, 2, 1, 2]),
         (found.sparse_shape, [3, 4]),
     ]
+
+
+@example("Stage", "Unstage", "StagePeek", "StageSize", "StageClear")
+def _staging() -> list[tuple[Any, Any]]:
+    area = {"dtypes": [tf.float32, tf.int32], "shared_name": "area"}
+    put = r.Stage(values=[[1.0, 2.0], 3], shared_name="area")
+    with tf.control_dependencies([put]):
+        seen = r.StagePeek(index=0, **area)
+    with tf.control_dependencies([seen[0].op]):
+        size = r.StageSize(**area)
+    with tf.control_dependencies([size]):
+        taken = r.Unstage(**area)
+    with tf.control_dependencies([taken[0].op]):
+        cleared = r.StageClear(**area)
+    return [(seen[0], [1, 2]), (size, 1), (taken[1], 3), (cleared, None)]
+
+
+def _accumulator(prefix: str) -> Example:
+    """Two gradients of the step 1, and their mean."""
+
+    def build() -> list[tuple[Any, Any]]:
+        handle = getattr(r, f"{prefix}ConditionalAccumulator")(dtype=tf.float32, shape=[2])
+
+        def op(name: str, *before: Any, **inputs: Any) -> Any:
+            with tf.control_dependencies(before):
+                return getattr(r, f"{prefix}Accumulator{name}")(handle=handle, **inputs)
+
+        last: Any = op("SetGlobalStep", new_global_step=1)
+        for step, gradient in ((0, [9.0, 9.0]), (1, [1.0, 2.0]), (1, [3.0, 6.0])):
+            last = op("ApplyGradient", last, local_step=step, gradient=gradient)
+        count = op("NumAccumulated", last)
+        mean = op("TakeGradient", count, num_required=2, dtype=tf.float32)
+        return [(count, 2), (mean, [2, 4])]
+
+    return build
+
+
+for _prefix in ("", "Resource"):
+    INPUT_EXAMPLES[f"{_prefix}ConditionalAccumulator"] = _accumulator(_prefix)
+    for _step in ("ApplyGradient", "TakeGradient", "NumAccumulated", "SetGlobalStep"):
+        INPUT_EXAMPLES[f"{_prefix}Accumulator{_step}"] = _accumulator(_prefix)
+
+
+@example(
+    "SparseConditionalAccumulator",
+    "SparseAccumulatorApplyGradient",
+    "SparseAccumulatorTakeGradient",
+)
+def _sparse_accumulator() -> list[tuple[Any, Any]]:
+    handle = r.SparseConditionalAccumulator(dtype=tf.float32, shape=[3, 1])
+    parts = {"handle": handle, "local_step": 0, "has_known_shape": False}
+    sizes = tf.zeros([0], tf.int64)
+    put = r.SparseAccumulatorApplyGradient(
+        gradient_indices=[2, 0], gradient_values=[[4.0], [1.0]], gradient_shape=sizes, **parts
+    )
+    with tf.control_dependencies([put]):
+        put = r.SparseAccumulatorApplyGradient(
+            gradient_indices=[2], gradient_values=[[2.0]], gradient_shape=sizes, **parts
+        )
+    with tf.control_dependencies([put]):
+        found = r.SparseAccumulatorTakeGradient(handle=handle, num_required=2, dtype=tf.float32)
+    return [(found.indices, [0, 2]), (found.values, [[1], [3]]), (found.shape, [3, 1])]

@@ -113,13 +113,17 @@ def _infer_handle(c: Inference) -> Dims:
 
 
 def define_handle(
-    name: str, tf: str, capability: Capability | None = None, newer_attrs: str = ""
+    name: str,
+    tf: str,
+    capability: Capability | None = None,
+    newer_attrs: str = "",
+    forms: Mapping[str, str] | None = None,
 ) -> None:
-    """The op of a state in both forms. `tf`: op type and attrs, such as `"FIFOQueue(; ...)"`; the
-    output is called `handle`, or as behind `->`. `newer_attrs`: those that only the second has."""
-    op_type = tf.partition("(")[0]
+    """The op of a state in its forms. `tf`: op type and attrs, such as `"FIFOQueue(; ...)"`; the
+    output is called `handle`, or as behind `->`. `newer_attrs`: those that only a resource has.
+    `forms`: as for `define_step`."""
     signature, _, output = tf.partition(" -> ")
-    output = output or "handle"
+    op_type, _, attrs = signature.partition("(")
 
     def emit(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
         info = {"handle": _text_of(op_type, x.name, attrs), "is_ref": True}
@@ -129,19 +133,31 @@ def define_handle(
         node = attrs.pop("name")
         return [np.array(_text_of(op_type, node, attrs), object)]
 
-    forms = (("", "", "ref(string)", ""), ("_v2", "V2", "resource", newer_attrs))
-    for suffix, version, kind, more in forms:
-        full = signature.replace("(", f"{version}(", 1)
-        full = f"{full[:-1]}, {more})" if more else full
+    for kind, form in (forms or _versions(op_type)).items():
+        more = f", {newer_attrs}" if newer_attrs and kind == RESOURCE else ""
+        full = f"{form}({attrs[:-1]}{more})"
         settings = (*parse_signature(full).attrs, "name")
         define(
-            f"{name}{suffix}",
-            f"{full} -> {output}: {kind}",
+            _record_name(name, op_type, form),
+            f"{full} -> {output or 'handle'}: {kind}",
             infer=_infer_handle,
             lowering=Extracted(emit, Host(text, op_type, settings)),
             traits=HANDLE,
             capability=capability,
         )
+
+
+REFERENCE, RESOURCE = "ref(string)", "resource"
+
+
+def _versions(op_type: str) -> dict[str, str]:
+    return {REFERENCE: op_type, RESOURCE: f"{op_type}V2"}
+
+
+def _record_name(name: str, op_type: str, form: str) -> str:
+    if form == op_type:
+        return name
+    return f"{name}_v2" if form.endswith("V2") else f"resource_{name}"
 
 
 def define_step(
@@ -176,9 +192,9 @@ def define_step(
         traits=STATE,
     )
     emit = partial(_emit_step, op=inner, shapes=shapes, has_handle="HANDLE" in tf)
-    for kind, form in (forms or {"ref(string)": op_type, "resource": f"{op_type}V2"}).items():
+    for kind, form in (forms or _versions(op_type)).items():
         define(
-            name if form == op_type else f"{name}_{'v2' if form.endswith('V2') else 'resource'}",
+            _record_name(name, op_type, form),
             tf.replace(op_type, form, 1).replace("HANDLE", kind),
             infer=infer or _unknown,
             lowering=Extracted(emit, host),

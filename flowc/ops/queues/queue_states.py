@@ -18,7 +18,7 @@ from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from flowc.ir.host_run import HostRun
-from flowc.ops.lists.list_values import dtype_shown
+from flowc.ops.lists.list_values import dtype_shown, shape_shown
 from flowc.ops.queues.attempts import Attempt, Outcome, TwoEnds
 from flowc.ops.queues.handles import Handle, Shape
 from flowc.ops.random.bits import philox_words
@@ -198,8 +198,8 @@ class Queue(TwoEnds):
             wanted = self.shapes[k] if self.shapes else None
             if wanted is not None and not _fits((*rows, *wanted), shape, self.pads):
                 raise InvalidArgumentError(
-                    f"Shape mismatch in tuple component {k}. Expected {_shown((*rows, *wanted))}, "
-                    f"got {_shown(shape)}"
+                    f"Shape mismatch in tuple component {k}. Expected {shape_shown((*rows, *wanted))}, "
+                    f"got {shape_shown(shape)}"
                 )
             if shape[:leading] != rows:
                 raise InvalidArgumentError(
@@ -396,8 +396,4 @@ def _types_shown(types: Sequence[DType]) -> str:
 
 
 def _shapes_shown(shapes: Sequence[Shape | None]) -> str:
-    return f"[{','.join('?' if s is None else _shown(s) for s in shapes)}]"
-
-
-def _shown(shape: Sequence[int | None]) -> str:
-    return "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
+    return f"[{','.join(map(shape_shown, shapes))}]"
