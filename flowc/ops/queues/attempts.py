@@ -61,6 +61,7 @@ class TwoEnds:
         self.enqueuing: deque[Attempt] = deque()
         self.dequeuing: deque[Attempt] = deque()
         self.is_closed = False
+        self._is_gone = False
 
     def perform(self, run: HostRun, waiting: deque[Attempt], attempt: Attempt) -> Any:
         """The result of an attempt, once it is done. Raises what it fails with, and what ends the
@@ -89,7 +90,7 @@ class TwoEnds:
 
     def _progress(self) -> None:
         """Tries both ends until neither moves."""
-        changed = True
+        changed = not self._is_gone
         while changed:
             changed = self._try_end(self.enqueuing)
             changed = self._try_end(self.dequeuing) or changed
@@ -106,6 +107,11 @@ class TwoEnds:
             first.end()
         return changed
 
+    def close(self) -> None:
+        """The Session is closed: nothing moves any more, and whoever waits is cancelled."""
+        with self.lock:
+            self._is_gone = True
+
     def close_for(self, run: HostRun, cancel_pending: bool, closed: str) -> None:
         """Nothing is put in any more: once all that wait have put in theirs, or at once, where they
         are cancelled. Raises `CancelledError` of text `closed` where it is closed already."""
@@ -121,7 +127,8 @@ class TwoEnds:
             return
         with self.lock:
             self.is_closed = True
-            waiting, self.enqueuing = [*self.enqueuing], deque()
+            waiting = [*self.enqueuing]
+            self.enqueuing.clear()  # others are about to join this very deque
             for attempt in waiting:
                 attempt.error = CancelledError("Enqueue operation was cancelled")
                 attempt.end()

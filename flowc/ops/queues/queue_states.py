@@ -130,12 +130,6 @@ class Queue(TwoEnds):
         closed = f"Queue '{self.handle.name}' is already closed."
         self.close_for(run, cancel_pending, closed)
 
-    def close(self) -> None:
-        """The Session is closed."""
-        with self.lock:
-            self.is_closed = True
-            self._elements.clear()
-
     # -- errors
 
     def _closed_error(self) -> CancelledError:
@@ -197,9 +191,9 @@ class Queue(TwoEnds):
         for k, shape in enumerate(shapes):
             wanted = self.shapes[k] if self.shapes else None
             if wanted is not None and not _fits((*rows, *wanted), shape, self.pads):
+                expected, found = shape_shown((*rows, *wanted)), shape_shown(shape)
                 raise InvalidArgumentError(
-                    f"Shape mismatch in tuple component {k}. Expected {shape_shown((*rows, *wanted))}, "
-                    f"got {shape_shown(shape)}"
+                    f"Shape mismatch in tuple component {k}. Expected {expected}, got {found}"
                 )
             if shape[:leading] != rows:
                 raise InvalidArgumentError(

@@ -56,7 +56,7 @@ class Reader:
         finally:
             with self._turn:
                 self._is_busy = False
-                self._turn.notify()
+                self._turn.notify_all()
 
     def read(self, run: HostRun, next_work: NextWork) -> Record:
         """The next record. Raises what the queue and the file raise."""
