@@ -190,3 +190,49 @@ def test_one_process_trains_and_another_evaluates(tmp_path: Path) -> None:
         coordinator.request_stop()
         coordinator.join(threads)
     assert before > 0.4 and max(after) < 0.05
+
+
+def test_a_queue_of_a_list() -> None:
+    queues = [tf.FIFOQueue(3, tf.int32, [[]]) for _ in range(2)]
+    index = tf.placeholder(tf.int32, [])
+    chosen = tf.QueueBase.from_list(index, queues)
+    put, sizes = chosen.enqueue(7), [q.size() for q in queues]
+    with tf.Session() as session:
+        session.run(put, {index: 1})
+        assert session.run(sizes) == [0, 1]
+        assert session.run(chosen.dequeue(), {index: 1}) == 7
+
+
+def test_an_imported_pipeline_reads_files_where_it_may(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("one\n")
+    names = tf.train.string_input_producer([str(tmp_path / "lines")])
+    tf.identity(tf.TextLineReader().read(names)[1], name="line")
+    tf.train.export_meta_graph(str(tmp_path / "m.meta"))
+    refused = tf.load_graph(tmp_path / "m.meta")
+    with tf.Session(graph=refused) as session, pytest.raises(errors.PermissionDeniedError):
+        session.run("line:0")
+    with tf.Session(graph=tf.load_graph(tmp_path / "m.meta", allow=["files"])) as session:
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        assert session.run("line:0") == b"one"
+        coordinator.request_stop()
+        coordinator.join(threads)
+
+
+@pytest.mark.parametrize(
+    "attrs, text",
+    [
+        ({"component_types": [tf.int32, tf.int32], "shapes": [[]]}, "2 component types and 1"),
+        ({"component_types": [tf.int32], "shapes": [[None]]}, "not fully defined"),
+    ],
+)
+def test_a_queue_that_contradicts_itself(attrs: Any, text: str) -> None:
+    handle = tf.raw_ops.FIFOQueueV2(**attrs)
+    with tf.Session() as session, pytest.raises(errors.InvalidArgumentError, match=text):
+        session.run(tf.raw_ops.QueueSizeV2(handle=handle))
+
+
+def test_a_fixed_length_reader_reads_no_endless_nothing() -> None:
+    reader = tf.FixedLengthRecordReader(0)
+    with tf.Session() as session, pytest.raises(errors.InvalidArgumentError, match="record_bytes"):
+        session.run(reader.num_records_produced())

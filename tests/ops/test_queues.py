@@ -13,8 +13,8 @@ from flowc.ir.host_run import HostRun
 from flowc.ops.queues.handles import Handle
 from flowc.ops.queues.queue_states import KINDS
 
-# `make fuzz` asks for 1,000 of each kind of graph: 5,000 programs of each kind of queue.
-PROGRAMS = int(os.environ.get("FLOWC_FUZZ", "20")) * 5
+# `make fuzz` asks for 1,000: 5,000 programs of each kind of queue.
+PROGRAMS = int(os.environ.get("FLOWC_FUZZ", "10")) * 5
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -99,8 +99,8 @@ def find_state(
     handle = handle_of(text)
     try:
         return run.states.find(family + handle.id, kind, lambda: make(handle))
-    except TypeError as error:
-        raise InvalidArgumentError(str(error)) from error
+    except (KeyError, TypeError) as error:  # what it says is of another kind, or was made up
+        raise InvalidArgumentError(f"{handle.op} is no {family}: {error}") from error
 
 
 NO_HANDLE = Handle("", "", {})

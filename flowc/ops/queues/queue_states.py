@@ -44,6 +44,14 @@ class Queue(TwoEnds):
         self._elements: Any = deque[Element]()
         self.shown = f"{self.kind} '{handle.name}'"
         self._agreeing: set[Handle] = set()
+        if self.shapes and len(self.shapes) != len(self.dtypes):
+            raise InvalidArgumentError(
+                f"{self.shown} has {len(self.dtypes)} component types and {len(self.shapes)} shapes"
+            )
+        if any(s is None or (None in s and not self.pads) for s in self.shapes):
+            raise InvalidArgumentError(
+                f"{self.shown} has a shape that is not fully defined: {_shapes_shown(self.shapes)}"
+            )
 
     # -- what queues differ in
 

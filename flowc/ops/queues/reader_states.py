@@ -170,8 +170,8 @@ class LineReader(Reader):
 
     def _open(self, work: bytes) -> Source:
         lines = _TextLines(ByteStream(work))
-        for _ in range(self._skipped):
-            lines.next()
+        while lines.number < self._skipped and lines.next() is not None:
+            pass
 
         def source() -> Record | None:
             line = lines.next()
@@ -220,6 +220,8 @@ class FixedLengthReader(Reader):
         self._size = not_negative(handle, "record_bytes")
         self._footer = not_negative(handle, "footer_bytes")
         self._hop = not_negative(handle, "hop_bytes") or self._size
+        if not self._hop:
+            raise InvalidArgumentError("record_bytes must be > 0 where hop_bytes is 0")
         encoding = handle.attrs.get("encoding", "")
         self._compression = encoding if encoding in WINDOW_BITS else ""
 
@@ -266,16 +268,18 @@ class _Window:
 
     def _fill(self, missing: int) -> bool:
         """Takes more from the stream; whether there was any."""
-        kept = self._bytes[self._at :]
-        dropped = min(self._to_drop, len(kept))
-        pieces = [kept[dropped:]]
-        self._to_drop -= dropped
-        self._at = 0
-        while missing > 0 and (piece := self._stream.more()):
-            pieces.append(piece)
+        self._bytes, self._at = self._bytes[self._at :], 0
+        pieces: list[bytes] = []
+        piece = self._bytes
+        while True:
+            dropped = min(self._to_drop, len(piece))
+            self._to_drop -= dropped
+            pieces.append(piece[dropped:])
+            if missing <= 0 or not (piece := self._stream.more()):
+                break
             missing -= len(piece)
         self._bytes = b"".join(pieces)
-        return len(pieces) > 1
+        return missing <= 0
 
 
 class RecordFileReader(Reader):
