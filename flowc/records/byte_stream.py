@@ -33,7 +33,7 @@ def open_data(path: Path) -> BinaryIO:
     is no regular file."""
     name = os.fsdecode(path)
     try:
-        return PlainFile(path).stream()
+        return PlainFile(name).stream()
     except NotFoundError:
         raise NotFoundError(f"{name}; No such file or directory") from None
     except InvalidModelError as error:
