@@ -15,14 +15,13 @@ TOP: Mapping[str, str] = {
         RandomShuffleQueue""",
     "flowc.api.inputs.readers": """FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader
         TextLineReader WholeFileReader""",
-    "flowc.api.inputs.producers": "matching_files",
     "flowc.api.inputs.accumulators": """ConditionalAccumulator ConditionalAccumulatorBase
         SparseConditionalAccumulator""",
 }
 NAMESPACES: Mapping[str, Mapping[str, str]] = {
     "io": {
         "flowc.api.inputs.queues": "PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
-        "flowc.api.inputs.producers": "match_filenames_once matching_files",
+        "flowc.api.inputs.producers": "match_filenames_once",
     },
     "queue": {
         "flowc.api.inputs.queues": """FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase

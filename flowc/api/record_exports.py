@@ -9,9 +9,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _RECORD_FILES = "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator"
+_FEATURES = "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature"
+_DECODING = """decode_compressed decode_csv decode_json_example decode_raw matching_files
+    parse_tensor read_file write_file"""
+_EXAMPLES = """parse_example parse_single_example parse_single_sequence_example"""
+_SPARSE = """sparse_add sparse_concat sparse_fill_empty_rows sparse_maximum sparse_merge
+    sparse_minimum sparse_reorder sparse_reset_shape sparse_reshape sparse_slice sparse_split
+    sparse_to_indicator sparse_transpose"""
 
-TOP: Mapping[str, str] = {}
+TOP: Mapping[str, str] = {
+    "flowc.api.io.decoding": _DECODING + " serialize_tensor",
+    "flowc.api.io.examples": _EXAMPLES,
+    "flowc.api.io.features": _FEATURES,
+    "flowc.api.ragged.ragged_tensor": "RaggedTensor",
+    "flowc.api.sparse.sparse_changes": _SPARSE,
+    "flowc.api.strings.text": """decode_base64 encode_base64 fingerprint reduce_join regex_replace
+        string_strip string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong
+        string_to_number substr""",
+    "flowc.api.strings.pieces": "string_split",
+}
 NAMESPACES: Mapping[str, Mapping[str, str]] = {
-    "io": {"flowc.api.io.record_files": _RECORD_FILES},
+    "io": {
+        "flowc.api.io.record_files": _RECORD_FILES,
+        "flowc.api.io.decoding": _DECODING + " serialize_tensor",
+        "flowc.api.io.examples": _EXAMPLES + " parse_sequence_example",
+        "flowc.api.io.features": _FEATURES + " RaggedFeature",
+        "flowc.api.strings.text": "decode_base64 encode_base64",
+        "flowc.api.framework.models": "write_graph",
+    },
     "python_io": {"flowc.api.io.record_files": _RECORD_FILES},
+    "ragged": {"flowc.api.ragged.ragged_tensor": "RaggedTensorValue"},
+    "sparse": {
+        "flowc.api.sparse.sparse_changes": """add=sparse_add concat=sparse_concat
+            expand_dims=sparse_expand_dims fill_empty_rows=sparse_fill_empty_rows
+            maximum=sparse_maximum merge=sparse_merge minimum=sparse_minimum reorder=sparse_reorder
+            reset_shape=sparse_reset_shape reshape=sparse_reshape slice=sparse_slice
+            split=sparse_split to_indicator=sparse_to_indicator transpose=sparse_transpose""",
+    },
+    "strings": {
+        "flowc.api.strings.text": """length=string_length lower reduce_join regex_full_match
+            regex_replace strip=string_strip substr to_hash_bucket=string_to_hash_bucket
+            to_hash_bucket_fast=string_to_hash_bucket_fast
+            to_hash_bucket_strong=string_to_hash_bucket_strong to_number=string_to_number
+            unicode_script unicode_transcode unsorted_segment_join upper""",
+        "flowc.api.strings.pieces": """bytes_split ngrams split unicode_decode
+            unicode_decode_with_offsets unicode_encode unicode_split unicode_split_with_offsets""",
+    },
+    "train": {
+        "flowc.proto.example_pb2": """BytesList Example Feature FeatureList FeatureLists Features
+            FloatList Int64List SequenceExample"""
+    },
 }

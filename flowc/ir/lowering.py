@@ -150,9 +150,10 @@ class Host:
 
     `function(inputs, dtypes, **settings)` gets arrays of its own (scalars where the rank is 0) and
     the dtypes of the outputs, and returns one row-major array for each of them. `settings`: the
-    attrs that it wants, which are texts, numbers, or lists of those. Sizes that `infer` made are
-    those of the arrays that it returns; where the others do not hold, the run fails. What it raises
-    ends the run; a FlowcError is told the node. `shown`: the op of which messages speak.
+    attrs that it wants, which are texts, numbers, dtypes (which it gets by name) or lists of those.
+    Sizes that `infer` made are those of the arrays that it returns; where the others do not hold,
+    the run fails. What it raises ends the run; a FlowcError is told the node. `shown`: the op of
+    which messages speak.
     `may_block`: the function gets `run`, too, the `HostRun` with which it waits. `only_reads`: it
     neither changes nor keeps its inputs, so that they may be what others hold.
     """

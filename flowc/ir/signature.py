@@ -76,9 +76,12 @@ class OpSignature:
 
     @cached_property
     def inferred_attrs(self) -> frozenset[str]:
-        """Attrs whose values follow from the inputs and so need not be stored."""
+        """Attrs whose values follow from the inputs and so need not be stored. Of several lists of
+        different lengths none tells where it ends."""
+        counts = {a.number_attr or a.type_attr for a in self.inputs if a.number_attr or a.is_list}
+        told = counts if len(counts) > 1 else set[str | None]()
         names = {a.type_attr for a in self.inputs} | {a.number_attr for a in self.inputs}
-        return frozenset(n for n in names if n)
+        return frozenset(n for n in names if n and n not in told)
 
     @cached_property
     def given_attrs(self) -> tuple[str, ...]:

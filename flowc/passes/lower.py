@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
+from typing import Any, cast
 
+from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
@@ -40,10 +42,17 @@ def _lower(b: Builder, node: Node, record: Record) -> Sequence[Value] | None:
     told = attrs_left_out(op, node.types, node.sizes)
     attrs = {**told, "effects": node.has_effects, "label": node.op.name}
     if isinstance(lowering, Host):
-        settings = tuple((name, node.attrs[name]) for name in lowering.settings)
+        settings = tuple((name, _plain(node.attrs[name])) for name in lowering.settings)
         attrs |= {"op": node.op.name, "label": "", "settings": settings}
     else:
         attrs |= {f.name: getattr(lowering, f.name) for f in fields(lowering)}
     inputs = tuple(node.inputs[i] for i in kept)
     made = Node(op, inputs, attrs, node.types, node.after, node.origin, node.sizes)
     return b.append(made).outputs
+
+
+def _plain(setting: Any) -> Any:
+    """A setting of a host step as plain data: dtypes by their names."""
+    if isinstance(setting, tuple | list):
+        return tuple(map(_plain, cast(Sequence[Any], setting)))
+    return str(setting) if isinstance(setting, DType) else setting

@@ -3,6 +3,7 @@ that TensorFlow recorded, or in an example of `tests/support/session_examples.py
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ MADE_OF: dict[str, str] = {
     "_RawText": "PrintV2",
     "_RestoreTensors": "RestoreV2",
     **{f"_{name}": name for name in INPUT_EXAMPLES},
+    "_ParsedTensor": "ParseTensor",
 }
 WITHOUT: dict[str, str] = {
     "DestroyResourceOp": "flowc refuses it: a Session's variables are freed when it is closed"
@@ -48,7 +50,8 @@ def recorded_ops() -> set[str]:
     for definition in recorded_graphs():
         functions = [f.node_def for f in definition.library.function]
         found.update(n.op for nodes in (definition.node, *functions) for n in nodes)
-    return found
+    programs = json.loads((FOLDER / "recorded" / "text_programs.json").read_text())
+    return found | set(programs["ops"])
 
 
 def test_every_op_has_an_example() -> None:

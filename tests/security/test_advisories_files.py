@@ -27,9 +27,9 @@ from flowc.errors import (
     DataLossError,
     FlowcError,
     InternalError,
+    InvalidArgumentError,
     InvalidModelError,
     ResourceExhaustedError,
-    UnsupportedError,
 )
 from flowc.files.safe_write import replacing
 from flowc.proto.checkpoint_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
@@ -317,11 +317,13 @@ def test_tfsa_2021_113_and_122_checkpoints_that_models_name(name: str, tmp_path:
 # -- text, and bools that are neither
 
 
-@pytest.mark.parametrize("op", ["DecodeRaw", "DecodePaddedRaw"])
-def test_tfsa_2021_102_decoding_of_raw_bytes_is_no_op_of_a_model(op: str) -> None:
-    nodes = {"x": constant(1.0), "y": node(op, "x", "x", out_type="DT_UINT16")}
-    with flowc.Session(graph=graph_of(nodes)) as session, pytest.raises(UnsupportedError) as caught:
-        session.run("y:0")
+@pytest.mark.parametrize(
+    ("op", "more"), [("DecodeRaw", ()), ("DecodePaddedRaw", (3,)), ("DecodePaddedRaw", (-2,))]
+)
+def test_tfsa_2021_102_lengths_that_are_no_multiple(op: str, more: tuple[int, ...]) -> None:
+    given = [np.array([b"abc"], object), *(np.int32(length) for length in more)]
+    with pytest.raises(InvalidArgumentError) as caught:
+        run_op(op, *given, out_type=dtypes.u16)
     assert caught.value.node == "y"
 
 

@@ -193,7 +193,7 @@ def test_tfsa_2021_175_loops_that_nothing_enters(nodes: Mapping[str, str], named
     assert named in str(caught.value)
 
 
-@pytest.mark.parametrize("op", ["ImmutableConst", "WriteFile", "ReadFile", "QueueIsClosed"])
+@pytest.mark.parametrize("op", ["ImmutableConst", "QueueIsClosed"])
 def test_tfsa_2021_170_and_2022_072_what_touches_more_than_tensors_is_no_op_of_a_model(
     op: str,
 ) -> None:

@@ -286,7 +286,7 @@ def test_the_commands_take_the_permission(
 
 
 def test_a_permission_does_not_make_an_op() -> None:
-    graph = graph_of({**SAVED, "y": node("ReadFile", "at")})
+    graph = graph_of({**SAVED, "y": node("ImmutableConst", "at")})
     graph.allow("files")
-    with pytest.raises(UnsupportedError, match="ReadFile"):
+    with pytest.raises(UnsupportedError, match="ImmutableConst"):
         run(graph)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from api_snippets import Snippet
 from row_snippets_graphs import GRAPH_SNIPPETS
 from row_snippets_inputs import INPUT_ROWS
+from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
 from row_snippets_training import TRAINING_ROWS
 from row_snippets_variables import VARIABLE_ROWS
 
 ROW_SNIPPETS: tuple[Snippet, ...] = (
-    GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS + INPUT_ROWS + TRAINING_ROWS
+    GRAPH_SNIPPETS + VARIABLE_ROWS + SAVING_ROWS + INPUT_ROWS + TRAINING_ROWS + RECORD_ROWS
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

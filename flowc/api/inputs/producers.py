@@ -21,6 +21,7 @@ from flowc.api.framework.checks import Assert
 from flowc.api.framework.scopes import control_dependencies, name_scope
 from flowc.api.inputs.queue_runner import QueueRunner, add_queue_runner
 from flowc.api.inputs.queues import FIFOQueue
+from flowc.api.io.decoding import matching_files
 from flowc.api.math.elementwise import greater
 from flowc.api.random.random_ops import random_shuffle
 from flowc.api.summaries.merging import scalar
@@ -28,15 +29,8 @@ from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.variables import Variable
 from flowc.graph import Tensor, TensorShape
 from flowc.graph.building.conversion import as_tensor
-from flowc.graph.building.creation import output
 
 _EMPTY = "string_input_producer requires a non-null input tensor"
-
-
-def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """The names of the files that match a pattern, or one of several, sorted: string[?]. A run
-    reads the folders."""
-    return output("MatchingFiles", pattern, name=name)
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:

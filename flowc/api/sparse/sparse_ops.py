@@ -10,13 +10,13 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.api.arrays.selection import gather, gather_nd, where
-from flowc.api.arrays.shaping import expand_dims, reshape, transpose
+from flowc.api.arrays.shaping import reshape
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.basics import cast
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.scopes import name_scope
-from flowc.api.math.elementwise import conj, not_equal
-from flowc.api.math.reductions import one_of, reduce_sum, unsorted_segment_sum
+from flowc.api.math.elementwise import not_equal
+from flowc.api.math.reductions import one_of, reduce_sum
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
@@ -98,20 +98,10 @@ def sparse_tensor_dense_matmul(
     adjoint first if asked. Raises `TypeError` for what is no `SparseTensor`; a run raises
     `InvalidArgumentError` for places outside."""
     given = _checked(sp_a)
-    with name_scope(name, "SparseTensorDenseMatMul", [given.values, b]):
-        dense = as_tensor(b)
-        if adjoint_b:
-            dense = conj(transpose(dense)) if _is_complex(dense) else transpose(dense)
-        values = conj(given.values) if adjoint_a and _is_complex(given.values) else given.values
-        of_row, of_column = (1, 0) if adjoint_a else (0, 1)
-        columns = gather(dense, given.indices[:, of_column])
-        parts = expand_dims(values, 1) * columns
-        rows = given.indices[:, of_row]
-        return unsorted_segment_sum(parts, rows, given.dense_shape[of_row])
-
-
-def _is_complex(tensor: Tensor) -> bool:
-    return tensor.dtype is not None and tensor.dtype.is_complex
+    with name_scope(name, "SparseTensorDenseMatMul", [given.values, b]) as scope:
+        parts = (given.indices, given.values, given.dense_shape)
+        adjoints = {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
+        return output("SparseTensorDenseMatMul", *parts, as_tensor(b), name=scope, **adjoints)
 
 
 def sparse_reduce_sum(

@@ -21,11 +21,20 @@ from flowc.ops.strings.printing import element_text, escaped, summarized
 Array = np.ndarray[Any, Any]
 
 
-def _strings(items: Sequence[bytes], shape: tuple[int, ...]) -> Array:
+def strings_of(items: Sequence[bytes], shape: tuple[int, ...]) -> Array:
     """An array of strings as NumPy holds them: objects, each of bytes."""
     found = np.empty(shape, object)
     found.reshape(-1)[:] = list(items)
     return found
+
+
+MOST_MADE = 1 << 28  # elements, or bytes, that a number in a graph may ask for
+
+
+def check_count(count: int, what: str, most: int = MOST_MADE) -> None:
+    """Raises `ResourceExhaustedError` where a graph asks for more than anyone can mean."""
+    if count > most:
+        raise ResourceExhaustedError(f"{count} {what}: expected at most {most}")
 
 
 def host_step(reference: Callable[..., Array], shown: str, *settings: str) -> Host:
@@ -94,7 +103,7 @@ def _as_string(
             return f"({_printed(x.real, real)},{_printed(x.imag, real)})".encode()
         return _printed(float(x), real).encode()
 
-    return _strings([text(x) for x in array.reshape(-1).tolist()], array.shape)
+    return strings_of([text(x) for x in array.reshape(-1).tolist()], array.shape)
 
 
 as_string = define(
@@ -133,7 +142,7 @@ def _join(*inputs: Array, separator: str) -> Array:
     rows = np.broadcast_arrays(*inputs)
     between = separator.encode("utf-8", "surrogateescape")
     items = [between.join(row) for row in zip(*(r.reshape(-1).tolist() for r in rows))]
-    return _strings(items, rows[0].shape)
+    return strings_of(items, rows[0].shape)
 
 
 string_join = define(
@@ -187,7 +196,7 @@ def _format(*inputs: Array, template: str, placeholder: str, summarize: int) -> 
     text = pieces[0]
     for array, piece in zip(inputs, pieces[1:]):
         text += _in_brackets(array, summarize) + piece
-    return _strings([text.encode("utf-8", "surrogateescape")], ())
+    return strings_of([text.encode("utf-8", "surrogateescape")], ())
 
 
 string_format = define(

@@ -1,0 +1,333 @@
+"""`RaggedTensor`: rows of different lengths, as the values of all rows and where each row begins.
+
+In: values, and a partition of them into rows. Out: objects that loops and conditionals carry and
+sessions fetch and feed. Invariant: `with_components(components())` is the same value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes
+from flowc.api.arrays.filling import fill
+from flowc.api.arrays.filling import range as range_of
+from flowc.api.arrays.shaping import concat, expand_dims, shape
+from flowc.api.framework.basics import cast
+from flowc.api.framework.composites import SparseTensor
+from flowc.api.framework.raw_ops import call
+from flowc.api.framework.scopes import name_scope
+from flowc.api.math.reductions import cumsum, unsorted_segment_sum
+from flowc.dtypes import DType
+from flowc.graph import Graph, Operation, Tensor, TensorShape
+from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
+
+
+class RaggedTensorValue:
+    """The arrays of a `RaggedTensor`, as a run gives and takes them: `values`, an array or another
+    `RaggedTensorValue`, and `row_splits`, where each row begins and the last one ends."""
+
+    def __init__(self, values: Any, row_splits: Any) -> None:
+        self.values = values
+        self.row_splits = np.asarray(row_splits)
+
+    @property
+    def flat_values(self) -> Any:
+        """The values of the innermost rows."""
+        return getattr(self.values, "flat_values", self.values)
+
+    @property
+    def nested_row_splits(self) -> tuple[Any, ...]:
+        """The splits of all levels, the outermost first."""
+        return (self.row_splits, *getattr(self.values, "nested_row_splits", ()))
+
+    @property
+    def ragged_rank(self) -> int:
+        return len(self.nested_row_splits)
+
+    @property
+    def dtype(self) -> Any:
+        return self.flat_values.dtype
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        return (len(self.row_splits) - 1, None, *self.values.shape[1:])
+
+    def to_list(self) -> list[Any]:
+        """The rows as nested lists."""
+        inner = self.values
+        rows = inner.to_list() if isinstance(inner, RaggedTensorValue) else inner.tolist()
+        ends = self.row_splits.tolist()
+        return [rows[start:end] for start, end in itertools.pairwise(ends)]
+
+    def __repr__(self) -> str:
+        return f"tf.RaggedTensorValue(values={self.values!r}, row_splits={self.row_splits!r})"
+
+
+class RaggedTensor:
+    """Rows of different lengths: row i has the `values` from `row_splits[i]` to
+    `row_splits[i + 1]`. The values are a tensor, or a `RaggedTensor` of rows themselves. Made by
+    the functions `from_...`."""
+
+    value_type = RaggedTensorValue
+
+    def __init__(self, values: Any, row_splits: Tensor) -> None:
+        self._values = values
+        self._row_splits = row_splits
+
+    # -- what it is made of
+
+    @property
+    def values(self) -> Any:
+        return self._values
+
+    @property
+    def row_splits(self) -> Tensor:
+        return self._row_splits
+
+    @property
+    def flat_values(self) -> Tensor:
+        """The values of the innermost rows."""
+        return self.values.flat_values if isinstance(self.values, RaggedTensor) else self.values
+
+    @property
+    def nested_row_splits(self) -> tuple[Tensor, ...]:
+        """The splits of all levels, the outermost first."""
+        inner = self.values
+        more = inner.nested_row_splits if isinstance(inner, RaggedTensor) else ()
+        return (self.row_splits, *more)
+
+    @property
+    def ragged_rank(self) -> int:
+        return len(self.nested_row_splits)
+
+    @property
+    def dtype(self) -> DType | None:
+        return self.values.dtype
+
+    @property
+    def op(self) -> Operation:
+        return self.values.op
+
+    @property
+    def graph(self) -> Graph:
+        return self.values.graph
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape, None for the axes of rows of different lengths."""
+        rows = self.row_splits.shape.with_rank(1)[0].value
+        inner = self.values.shape
+        if inner.ndims is None:
+            return TensorShape(None)
+        return TensorShape([None if rows is None else rows - 1, None, *inner.as_list()[1:]])
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def components(self) -> Sequence[Any]:
+        return self._values, self._row_splits
+
+    def with_components(self, components: Sequence[Any]) -> RaggedTensor:
+        return RaggedTensor(*components)
+
+    def with_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of other values."""
+        return RaggedTensor(new_values, self.row_splits)
+
+    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows, on all levels, of other innermost values."""
+        if isinstance(self.values, RaggedTensor):
+            return self.with_values(self.values.with_flat_values(new_values))
+        return self.with_values(_as_values(new_values))
+
+    # -- made from partitions
+
+    @classmethod
+    def from_row_splits(
+        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Rows from where each begins and the last one ends."""
+        with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
+            return cls(_as_values(values), _as_partition(row_splits, "row_splits"))
+
+    @classmethod
+    def from_row_lengths(
+        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Rows from how many values each has."""
+        with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
+            lengths = _as_partition(row_lengths, "row_lengths")
+            return cls(_as_values(values), _behind_zero(cumsum(lengths)))
+
+    @classmethod
+    def from_value_rowids(
+        cls,
+        values: Any,
+        value_rowids: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool = True,
+    ) -> RaggedTensor:
+        """Rows from the row of each value, in order; `nrows`: one more than the last, if None."""
+        with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
+            rows = _as_partition(value_rowids, "value_rowids")
+            if nrows is None:
+                last = concat([fill([1], cast(-1, rows.dtype)), rows], 0)[-1]
+                nrows = last + 1
+            ones = fill(shape(rows), cast(1, rows.dtype))
+            counts = unsorted_segment_sum(ones, rows, cast(nrows, dtypes.i64))
+            return cls(_as_values(values), _behind_zero(cumsum(counts)))
+
+    @classmethod
+    def from_row_starts(
+        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Rows from where each begins."""
+        with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
+            given, starts = _as_values(values), _as_partition(row_starts, "row_starts")
+            count = expand_dims(cast(_count(given), starts.dtype), 0)
+            return cls(given, concat([starts, count], 0))
+
+    @classmethod
+    def from_row_limits(
+        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """Rows from where each ends."""
+        with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
+            return cls(_as_values(values), _behind_zero(_as_partition(row_limits, "row_limits")))
+
+    @classmethod
+    def from_uniform_row_length(
+        cls,
+        values: Any,
+        uniform_row_length: Any,
+        nrows: Any = None,
+        validate: bool = True,
+        name: str | None = None,
+    ) -> RaggedTensor:
+        """Rows of one length."""
+        with name_scope(name, "RaggedFromUniformRowLength", [values, uniform_row_length]):
+            given = _as_values(values)
+            length = cast(as_tensor(uniform_row_length), dtypes.i64)
+            rows = cast(_count(given), dtypes.i64) // length if nrows is None else nrows
+            return cls(given, range_of(cast(rows, dtypes.i64) + 1) * length)
+
+    @classmethod
+    def from_nested_row_splits(
+        cls,
+        flat_values: Any,
+        nested_row_splits: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
+    ) -> RaggedTensor:
+        """Rows of rows, from the splits of all levels, the outermost first."""
+        with name_scope(name, "RaggedFromNestedRowSplits", [flat_values, *nested_row_splits]):
+            found: Any = as_tensor(flat_values)
+            for splits in reversed(nested_row_splits):
+                found = cls.from_row_splits(found, splits, validate=validate)
+            return found
+
+    # -- what can be said of its rows
+
+    def nrows(self, out_type: Any = None, name: str | None = None) -> Tensor:
+        """How many rows there are: a scalar."""
+        with name_scope(name, "RaggedNRows", [self]):
+            dtype = dtypes.as_dtype(out_type) if out_type else self.row_splits.dtype
+            return shape(self.row_splits, out_type=dtype)[0] - 1
+
+    def row_starts(self, name: str | None = None) -> Tensor:
+        """Where each row begins."""
+        with name_scope(name, "RaggedRowStarts", [self]):
+            return self.row_splits[:-1]
+
+    def row_limits(self, name: str | None = None) -> Tensor:
+        """Where each row ends."""
+        with name_scope(name, "RaggedRowLimits", [self]):
+            return self.row_splits[1:]
+
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor:
+        """How many values each row has. Raises `ValueError` for another axis than 1."""
+        if axis != 1:
+            raise ValueError(f"row_lengths of axis {axis}: expected 1")
+        with name_scope(name, "RaggedRowLengths", [self]):
+            return self.row_splits[1:] - self.row_splits[:-1]
+
+    def value_rowids(self, name: str | None = None) -> Tensor:
+        """The row of each value."""
+        with name_scope(name, "RaggedValueRowIds", [self]):
+            places = range_of(cast(_count(self.values), self.row_splits.dtype))
+            limits = expand_dims(self.row_splits[1:], 0)
+            found = output("UpperBound", limits, expand_dims(places, 0), out_type=dtypes.i64)
+            return cast(found[0], self.row_splits.dtype)
+
+    # -- as other tensors
+
+    def to_tensor(
+        self, default_value: Any = None, name: str | None = None, shape: Any = None
+    ) -> Tensor:
+        """All rows as long as the longest one, or as `shape` says, filled up with the default
+        (0, or an empty string)."""
+        dtype = self.flat_values.dtype
+        with name_scope(name, "RaggedToTensor", [self, default_value, shape]):
+            if default_value is None:
+                default_value = (
+                    "" if dtype is dtypes.string else np.zeros((), dtype and dtype.numpy)
+                )
+            sizes = TensorShape(shape).as_list() if shape is not None else None
+            wanted = -1 if sizes is None else [-1 if s is None else s for s in sizes]
+            splits = self.nested_row_splits
+            return output(
+                "RaggedTensorToTensor",
+                as_tensor(np.array(wanted, np.int64)),
+                self.flat_values,
+                as_tensor(default_value, dtype),
+                list(splits),
+                row_partition_types=["ROW_SPLITS"] * len(splits),
+            )
+
+    def to_sparse(self, name: str | None = None) -> SparseTensor:
+        """The values as a `SparseTensor`."""
+        with name_scope(name, "RaggedToSparse", [self]):
+            found = call("RaggedTensorToSparse", list(self.nested_row_splits), self.flat_values)
+            return SparseTensor(*found)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        from flowc.graph.default import get_default_session
+
+        chosen = session if session is not None else get_default_session()
+        if chosen is None:
+            raise ValueError(
+                "Cannot evaluate the tensor using `eval()`: No default session is registered."
+            )
+        return chosen.run(self, feed_dict)
+
+    def __repr__(self) -> str:
+        return f"tf.RaggedTensor(values={self.values}, row_splits={self.row_splits})"
+
+
+def _as_values(values: Any) -> Any:
+    return values if isinstance(values, RaggedTensor) else as_tensor(values, name="values")
+
+
+def _as_partition(partition: Any, name: str) -> Tensor:
+    """Positions of rows, as i64 where they are numbers of Python."""
+    if isinstance(partition, Tensor):
+        return partition
+    array = np.asarray(partition)
+    return as_tensor(array if array.dtype == np.int32 else array.astype(np.int64), name=name)
+
+
+def _behind_zero(positions: Tensor) -> Tensor:
+    return concat([as_tensor(np.zeros(1, positions.dtype and positions.dtype.numpy)), positions], 0)
+
+
+def _count(values: Any) -> Tensor:
+    """How many values there are, of rows the number of rows."""
+    return (
+        values.nrows() if isinstance(values, RaggedTensor) else shape(values, None, dtypes.i64)[0]
+    )

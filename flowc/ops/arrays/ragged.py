@@ -1,0 +1,273 @@
+"""Ragged tensors: rows of different lengths as dense and sparse tensors, gathered, and as ranges.
+
+In: values, and partitions of them into rows, level by level. Out: host steps. Invariant: what does
+not fit the values ends the run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError
+from flowc.ir.lowering import Host
+from flowc.ir.op import Inference, define
+from flowc.ir.types import Dims
+from flowc.ops.strings.string_values import check_count
+
+Array = np.ndarray[Any, Any]
+FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS = "FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS"
+
+
+def _check_splits(splits: Array, count: int) -> None:
+    """Raises `InvalidArgumentError` where splits are none of `count` values."""
+    if not len(splits) or splits[0] != 0:
+        raise InvalidArgumentError("Invalid row_splits: the first split must be 0")
+    if (np.diff(splits) < 0).any():
+        raise InvalidArgumentError("Invalid row_splits: splits must not fall")
+    if splits[-1] != count:
+        raise InvalidArgumentError(
+            f"Invalid row_splits: the last split is {splits[-1]} and there are {count} values"
+        )
+
+
+def _rows(splits: Array) -> tuple[Array, Array]:
+    """Of each value, its row and its place there."""
+    counts = np.diff(splits)
+    return np.repeat(np.arange(len(counts)), counts), np.arange(splits[-1]) - np.repeat(
+        splits[:-1], counts
+    )
+
+
+def _levels(partitions: Sequence[Array], kinds: Sequence[str], count: int) -> list[Array]:
+    """The splits of each level, the outermost first; `count`: of the values."""
+    if kinds[0] != FIRST_DIM_SIZE:
+        if any(kind != ROW_SPLITS for kind in kinds):
+            raise InvalidArgumentError(f"Unsupported row partition types: {', '.join(kinds)}")
+        found = [np.asarray(p, np.int64) for p in partitions]
+        ends = [*(len(p) - 1 for p in found[1:]), count]
+    else:
+        rows, found, ends = int(partitions[0]), [], []
+        if rows < 0 or len(partitions) < 2:
+            raise InvalidArgumentError("a first size must not be negative, nor stand alone")
+        check_count(rows, "rows")
+        for kind, partition in zip(kinds[1:], partitions[1:]):
+            if kind != VALUE_ROWIDS:
+                raise InvalidArgumentError(f"Unsupported row partition type: {kind}")
+            ids = np.asarray(partition, np.int64)
+            if len(ids) and ((np.diff(ids) < 0).any() or ids[0] < 0 or ids[-1] >= rows):
+                raise InvalidArgumentError("Invalid value_rowids: they must rise, within the rows")
+            counts = np.bincount(ids, minlength=rows)
+            found.append(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
+            rows = len(ids)
+            ends.append(rows)
+        ends = [*ends[:-1], count]
+    for splits, end in zip(found, ends):
+        _check_splits(splits, end)
+    return found
+
+
+def places_of(levels: Sequence[Array]) -> Array:
+    """The place of each value: [values, levels + 1]."""
+    owners, columns = None, []
+    for splits in reversed(levels):
+        rows, places = _rows(splits)
+        columns.append(places if owners is None else places[owners])
+        owners = rows if owners is None else rows[owners]
+    assert owners is not None
+    return np.stack([owners, *reversed(columns)], 1)
+
+
+def _to_tensor(
+    inputs: Sequence[Any], _: Sequence[DType], *, row_partition_types: Sequence[str]
+) -> list[Array]:
+    wanted, values, default, *partitions = (np.asarray(x) for x in inputs)
+    levels = _levels(partitions, row_partition_types, len(values))
+    rank, inner = len(levels) + 1, values.shape[1:]
+    sizes = [len(levels[0]) - 1, *(int(np.diff(s).max(initial=0)) for s in levels)]
+    asked = [-1] * (rank + len(inner)) if not wanted.ndim else wanted.tolist()
+    if len(asked) != rank + len(inner):
+        raise InvalidArgumentError(
+            f"shape {asked} has {len(asked)} sizes, and the ragged tensor {rank + len(inner)}"
+        )
+    sizes = [own if size < 0 else size for own, size in zip(sizes, asked)]
+    check_count(math.prod((*sizes, *inner)), "elements")
+    places = places_of(levels)
+    kept = (places < sizes).all(axis=1)
+    found = np.empty((*sizes, *inner), values.dtype)
+    found[...] = default
+    found[tuple(places[kept].T)] = values[kept]
+    return [found]
+
+
+def _check_ranks(c: Inference, partitions: Sequence[int], values: int) -> None:
+    for i in partitions:
+        c.need_rank(i, 1, f"Shape must be rank 1 but is rank {c.rank(i)}")
+    if not c.rank(values):
+        raise c.fail("Shape must be at least rank 1 but is rank 0")
+
+
+def _infer_to_tensor(c: Inference) -> Dims:
+    kinds = c.attrs["row_partition_types"]
+    if len(kinds) != len(c.inputs) - 3:
+        raise c.fail(f"{len(kinds)} row_partition_types for {len(c.inputs) - 3} partitions")
+    first = kinds[0] == FIRST_DIM_SIZE
+    _check_ranks(c, range(3 + first, len(c.inputs)), 1)
+    if c.rank(0) > 1 or (first and c.rank(3)):
+        raise c.fail("the shape must be a scalar or vector, a first size a scalar")
+    ranks = len(kinds) - first + 1
+    inner = c.dims(1)[1:]
+    known = c.content(0)
+    sizes = [None] * ranks if known is None or not known.ndim else list(known[:ranks])
+    rows: Any = None
+    if kinds[0] == ROW_SPLITS:
+        rows = c.dims(3)[0] - 1
+    found: list[Any] = []
+    for axis, size in enumerate(sizes):
+        fixed = isinstance(size, int | np.integer) and size >= 0
+        own = rows if axis == 0 else None
+        found.append(int(size) if fixed else own if own is not None else c.fresh("size"))
+    return (*found, *inner)
+
+
+define(
+    "ragged_tensor_to_tensor",
+    "RaggedTensorToTensor(shape: Tshape, values: T, default_value: T, row_partition_tensors:"
+    " num_row_partition_tensors*Tindex; T: type, Tindex: {i64, i32}, Tshape: {i64, i32},"
+    " num_row_partition_tensors: int >= 1, row_partition_types: list(string)) -> result: T",
+    infer=_infer_to_tensor,
+    lowering=Host(_to_tensor, "RaggedTensorToTensor", ("row_partition_types",), only_reads=True),
+)
+
+
+def _to_sparse(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
+    *levels, values = (np.asarray(x) for x in inputs)
+    levels = _levels(levels, [ROW_SPLITS] * len(levels), len(values))
+    places, inner = places_of(levels), values.shape[1:]
+    sizes = [len(levels[0]) - 1, *(int(np.diff(s).max(initial=0)) for s in levels), *inner]
+    size = int(np.prod(inner))
+    more = np.indices(inner).reshape(len(inner), size).T
+    indices = np.concatenate(
+        [np.repeat(places, size, 0), np.tile(more, (len(values), 1))], 1
+    ).astype(np.int64)
+    return [np.ascontiguousarray(indices), values.reshape(-1), np.array(sizes, np.int64)]
+
+
+def _infer_to_sparse(c: Inference) -> list[Dims]:
+    last = len(c.inputs) - 1
+    _check_ranks(c, range(last), last)
+    values = c.dims(last)
+    count: Any = 1
+    for d in values:
+        count = count * d
+    rank = len(c.inputs) - 1 + len(values)
+    return [(count, rank), (count,), (rank,)]
+
+
+define(
+    "ragged_tensor_to_sparse",
+    "RaggedTensorToSparse(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T; RAGGED_RANK:"
+    " int >= 1, T: type, Tsplits: {i32, i64} = i64) -> sparse_indices: i64, sparse_values: T,"
+    " sparse_dense_shape: i64",
+    infer=_infer_to_sparse,
+    lowering=Host(_to_sparse, "RaggedTensorToSparse", only_reads=True),
+)
+
+
+# -- gathered
+
+
+def _gather(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
+    *levels, values, indices = (np.asarray(x) for x in inputs)
+    levels = _levels(levels, [ROW_SPLITS] * len(levels), len(values))
+    rows = len(levels[0]) - 1
+    wrong = np.flatnonzero((indices.reshape(-1) < 0) | (indices.reshape(-1) >= rows))
+    if len(wrong):
+        at = indices.reshape(-1)[wrong[0]]
+        raise InvalidArgumentError(f"indices[{wrong[0]}] = {at} is not in [0, {rows})")
+    found: list[Array] = []
+    count = 1
+    for axis in range(indices.ndim - 1):
+        count *= indices.shape[axis]
+        found.append(np.arange(count + 1) * indices.shape[axis + 1])
+    chosen = indices.reshape(-1).astype(np.int64)
+    for splits in levels:
+        lengths = splits[chosen + 1] - splits[chosen]
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        chosen = np.arange(ends[-1]) - np.repeat(ends[:-1] - splits[chosen], lengths)
+        found.append(ends)
+    return [*(s.astype(types[0].numpy) for s in found), values[chosen]]
+
+
+def _infer_gather(c: Inference) -> list[Dims]:
+    indices, values = c.dims(len(c.inputs) - 1), c.dims(len(c.inputs) - 2)
+    levels = len(c.inputs) - 2
+    _check_ranks(c, range(levels), levels)
+    if c.attrs["OUTPUT_RAGGED_RANK"] != levels + len(indices) - 1:
+        raise c.fail("OUTPUT_RAGGED_RANK must be PARAMS_RAGGED_RANK and the rank of indices less 1")
+    found: list[Dims] = []
+    count: Any = 1
+    for d in indices:
+        count = count * d
+        found.append((count + 1,))
+    found += [(c.fresh("splits"),) for _ in range(levels - (1 if indices else 0))]
+    return [*found, (c.fresh("values"), *values[1:])]
+
+
+define(
+    "ragged_gather",
+    "RaggedGather(params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues,"
+    " indices: Tindices; Tvalues: type, Tindices: {i32, i64}, Tsplits: {i32, i64} = i64,"
+    " PARAMS_RAGGED_RANK: int >= 1, OUTPUT_RAGGED_RANK: int >= 0) -> output_nested_splits:"
+    " OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
+    infer=_infer_gather,
+    lowering=Host(_gather, "RaggedGather", only_reads=True),
+)
+
+
+# -- ranges
+
+
+def _range(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array]:
+    starts, limits, steps = np.broadcast_arrays(*(np.atleast_1d(x) for x in inputs))
+    if not steps.all():
+        raise InvalidArgumentError("Requires delta != 0")
+    wide = np.float64 if types[1].is_floating else np.int64
+    distance = limits.astype(wide) - starts.astype(wide)
+    wide_steps = steps.astype(wide)
+    if types[1].is_floating:
+        counts = np.ceil(distance / wide_steps)
+    else:
+        counts = -((-distance) // wide_steps)
+    if not np.isfinite(counts).all():
+        raise InvalidArgumentError("a range must be finite")
+    counts = np.maximum(counts, 0)
+    check_count(int(counts.sum()), "elements of ranges")
+    counts = counts.astype(np.int64)
+    splits = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    places = np.arange(splits[-1]) - np.repeat(splits[:-1], counts)
+    values = np.repeat(starts, counts) + places.astype(starts.dtype) * np.repeat(steps, counts)
+    return [splits.astype(types[0].numpy), values.astype(types[1].numpy)]
+
+
+def _infer_range(c: Inference) -> list[Dims]:
+    rows: Any = 1
+    for i in range(3):
+        if c.rank(i) > 1:
+            raise c.fail(f"{('starts', 'limits', 'deltas')[i]} must be a scalar or vector")
+        if c.rank(i):
+            rows = c.dims(i)[0]
+    return [(rows + 1,), (c.fresh("values"),)]
+
+
+define(
+    "ragged_range",
+    "RaggedRange(starts: T, limits: T, deltas: T; T: {bf16, f32, f64, i32, i64} = i32, Tsplits:"
+    " {i32, i64} = i64) -> rt_nested_splits: Tsplits, rt_dense_values: T",
+    infer=_infer_range,
+    lowering=Host(_range, "RaggedRange", only_reads=True),
+)

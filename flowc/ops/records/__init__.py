@@ -1,0 +1,1 @@
+"""What records hold, taken apart: serialized examples, CSV lines, raw bytes, files as strings."""

@@ -1,0 +1,111 @@
+"""ReadFile, WriteFile and MatchingFiles: whole files as strings, and which files there are.
+
+In: paths, contents, patterns. Out: host steps that may block. Invariants: a run holds no variable
+while it reads or writes; nodes of imported graphs need `files`; errors are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import FailedPreconditionError, OpError, PermissionDeniedError, UnknownError
+from flowc.ir.capability import FILES
+from flowc.ir.host_run import HostRun
+from flowc.ir.lowering import Host
+from flowc.ir.op import Inference, define
+from flowc.ir.types import Dims
+from flowc.ops.state.variables import STATE
+from flowc.ops.strings.string_values import strings_of
+from flowc.records.byte_stream import open_data
+
+Array = np.ndarray[Any, Any]
+_ERRORS: dict[type[OSError], type[OpError]] = {
+    IsADirectoryError: FailedPreconditionError,
+    NotADirectoryError: FailedPreconditionError,
+    FileExistsError: FailedPreconditionError,
+    PermissionError: PermissionDeniedError,
+}
+
+
+def _name(path: Any) -> str:
+    return os.fsdecode(np.asarray(path, object).item())
+
+
+def _read(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
+    run.check()
+    with open_data(_name(inputs[0])) as file:
+        return [strings_of([file.read()], ())]
+
+
+def _write(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
+    run.check()
+    path = Path(_name(inputs[0]))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(np.asarray(inputs[1], object).item())
+    except OSError as error:
+        kind = _ERRORS.get(type(error), UnknownError)
+        raise kind(f"{path}; {error.strerror}") from None
+    return []
+
+
+def matching_files(patterns: Sequence[bytes]) -> list[bytes]:
+    """The paths that fit one of several patterns, in order, once each."""
+    found = {path for p in patterns for path in glob.glob(p, include_hidden=True)}
+    return sorted(found)
+
+
+def _match(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
+    run.check()
+    found = matching_files(np.asarray(inputs[0], object).reshape(-1).tolist())
+    return [strings_of(found, (len(found),))]
+
+
+def _infer_scalars(c: Inference) -> list[Dims]:
+    for i in range(len(c.inputs)):
+        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
+    return []
+
+
+def _infer_read(c: Inference) -> Dims:
+    _infer_scalars(c)
+    return ()
+
+
+def _infer_match(c: Inference) -> Dims:
+    if c.rank(0) > 1:
+        raise c.fail(f"Shape must be at most rank 1 but is rank {c.rank(0)}")
+    return (c.fresh("files"),)
+
+
+define(
+    "read_file",
+    "ReadFile(filename: string) -> contents: string",
+    infer=_infer_read,
+    lowering=Host(_read, "ReadFile", may_block=True, only_reads=True),
+    traits=STATE | {"may_block"},
+    capability=FILES,
+)
+define(
+    "write_file",
+    "WriteFile(filename: string, contents: string)",
+    infer=_infer_scalars,
+    lowering=Host(_write, "WriteFile", may_block=True, only_reads=True),
+    traits=STATE | {"may_block"},
+    capability=FILES,
+)
+define(
+    "matching_files",
+    "MatchingFiles(pattern: string) -> filenames: string",
+    infer=_infer_match,
+    lowering=Host(_match, "MatchingFiles", may_block=True, only_reads=True),
+    traits=STATE | {"may_block"},
+    capability=FILES,
+)

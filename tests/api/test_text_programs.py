@@ -1,0 +1,40 @@
+"""Programs over strings, records, ragged and sparse tensors against what TensorFlow saw in them.
+
+Recorded by `tests/oracle/record_text_programs.py`; no TensorFlow is needed here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_snippets import Snippet
+from row_program import seen_by
+from text_programs import TEXT_PROGRAMS
+
+import flowc as tf
+
+RECORDED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "recorded" / "text_programs.json").read_text()
+)
+
+
+@pytest.mark.parametrize("snippet", TEXT_PROGRAMS, ids=lambda s: s.name)
+def test_as_tensorflow(snippet: Snippet, tmp_path: Path) -> None:
+    found = json.loads(json.dumps(seen_by(tf, snippet, f"{tmp_path}/")))
+    wanted = RECORDED[snippet.name]
+    assert len(found) == len(wanted)
+    for k, (ours, theirs) in enumerate(zip(found, wanted)):
+        assert close(ours, theirs) == theirs, f"entry {k}"
+
+
+def close(found: Any, recorded: Any) -> Any:
+    """What was found, with numbers that agree to six digits as they were recorded."""
+    if isinstance(found, list) and isinstance(recorded, list) and len(found) == len(recorded):
+        return [close(f, r) for f, r in zip(found, recorded)]
+    if isinstance(found, float) and isinstance(recorded, float):
+        near = found == pytest.approx(recorded, rel=2e-6, abs=1e-6, nan_ok=True)
+        return recorded if near else found
+    return found
