@@ -21,6 +21,7 @@ from flowc.graph.shape import TensorShape
 from flowc.ir.signature import OpSignature
 from flowc.proto.graph_pb2 import AttrValue
 from flowc.proto.meta_graph_pb2 import SaverDef
+from flowc.proto.queue_runner_pb2 import QueueRunnerDef
 from flowc.proto.tensor_pb2 import TensorProto, TensorShapeProto
 from flowc.proto.variable_pb2 import SaveSliceInfoDef, VariableDef
 
@@ -181,6 +182,11 @@ def variable_def(**fields: Any) -> VariableDef:
 def save_slice_info_def(**fields: Any) -> SaveSliceInfoDef:
     """A SaveSliceInfoDef with the given fields: which part of a whole a variable holds."""
     return SaveSliceInfoDef(**fields)
+
+
+def queue_runner_def(**fields: Any) -> QueueRunnerDef:
+    """A QueueRunnerDef with the given fields: what a collection says of a queue's threads."""
+    return QueueRunnerDef(**fields)
 
 
 def saver_def(**fields: Any) -> SaverDef:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flowc.encoding.queue_runner_names import QUEUE_RUNNERS, renamed
 from flowc.encoding.wire import FileBytes, open_region
 from flowc.errors import UsageError
 from flowc.graph.export import node_named
@@ -97,6 +96,4 @@ def collection_items(meta: MetaGraphDef, graph: Graph, prefix: str) -> Iterator[
         for value in () if kind is None else getattr(collection, kind).value:
             if kind == "node_list":
                 value = node_named(graph, prefix + value)
-            elif prefix and name == QUEUE_RUNNERS and isinstance(value, bytes):
-                value = renamed(value, lambda text: prefix + text)
             yield name, value

@@ -160,7 +160,7 @@ class HostRun:
         if self.cancel.is_cancelled:
             raise CancelledError("the session was closed while a run of it was under way")
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            text = f"Timed out waiting for notification: a run of more than {self._timeout} ms"
+            text = f"Timed out waiting for notification: a run of more than {self._timeout:.0f} ms"
             raise DeadlineExceededError(text)
 
     @property

@@ -170,7 +170,8 @@ class Extracted:
     """Written in terms of values when a graph is extracted: state, lists, handles, calls.
 
     `emit(x, inputs, attrs)` returns what the outputs are bound to: no Computation holds the node.
-    `host`: the step that computes it where Python runs the node alone (`run/python_segments.py`).
+    `host`: the step that computes it where Python runs the node alone (`run/python_segments.py`);
+    of its settings, `name` is that of the node.
     """
 
     emit: Callable[[Extractor, Sequence[Bound], Mapping[str, Any]], Sequence[Bound]]

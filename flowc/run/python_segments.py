@@ -20,6 +20,7 @@ from flowc.ir.host_run import HostRun
 from flowc.run.segments import Segment, needed
 
 Array = np.ndarray[Any, Any]
+_PASSED = {dtypes.string, dtypes.resource}  # handles of queues are strings, too
 Step = Callable[[Sequence[Array], HostRun], Sequence[Array]]
 
 
@@ -82,9 +83,13 @@ def _step(op: Operation) -> Step | None:
     lowering = record.lowering
     host = lowering.host if isinstance(lowering, Extracted) else lowering
     if isinstance(host, Host):
-        return _host_step(host, types, {**attrs, "node": op.name})
+        step = _host_step(host, types, {**attrs, "name": op.name, "node": op.name})
+        if op.inputs or host.may_block or "stateful" in record.traits:
+            return step
+        found = step((), HostRun())  # a handle, which is the same in every run
+        return lambda inputs, run: found
     reference = record.reference
-    if reference is None or not types or any(t is not dtypes.string for t in types):
+    if reference is None or not types or not {*types} <= _PASSED:
         return None
     given = [t.base_dtype for t in op.inputs if t.base_dtype is not None]
     return lambda inputs, run: call_reference(record, reference, inputs, attrs, given)

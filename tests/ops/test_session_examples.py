@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from session_examples import EXAMPLES, X
+from input_examples import INPUT_EXAMPLES
+from session_examples import EXAMPLES as SESSION_EXAMPLES
+from session_examples import X
 
 import flowc
 from flowc.ir.lowering import Extracted, Host
@@ -17,6 +19,7 @@ from flowc.ir.op import all_ops
 from flowc.proto.graph_pb2 import GraphDef
 
 FOLDER = Path(__file__).resolve().parents[1]
+EXAMPLES = SESSION_EXAMPLES | INPUT_EXAMPLES
 # Ops that only flowc makes, and the ops of graphs that they come from.
 MADE_OF: dict[str, str] = {
     "_PythonCall": "PyFunc",
@@ -35,6 +38,7 @@ MADE_OF: dict[str, str] = {
     "_SerializeSparse": "SerializeSparse",
     "_SerializeManySparse": "SerializeManySparse",
     "_DeserializeSparse": "DeserializeSparse",
+    **{f"_{name}": name for name in INPUT_EXAMPLES},
     "_ParsedTensor": "ParseTensor",
 }
 WITHOUT: dict[str, str] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from api_snippets import Snippet
 from row_snippets_datasets import DATASET_ROWS
 from row_snippets_graphs import GRAPH_SNIPPETS
+from row_snippets_inputs import INPUT_ROWS
 from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
 from row_snippets_tools import TOOL_ROWS
@@ -16,6 +17,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *VARIABLE_ROWS,
     *SAVING_ROWS,
     *TOOL_ROWS,
+    *INPUT_ROWS,
     *TRAINING_ROWS,
     *RECORD_ROWS,
     *DATASET_ROWS,

@@ -47,7 +47,8 @@ class GraphOptions:
 class ConfigProto:
     """Settings of a Session. `intra_op_parallelism_threads` is the number of threads of one run
     (0: one a core); `allow_soft_placement` lets operations on absent devices run on the CPU;
-    `log_device_placement` prints where each operation runs. The rest is kept without effect."""
+    `log_device_placement` prints where each operation runs; `operation_timeout_in_ms`: the longest
+    that a run may take (0: as long as it takes). The rest is kept without effect."""
 
     device_count: dict[str, int] = field(default_factory=dict)
     intra_op_parallelism_threads: int = 0

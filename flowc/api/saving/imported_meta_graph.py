@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from flowc.api.inputs.queue_runner import runner_of
 from flowc.api.saving.saver import Saver
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.saved_collections import VARIABLE_COLLECTIONS, SavedCollections
@@ -87,6 +88,7 @@ def _context(key: str) -> Callable[[SavedCollections, bytes], Any]:
 FROM_MESSAGE: Mapping[str, Callable[[SavedCollections, bytes], Any]] = {
     **dict.fromkeys(VARIABLE_COLLECTIONS, SavedCollections.variable),
     GraphKeys.COND_CONTEXT: _context(GraphKeys.COND_CONTEXT),
+    GraphKeys.QUEUE_RUNNERS: lambda saved, message: runner_of(message, saved.graph, saved.scope),
     GraphKeys.SAVERS: _saver,
     GraphKeys.WHILE_CONTEXT: _context(GraphKeys.WHILE_CONTEXT),
 }

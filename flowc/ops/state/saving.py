@@ -168,7 +168,7 @@ def _infer_merge(c: Inference) -> list[Dims]:
 define(
     "save_v2",
     "SaveV2(prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes;"
-    " dtypes: list(type))",
+    " dtypes: list(type) >= 1)",
     infer=lambda c: _check_names(c, 3, 2),
     lowering=Host(_save_bundle, "SaveV2", may_block=True, only_reads=True),
     traits=FILES,
@@ -176,14 +176,14 @@ define(
 define(
     "save_slices",
     "SaveSlices(filename: string, tensor_names: string, shapes_and_slices: string, data: T;"
-    " T: list(type))",
+    " T: list(type) >= 1)",
     infer=lambda c: _check_names(c, 3, 2),
     lowering=Host(_save_slices, "SaveSlices", may_block=True, only_reads=True),
     traits=FILES,
 )
 define(
     "save",
-    "Save(filename: string, tensor_names: string, data: T; T: list(type))",
+    "Save(filename: string, tensor_names: string, data: T; T: list(type) >= 1)",
     infer=lambda c: _check_names(c, 2, 1),
     lowering=Host(_save_whole, "Save", may_block=True, only_reads=True),
     traits=FILES,
@@ -329,7 +329,7 @@ for _name, _tf, _vectors, _type_attr in (
     (
         "restore_v2",
         "RestoreV2(prefix: string, tensor_names: string, shape_and_slices: string;"
-        " dtypes: list(type)) -> tensors: dtypes",
+        " dtypes: list(type) >= 1) -> tensors: dtypes",
         True,
         "dtypes",
     ),

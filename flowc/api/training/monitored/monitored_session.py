@@ -16,6 +16,7 @@ from typing import Any
 from flowc.api.framework import logging
 from flowc.api.framework.config import RunMetadata, RunOptions
 from flowc.api.framework.nest import flatten, pack_sequence_as
+from flowc.api.inputs.queue_runner import runners_of
 from flowc.api.training.coordinator import Coordinator
 from flowc.api.training.monitored.scaffold import Scaffold
 from flowc.api.training.monitored.session_creators import ChiefSessionCreator, SessionCreator
@@ -25,7 +26,6 @@ from flowc.api.training.monitored.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
-from flowc.api.variables.graph_keys import GraphKeys
 from flowc.errors import AbortedError, OutOfRangeError, UnavailableError
 from flowc.graph import Graph, get_default_graph
 
@@ -53,7 +53,7 @@ class _HookedRuns:
         self._hooks = hooks
         self._grace_secs = grace_secs
         self._stop = False
-        for runner in session.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+        for runner in runners_of(session.graph):
             runner.create_threads(session, coord=self.coordinator, daemon=True, start=True)
         for hook in hooks:
             hook.after_create_session(session, self.coordinator)

@@ -16,6 +16,7 @@ from typing import Any
 
 from flowc.api.framework import logging
 from flowc.api.framework.models import write_graph
+from flowc.api.inputs.queue_runner import runners_of
 from flowc.api.saving.exported_meta_graph import export_meta_graph
 from flowc.api.saving.saver import Saver
 from flowc.api.summaries.file_writer import FileWriter
@@ -239,7 +240,7 @@ class Supervisor:
     ) -> list[Thread]:
         """Starts the threads that fill queues (default: of those in the graph's collection)."""
         if queue_runners is None:
-            queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+            queue_runners = runners_of(self._graph)
         return [
             thread
             for runner in queue_runners

@@ -1,0 +1,1 @@
+"""Data in: queues, readers, the threads that run them, batches."""

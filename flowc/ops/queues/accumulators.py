@@ -1,0 +1,291 @@
+"""Accumulators of gradients: ConditionalAccumulator and SparseConditionalAccumulator.
+
+In: gradients, each with the step that it was computed for. Out: their mean or sum, once there are
+enough. Invariants: what is older than the accumulator's step is dropped; who takes makes the next
+step begin.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError
+from flowc.ir.computation import Value
+from flowc.ir.extraction import Extractor
+from flowc.ir.host_run import HostRun
+from flowc.ir.op import Attrs, Inference
+from flowc.ir.types import Dims
+from flowc.ops.lists.list_values import shape_shown
+from flowc.ops.queues.handles import (
+    REFERENCE,
+    RESOURCE,
+    Handle,
+    Shape,
+    define_handle,
+    define_step,
+    find_state,
+    infer_scalars,
+    no_outputs,
+    scalars,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+class Accumulator:
+    """Dense gradients of one shape."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.count = 0
+        self._changed = threading.Condition()
+        self._step = 0
+        self._is_mean = handle.attrs["reduction_type"] == "MEAN"
+        shape = handle.attrs["shape"]
+        self._shape: Shape | None = None if shape is None else tuple(shape)
+        self._total: Array | None = None
+
+    def set_step(self, step: int) -> None:
+        with self._changed:
+            self._step = step
+
+    def apply(self, step: int, *gradient: Array) -> None:
+        """Adds a gradient, unless it is stale."""
+        with self._changed:
+            if step < self._step:
+                return
+            self._add(*gradient)
+            self.count += 1
+            self._changed.notify_all()
+
+    def take(self, run: HostRun, required: int) -> list[Array]:
+        """The gradients' mean or sum, once `required` have come; the next step begins."""
+        if required <= 0:
+            raise InvalidArgumentError(
+                f"Argument num_required must be positive, but was {required}"
+            )
+        with self._changed:
+            run.wait(self._changed, lambda: self.count >= required)
+            found = self._taken()
+            self.count = 0
+            self._step += 1
+            return found
+
+    def _add(self, gradient: Array) -> None:
+        held = None if self._total is None else self._total.shape
+        for expected in (self._shape, held):
+            if expected is not None and not _fits(expected, gradient.shape):
+                raise InvalidArgumentError(
+                    f"Shape mismatch: expected {shape_shown(expected)}, got "
+                    f"{shape_shown(gradient.shape)}"
+                )
+        self._total = gradient if self._total is None else self._total + gradient
+
+    def _taken(self) -> list[Array]:
+        total, self._total = self._total, None
+        assert total is not None
+        return [_divided(total, self.count) if self._is_mean else np.asarray(total)]
+
+    def close(self) -> None:
+        with self._changed:
+            self._total = None
+
+
+class SparseAccumulator(Accumulator):
+    """Slices of gradients by their indices; the mean is that of those that have the index."""
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        self._slices: dict[int, Array] = {}
+        self._counts: dict[int, int] = {}
+        self._slice_shape: tuple[int, ...] | None = None
+
+    def _add(self, indices: Array, values: Array, shape: Array) -> None:
+        self._check(indices, values, [int(d) for d in shape])
+        self._slice_shape = values.shape[1:]
+        for index, value in zip(indices.tolist(), values):
+            held = self._slices.get(index)
+            self._slices[index] = value.copy() if held is None else held + value
+            self._counts[index] = self._counts.get(index, 0) + 1
+
+    def _check(self, indices: Array, values: Array, shape: Sequence[int]) -> None:
+        if indices.ndim != 1 or len(indices) != len(values):
+            count = len(values) if values.ndim else 0
+            raise InvalidArgumentError(
+                f"Expected {indices.size} non-empty input values, got {count}"
+            )
+        expected = list(self._shape or ())
+        for axis, (mine, given) in enumerate(zip(expected, shape)):
+            if mine is not None and mine != given:
+                raise InvalidArgumentError(
+                    f"Shape mismatch: expected shape dim {axis} to be {mine}, got {given}"
+                )
+        rows = shape[0] if len(shape) else expected[0] if expected else None
+        for k, index in enumerate(indices.tolist()):
+            if index < 0 or (rows is not None and index >= rows):
+                raise InvalidArgumentError(
+                    f"Shape mismatch: index of slice {k} exceeded limits of shape; index is "
+                    f"{index} exceeded {rows}"
+                )
+        inner = self._slice_shape or expected[1:]
+        for axis, (mine, given) in enumerate(zip(inner, values.shape[1:]), 1):
+            if mine is not None and mine != given:
+                raise InvalidArgumentError(
+                    f"Shape mismatch: expected values dim {axis} to be {mine}, got {given}"
+                )
+
+    def _taken(self) -> list[Array]:
+        order = sorted(self._slices)
+        slices = [self._slices[k] for k in order]
+        if self._is_mean:
+            slices = [_divided(x, self._counts[k]) for k, x in zip(order, slices)]
+        inner = self._slice_shape or ()
+        rows = self._shape[0] if self._shape else None
+        self._slices, self._counts, self._slice_shape = {}, {}, None
+        sizes = np.array([-1 if rows is None else rows, *inner], np.int64)
+        values = np.stack(slices) if slices else np.zeros((0, *inner))
+        return [np.array(order, np.int64), values, sizes]
+
+
+def _divided(total: Array, count: int) -> Array:
+    found = np.asarray(total / total.dtype.type(count))
+    return found.astype(total.dtype)
+
+
+def _fits(expected: Sequence[int | None], shape: Sequence[int]) -> bool:
+    same = zip(expected, shape)
+    return len(expected) == len(shape) and all(x is None or x == y for x, y in same)
+
+
+def _made(handle: Handle) -> Accumulator:
+    match handle.op:
+        case "ConditionalAccumulator":
+            return Accumulator(handle)
+        case "SparseConditionalAccumulator":
+            return SparseAccumulator(handle)
+        case _:
+            raise InvalidArgumentError(f"'{handle.name}' is a {handle.op}, and no accumulator")
+
+
+def _accumulator(run: HostRun, text: bytes) -> Accumulator:
+    return find_state(run, text, "accumulator ", Accumulator, _made)
+
+
+# -- steps
+
+
+def _apply(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, **more: bool) -> list[Array]:
+    text, step, *gradient = inputs
+    _accumulator(run, text).apply(int(step), *map(np.asarray, gradient))
+    return []
+
+
+def _take(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
+    found = _accumulator(run, inputs[0]).take(run, int(inputs[1]))
+    return [array.astype(dtype.numpy, copy=False) for array, dtype in zip(found, types)]
+
+
+def _count(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
+    return [np.array(_accumulator(run, inputs[0]).count, np.int32)]
+
+
+def _set_step(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
+    _accumulator(run, inputs[0]).set_step(int(inputs[1]))
+    return []
+
+
+# -- records
+
+
+def _dense(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
+    shape = handle.attrs["shape"]
+    return [None if shape is None else tuple(shape)]
+
+
+def _sparse(x: Extractor, handle: Handle, values: Sequence[Value], attrs: Attrs) -> Any:
+    shape = handle.attrs["shape"]
+    if shape is None:
+        return [(None,), None, (None,)]
+    return [(None,), (None, *shape[1:]), (len(shape),)]
+
+
+def _infer_nothing(c: Inference) -> list[Dims]:
+    return []
+
+
+_DTYPES = (
+    "dtype: {f32, f64, i32, u8, i16, i8, c64, i64, qi8, qu8, qi32, bf16, qi16, qu16, u16, c128,"
+    " f16, u32, u64}"
+)
+_ATTRS = (
+    f'; {_DTYPES}, shape: shape, container: string = "", shared_name: string = "",'
+    ' reduction_type: {"MEAN", "SUM"} = "MEAN"'
+)
+
+
+def _forms(op_type: str) -> dict[str, str]:
+    return {REFERENCE: op_type, RESOURCE: f"Resource{op_type}"}
+
+
+define_handle(
+    "conditional_accumulator",
+    f"ConditionalAccumulator({_ATTRS})",
+    forms=_forms("ConditionalAccumulator"),
+)
+define_handle(
+    "sparse_conditional_accumulator",
+    f"SparseConditionalAccumulator({_ATTRS})",
+    forms={REFERENCE: "SparseConditionalAccumulator"},
+)
+define_step(
+    "accumulator_apply_gradient",
+    f"AccumulatorApplyGradient(handle: HANDLE, local_step: i64, gradient: dtype; {_DTYPES})",
+    _apply,
+    no_outputs,
+    infer=_infer_nothing,
+    forms=_forms("AccumulatorApplyGradient"),
+)
+define_step(
+    "accumulator_take_gradient",
+    f"AccumulatorTakeGradient(handle: HANDLE, num_required: i32; {_DTYPES}) -> average: dtype",
+    _take,
+    _dense,
+    forms=_forms("AccumulatorTakeGradient"),
+)
+define_step(
+    "accumulator_num_accumulated",
+    "AccumulatorNumAccumulated(handle: HANDLE) -> num_accumulated: i32",
+    _count,
+    scalars(1),
+    infer=infer_scalars(1),
+    forms=_forms("AccumulatorNumAccumulated"),
+)
+define_step(
+    "accumulator_set_global_step",
+    "AccumulatorSetGlobalStep(handle: HANDLE, new_global_step: i64)",
+    _set_step,
+    no_outputs,
+    infer=_infer_nothing,
+    forms=_forms("AccumulatorSetGlobalStep"),
+)
+define_step(
+    "sparse_accumulator_apply_gradient",
+    "SparseAccumulatorApplyGradient(handle: HANDLE, local_step: i64, gradient_indices: i64,"
+    f" gradient_values: dtype, gradient_shape: i64; {_DTYPES}, has_known_shape: bool)",
+    _apply,
+    no_outputs,
+    infer=_infer_nothing,
+    forms={REFERENCE: "SparseAccumulatorApplyGradient"},
+)
+define_step(
+    "sparse_accumulator_take_gradient",
+    f"SparseAccumulatorTakeGradient(handle: HANDLE, num_required: i32; {_DTYPES})"
+    " -> (indices: i64, values: dtype, shape: i64)",
+    _take,
+    _sparse,
+    forms={REFERENCE: "SparseAccumulatorTakeGradient"},
+)
