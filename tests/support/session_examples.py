@@ -247,3 +247,27 @@ def _list_concat() -> list[tuple[Any, Any]]:
     )
     joined = r.TensorListConcat(input_handle=made, element_dtype=tf.float32)
     return [(joined[0], X), (joined[1], [2, 1])]
+
+
+@example("BlockLSTMGrad", "BlockLSTMGradV2")
+def _block_lstm_gradients() -> list[tuple[Any, Any]]:
+    """Of one step: those of a cell; the second version has the gates in another order."""
+    random = np.random.RandomState(0)
+    one = ((2, 3), (2, 2), (2, 2), (5, 8), (2,), (2,), (2,), (8,), *[(2, 2)] * 8)
+    x, cs, h, w, *rest = [random.uniform(-1, 1, dims).astype(np.float32) for dims in one]
+    names = ["wci", "wcf", "wco", "b", "i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"]
+    cell = {"x": x, "cs_prev": cs, "h_prev": h, "w": w, **dict(zip(names, rest))}
+    steps = {n: a[None] if n == "x" or n in names[4:] else a for n, a in cell.items()}
+    steps |= {"seq_len_max": np.int64(1), "h": np.zeros((1, 2, 2), np.float32)}
+    of_cs, of_gates, *of_peep = r.LSTMBlockCellGrad(use_peephole=True, **cell)
+    found = []
+    for gradient, places in ((r.BlockLSTMGrad, (0, 1, 2, 3)), (r.BlockLSTMGradV2, (0, 2, 1, 3))):
+        parts = tf.split(of_gates, 4, axis=1)
+        gates = tf.concat([parts[i] for i in places], 1)
+        of_x = tf.matmul(gates, w[:3], transpose_b=True)[None]
+        of_h = tf.matmul(gates, w[3:], transpose_b=True)
+        of_w = tf.matmul(np.concatenate([x, h], 1), gates, transpose_a=True)
+        wanted = [of_x, of_cs, of_h, of_w, *of_peep, tf.reduce_sum(gates, 0)]
+        given = gradient(use_peephole=True, **steps)
+        found += [(tf.reduce_max(tf.abs(a - b)) < 1e-5, True) for a, b in zip(given, wanted)]
+    return found
