@@ -271,3 +271,29 @@ def _block_lstm_gradients() -> list[tuple[Any, Any]]:
         given = gradient(use_peephole=True, **steps)
         found += [(tf.reduce_max(tf.abs(a - b)) < 1e-5, True) for a, b in zip(given, wanted)]
     return found
+
+
+_FIRST = {
+    "AllCandidateSampler": [0, 1, 2, 3, 4, 5],
+    "FixedUnigramCandidateSampler": [0, 5, 6, 4, 2, 11],
+    "LearnedUnigramCandidateSampler": [19, 0, 18, 5, 5, 6],
+    "LogUniformCandidateSampler": [18, 5, 5, 0, 3, 6],
+    "ThreadUnsafeUnigramCandidateSampler": [19, 0, 18, 5, 5, 6],
+    "UniformCandidateSampler": [19, 18, 1, 9, 6, 6],
+}
+
+
+@example(*_FIRST)
+def _candidates() -> list[tuple[Any, Any]]:
+    """The classes that TensorFlow draws first."""
+    found = []
+    for name, classes in _FIRST.items():
+        attrs: dict[str, Any] = {} if name.startswith("All") else {"range_max": 20}
+        if name.startswith("Fixed"):
+            attrs |= {"unigrams": [float(i % 7 + 1) for i in range(20)], "distortion": 0.75}
+        right = tf.constant([[0], [5]], tf.int64)
+        drawn = getattr(r, name)(
+            true_classes=right, num_true=1, num_sampled=6, unique=False, seed=11, seed2=22, **attrs
+        )
+        found.append((drawn.sampled_candidates, classes))
+    return found
