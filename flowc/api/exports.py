@@ -86,6 +86,10 @@ int64=i64 uint8=u8 uint16=u16 uint32=u32 uint64=u64 bool=bool_ string complex64=
 complex128=c128 resource variant qint8=qi8 quint8=qu8 qint16=qi16 quint16=qu16 qint32=qi32 DType
 as_dtype
 """
+_CANDIDATES = """
+all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
+log_uniform_candidate_sampler uniform_candidate_sampler
+"""
 _NN = {
     "flowc.api.nn.activations": """
         crelu elu gelu leaky_relu log_sigmoid log_softmax relu relu6 selu sigmoid silu
@@ -119,8 +123,8 @@ _NN = {
     """,
     "flowc.api.nn.other_rnn": "raw_rnn static_bidirectional_rnn",
     "flowc.api.nn.embedding": "embedding_lookup embedding_lookup_sparse",
-    "flowc.api.nn.sampling": """log_uniform_candidate_sampler nce_loss sampled_softmax_loss
-        uniform_candidate_sampler""",
+    "flowc.api.nn.sampling": "nce_loss sampled_softmax_loss",
+    "flowc.api.nn.candidates": f"compute_accidental_hits {_CANDIDATES}",
     "flowc.api.nn.ctc": "ctc_beam_search_decoder ctc_greedy_decoder ctc_loss",
 }
 _IMAGE = """
@@ -279,6 +283,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             stateless_normal=stateless_random_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
         "flowc.api.framework.scopes": "set_random_seed",
+        "flowc.api.nn.candidates": _CANDIDATES,
     },
     "strings": {"flowc.api.strings.strings": "as_string format=format_ join"},
     "nest": {

@@ -40,7 +40,10 @@ class BodyBuilder:
         self.contents: dict[Resource, Bound] = {}
         self.replaced: dict[Resource, None] = {}
         self.created: set[Resource] = set()
-        self.changes = 0  # how often something was replaced that was not created here
+        # How often something was replaced that was not created here, or read that is in `settled`.
+        self.changes = 0
+        self.touched: set[Resource] = set()  # of those created here, those that were replaced
+        self.settled: set[Resource] = set()  # those that what changed more than them replaced
         self.last_effect: Node | None = None
 
     def capture(self, bound: Bound) -> Bound:
@@ -91,6 +94,8 @@ class BodyBuilder:
 
     def find(self, resource: Resource) -> Bound | None:
         """What a resource holds here; None where nothing ever gave it contents."""
+        if resource in self.settled:
+            self.changes += 1
         if resource in self.contents:
             return self.contents[resource]
         if self.outer is None or resource in self.created:
@@ -119,6 +124,8 @@ class BodyBuilder:
         if resource not in self.created:
             self.replaced[resource] = None
             self.changes += 1
+        else:
+            self.touched.add(resource)
 
     def note_effect(self, node: Node) -> None:
         """Orders a node with an effect after the one before it."""

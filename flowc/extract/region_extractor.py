@@ -201,12 +201,15 @@ class RegionExtractor:
             emit_merges(self, units)
             return
         before = self.scope.changes
+        self.scope.touched.clear()
         if isinstance(units[0], LoopFrame):
             emit_loop(self, units[0])
         else:
             emit_node(self, units[0])
         if self.scope.changes != before:
             self.changing.append(units[0])
+            # It does not run again for a conditional to come, so nor may what reads these.
+            self.scope.settled |= self.scope.touched
         if not isinstance(units[0], LoopFrame):
             for key in self.loose(self.source.node(units[0])):
                 # A pushed element is nobody's; what is popped comes where its branch reads it.

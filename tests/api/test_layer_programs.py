@@ -66,20 +66,23 @@ def _check_value(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("unique", [True, False])
 def test_candidate_samplers_draw_as_often_as_they_say(unique: bool) -> None:
-    """Drawn from TensorFlow's distributions, by random numbers of flowc's own."""
     with flowc.Graph().as_default(), flowc.Session() as session:
         right = flowc.constant([[0], [9]], flowc.int64)
         samplers = flowc.nn.log_uniform_candidate_sampler, flowc.nn.uniform_candidate_sampler
         for sampler in samplers:
-            found = sampler(right, 1, 4, unique, 10, seed=3)
-            counts = np.zeros(10)
+            found = sampler(right, 1, 4, unique, 1000, seed=3)
+            counts, said, right_said = np.zeros(1000), np.zeros(1000), np.zeros(2)
             for _ in range(600):
                 drawn, of_right, of_drawn = session.run(found)
-                assert drawn.dtype == np.int64 and (drawn >= 0).all() and (drawn < 10).all()
+                assert drawn.dtype == np.int64 and (drawn >= 0).all() and (drawn < 1000).all()
                 assert not unique or len(set(drawn)) == 4
                 np.add.at(counts, drawn, 1 / 600)
-            np.testing.assert_allclose(of_right[:, 0], counts[[0, 9]], atol=0.12)
-            np.testing.assert_allclose(of_drawn, counts[drawn], atol=0.12)
+                np.add.at(said, drawn, of_drawn / 600)
+                right_said += of_right[:, 0] / 600
+            np.testing.assert_allclose(right_said, counts[[0, 9]], atol=0.12)
+            np.testing.assert_allclose(said, counts**2, atol=0.12)
             assert abs(counts.sum() - 4) < 1e-6
-    with pytest.raises(ValueError, match="cannot be drawn"), flowc.Graph().as_default():
-        flowc.nn.uniform_candidate_sampler([[0]], 1, 4, True, 3)
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        found = flowc.nn.uniform_candidate_sampler([[0]], 1, 4, True, 3)
+        with pytest.raises(flowc.errors.InvalidArgumentError, match="range is too small"):
+            session.run(found)

@@ -27,6 +27,7 @@ REFUSED = [s for s in GRADIENT_SNIPPETS if PROGRAMS[s.name]["error"] is not None
 BUILT = [s for s in GRADIENT_SNIPPETS if PROGRAMS[s.name]["error"] is None]
 # The programs that every test run compiles and runs; `make oracle` does so with all of them.
 RUN_ALWAYS = """
+batch_norm_twice block_lstm_peepholes list_items list_popped maxima_of_windows_three_times
 broadcast_unknown case colocated_on_devices cond cond_gathered cond_nested cond_of_a_handle
 cond_unknown_sizes cond_with_while custom_gradient custom_gradient_of_several
 custom_gradient_with_variables diagonals fourier gated gathered gathered_and_dense
@@ -40,17 +41,13 @@ RUN = [
     pytest.param(s, id=s.name, marks=() if s.name in RUN_ALWAYS.split() else pytest.mark.oracle)
     for s in BUILT
 ]
-# What TensorFlow has a gradient of and flowc has not, yet. The list only shrinks.
-MISSING = """
-BatchNormWithGlobalNormalization BlockLSTM BlockLSTMV2 CheckNumericsV2 CropAndResize Dilation2D
-ExtractImagePatches FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 MaxPool3DGrad
-MaxPoolGrad MaxPoolWithArgmax NextAfter NthElement OptionalFromValue OptionalGetValue SparseMatMul
-TensorArrayConcat TensorArrayConcatV2 TensorArrayGather
-TensorArrayGatherV2 TensorArrayRead TensorArrayReadV2 TensorArrayScatter TensorArrayScatterV2
-TensorArraySplit TensorArraySplitV2 TensorArrayWrite TensorArrayWriteV2 TensorListConcat
-TensorListConcatV2 TensorListFromTensor TensorListGather TensorListGetItem TensorListPopBack
-TensorListPushBack TensorListResize TensorListScatter TensorListScatterIntoExistingList
-TensorListScatterV2 TensorListSetItem TensorListSplit TensorListStack """
+# What TensorFlow registers a gradient of that ends in an AssertionError when it is asked for: it
+# takes the handle of a version that only old GraphDefs have for one of the newest.
+RAISES = """
+TensorArrayConcat TensorArrayConcatV2 TensorArrayGather TensorArrayGatherV2 TensorArrayRead
+TensorArrayReadV2 TensorArrayScatter TensorArrayScatterV2 TensorArraySplit TensorArraySplitV2
+TensorArrayWrite TensorArrayWriteV2
+"""
 
 
 @pytest.mark.parametrize("snippet", BUILT, ids=lambda s: s.name)
@@ -82,7 +79,7 @@ def test_gradients_are_those_of_tensorflow(snippet: Snippet) -> None:
 
 
 def test_the_ops_that_have_gradients_are_those_of_tensorflow() -> None:
-    assert set(MISSING.split()) == {
+    assert set(RAISES.split()) == {
         name
         for name in RECORDED["differentiable"]
         if name in tf_names() and not GRADIENTS.knows(name)

@@ -8,8 +8,9 @@ whose nodes have the names, op types and inputs of TensorFlow's.
 from __future__ import annotations
 
 from api_snippets import Snippet, read_snippets
+from op_gradient_snippets import OP_GRADIENT_SNIPPETS
 
-GRADIENT_SNIPPETS: tuple[Snippet, ...] = read_snippets("""
+_PROGRAMS = """
 # product =
 x = tf.placeholder(tf.float32, [2, 3], name="x"); y = tf.placeholder(tf.float32, [2, 3], name="y")
 out = tf.gradients(x * y + x, [x, y])
@@ -506,4 +507,6 @@ x = tf.constant([1.0, 2.0])
 s = tf.SparseTensor([[0], [2]], x * x, [3])
 (g,) = tf.gradients(s.values * 3.0, [s])
 out = [g.values, g.indices]
-""")
+"""
+
+GRADIENT_SNIPPETS: tuple[Snippet, ...] = (*read_snippets(_PROGRAMS), *OP_GRADIENT_SNIPPETS)

@@ -551,6 +551,11 @@ tf.assert_scalar(tf.zeros([2]))
 w = tf.constant(np.sin(np.arange(12, dtype=np.float32)).reshape(6, 2)); b = tf.constant(np.arange(6, dtype=np.float32) * 0.1); y = tf.constant([[1], [4]], tf.int64); x = tf.constant([[0.5, 1.0], [-1.0, 0.25]])
 s = (tf.constant([0, 4, 3], tf.int64), tf.constant([[0.5], [0.25]]), tf.constant([0.5, 0.25, 0.125]))
 out = [tf.nn.nce_loss(w, b, y, x, 3, 6, sampled_values=s), tf.nn.sampled_softmax_loss(w, b, y, x, 3, 6, sampled_values=s), tf.nn.nce_loss([w[:3], w[3:]], [b[:3], b[3:]], tf.constant([[1, 2], [4, 5]]), x, 3, 6, num_true=2, sampled_values=(s[0], tf.ones([2, 2]), s[2]), remove_accidental_hits=True, partition_strategy="div")]
+# sampled_losses_of_candidates
+tf.set_random_seed(5)
+w = tf.constant(np.sin(np.arange(80, dtype=np.float32)).reshape(40, 2)); b = tf.constant(np.arange(40, dtype=np.float32) * 0.1); y = tf.constant([[1], [4]], tf.int64); x = tf.constant([[0.5, 1.0], [-1.0, 0.25]])
+loss = tf.nn.sampled_softmax_loss(w, b, y, x, 5, 40, seed=7)
+out = [tf.nn.nce_loss(w, b, y, x, 5, 40), loss, *[tf.convert_to_tensor(g) for g in tf.gradients(loss, [w, b, x])]]
 # plain_ops =
 x = tf.placeholder(tf.float32, [4], name="x"); c = tf.cast(x, tf.complex64)
 made = [tf.tensor_scatter_update(x, [[1]], [5.0]), tf.tensor_scatter_nd_add(x, [[1]], [5.0]), tf.fft(c), tf.ifft(c), tf.fake_quant_with_min_max_args(x, -1.0, max=2.0, num_bits=4)]

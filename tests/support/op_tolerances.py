@@ -27,7 +27,9 @@ _CONTRACTIONS = """
     batch_norm_with_global_normalization fused_batch_norm_grad_v1 fused_batch_norm_grad_v2
     fused_batch_norm_grad sum mean euclidean_norm cumsum l2_loss resize_area resize_bicubic
     avg_pool avg_pool_3d avg_pool_grad avg_pool_3d_grad lrn lrn_grad
-    resize_bilinear_grad resize_bicubic_grad
+    resize_bilinear_grad resize_bicubic_grad crop_and_resize_grad_image crop_and_resize_grad_boxes
+    batch_norm_with_global_normalization_grad lstm_block_cell_grad gru_block_cell_grad
+    dilation2d_backprop_input dilation2d_backprop_filter
 """
 _SOFT = """
     softmax log_softmax softmax_cross_entropy_with_logits elu selu softplus softsign_grad

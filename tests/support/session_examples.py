@@ -250,4 +250,54 @@ def _list_concat() -> list[tuple[Any, Any]]:
     return [(joined[0], X), (joined[1], [2, 1])]
 
 
+@example("BlockLSTMGrad", "BlockLSTMGradV2")
+def _block_lstm_gradients() -> list[tuple[Any, Any]]:
+    """Of one step: those of a cell; the second version has the gates in another order."""
+    random = np.random.RandomState(0)
+    one = ((2, 3), (2, 2), (2, 2), (5, 8), (2,), (2,), (2,), (8,), *[(2, 2)] * 8)
+    x, cs, h, w, *rest = [random.uniform(-1, 1, dims).astype(np.float32) for dims in one]
+    names = ["wci", "wcf", "wco", "b", "i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"]
+    cell = {"x": x, "cs_prev": cs, "h_prev": h, "w": w, **dict(zip(names, rest))}
+    steps = {n: a[None] if n == "x" or n in names[4:] else a for n, a in cell.items()}
+    steps |= {"seq_len_max": np.int64(1), "h": np.zeros((1, 2, 2), np.float32)}
+    of_cs, of_gates, *of_peep = r.LSTMBlockCellGrad(use_peephole=True, **cell)
+    found = []
+    for gradient, places in ((r.BlockLSTMGrad, (0, 1, 2, 3)), (r.BlockLSTMGradV2, (0, 2, 1, 3))):
+        parts = tf.split(of_gates, 4, axis=1)
+        gates = tf.concat([parts[i] for i in places], 1)
+        of_x = tf.matmul(gates, w[:3], transpose_b=True)[None]
+        of_h = tf.matmul(gates, w[3:], transpose_b=True)
+        of_w = tf.matmul(np.concatenate([x, h], 1), gates, transpose_a=True)
+        wanted = [of_x, of_cs, of_h, of_w, *of_peep, tf.reduce_sum(gates, 0)]
+        given = gradient(use_peephole=True, **steps)
+        found += [(tf.reduce_max(tf.abs(a - b)) < 1e-5, True) for a, b in zip(given, wanted)]
+    return found
+
+
+_FIRST = {
+    "AllCandidateSampler": [0, 1, 2, 3, 4, 5],
+    "FixedUnigramCandidateSampler": [0, 5, 6, 4, 2, 11],
+    "LearnedUnigramCandidateSampler": [19, 0, 18, 5, 5, 6],
+    "LogUniformCandidateSampler": [18, 5, 5, 0, 3, 6],
+    "ThreadUnsafeUnigramCandidateSampler": [19, 0, 18, 5, 5, 6],
+    "UniformCandidateSampler": [19, 18, 1, 9, 6, 6],
+}
+
+
+@example(*_FIRST)
+def _candidates() -> list[tuple[Any, Any]]:
+    """The classes that TensorFlow draws first."""
+    found = []
+    for name, classes in _FIRST.items():
+        attrs: dict[str, Any] = {} if name.startswith("All") else {"range_max": 20}
+        if name.startswith("Fixed"):
+            attrs |= {"unigrams": [float(i % 7 + 1) for i in range(20)], "distortion": 0.75}
+        right = tf.constant([[0], [5]], tf.int64)
+        drawn = getattr(r, name)(
+            true_classes=right, num_true=1, num_sampled=6, unique=False, seed=11, seed2=22, **attrs
+        )
+        found.append((drawn.sampled_candidates, classes))
+    return found
+
+
 EXAMPLES.update(DATASETS)

@@ -43,7 +43,8 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     return (0, SEED_LIMIT) if seeds == (0, 0) else seeds
 
 
-def _seeds(op_seed: int | None) -> dict[str, Any]:
+def seeds_of(op_seed: int | None) -> dict[str, Any]:
+    """The attrs of a random node."""
     first, second = get_seed(op_seed)
     return {"seed": first or 0, "seed2": second or 0}
 
@@ -97,7 +98,7 @@ def random_uniform(
         if not from_zero or not to_one or kind.is_integer:
             minval = as_tensor(minval, kind, name="min")
             maxval = as_tensor(maxval, kind, name="max")
-        seeds = _seeds(seed)
+        seeds = seeds_of(seed)
         if kind.is_integer:
             return output("RandomUniformInt", dims, minval, maxval, name=scope, **seeds)
         drawn = output("RandomUniform", dims, dtype=kind, **seeds)
@@ -134,7 +135,7 @@ def _normal(op_type: str, function_name: str, doc: str) -> Callable[..., Tensor]
         name: str | None = None,
     ) -> Tensor:
         def draw(dims: Tensor, kind: DType) -> Tensor:
-            return output(op_type, dims, dtype=kind, **_seeds(seed))
+            return output(op_type, dims, dtype=kind, **seeds_of(seed))
 
         return _scaled(draw, shape, mean, stddev, dtype, (name, function_name))
 
@@ -157,7 +158,7 @@ truncated_normal = _normal(
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` (along its first dimension) in a random order."""
-    return output("RandomShuffle", value, name=name, **_seeds(seed))
+    return output("RandomShuffle", value, name=name, **seeds_of(seed))
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -191,7 +192,7 @@ def multinomial(
     `logits` [batch, classes]."""
     kind = _accepted(output_dtype or dtypes.i64, (dtypes.i32, dtypes.i64))
     with name_scope(name, "multinomial", [logits]):
-        return output("Multinomial", logits, num_samples, output_dtype=kind, **_seeds(seed))
+        return output("Multinomial", logits, num_samples, output_dtype=kind, **seeds_of(seed))
 
 
 def categorical(
@@ -207,7 +208,7 @@ def categorical(
         scope = "multinomial"
         return output(
             "Multinomial", logits, num_samples, output_dtype=kind, name=f"{scope}/Multinomial",
-            **_seeds(seed),
+            **seeds_of(seed),
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Elementwise, Extracted, Lowering
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.gradients import no_gradient, same_gradient
+from flowc.ops.gradients import Forward, GradientBuilder, no_gradient, same_gradient
 from flowc.ops.math.elementwise import same_dims
 
 if TYPE_CHECKING:
@@ -228,13 +228,22 @@ ensure_shape = _identity(
     infer=_infer_ensure_shape,
 )
 
+
+def _check_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    message = (
+        "Not a number (NaN) or infinity (Inf) values detected in gradient. "
+        f"{node.attrs['message'].encode()!r}"
+    )
+    return b.apply(node.op, [dy], {"message": message})
+
+
 check_numerics = define(
     "check_numerics",
     "CheckNumerics(tensor: T; T: {bf16, f16, f32, f64}, message: string) -> output: T",
     infer=same_dims,
     reference=_checked(("Inf", np.isinf), ("NaN", np.isnan)),
     lowering=_lower_check,
-    gradient=lambda b, node, dy: b.with_attrs_of(node, "check_numerics", dy),
+    gradient=_check_gradient,
     examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )
 
@@ -244,6 +253,7 @@ check_numerics_v2 = define(
     infer=same_dims,
     reference=_checked(("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan)),
     lowering=_lower_check,
+    gradient=_check_gradient,
     examples=('T[2,3]~finite; message="m"', 'T[0]; message=""'),
 )
 

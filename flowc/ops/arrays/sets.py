@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     # Globals that the compiler gives to kernels: casts by dtype.
     i64: Any = None
 
-_SLOT = 4  # bytes of one place in a hash table, which holds 1 + the position of an element, or 0
+SLOT = 4  # bytes of one place in a hash table, which holds 1 + the position of an element, or 0
 _SET = "{f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, bool}"
 
 
@@ -202,7 +202,7 @@ def _infer_unique_rows(c: Inference) -> list[Dims]:
 
 def _lower_unique_rows(node: Node) -> Lowering:
     n, m = node.inputs[0].dims
-    return Native(unique_rows_kernel, arguments=(n, m), scratch=(2 * n + 1) * _SLOT)
+    return Native(unique_rows_kernel, arguments=(n, m), scratch=(2 * n + 1) * SLOT)
 
 
 def _lower_unique_along(b: Any, node: Node) -> Sequence[Value]:
@@ -226,7 +226,7 @@ def _lower_unique_along(b: Any, node: Node) -> Sequence[Value]:
 def _lower_unique(node: Node) -> Lowering:
     (n,) = node.inputs[0].dims
     kernel = unique_kernel if len(node.outputs) == 2 else unique_counts_kernel
-    return Native(kernel, arguments=(n,), scratch=(2 * n + 1) * _SLOT)
+    return Native(kernel, arguments=(n,), scratch=(2 * n + 1) * SLOT)
 
 
 def _unique(x: np.ndarray, out_idx: DType) -> list[np.ndarray]:
@@ -279,7 +279,7 @@ def _lower_list_diff(node: Node) -> Lowering:
     n, m = node.inputs[0].dims[0], node.inputs[1].dims[0]
     if not node.sizes:
         return Native(known_list_diff_kernel, arguments=(n, m))
-    return Native(list_diff_kernel, arguments=(n, m), scratch=(2 * m + 1) * _SLOT)
+    return Native(list_diff_kernel, arguments=(n, m), scratch=(2 * m + 1) * SLOT)
 
 
 def _list_diff(x: np.ndarray, y: np.ndarray, *, out_idx: DType) -> list[np.ndarray]:

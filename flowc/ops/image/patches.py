@@ -14,6 +14,7 @@ from flowc.ir.dims import Dim, floordiv
 from flowc.ir.lowering import Lowering, View
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.nn.convolution_reference import met
 from flowc.ops.nn.convolution_window import sliding_window
 
@@ -65,6 +66,22 @@ def _patches_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
     return found.reshape(*found.shape[:3], rows * columns * x.shape[3])
 
 
+def _patches_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Each number of a patch goes back to the pixel that it came from, which the patches of an
+    image of the pixels' places tell: 0 beside the image."""
+    x = node.inputs[0]
+    sizes = b.shape_of(x)
+    batch, rows, columns, depth = (b.size_of(x, axis) for axis in range(4))
+    pixels = b.mul(rows, columns)
+    places = b.reshape(b.range(1, b.add(pixels, 1), 1), b.pack(1, rows, columns, 1))
+    seen = b.reshape(b.with_attrs_of(node, node.op.name, places), np.array([-1], np.int32))
+    given = b.reshape(dy, b.pack(batch, b.size(seen), depth))
+    by_place = b.transpose(given, np.array([1, 0, 2], np.int32))
+    total = b.unsorted_segment_sum(by_place, seen, b.add(pixels, 1))
+    inside = b.slice(total, (1, 0, 0), (-1, -1, -1))
+    return b.reshape(b.transpose(inside, np.array([1, 0, 2], np.int32)), sizes)
+
+
 extract_image_patches = define(
     "extract_image_patches",
     "ExtractImagePatches(images: T; ksizes: list(int) >= 4, strides: list(int) >= 4, "
@@ -72,6 +89,7 @@ extract_image_patches = define(
     infer=_infer_patches,
     lowering=_patches,
     reference=_patches_reference,
+    gradient=_patches_gradient,
     examples=(
         'T[1,5,4,2]; ksizes=[1,2,3,1]; strides=[1,1,2,1]; rates=[1,1,1,1]; padding="VALID"',
         'f32[2,7,6,3]; ksizes=[1,3,2,1]; strides=[1,2,1,1]; rates=[1,2,3,1]; padding="SAME"',

@@ -17,6 +17,7 @@ from flowc.ir.lowering import Lowering, Native, View
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, Gradient, GradientBuilder
+from flowc.ops.image.crop_gradients import crop_gradient
 from flowc.ops.kernels import resize as kernels
 
 if TYPE_CHECKING:
@@ -404,6 +405,7 @@ crop_and_resize = define(
     infer=_infer_crops,
     lowering=_lower_crops,
     reference=_crops_reference,
+    gradient=crop_gradient,
     examples=(
         "T[2,5,4,3] f32[3,4]~prob i32[3]=[1,0,1] i32[2]=[3,4]",
         "f32[1,6,7,2] f32[2,4]=[[-0.2,0.1,0.8,1.3],[0.9,0.8,0.1,0]] i32[2]=[0,0] "

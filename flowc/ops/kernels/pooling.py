@@ -179,6 +179,32 @@ def max_pool_equal_grad(
                                 dx[at + c] += dy[out + c]
 
 
+def max_pool_grad_grad(
+    x: Any, pooled: Any, g: Any, y: Any,
+    depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
+    kd: int, kh: int, kw: int, sd: int, sh: int, sw: int, front: int, top: int, left: int,
+    begin: int, end: int,
+) -> None:  # fmt: skip
+    """Takes of `g`, which has the image's shape, what lies where `x` first equals `pooled`."""
+    for row in range(begin, end):
+        batch, od, oh = place_of(row, out_d, out_h)
+        d0, d1 = window(od * sd - front, kd, depth)
+        h0, h1 = window(oh * sh - top, kh, height)
+        for ow in range(out_w):
+            w0, w1 = window(ow * sw - left, kw, width)
+            out = (row * out_w + ow) * channels
+            for c in range(channels):
+                place = -1
+                for d in range(d0, d1):
+                    for h in range(h0, h1):
+                        line = ((batch * depth + d) * height + h) * width
+                        for w in range(w0, w1):
+                            at = (line + w) * channels + c
+                            if place < 0 and x[at] == pooled[out + c]:
+                                place = at
+                y[out + c] = elem(0) if place < 0 else g[place]
+
+
 def avg_pool_grad(
     dy: Any, _shape: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,

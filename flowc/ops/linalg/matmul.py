@@ -143,6 +143,29 @@ def _build_sparse(b: Builder, node: Node) -> Value:
     )
 
 
+def _sparse_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    x, y = node.inputs
+    across, down = node.attrs["transpose_a"], node.attrs["transpose_b"]
+    x_sparse, y_sparse = node.attrs["a_is_sparse"], node.attrs["b_is_sparse"]
+
+    def product(u: Any, v: Any, like: Any, of_x: bool, u_across: bool, v_across: bool) -> Any:
+        sparse = y_sparse if of_x else x_sparse
+        hints = (False, sparse) if u is dy else (sparse, False)
+        found = b.sparse_mat_mul(
+            u, v, transpose_a=u_across, transpose_b=v_across,
+            a_is_sparse=hints[0], b_is_sparse=hints[1],
+        )  # fmt: skip
+        return found if like.dtype is found.dtype else b.cast(found, DstT=like.dtype)
+
+    if across:
+        dx = product(y, dy, x, True, down, True)
+    else:
+        dx = product(dy, y, x, True, False, not down)
+    if down:
+        return dx, product(dy, x, y, False, True, across)
+    return dx, product(x, dy, y, False, not across, False)
+
+
 sparse_mat_mul = define(
     "sparse_mat_mul",
     "SparseMatMul(a: Ta, b: Tb; transpose_a: bool = False, transpose_b: bool = False,"
@@ -153,6 +176,7 @@ sparse_mat_mul = define(
     reference=lambda a, b, *, transpose_a, transpose_b: matmul_array(
         widened(a), widened(b), transpose_a=transpose_a, transpose_b=transpose_b
     ),
+    gradient=_sparse_gradient,
     examples=(
         "Ta[2,3] Tb[3,4]",
         "Ta[3,2] Tb[4,3]; transpose_a=True, transpose_b=True, a_is_sparse=True",

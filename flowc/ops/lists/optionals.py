@@ -26,6 +26,7 @@ from flowc.ir.extraction import (
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
+from flowc.ops.lists.list_gradients import made_optional, taken_optional
 from flowc.ops.lists.list_values import Partial, complete, fits, scalar, shape_shown
 from flowc.ops.state.variables import Emit, value_of
 
@@ -118,8 +119,8 @@ def _known_when_extracted(c: Inference) -> list[Dims]:
     raise NeedsContent("optionals have values when a graph is extracted", node=c.node_name)
 
 
-def _define(name: str, signature: str, emit: Emit, infer: Any) -> None:
-    define(name, signature, infer=infer, lowering=Extracted(emit))
+def _define(name: str, signature: str, emit: Emit, infer: Any, gradient: Any = None) -> None:
+    define(name, signature, infer=infer, lowering=Extracted(emit), gradient=gradient)
 
 
 _define(
@@ -128,6 +129,7 @@ _define(
     " -> optional: variant",
     _from_value,
     scalar,
+    made_optional,
 )
 _define("optional_none", "OptionalNone() -> optional: variant", _none, scalar)
 _define(
@@ -136,4 +138,5 @@ _define(
     " output_shapes: list(shape) >= 1) -> components: output_types",
     _get_value,
     _known_when_extracted,
+    taken_optional,
 )

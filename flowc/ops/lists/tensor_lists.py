@@ -25,6 +25,7 @@ from flowc.ir.extraction import (
 from flowc.ir.lowering import Extracted
 from flowc.ir.op import Attrs, define
 from flowc.ops.lists.dense_lists import ACCESS, MODIFY
+from flowc.ops.lists.list_gradients import LIST_GRADIENTS
 from flowc.ops.lists.list_operations import (
     element_at,
     joined,
@@ -375,4 +376,5 @@ for _emit, _texts in RECORDS.items():
     for _text in _texts.strip().split("\n\n"):
         _name, _tf = " ".join(_text.split()).split(" ", 1)
         _infer = scalar if _tf.endswith(GIVE_SCALARS) else known_when_extracted
-        define(_name, _tf, infer=_infer, lowering=Extracted(_emit))
+        _gradient = LIST_GRADIENTS.get(_tf.split("(")[0])
+        define(_name, _tf, infer=_infer, lowering=Extracted(_emit), gradient=_gradient)

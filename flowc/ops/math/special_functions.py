@@ -209,6 +209,7 @@ next_after = map_op(
     lambda k, x, y: k.nextafter(x, y),
     np.nextafter,
     infer=broadcast_dims,
+    gradient=binary_gradient(lambda b, x, y, z, dz: (dz, b.zeros_like(dz))),
     examples=("T[2,3] T[3]", "T[4,1] T[1,5]", "T[] T[7]", "T[3]=[0,0,1] T[3]=[1,-1,1]"),
 )
 

@@ -19,6 +19,7 @@ from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Decompose, Extracted
 from flowc.ir.op import Attrs, Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.nn.block_cell_gradients import block_gradient
 from flowc.ops.state.variables import value_of
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ for _name, _tf, _attrs, _order in (
         f"{_tf}(seq_len_max: i64, x: T, {STATE}; {_attrs}, {FLOAT}) -> {GATES}",
         infer=lambda c: [_infer_lstm(c, 1, 3)] * 7,
         lowering=Extracted(_emit_block(_order)),
+        gradient=block_gradient,
     )
 
 

@@ -297,10 +297,73 @@ batch_norm_with_global_normalization = define(
     infer=_infer_global,
     lowering=Decompose(_build_global),
     reference=_global,
+    gradient=lambda b, node, dy: b.with_attrs_of(
+        node, "batch_norm_with_global_normalization_grad", *node.inputs[:3], node.inputs[4], dy
+    ),
     examples=(
         "T[2,3,4,5] T[5] T[5]~positive T[5] T[5]; variance_epsilon=0.0009765625,"
         " scale_after_normalization=True",
         "T[1,2,2,3] T[3] T[3]~positive T[3] T[3]; variance_epsilon=0.0078125,"
+        " scale_after_normalization=False",
+    ),
+)
+
+
+def _infer_global_grad(c: Inference) -> list[Dims]:
+    dims = c.dims(0)
+    c.need_rank(0, 4, f"input must be 4-dimensional{shown_dims(dims)}")
+    for i, name in enumerate(("mean", "var", "gamma"), 1):
+        if c.rank(i) != 1:
+            raise c.fail(f"{name} must be 1-dimensional{shown_dims(c.dims(i))}")
+        c.equal(dims[3], c.dims(i)[0])
+    c.match_dims(dims, c.dims(4), "backprop must have the shape of the input")
+    return [dims, *[(dims[3],)] * 4]
+
+
+def _build_global_grad(b: Builder, node: Node) -> Sequence[Value]:
+    x, mean, variance, gamma, dy = node.inputs
+    axes = np.arange(3, dtype=np.int32)
+    scales = node.attrs["scale_after_normalization"]
+    inverse = b.rsqrt(b.add(variance, node.attrs["variance_epsilon"]))
+    factor = b.mul(inverse, gamma) if scales else inverse
+    along = b.sum(b.mul(dy, b.sub(x, mean)), axes)
+    d_beta = b.sum(dy, axes)
+    d_variance = b.mul(b.mul(along, b.mul(factor, b.square(inverse))), -0.5)
+    d_gamma = b.mul(along, inverse) if scales else b.zeros_like(gamma)
+    return b.mul(dy, factor), b.neg(b.mul(d_beta, factor)), d_variance, d_beta, d_gamma
+
+
+def _global_grad(
+    t: np.ndarray,
+    m: np.ndarray,
+    v: np.ndarray,
+    gamma: np.ndarray,
+    backprop: np.ndarray,
+    *,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+) -> list[np.ndarray]:
+    x, dy, axes = t.astype(np.float64), backprop.astype(np.float64), (0, 1, 2)
+    inverse = 1 / np.sqrt(v.astype(np.float64) + variance_epsilon)
+    factor = inverse * gamma if scale_after_normalization else inverse
+    along, d_beta = (dy * (x - m)).sum(axes), dy.sum(axes)
+    d_gamma = along * inverse if scale_after_normalization else np.zeros_like(along)
+    found = [dy * factor, -d_beta * factor, -0.5 * along * factor * inverse**2, d_beta, d_gamma]
+    return [a.astype(t.dtype) for a in found]
+
+
+batch_norm_with_global_normalization_grad = define(
+    "batch_norm_with_global_normalization_grad",
+    "BatchNormWithGlobalNormalizationGrad(t: T, m: T, v: T, gamma: T, backprop: T; T: FLOAT,"
+    " variance_epsilon: float, scale_after_normalization: bool)"
+    " -> (dx: T, dm: T, dv: T, db: T, dg: T)",
+    infer=_infer_global_grad,
+    lowering=Decompose(_build_global_grad),
+    reference=_global_grad,
+    examples=(
+        "T[2,3,4,5] T[5] T[5]~positive T[5] T[2,3,4,5]; variance_epsilon=0.0009765625,"
+        " scale_after_normalization=True",
+        "f32[1,2,2,3] f32[3] f32[3]~positive f32[3] f32[1,2,2,3]; variance_epsilon=0.0078125,"
         " scale_after_normalization=False",
     ),
 )

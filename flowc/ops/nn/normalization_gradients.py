@@ -18,6 +18,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.nn.bias import per_channel, per_channel_array
+from flowc.ops.nn.normalization_second_order import second_order
 
 if TYPE_CHECKING:
     from flowc.ir.builder import Builder
@@ -145,5 +146,6 @@ for _name, _tf_name, _scale, _saved, _attrs, _examples in (
         infer=_infer,
         lowering=Decompose(_build),
         reference=_gradients,
+        gradient=second_order,
         examples=_examples,
     )

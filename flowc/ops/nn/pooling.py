@@ -126,10 +126,10 @@ def _avg_reference(x: np.ndarray, **attrs: Any) -> np.ndarray:
 # -- records
 
 
-def _infer_v2(c: Inference) -> Dims:
-    windows = {"ksize": c.need_int_vector(1), "strides": c.need_int_vector(2)}
-    attrs = dict(c.attrs) | windows
-    return infer_pool(Inference(c.op, c.inputs, attrs, node_name=c.node_name))
+def with_windows(c: Inference, at: int) -> Inference:
+    """A node whose window and strides are inputs from `at` on, as one that has them as attrs."""
+    windows = {"ksize": c.need_int_vector(at), "strides": c.need_int_vector(at + 1)}
+    return Inference(c.op, c.inputs, dict(c.attrs) | windows, node_name=c.node_name)
 
 
 def _ints(b: Builder, value: Value) -> tuple[int, ...]:
@@ -138,11 +138,11 @@ def _ints(b: Builder, value: Value) -> tuple[int, ...]:
     return tuple(int(n) for n in found)
 
 
-def _pool_of_constants(b: Builder, node: Node) -> Value:
-    x, *windows = node.inputs
-    ksize, strides = (_ints(b, window) for window in windows)
+def attrs_of_windows(b: Builder, node: Node, at: int) -> dict[str, Any]:
+    """The attrs of what pools as a node whose window and strides are inputs from `at` on."""
+    ksize, strides = (_ints(b, window) for window in node.inputs[at:])
     kept = {n: node.attrs[n] for n in ("padding", "data_format")}
-    return b.max_pool(x, ksize=ksize, strides=strides, **kept)
+    return {"ksize": ksize, "strides": strides, **kept}
 
 
 def _max_v2_reference(
@@ -185,21 +185,16 @@ max_pool = define(
 
 
 def _v2_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
-    x, *window = node.inputs
-    known = [b.elements_of(w) for w in window]
-    if any(k is None for k in known):
-        raise UnimplementedError("the gradient of MaxPoolV2 needs constant windows", node=node.name)
-    ksize, strides = (tuple(k.tolist()) for k in known if k is not None)
-    rest = {n: node.attrs[n] for n in ("padding", "data_format")}
-    return b.max_pool_grad(x, node.output, dy, ksize=ksize, strides=strides, **rest)
+    x, *windows = node.inputs
+    return b.with_attrs_of(node, "max_pool_grad_v2", x, node.output, dy, *windows)
 
 
 max_pool_v2 = define(
     "max_pool_v2",
     f"MaxPoolV2(input: T, ksize: i32, strides: i32; T: {MAX_TYPES} = f32, "
     'padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC") -> output: T',
-    infer=_infer_v2,
-    lowering=Decompose(_pool_of_constants),
+    infer=lambda c: infer_pool(with_windows(c, 1)),
+    lowering=Decompose(lambda b, node: b.max_pool(node.inputs[0], **attrs_of_windows(b, node, 1))),
     reference=_max_v2_reference,
     gradient=_v2_gradient,
     examples=('f32[1,5,4,3] i32[4]=[1,2,2,1] i32[4]=[1,2,1,1]; padding="SAME"',),

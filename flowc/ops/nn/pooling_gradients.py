@@ -17,7 +17,7 @@ from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
-from flowc.ops.gradients import Forward, GradientBuilder
+from flowc.ops.gradients import Forward, Gradient, GradientBuilder
 from flowc.ops.kernels import pooling as kernels
 from flowc.ops.nn.convolution_reference import parts_met
 from flowc.ops.nn.convolution_window import SlidingWindow
@@ -77,6 +77,9 @@ max_pool_with_argmax = define(
     infer=lambda c: [infer_pool(c)] * 2,
     lowering=_lower_argmax,
     reference=_argmax_reference,
+    gradient=lambda b, node, dy, _: b.with_attrs_of(
+        node, "max_pool_grad_with_argmax", node.inputs[0], dy, node.outputs[1]
+    ),
     examples=(
         'T[2,5,7,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; padding="VALID"',
         'f32[2,5,4,3]~small; ksize=[1,3,3,1]; strides=[1,2,1,1]; padding="SAME"; '
@@ -88,7 +91,7 @@ max_pool_with_argmax = define(
 # -- gradients
 
 
-def _infer_max_grad(c: Inference) -> Dims:
+def infer_max_grad(c: Inference) -> Dims:
     pooled = infer_pool(c)
     for i in (1, 2):
         c.match_dims(c.dims(i), pooled, "orig_output and grad must have the pooled shape")
@@ -106,7 +109,7 @@ def _lower_max_grad(kernel: Callable[..., None]) -> Callable[[Node], Lowering]:
     return lower
 
 
-def _max_grad_reference(
+def max_grad_reference(
     x: np.ndarray, pooled: np.ndarray, dy: np.ndarray, **attrs: Any
 ) -> np.ndarray:
     layout = layout_of(attrs["data_format"])
@@ -138,14 +141,26 @@ def _max_3d_grad_reference(
     return dx.astype(dy.dtype).reshape(x.shape)
 
 
+def second_order(gradient_op: str) -> Gradient:
+    """The gradient of an op that is linear in its last input, by the op named."""
+
+    def gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+        x, pooled, _ = node.inputs
+        found = b.with_attrs_of(node, gradient_op, x, pooled, dy)
+        return b.zeros_like(x), b.zeros_like(pooled), found
+
+    return gradient
+
+
 max_pool_grad = define(
     "max_pool_grad",
     f"MaxPoolGrad(orig_input: T, orig_output: T, grad: T; {WINDOW}, "
     'padding: {"SAME", "VALID", "EXPLICIT"}, explicit_paddings: list(int) = [], '
     f"{IMAGE_FORMAT}, T: {REAL} = f32) -> output: T",
-    infer=_infer_max_grad,
+    infer=infer_max_grad,
     lowering=_lower_max_grad(kernels.max_pool_grad),
-    reference=_max_grad_reference,
+    reference=max_grad_reference,
+    gradient=second_order("max_pool_grad_grad"),
     examples=(
         "f32[2,5,7,3]~small f32[2,2,3,3] f32[2,2,3,3]; ksize=[1,2,2,1]; strides=[1,2,2,1]; "
         'padding="VALID"',
@@ -245,9 +260,10 @@ max_pool_3d_grad = define(
     f"MaxPool3DGrad(orig_input: TInput, orig_output: TInput, grad: T; {WINDOW_3D}, "
     f'padding: {{"SAME", "VALID"}}, {VOLUME_FORMAT}, T: {{f16, bf16, f32}} = f32, '
     "TInput: {f16, bf16, f32} = f32) -> output: T",
-    infer=_infer_max_grad,
+    infer=infer_max_grad,
     lowering=_lower_max_grad(kernels.max_pool_equal_grad),
     reference=_max_3d_grad_reference,
+    gradient=second_order("max_pool_3d_grad_grad"),
     examples=(
         "f32[2,3,5,4,3]~small f32[2,1,2,2,3]~small f32[2,1,2,2,3]; ksize=[1,2,2,2,1]; "
         'strides=[1,2,2,2,1]; padding="VALID"',

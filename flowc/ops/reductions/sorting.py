@@ -154,12 +154,21 @@ def _nth_reference(x: np.ndarray, n: np.ndarray, *, reverse: bool) -> np.ndarray
     return np.asarray(_best(x, k, dtypes.i32)[0][..., k - 1])
 
 
+def _nth_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Elements that are equal to the one found share its gradient."""
+    x, last = node.inputs[0], np.int32(-1)
+    equal = b.cast(b.equal(b.expand_dims(node.output, last), x), DstT=dy.dtype)
+    count = b.expand_dims(b.sum(equal, last), last)
+    return b.mul(b.real_div(equal, count), b.expand_dims(dy, last))
+
+
 nth_element = define(
     "nth_element",
     f"NthElement(input: T, n: i32; reverse: bool = False, T: {REAL}) -> values: T",
     infer=_infer_nth,
     lowering=Decompose(_nth_of_sorted),
     reference=_nth_reference,
+    gradient=_nth_gradient,
     examples=("T[3,9] i32[]=4", "f32[2,3,5] i32[]=1; reverse=True", "i32[7]~small i32[]=6"),
 )
 

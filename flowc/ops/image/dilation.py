@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 
-def _infer(c: Inference) -> Dims:
+def infer_dilation(c: Inference) -> Dims:
     check_rank(c, 0, 4)
     check_rank(c, 1, 3)
     for name in ("strides", "rates"):
@@ -107,9 +107,13 @@ dilation2d = define(
     "dilation2d",
     "Dilation2D(input: T, filter: T; T: {f16, bf16, f32, f64, i32, i64},"
     ' strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}) -> output: T',
-    infer=_infer,
+    infer=infer_dilation,
     lowering=_lower,
     reference=_reference,
+    gradient=lambda b, node, dy: tuple(
+        b.with_attrs_of(node, f"dilation2d_backprop_{part}", *node.inputs, dy)
+        for part in ("input", "filter")
+    ),
     examples=(
         'T[1,5,6,3] T[3,2,3]; strides=[1,1,1,1], rates=[1,1,1,1], padding="SAME"',
         'T[2,6,7,2] T[2,2,2]; strides=[1,2,1,1], rates=[1,2,3,1], padding="VALID"',
