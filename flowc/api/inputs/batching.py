@@ -29,7 +29,7 @@ MakeQueue = Callable[[list[Any], list[TensorShape]], QueueBase]
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _Batching:
     """What the functions below have in common; `leave`: how many elements stay in the queue, None
     where the order is that of coming."""
 
@@ -109,7 +109,7 @@ def maybe_batch(
 ) -> Any:
     """`batch` of those elements for which `keep_input` holds: bool[], or bool[n] with
     `enqueue_many`."""
-    settings = _Settings(
+    settings = _Batching(
         batch_size,
         keep_input,
         capacity,
@@ -162,7 +162,7 @@ def maybe_batch_join(
     name: str | None = None,
 ) -> Any:
     """`batch_join` of those elements for which `keep_input` holds."""
-    settings = _Settings(
+    settings = _Batching(
         batch_size,
         keep_input,
         capacity,
@@ -222,7 +222,7 @@ def maybe_shuffle_batch(
     name: str | None = None,
 ) -> Any:
     """`shuffle_batch` of those elements for which `keep_input` holds."""
-    settings = _Settings(
+    settings = _Batching(
         batch_size,
         keep_input,
         capacity,
@@ -279,7 +279,7 @@ def maybe_shuffle_batch_join(
     name: str | None = None,
 ) -> Any:
     """`shuffle_batch_join` of those elements for which `keep_input` holds."""
-    settings = _Settings(
+    settings = _Batching(
         batch_size,
         keep_input,
         capacity,
@@ -297,7 +297,7 @@ def maybe_shuffle_batch_join(
 # -- the graph
 
 
-def _batched(sources: Sequence[Any], s: _Settings, default_name: str, threads: int = 1) -> Any:
+def _batched(sources: Sequence[Any], s: _Batching, default_name: str, threads: int = 1) -> Any:
     """A batch of elements from each source, in the structure of the first."""
     if not sources:
         raise ValueError("Expected at least one set of tensors")
@@ -400,7 +400,7 @@ def _enqueued(queue: QueueBase, row: Sequence[Tensor], many: bool, keep: Tensor)
     return smart_cond(keep, lambda: put(list(row)), no_op)
 
 
-def _summarize(queue: QueueBase, s: _Settings) -> None:
+def _summarize(queue: QueueBase, s: _Batching) -> None:
     """How full the queue is, of what it may hold beyond what stays."""
     size, room = queue.size(), s.capacity
     name = f"fraction_of_{room}_full"

@@ -169,7 +169,7 @@ class LineReader(Reader):
         self._skipped = not_negative(handle, "skip_header_lines")
 
     def _open(self, work: bytes) -> Source:
-        lines = _TextLines(ByteStream(work))
+        lines = _LinesOfFile(ByteStream(work))
         while lines.number < self._skipped and lines.next() is not None:
             pass
 
@@ -180,7 +180,7 @@ class LineReader(Reader):
         return source
 
 
-class _TextLines:
+class _LinesOfFile:
     """The lines of a stream. `number`: of the last one, from 1."""
 
     def __init__(self, stream: ByteStream) -> None:
@@ -226,7 +226,7 @@ class FixedLengthReader(Reader):
         self._compression = encoding if encoding in WINDOW_BITS else ""
 
     def _open(self, work: bytes) -> Source:
-        window = _Window(ByteStream(work, self._compression))
+        window = _ByteWindow(ByteStream(work, self._compression))
         window.drop(self._header)
         if window.first(0, 0) is None:
             raise OutOfRangeError("reached end of file")
@@ -245,7 +245,7 @@ class FixedLengthReader(Reader):
         return source
 
 
-class _Window:
+class _ByteWindow:
     """The bytes of a stream from a place on."""
 
     def __init__(self, stream: ByteStream) -> None:
