@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 
-from flowc.encoding.queue_runner_names import QUEUE_RUNNERS, is_in_scope, renamed
+from flowc.encoding.context_names import QUEUE_RUNNERS, first_name, renamed
 from flowc.encoding.tensor_proto import data_type
 from flowc.errors import UsageError
 from flowc.graph.encode import attr_value, fill_attrs, fill_shape
@@ -228,8 +228,9 @@ def _item_message(key: str, value: Any, prefix: str) -> Any:
     if hasattr(value, "to_proto"):
         return value.to_proto(prefix.removesuffix("/") or None)
     if isinstance(value, bytes) and prefix and key == QUEUE_RUNNERS:
-        inside = is_in_scope(value, prefix)
-        return renamed(value, lambda name: name.removeprefix(prefix)) if inside else None
+        if not first_name(value).startswith(prefix):
+            return None
+        return renamed(key, value, lambda name: name.removeprefix(prefix))
     return value if isinstance(value, bytes) else _NO_FORM
 
 
