@@ -16,10 +16,11 @@ import shutil
 import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from flowc.errors import UsageError
 
@@ -157,12 +158,22 @@ def _remove_abandoned_folders(parent: Path) -> None:
 
 @contextmanager
 def signals_waiting() -> Iterator[None]:
-    """Keeps interrupts and requests to end from coming between the steps of the block."""
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    """Within it, signals that would end the process wait. It is their handlers that wait: any
+    thread may be given a signal of the process, and Python handles it in the main one."""
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            handler = signal.getsignal(number)
+            if handler is not None and handler is not signal.SIG_IGN:
+                handlers[number] = signal.signal(number, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def current_umask() -> int:

@@ -21,7 +21,6 @@ from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import FRAME_TYPES
 from flowc.graph.function import Function
-from flowc.graph.gradients.function_bodies import open_body
 from flowc.graph.op_info import has_trait
 from flowc.ir.capability import ALL
 from flowc.ir.host_run import HostFunction, held
@@ -117,6 +116,8 @@ class CalledFunctions:
             types = [(t, None) for r in function.results for t in r.types({}) if t is not None]
             call = graph.create_op(function.name, args, {}, f"{scope}call", output_types=types)
             return list(call.outputs)
+        from flowc.graph.gradients.function_bodies import open_body  # late: it loads the records
+
         results, controls = open_body(graph, function, args, {}, scope)
         if not controls:
             return results

@@ -228,7 +228,7 @@ def test_every_public_name_is_there_and_others_say_so() -> None:
             assert getattr(space, name) is not None
     assert tf.compat.v1.Session is tf.Session and dir(tf.compat.v1) == dir(tf)
     assert tf.compat.as_bytes("a") == b"a" and tf.compat.as_str(b"a") == "a"
-    for name in ("contrib", "nn.conv4d_like", "nn.relus", "reduce_sums", "nn.depth_to_spaces"):
+    for name in ("contribs", "nn.conv4d_like", "nn.relus", "reduce_sums", "nn.depth_to_spaces"):
         with pytest.raises(AttributeError, match=rf"^flowc\.{name} is not provided(: |$)"):
             operator.attrgetter(name)(tf)
     with pytest.raises(AttributeError, match="did you mean 'reduce_sum'"):
@@ -264,8 +264,8 @@ def test_flowc_by_other_names() -> None:
 
     assert compat.v1 is first is second
     assert first.nn is tf.nn and first.placeholder is tf.placeholder
-    with pytest.raises(AttributeError, match=r"flowc\.contrib is not provided$"):
-        _ = first.contrib
+    with pytest.raises(AttributeError, match=r"flowc\.keras is not provided$"):
+        _ = first.keras
     with pytest.raises(AttributeError, match=r"flowc\.compat\.as_byte is .*'as_bytes'"):
         _ = compat.as_byte
     listed = [getattr(tf.errors, name) for name in dir(tf.errors)]

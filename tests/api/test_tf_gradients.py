@@ -49,6 +49,12 @@ TensorArrayReadV2 TensorArrayScatter TensorArrayScatterV2 TensorArraySplit Tenso
 TensorArrayWrite TensorArrayWriteV2
 """
 
+# Ops of which TensorFlow has a gradient and flowc has none yet.
+MISSING = """
+RaggedGather RaggedTensorToSparse RaggedTensorToTensor SparseAdd SparseReorder SparseSlice
+SparseSparseMaximum SparseSparseMinimum
+"""
+
 
 @pytest.mark.parametrize("snippet", BUILT, ids=lambda s: s.name)
 def test_exported_graph_is_the_one_that_tensorflow_ran(snippet: Snippet) -> None:
@@ -79,7 +85,7 @@ def test_gradients_are_those_of_tensorflow(snippet: Snippet) -> None:
 
 
 def test_the_ops_that_have_gradients_are_those_of_tensorflow() -> None:
-    assert set(RAISES.split()) == {
+    assert {*RAISES.split(), *MISSING.split()} == {
         name
         for name in RECORDED["differentiable"]
         if name in tf_names() and not GRADIENTS.knows(name)

@@ -12,6 +12,7 @@ import pytest
 from input_examples import INPUT_EXAMPLES
 from session_examples import EXAMPLES as SESSION_EXAMPLES
 from session_examples import X
+from table_examples import TABLES_MADE_OF
 
 import flowc
 from flowc.ir.lowering import Extracted, Host
@@ -39,6 +40,7 @@ MADE_OF: dict[str, str] = {
     "_SerializeManySparse": "SerializeManySparse",
     "_DeserializeSparse": "DeserializeSparse",
     **{f"_{name}": name for name in INPUT_EXAMPLES},
+    **TABLES_MADE_OF,
     "_ParsedTensor": "ParseTensor",
 }
 WITHOUT: dict[str, str] = {

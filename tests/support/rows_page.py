@@ -174,7 +174,7 @@ SUITES = {
         "tests/tools/test_changed_models.py", _commands(), _recording("edited_models")
     ),
     "cc": Suite(
-        "tests/cc/test_session.py",
+        "tests/cc/test_cpp_session.py",
         {"session_test": (TESTS / "cc" / "session_test.cc").read_text()},
         _printed_in_cc,
     ),

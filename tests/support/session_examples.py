@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from dataset_examples import DATASETS
+from table_examples import SUMMARIES, TABLES
 
 import flowc as tf
 
@@ -301,3 +302,5 @@ def _candidates() -> list[tuple[Any, Any]]:
 
 
 EXAMPLES.update(DATASETS)
+EXAMPLES.update(TABLES)
+EXAMPLES.update(SUMMARIES)

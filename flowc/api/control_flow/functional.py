@@ -52,7 +52,7 @@ def map_fn(
         sources = rows.arrays()
         start = constant(0)
         kinds = (
-            [t.dtype for t in rows.tensors]
+            [t.base_dtype for t in rows.tensors]
             if signature is None
             else [dtypes.as_dtype(d) for d in nest.flatten(signature)]
         )

@@ -52,7 +52,7 @@ def made(op_type: str, structure: Any, *inputs: Any, **attrs: Any) -> Dataset:
 
 def captures(function: TracedFunction) -> dict[str, Any]:
     """What a node takes of a function."""
-    return {"f": function.reference, "Targuments": [t.dtype for t in function.captured]}
+    return {"f": function.reference, "Targuments": [t.base_dtype for t in function.captured]}
 
 
 class Dataset:
@@ -437,7 +437,7 @@ class Dataset:
         state = normalized(initial_state)
         function, states = self._with_state(scan_func, state, "scan", _second_of_two)
         held = held_tensors(states, state)
-        given = {"Tstate": [t.dtype for t in held], **captures(function)}
+        given = {"Tstate": [t.base_dtype for t in held], **captures(function)}
         inputs = self._variant_tensor, held, function.captured
         return made("ScanDataset", function.structure[1], *inputs, **given)
 
@@ -449,7 +449,7 @@ class Dataset:
         state = normalized(initial_state)
         function, states = self._with_state(reduce_func, state, "reduce", lambda found: found)
         held = held_tensors(states, state)
-        given = {"Tstate": [t.dtype for t in held], **captures(function), **held_types(states)}
+        given = {"Tstate": [t.base_dtype for t in held], **captures(function), **held_types(states)}
         inputs = [self._variant_tensor, held, function.captured]
         return value_from(states, create("ReduceDataset", inputs, given).outputs)
 

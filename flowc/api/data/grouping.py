@@ -40,7 +40,7 @@ def _attrs(**functions: TracedFunction) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, function in functions.items():
         found[name] = function.reference
-        found[f"T{name}_other_arguments"] = [t.dtype for t in function.captured]
+        found[f"T{name}_other_arguments"] = [t.base_dtype for t in function.captured]
     return found
 
 

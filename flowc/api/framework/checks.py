@@ -54,7 +54,7 @@ def Print(
         tensors = [as_tensor(item, name=f"data_{k}") for k, item in enumerate(data)]
         attrs = {
             "T": tensor.dtype,
-            "U": [t.dtype for t in tensors],
+            "U": [t.base_dtype for t in tensors],
             "message": message.encode(),
             "first_n": first_n,
             "summarize": 3 if summarize is None else summarize,
@@ -108,7 +108,7 @@ def _formatted(inputs: Sequence[Any], sep: str, summarize: int, name: str | None
         templates.append(item if isinstance(item, str) else pprint.pformat(marked))
     template = sep.join(templates).replace(f"'{mark}'", mark)
     attrs = {
-        "T": [t.dtype for t in tensors],
+        "T": [t.base_dtype for t in tensors],
         "template": template.encode(),
         "placeholder": mark.encode(),
         "summarize": summarize,

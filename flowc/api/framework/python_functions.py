@@ -40,7 +40,7 @@ def py_func(
         inputs = [as_tensor(value, None, f"input_{i}") for i, value in enumerate(inp)]
         attrs = {
             "token": kept.token.encode(),
-            "Tin": tuple(t.dtype for t in inputs),
+            "Tin": tuple(t.base_dtype for t in inputs),
             "Tout": tuple(declared),
         }
         types = [(t, None) for t in declared]

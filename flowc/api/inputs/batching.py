@@ -362,10 +362,10 @@ def _keep_input(keep: Any, enqueue_many: bool) -> Tensor:
 
 
 def _types(rows: Sequence[Sequence[Tensor]]) -> list[Any]:
-    found = [t.dtype for t in rows[0]]
+    found = [t.base_dtype for t in rows[0]]
     for row in rows:
         for mine, tensor in zip(found, row, strict=True):
-            if tensor.dtype is not mine:
+            if tensor.base_dtype is not mine:
                 raise TypeError(
                     f"Expected types to be consistent: {name_of(mine)} vs. {name_of(tensor.dtype)}."
                 )

@@ -20,21 +20,32 @@ GradientFunction = Callable[..., Any]
 
 # What gives no gradient in TensorFlow either: state, randomness, queries, decoders.
 _WITHOUT = """
-    ArgMax ArgMin AsString Assert Assign AssignAdd AssignSub BroadcastGradientArgs
-    CTCBeamSearchDecoder CTCGreedyDecoder ConcatOffset Const EditDistance
-    FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVarsGradient
-    FakeQuantWithMinMaxVarsPerChannelGradient InvertPermutation LinSpace LoopCond MergeSummary
-    Multinomial NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionWithOverlaps PyFunc
-    PyFuncStateless RandomShuffle RandomStandardNormal RandomUniform ScalarSummary ScatterAdd
-    ScatterDiv ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub Stack StackClose
-    StackPop StackPush StatelessMultinomial StatelessRandomNormal StatelessRandomNormalV2
-    StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
-    StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2
-    StatelessTruncatedNormal StatelessTruncatedNormalV2 StringJoin TensorArray TensorArrayClose
-    TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
+    ArgMax ArgMin AsString Assert Assign AssignAdd AssignSub AudioSummary AudioSummaryV2
+    BroadcastGradientArgs CTCBeamSearchDecoder CTCGreedyDecoder ConcatOffset Const DecodeBase64
+    DecodePaddedRaw DecodeRaw EditDistance EncodeBase64 FakeQuantWithMinMaxArgsGradient
+    FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannelGradient
+    FixedLengthRecordReader HashTable HashTableV2 HistogramSummary IdentityReader ImageSummary
+    InitializeTable InitializeTableFromTextFile InitializeTableFromTextFileV2 InitializeTableV2
+    InvertPermutation LinSpace LookupTableFind LookupTableFindV2 LookupTableInsert
+    LookupTableInsertV2 LookupTableSize LookupTableSizeV2 LoopCond MergeSummary Multinomial
+    MutableDenseHashTable MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors
+    MutableHashTableOfTensorsV2 MutableHashTableV2 NonMaxSuppression NonMaxSuppressionV2
+    NonMaxSuppressionWithOverlaps ParseTensor PyFunc PyFuncStateless QueueClose QueueDequeue
+    QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueSize RaggedRange
+    RandomShuffle RandomStandardNormal RandomUniform ReaderNumRecordsProduced
+    ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState
+    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace ScalarSummary ScatterAdd
+    ScatterDiv ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor
+    SparseConcat Stack StackClose StackPop StackPush StatelessMultinomial StatelessRandomNormal
+    StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformFullInt
+    StatelessRandomUniformFullIntV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
+    StatelessRandomUniformV2 StatelessTruncatedNormal StatelessTruncatedNormalV2 StringJoin
+    StringSplit StringToHashBucket StringToHashBucketFast StringToHashBucketStrong
+    StringToNumber TFRecordReader TensorArray TensorArrayClose TensorArrayCloseV2
+    TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
     TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
-    TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TruncatedNormal
-    VarIsInitializedOp VariableShape
+    TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
+    TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 

@@ -83,7 +83,7 @@ def _make(
         if kind == MUTABLE:
             return Table(type)
         keys = [type.keys_of(array)[0][0] for array in reserved]
-        if keys[0] == keys[1]:
+        if len(set(keys)) < len(keys):
             raise InvalidArgumentError("Empty and deleted keys cannot be equal")
         return DenseTable(type, reserved=dict(zip(keys, ("empty_key", "deleted_key"))))
 
