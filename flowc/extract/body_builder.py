@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from flowc.dtypes import DType
+from flowc.extract.frames.merge_decision import ALWAYS, Guard
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol, symbols_of
@@ -33,13 +34,15 @@ class BodyBuilder:
         self.outer = outer
         self.first = first
         self.iterates = iterates
+        # The branches around in its frame, which each conditional that needs them enters again.
+        self.guard: Guard = ALWAYS
         if outer is not None:
             self.b.met = outer.b.met if iterates else None
         self.captured: dict[Value, Value] = {}  # of outside: the parameter for it
         self.filled: dict[tuple[DType, Dims, int], Value] = {}
         self.contents: dict[Resource, Bound] = {}
         self.replaced: dict[Resource, None] = {}
-        self.created: set[Resource] = set()
+        self.created: dict[Resource, Guard] = {}  # the branches in which each was made
         # How often something was replaced that was not created here, or read that is in `settled`.
         self.changes = 0
         self.touched: set[Resource] = set()  # of those created here, those that were replaced
@@ -89,8 +92,19 @@ class BodyBuilder:
         """The scope of the innermost loop around this one; the outermost where there is none."""
         return next(s for s in self._scopes() if s.iterates or s.outer is None)
 
-    def is_within(self, scope: BodyBuilder) -> bool:
-        return scope in self._scopes()
+    def home(self) -> BodyBuilder:
+        """The scope around the branches that are entered again: this one, if it is none of them."""
+        return next(s for s in self._scopes() if not s.guard)
+
+    def where_made(self, resource: Resource) -> BodyBuilder | None:
+        """The outermost scope around that stands in all branches in which a resource was made:
+        elsewhere its contents only stand in for it. None where this is outside of them."""
+        owner = self.owner(resource)
+        if resource not in owner.created:
+            return None
+        guard = owner.created[resource]
+        found = [s for s in self._scopes() if s.home() is owner and guard <= s.guard]
+        return found[-1] if found else None
 
     def find(self, resource: Resource) -> Bound | None:
         """What a resource holds here; None where nothing ever gave it contents."""

@@ -7,7 +7,7 @@ In: the Extraction, and the scope in which the node stands. Out: the operations 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from flowc import dtypes
@@ -30,7 +30,7 @@ from flowc.graph.control_types import PASSING
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
-from flowc.ir.extraction import Bound, Extractor, ListValue, Resource
+from flowc.ir.extraction import Bound, Extractor, ListValue, Resource, values_of, with_values
 from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
@@ -61,7 +61,17 @@ class NodeExtractor:
         self, kind: str, contents: Bound | None, info: Mapping[str, Any] | None = None
     ) -> Resource:
         resource = Resource(kind, self.name, dict(info or {}))
-        self.scope.created.add(resource)
+        home = self.scope.home()
+        if isinstance(contents, ListValue) and home is not self.scope:
+            # Each conditional that needs something of a branch enters it again: all of them find
+            # this one list, which stands outside of them, empty until the branch is taken.
+            contents = replace(contents, home=home.b)
+            empty = [home.stand_in(value) for value in values_of(contents)]
+            home.created[resource] = self.scope.guard
+            home.contents[resource] = with_values(contents, empty)
+            self.scope.replace(resource, contents)
+            return resource
+        self.scope.created[resource] = self.scope.guard
         if contents is not None:
             self.scope.contents[resource] = contents
         return resource
@@ -92,8 +102,8 @@ class NodeExtractor:
         make: Callable[[NodeExtractor], Bound],
         info: Mapping[str, Any] | None = None,
     ) -> Resource:
-        owner = self.scope.owner(resource)
-        beside = NodeExtractor(self.extraction, owner, self.name, self.callers)
+        scope = self.scope.where_made(resource) or self.scope.owner(resource)
+        beside = NodeExtractor(self.extraction, scope, self.name, self.callers)
         made = beside.create(resource.kind, make(beside), info)
         self.extraction.related[(resource, role)] = made
         return made
@@ -107,10 +117,10 @@ class NodeExtractor:
         found = self.extraction.taken.get((kept, iteration))
         if found is None:
             resource = self.create(kept.kind, make(self, home.contents[kept]), kept.info)
-            self.extraction.taken[(kept, iteration)] = (resource, self.scope, {holder})
+            self.extraction.taken[(kept, iteration)] = (resource, {holder})
             return resource
-        resource, scope, holders = found
-        if holder in holders or not self.scope.is_within(scope):
+        resource, holders = found
+        if holder in holders or self.scope.where_made(resource) is None:
             raise UnsupportedError(
                 f"'{self.name}' takes the {kept.kind} '{kept.name}' of an iteration in another "
                 "branch, or more often, than the rest of the loop does",

@@ -59,7 +59,7 @@ class ExtractedProgram:
     assumes_ranks: bool = False
 
 
-Taken = tuple[Resource, BodyBuilder, set[Resource]]
+Taken = tuple[Resource, set[Resource]]  # and the stacks from which it was taken
 
 
 class Extraction:

@@ -288,7 +288,7 @@ class RegionExtractor:
                         self.values[ref] = value
                     elif isinstance(value, Value):
                         self.kept[ref] = kept = Resource("value", self.source.name(key))
-                        self.scope.created.add(kept)
+                        self.scope.created[kept] = self.scope.guard
                         self.scope.contents[kept] = self.scope.stand_in(value)
                         inner.scope.replace(kept, value)
 
@@ -372,6 +372,8 @@ class RegionExtractor:
     def branch(self, scope: BodyBuilder, predicate: Ref, branch: int) -> RegionExtractor:
         """One side of a conditional, in which its predicate is known."""
         inner = self._inner(scope, self.frame, self.context | {(predicate, branch)})
+        if scope is not self.scope:
+            scope.guard = inner.context
         inner.known[predicate] = bool(branch)
         return inner
 

@@ -27,7 +27,8 @@ REFUSED = [s for s in GRADIENT_SNIPPETS if PROGRAMS[s.name]["error"] is not None
 BUILT = [s for s in GRADIENT_SNIPPETS if PROGRAMS[s.name]["error"] is None]
 # The programs that every test run compiles and runs; `make oracle` does so with all of them.
 RUN_ALWAYS = """
-batch_norm_twice block_lstm_peepholes list_items list_popped maxima_of_windows_three_times
+batch_norm_twice block_lstm_peepholes list_items list_popped
+map_fn_in_a_branch_of_a_loop maxima_of_windows_three_times
 broadcast_unknown case colocated_on_devices cond cond_gathered cond_nested cond_of_a_handle
 cond_unknown_sizes cond_with_while custom_gradient custom_gradient_of_several
 custom_gradient_with_variables diagonals fourier gated gathered gathered_and_dense

@@ -7,7 +7,6 @@ that differences over a small step tell the slope.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +32,6 @@ class GradientProgram:
         self.tf = tf
         self.random = np.random.default_rng(seed)
         self.nodes = 0
-        self.around: list[str] = []
 
     def build(self) -> Built:
         """In the default graph."""
@@ -64,22 +62,14 @@ class GradientProgram:
         self.nodes += 1
         plain = (self.curve, self.product, self.mixed, self.moved)
         nested = (self.loop, self.branch, self.array, self.rows)
-        if self.in_branch_of_loop():
-            nested = nested[:2]
         deep = depth >= 3 or self.nodes > 8
         return self.pick(*plain, *(() if deep else nested))(known, depth)
 
-    def in_branch_of_loop(self) -> bool:
-        """In such a place flowc's gradients of arrays are not right yet."""
-        return ("loop", "branch") in itertools.combinations(self.around, 2)
-
-    def chain(self, known: list[Any], depth: int, where: str = "loop") -> Any:
+    def chain(self, known: list[Any], depth: int) -> Any:
         """What a loop or a branch gives."""
-        self.around.append(where)
         known = list(known)
         for _ in range(int(self.random.integers(1, 3))):
             known.append(self.value(known, depth))
-        self.around.pop()
         return self.tf.tanh(known[-1] + 0.25 * self.one(known))
 
     # -- plain nodes
@@ -145,9 +135,9 @@ class GradientProgram:
         asked = tf.reduce_sum(self.one(known)) < self.pick(-0.5, 0.1, 1.0)
         return tf.cond(
             asked,
-            lambda: self.chain(known, depth + 1, "branch"),
+            lambda: self.chain(known, depth + 1),
             lambda: self.one(known) * 1.0 if self.random.integers(0, 3) == 0 else
-            self.chain(known, depth + 1, "branch"),
+            self.chain(known, depth + 1),
         )  # fmt: skip
 
     def array(self, known: list[Any], depth: int) -> Any:

@@ -472,6 +472,23 @@ out = tf.gradients(ta.concat() * [1.0, 2.0, 3.0, 4.0], x)
 # map_fn
 x = tf.constant([1.0, 2.0, 3.0], name="x"); w = tf.constant(2.0, name="w")
 out = tf.gradients(tf.map_fn(lambda a: a * a * w, x), [x, w])
+# map_fn_in_a_branch_of_a_loop
+x = tf.placeholder(tf.float64, [3], name="x"); w = tf.placeholder(tf.float64, [3], name="w")
+def mapped(a):
+    return tf.reduce_sum(tf.map_fn(lambda e: tf.sin(e) * w, tf.stack([a, a * w])), 0) * 0.9
+_, y = tf.while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, tf.cond(tf.reduce_sum(a) < 1.5, lambda: mapped(a), lambda: a * 0.5 * w)), [0, x])
+out = [y, *tf.gradients(y * [1.0, 0.5, -0.75], [x, w])]
+feed = {x: [0.3, 0.6, 0.2], w: [0.9, 1.2, 0.7]}
+# map_fn_of_rows_of_the_run_in_branches_of_a_loop
+x = tf.placeholder(tf.float64, [3], name="x"); w = tf.placeholder(tf.float64, [3], name="w")
+def mapped(a):
+    rows = tf.map_fn(lambda e: tf.sin(e) * e, tf.boolean_mask(a, a > 0.05))
+    return a * w * tf.reduce_sum(rows) * 0.9
+def inner(a):
+    return tf.cond(a[0] < 10.0, lambda: mapped(a), lambda: a)
+_, y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.cond(tf.reduce_sum(a) < 15.0, lambda: inner(a), lambda: a * 0.5 * w)), [0, x])
+out = [y, *tf.gradients(y, [x, w])]
+feed = {x: [1.3, 1.6, 0.2], w: [0.9, 0.7, 1.7]}
 # scan
 x = tf.constant([1.0, 2.0, 3.0], name="x")
 out = tf.gradients(tf.scan(lambda a, b: a * b + b, x), x)
