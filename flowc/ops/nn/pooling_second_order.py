@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.ir.dims import product
 from flowc.ir.layout import layout_of
 from flowc.ir.lowering import Decompose, Lowering, Native
@@ -66,6 +67,9 @@ def _with_argmax_reference(
     if not include_batch_in_index:
         batch, *image = x.shape
         places = places + (np.arange(batch) * np.prod(image)).reshape(-1, 1, 1, 1)
+    wrong = places[(places < 0) | (places >= x.size)]
+    if wrong.size:
+        raise InvalidArgumentError(f"argmax has {wrong[0]}, which is not in [0, {x.size})")
     dx = np.zeros(x.size, dy.dtype)
     np.add.at(dx, places.reshape(-1), dy.reshape(-1))
     return dx.reshape(x.shape)

@@ -129,7 +129,7 @@ def parse(batch: ExampleBatch, wanted: Wanted) -> Parsed:
         found.shapes.append(np.array(sizes, np.int64))
     for key, dtype, shape, default in wanted.dense:
         array = batch.dense(key, dtype, shape, default)
-        found.dense.append(array[0] if batch.single else array)
+        found.dense.append(array.reshape(array.shape[1:]) if batch.single else array)
     for key, dtype, split_dtype in wanted.ragged:
         values = batch.read(key, dtype, WRONG_SPARSE)
         found.ragged_values.append(values.flat)

@@ -22,7 +22,7 @@ from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import dtype_shown
 from flowc.ops.state.variables import value_of
-from flowc.ops.strings.string_values import check_count, strings_of
+from flowc.ops.strings.string_values import as_array, check_count, strings_of
 from flowc.records.byte_stream import WINDOW_BITS, inflate_error
 
 Array = np.ndarray[Any, Any]
@@ -143,7 +143,7 @@ define(
 def _serialize(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     from flowc.encoding.tensor_message import tensor_bytes  # late: few graphs need it
 
-    return [strings_of([tensor_bytes(np.asarray(inputs[0]))], ())]
+    return [strings_of([tensor_bytes(as_array(inputs[0]))], ())]
 
 
 define(

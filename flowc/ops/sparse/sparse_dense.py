@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
@@ -32,9 +33,18 @@ def _infer_product(c: Inference) -> Dims:
     return rows, columns
 
 
+def _check_places(places: Any, shape: tuple[int, ...]) -> None:
+    wrong = np.flatnonzero(((places < 0) | (places >= np.array(shape))).any(axis=1))
+    if wrong.size:
+        raise InvalidArgumentError(
+            f"indices[{wrong[0]}] = {places[wrong[0]].tolist()} is out of bounds of {list(shape)}"
+        )
+
+
 def _product(
     a_indices: Any, a_values: Any, a_shape: Any, b: Any, *, adjoint_a: bool, adjoint_b: bool
 ) -> Any:
+    _check_places(a_indices, tuple(a_shape))
     matrix = np.zeros(tuple(a_shape), a_values.dtype)
     np.add.at(matrix, tuple(a_indices.T), a_values)
     found = (matrix.conj().T if adjoint_a else matrix) @ (b.conj().T if adjoint_b else b)
@@ -49,12 +59,9 @@ def _build_product(b: Builder, node: Node) -> Value:
     if node.attrs["adjoint_a"] and values.type.dtype.is_complex:
         values = b.conj(values)
     row, column = (1, 0) if node.attrs["adjoint_a"] else (0, 1)
-    count = indices.dims[0]
-    rows, columns = (
-        b.reshape(b.slice(indices, (0, axis), (count, 1)), (count,)) for axis in (row, column)
-    )
-    parts = b.mul(b.reshape(values, (count, 1)), b.gather(dense, columns, np.int32(0)))
-    return b.unsorted_segment_sum(parts, rows, node.output.dims[0])
+    rows, columns = (b.gather(indices, np.int32(axis), np.int32(1)) for axis in (row, column))
+    parts = b.mul(b.reshape(values, (indices.dims[0], 1)), b.gather(dense, columns, np.int32(0)))
+    return b.unsorted_segment_sum(parts, rows, b.scalar_size(node.output.dims[0]))
 
 
 def _product_gradient(b: Any, node: Node, dy: Any) -> Any:
@@ -97,6 +104,7 @@ def _infer_add(c: Inference) -> Dims:
 
 
 def _add(a_indices: Any, a_values: Any, a_shape: Any, b: Any) -> Any:
+    _check_places(a_indices, b.shape)
     found = b.copy()
     np.add.at(found, tuple(a_indices.T), a_values)
     return found
