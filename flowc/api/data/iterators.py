@@ -13,6 +13,7 @@ from flowc import dtypes
 from flowc.api.data.structure import held_types, specs_from, value_from
 from flowc.api.framework import nest
 from flowc.api.framework.raw_ops import call
+from flowc.api.random.random_ops import get_seed
 from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import create
@@ -171,6 +172,7 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
     """An iterator that goes through a dataset once and begins by itself. Raises `ValueError` for a
     dataset that needs a feed or a variable."""
     structure = dataset.element_spec
+    get_seed(None)  # TensorFlow takes one here: seeds of later ops count on from it
     with get_default_graph().colocate_with(dataset._variant_tensor):
         resource = call(
             "OneShotIterator",

@@ -15,7 +15,7 @@ from flowc.api.arrays.filling import range as range_
 from flowc.api.arrays.selection import dynamic_partition, dynamic_stitch, gather, unique, where
 from flowc.api.arrays.shaping import concat, rank, reshape, size
 from flowc.api.arrays.shaping import shape as shape_of
-from flowc.api.framework.basics import cast
+from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.composites import SparseTensor
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise as m
@@ -51,7 +51,7 @@ def embedding_lookup(
         rows = as_tensor(ids, name="ids")
         if len(parts) == 1:
             found = gather(parts[0], rows, name=scope)
-            return found if max_norm is None else _clipped(found, rows, max_norm)
+            return identity(found if max_norm is None else _clipped(found, rows, max_norm))
         flat = reshape(rows, [-1])
         part, local = _places(flat, parts, partition_strategy)
         part = cast(part, dtypes.i32)
