@@ -81,3 +81,43 @@ def test_a_list_of_axes_is_not_read_to_its_end() -> None:
     axes = b.const(np.broadcast_to(np.int32(1), 2**31 - 1))
     with pytest.raises(ResourceExhaustedError, match="expected at most"):
         b.emit(op_named("max"), [x, axes], {})
+
+
+def test_places_of_a_sparse_product_outside_of_it() -> None:
+    with tf.Graph().as_default():
+        places = tf.constant([[0, 0], [2**40, 1]], tf.int64)
+        product = tf.raw_ops.SparseTensorDenseMatMul(
+            a_indices=places,
+            a_values=tf.constant([1.0, 2.0]),
+            a_shape=tf.constant([3, 2], tf.int64),
+            b=tf.ones([2, 2]),
+        )
+        with pytest.raises(InvalidArgumentError):
+            evaluated(product)
+
+
+def test_a_sparse_product_of_sizes_of_the_run() -> None:
+    with tf.Graph().as_default():
+        sizes = tf.placeholder(tf.int64, [2])
+        product = tf.raw_ops.SparseTensorDenseMatMul(
+            a_indices=tf.constant([[0, 0], [1, 1]], tf.int64),
+            a_values=tf.constant([1.0, 2.0]),
+            a_shape=sizes,
+            b=tf.ones([2, 2]),
+        )
+        with tf.Session() as session:
+            assert session.run(product, {sizes: [3, 2]}).tolist() == [[1, 1], [2, 2], [0, 0]]
+
+
+def test_positions_of_maxima_outside_of_the_image() -> None:
+    with tf.Graph().as_default():
+        gradient = tf.raw_ops.MaxPoolGradWithArgmax(
+            input=tf.ones([1, 2, 2, 1]),
+            grad=tf.ones([1, 1, 1, 1]),
+            argmax=tf.constant([[[[2**46]]]], tf.int64),
+            ksize=[1, 2, 2, 1],
+            strides=[1, 2, 2, 1],
+            padding="VALID",
+        )
+        with pytest.raises(InvalidArgumentError):
+            evaluated(gradient)

@@ -36,6 +36,7 @@ SECONDS = 10  # of the processor's time
 WALL_SECONDS = 120  # of what may only wait
 BYTES = 6 << 30  # of the child's address space
 ELEMENTS = 1 << 16  # of what is computed
+RUN_MS = 2000  # that a run may take
 EVERY = 32  # so many mutants are compiled and run as one
 
 
@@ -65,7 +66,8 @@ def pass_through(content: bytes, runs: bool) -> str:
         executable = compile_fetches(graph, chosen, Options(), threads=1).executable
         if executable is not None and not found.spec.variables:
             arrays = [np.ones(f.type.static_dims, f.type.dtype.numpy) for f in chosen.feeds]
-            executable.run(arrays)
+            # A loop may have become one without end, which a deadline ends, too.
+            executable.run_laid_out(executable.layout_of(arrays), arrays, None, RUN_MS)
             return "ran"
     return "lowered"
 
