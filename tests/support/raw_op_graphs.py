@@ -15,7 +15,14 @@ from flowc.ir.op import all_ops, input_spans
 # What only makes sense inside flowc, or stands for what a call cannot say by itself.
 INTERNAL = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 # What TensorFlow 2 does not take in a new graph: ops that it removed, and one of references.
-OLD = frozenset({"BatchNormWithGlobalNormalization", "RefIdentity", "TopK"})
+OLD = frozenset(
+    {
+        "BatchNormWithGlobalNormalization",
+        "BatchNormWithGlobalNormalizationGrad",
+        "RefIdentity",
+        "TopK",
+    }
+)
 
 
 def first_cases() -> dict[str, Case]:
