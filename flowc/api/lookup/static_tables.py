@@ -8,6 +8,7 @@ initializer is in the collection TABLE_INITIALIZERS. Invariant: looking up befor
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from typing import Any
 
 from flowc import dtypes
@@ -27,7 +28,7 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
-class TableInitializer:
+class TableInitializer(ABC):
     """Fills a table. `shared_name`: what tables with the same contents are called, if anything."""
 
     shared_name = ""
@@ -51,8 +52,9 @@ class TableInitializer:
         get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
         return op
 
+    @abstractmethod
     def _filled(self, table: LookupInterface) -> Operation:
-        raise NotImplementedError
+        """The operation itself."""
 
 
 class KeyValueTensorInitializer(TableInitializer):

@@ -6,6 +6,7 @@ with; keys of another dtype are an error when the graph is built.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from flowc import dtypes
@@ -18,7 +19,7 @@ from flowc.graph import Operation, Tensor, get_default_graph
 from flowc.graph.building.conversion import as_tensor
 
 
-class LookupInterface:
+class LookupInterface(ABC):
     """A table. `resource_handle`: the tensor that names it in the graph."""
 
     def __init__(self, key_dtype: Any, value_dtype: Any, resource_handle: Any, name: str) -> None:
@@ -36,10 +37,10 @@ class LookupInterface:
         with name_scope(name, f"{self.name}_Size", [self.resource_handle]):
             return call("LookupTableSizeV2", self.resource_handle)
 
+    @abstractmethod
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The value of each key, in the shape of `keys`, a tensor or `SparseTensor`; the table's
         default value for a key that is not there. Raises `TypeError` for keys of another dtype."""
-        raise NotImplementedError
 
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
