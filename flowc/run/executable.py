@@ -160,7 +160,9 @@ class Executable:
         self.key = key
         self.metadata = program.metadata
         self.spec = program.metadata.spec
-        self.code = load_objects(program.objects, program.runtime)
+        self.code = load_objects(
+            program.objects, program.runtime, has_device=self.metadata.has_device
+        )
         self.weights = program.weights_image()
         wanted = threads if threads is not None else os.cpu_count() or 1
         self.threads = min(wanted, MOST_THREADS)
