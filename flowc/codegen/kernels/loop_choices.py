@@ -19,7 +19,8 @@ class LoopChoices:
     body that splits make, `most_nodes`: nodes in all of these. `tile_side`: rows and columns of a
     tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
     `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
-    a multiple of `whole`, has a rest that matters."""
+    a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
+    walk many elements in loops of its own; else it computes one."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -32,6 +33,7 @@ class LoopChoices:
     few: int
     short: int
     whole: int
+    inner_loops: bool = True
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
         """How many steps of the shared range make a chunk worth a thread."""

@@ -235,6 +235,8 @@ class _Pointwise:
         if len(self.groups) == 1:
             self._shared_loop()
             return c.launch(target, outputs, extents[0], self.choices.grain(cost), 0, self.node)
+        if not self.choices.inner_loops:
+            return self._launch_of_elements()
         outer = list(extents[:-1])
         inner = extents[-1]
         if self.tiled is not None:
@@ -246,6 +248,15 @@ class _Pointwise:
             self._nest(0, [])
         share = self.choices.grain(cost, inner)
         return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
+
+    def _launch_of_elements(self) -> Launch:
+        """Every step of the shared range is one element."""
+        symbols = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(self.extents)]
+        with self.c.nest.loop("p", int_name("begin"), int_name("end")):
+            split_flat(self.c, self.extents, "i")
+            self._store(symbols)
+        outputs, total = self.node.outputs, product(self.extents)
+        return self.c.launch(self.target, outputs, total, 1, 0, self.node)
 
     def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
         index: list[Dim] = [0] * len(self.dims)

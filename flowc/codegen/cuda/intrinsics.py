@@ -1,0 +1,86 @@
+"""What device code asks the machine for, as LLVM IR: for a GPU, and for a host that acts as one.
+
+In: nothing. Out: the text of a module that defines every `flowc_*` function that kernels of a
+device may declare. Invariant: the code of a kernel is the same for both machines.
+"""
+
+from __future__ import annotations
+
+_ANYWHERE = """
+; The first thread of a launch that finds a fault reports it: words that a launch starts with are 0.
+define linkonce_odr hidden void @flowc_report_fault(ptr %own, ptr %words) alwaysinline {
+  %fault = load i64, ptr %own
+  %some = icmp ne i64 %fault, 0
+  br i1 %some, label %report, label %done
+report:
+  %pair = cmpxchg ptr %words, i64 0, i64 %fault monotonic monotonic
+  %first = extractvalue { i64, i1 } %pair, 1
+  br i1 %first, label %write, label %done
+write:
+  %own1 = getelementptr i64, ptr %own, i64 1
+  %words1 = getelementptr i64, ptr %words, i64 1
+  %v1 = load i64, ptr %own1
+  store i64 %v1, ptr %words1
+  %own2 = getelementptr i64, ptr %own, i64 2
+  %words2 = getelementptr i64, ptr %words, i64 2
+  %v2 = load i64, ptr %own2
+  store i64 %v2, ptr %words2
+  %own3 = getelementptr i64, ptr %own, i64 3
+  %words3 = getelementptr i64, ptr %words, i64 3
+  %v3 = load i64, ptr %own3
+  store i64 %v3, ptr %words3
+  br label %done
+done:
+  ret void
+}
+
+define linkonce_odr hidden i64 @flowc_thread_of_grid() alwaysinline {
+  %thread = call i64 @flowc_thread()
+  %block = call i64 @flowc_block()
+  %size = call i64 @flowc_block_size()
+  %before = mul nuw nsw i64 %block, %size
+  %found = add nuw nsw i64 %before, %thread
+  ret i64 %found
+}
+
+define linkonce_odr hidden i64 @flowc_threads_of_grid() alwaysinline {
+  %blocks = call i64 @flowc_blocks()
+  %size = call i64 @flowc_block_size()
+  %found = mul nuw nsw i64 %blocks, %size
+  ret i64 %found
+}
+"""
+
+# All threads of a block wait for each other, and see what the others wrote before.
+_BARRIER = """
+declare void @llvm.nvvm.barrier0()
+define linkonce_odr hidden void @flowc_barrier() alwaysinline convergent {
+  call void @llvm.nvvm.barrier0()
+  ret void
+}
+"""
+
+# Function -> the register of a GPU that says it. Of a grid only x is used.
+_REGISTERS = {
+    "flowc_thread": "tid.x",
+    "flowc_block": "ctaid.x",
+    "flowc_block_size": "ntid.x",
+    "flowc_blocks": "nctaid.x",
+}
+
+
+def gpu_intrinsics() -> str:
+    """The module for a GPU."""
+    lines = [_ANYWHERE, _BARRIER]
+    for name, register in _REGISTERS.items():
+        asked = f"@llvm.nvvm.read.ptx.sreg.{register}()"
+        lines += [
+            f"declare i32 {asked}",
+            f"define linkonce_odr hidden i64 @{name}() alwaysinline {{",
+            f"  %narrow = call i32 {asked}",
+            "  %found = zext i32 %narrow to i64",
+            "  ret i64 %found",
+            "}",
+            "",
+        ]
+    return "\n".join(lines)
