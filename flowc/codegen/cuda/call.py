@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowc.codegen.cuda.launch import DeviceLaunch
 from llvmlite import ir
 
+from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.driver.frame import RunFrame
 from flowc.codegen.driver.sizes import BYTES
 from flowc.errors import InternalError

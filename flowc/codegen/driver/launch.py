@@ -188,7 +188,7 @@ class Launcher:
                 return memory.fault_words(self._fault_number(launch))
             case "scratch" if step.late_scratch is not None:
                 return memory.pointer(step.late_scratch)
-            case "scratch":
+            case "scratch" if not on_device:
                 return self.memory.scratch()
             case "workspace" if step.workspace is not None:
                 return memory.pointer(step.workspace)
