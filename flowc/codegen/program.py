@@ -27,7 +27,7 @@ from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.program_spec import Alias, ProgramSpec
-from flowc.plan.plan import ALIGNMENT, Needs, Plan
+from flowc.plan.plan import ALIGNMENT, Input, Needs, Plan
 from flowc.plan.planner import make_plan
 from flowc.plan.transfers import place_on_devices
 
@@ -115,7 +115,8 @@ def compile_program(
         runtime = threads.submit(native_object, target.processor)
         objects = threads.map(compile_kernel, kernels.values())
         plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
-        place_on_devices(plan, on_device)
+        kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
+        place_on_devices(plan, on_device, [(i, k) for i, k in kept if i is not None])
         weights = _Weights()
         sizes, input_sizes = size_symbols(plan)
         tables = DriverTables(sizes, input_sizes, weights.offset, lambda: weights.size)
@@ -133,6 +134,8 @@ def compile_program(
     if keeps_values:
         places = [None if v.first is None else weights.offset(v.first) for v in variables]
         variables = tuple(replace(v, initial=p) for v, p in zip(variables, places))
+    resident = [v.input is not None and Input(v.input) in plan.resident for v in variables]
+    variables = tuple(replace(v, on_device=there) for v, there in zip(variables, resident))
     aliases = tuple(Alias(*pair) for pair in plan.in_place)
     metadata = ProgramMetadata(
         spec=replace(spec, variables=variables, aliases=aliases),

@@ -190,7 +190,8 @@ class Plan:
     `cells` hold and of the `locals`; how many `blocks` there are; `scratch`: bytes that one worker
     needs at most; `in_place`: parameters whose memory is overwritten, each with its result, which
     has no other. `on_device`: the clusters whose kernels a device runs, and `sides`: whose memory
-    each place is in, where it is not the host's alone."""
+    each place is in, where it is not the host's alone. `resident`: inputs and outputs for which the
+    caller gives memory of the device."""
 
     top: Region
     slots: list[Dim] = field(default_factory=list[Dim])
@@ -201,6 +202,7 @@ class Plan:
     in_place: tuple[tuple[int, int], ...] = ()
     on_device: frozenset[Node] = frozenset()
     sides: dict[Place, frozenset[Side]] = field(default_factory=dict[Place, frozenset[Side]])
+    resident: frozenset[Place] = frozenset()
 
     def is_on(self, place: Place, side: Side) -> bool:
         """Whether a place has memory on a side."""

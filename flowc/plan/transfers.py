@@ -45,12 +45,17 @@ State = dict[Place, Sides]
 _BOTH: Sides = frozenset((HOST, DEVICE))
 
 
-def place_on_devices(plan: Plan, on_device: Collection[Node]) -> None:
+def place_on_devices(
+    plan: Plan, on_device: Collection[Node], variables: Sequence[tuple[int, int | None]] = ()
+) -> None:
     """Lets clusters run on the device, and changes the plan to fit. A plan that has no such cluster
-    stays as it is."""
+    stays as it is.
+
+    `variables`: inputs that the caller can keep on the device, each with the output that replaces
+    it. Those that the device alone reads and writes are `Plan.resident`."""
     plan.on_device = frozenset(on_device)
     if plan.on_device:
-        _Transfers(plan).run()
+        _Transfers(plan).run(variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +79,33 @@ class _Transfers:
         self.state: State = {}
         self.homes: dict[Place, Side] = {}
 
-    def run(self) -> None:
+    def run(self, variables: Sequence[tuple[int, int | None]]) -> None:
         top = self.plan.top
+        self.plan.resident = frozenset(self._resident(variables))
         self._region(top)
         changed = {k for _, k in self.plan.in_place}
         for k, value in enumerate(top.computation.results):
             place = top.place_of(value)
             if k in changed or place == Output(k):
-                self._bring(top.steps, value, place, HOST)
+                side = DEVICE if place in self.plan.resident else HOST
+                self._bring(top.steps, value, place, side)
         self._join_exchanged()
+
+    def _resident(self, variables: Sequence[tuple[int, int | None]]) -> Iterator[Place]:
+        """The places of variables that stay on the device between runs."""
+        touched: dict[Place, set[Side]] = {}
+        for place, side in self._accesses(self.plan.top):
+            touched.setdefault(place, set()).add(side)
+        c = self.plan.computation
+        for i, k in variables:
+            value, place = c.parameters[i].output, Input(i)
+            if touched.get(place) != {DEVICE} or not isinstance(value.type.size, int):
+                continue
+            if k is None or (i, k) in self.plan.in_place:
+                yield place
+            elif touched.get(Output(k)) == {DEVICE} and c.results[k].dims == value.dims:
+                yield place
+                yield Output(k)
 
     def _join_exchanged(self) -> None:
         """Places that exchange pointers have memory on the same sides."""
@@ -108,7 +131,8 @@ class _Transfers:
             case ConstantPlace():
                 return _BOTH
             case Input():
-                return self.state.get(place, frozenset((HOST,)))
+                start: Side = DEVICE if place in self.plan.resident else HOST
+                return self.state.get(place, frozenset((start,)))
             case _ if place in self.state:
                 return self.state[place]
             case _:
@@ -172,7 +196,7 @@ class _Transfers:
         source, target = region.place_of(step.value), step.target
         valid = self._valid(source)
         if isinstance(target, Output):
-            side: Side = HOST
+            side: Side = DEVICE if target in self.plan.resident else HOST
         else:
             side = home or self.homes.get(target) or (HOST if HOST in valid else DEVICE)
         self._wrote(target, side)

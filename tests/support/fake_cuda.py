@@ -1,4 +1,4 @@
-"""The CUDA driver without a GPU (`fake_cuda.c`), built and loaded where `libcuda.so.1` is looked for.
+"""The CUDA driver without a GPU (`fake_cuda.c`), built and loaded where `libcuda.so.1` is sought.
 
 In: a C compiler. Out: a FakeCuda, which has the log of the driver's calls. Invariant: once loaded,
 every `dlopen("libcuda.so.1")` of this process finds it, so it is loaded only where no GPU is.

@@ -96,6 +96,7 @@ class DeviceMemory:
             frame.b.store(i64(-1), room)
         self.cells = [frame.variable(BYTES, "device_cell") for _ in plan.cells]
         self.offsets: dict[Place, ir.Value] = {}
+        self.is_idle = False  # whether it has done all that it was asked where code is emitted
 
     def _on_device(self, kind: type[Input | Output]) -> Iterator[int]:
         for place, sides in self.plan.sides.items():
@@ -118,7 +119,7 @@ class DeviceMemory:
         )
         total: Dim = 0
         for place, size in self._pieces():
-            if DEVICE in self.plan.sides.get(place, ()):
+            if place not in self.plan.resident and self.plan.is_on(place, DEVICE):
                 self.offsets[place] = frame.dim(total)
                 total = total + ceildiv(maximum(size, 0), ALIGNMENT) * ALIGNMENT
         self.faults_at = frame.dim(total)
@@ -178,6 +179,7 @@ class DeviceMemory:
     def check(self, name: str, *arguments: Any) -> None:
         """Calls a function of the device's runtime; the run ends where it fails."""
         b = self.frame.b
+        self.is_idle = name == "wait"
         code = b.call(self._function(name, [a.type for a in arguments]), arguments)
         b.store(code, self.result)
         stay = self.frame.function.append_basic_block("device_did")
@@ -211,6 +213,10 @@ class DeviceMemory:
                 return b.load(self.blocks[block + 1])
             case Output(k) if k in self.open_outputs:
                 return b.load(self.open_outputs[k])
+            case Input(i) if place in self.plan.resident:
+                return b.load(self.frame.element(self.frame.inputs, i))
+            case Output(k) if place in self.plan.resident:
+                return b.load(self.frame.element(self.frame.outputs, k))
             case _:
                 return b.gep(self.arena, [self.offsets[place]])
 

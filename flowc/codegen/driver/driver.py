@@ -190,10 +190,17 @@ class _Emitter:
         self.region, self.pending = region, Pending(region.computation)
         self.where = node.name
         with self.frame.scope(), self.launcher.faults_of_region():
+            self._device_is_busy()
             self._check_sizes()
             self._steps()
             then()
+            self._device_is_busy()
         self.region, self.pending, self.where = outer
+
+    def _device_is_busy(self) -> None:
+        """Nobody knows what it was asked where blocks meet."""
+        if self.device is not None:
+            self.device.is_idle = False
 
     def _run(self, step: Run) -> None:
         node, region, memory = step.node, self.region, self.memory
@@ -271,7 +278,7 @@ class _Emitter:
         """Waits until the device has done all that it was asked, and ends the run where it found a
         fault since the last time."""
         assert self.device is not None
-        if not self.launcher.see_faults():
+        if not self.launcher.see_faults() and not self.device.is_idle:
             self.device.wait()
 
     def _call(self, node: Node) -> None:
