@@ -79,7 +79,8 @@ class VariableSpec:
 
     `is_random`: the state of a random node, which flowc made: it always has a value. `first`: its
     value before the first run, where the program says one; `initial`: where a library has that
-    value among its weights. A random state without it is chosen for each session or instance."""
+    value among its weights. A random state without it is chosen for each session or instance.
+    `on_device`: runs are given its memory on a device."""
 
     tensor: TensorSpec
     input: int | None
@@ -87,6 +88,7 @@ class VariableSpec:
     is_random: bool = False
     initial: int | None = None
     first: Array | None = field(default=None, compare=False, repr=False)
+    on_device: bool = False
 
     @property
     def name(self) -> str:
@@ -155,6 +157,7 @@ class ProgramSpec:
         row = v.tensor.to_json()
         row |= {"input": v.input, "output": v.output, "initial": v.initial}
         row |= {"in_place": self.in_place(v), "random": v.is_random}
+        row |= {"on_device": True} if v.on_device else {}
         after = None if v.output is None else self.outputs[v.output]
         return row if after in (None, v.tensor) else {**row, "after": after.to_json()}
 
@@ -166,7 +169,8 @@ class ProgramSpec:
         for row in data.get("variables", ()):
             tensor = TensorSpec.from_json(row)
             places = row["input"], row["output"], row.get("random", False), row["initial"]
-            variables.append(VariableSpec(tensor, *places))
+            on_device = row.get("on_device", False)
+            variables.append(VariableSpec(tensor, *places, on_device=on_device))
             if row["input"] is not None:
                 inputs[row["input"]] = tensor
             if row["output"] is not None:

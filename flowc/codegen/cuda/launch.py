@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flowc.codegen.kernels.kernel import Launch
-from flowc.ir.dims import Dim
+from flowc.errors import InternalError
+from flowc.ir.dims import Dim, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,3 +22,12 @@ class DeviceLaunch(Launch):
     grid: tuple[Dim, Dim, Dim] = (1, 1, 1)
     block: int = 256
     shared: int = 0
+
+    @property
+    def memory(self) -> tuple[Dim, Dim]:
+        """What its threads need stands where a workspace would: a launch has one of the two."""
+        if self.scratch == 0:
+            return 0, self.workspace
+        if self.workspace != 0:
+            raise InternalError(f"a launch with scratch and workspace: {self.kernel.key}")
+        return 0, product(self.grid) * self.block * self.scratch

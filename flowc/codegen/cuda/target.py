@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from flowc import dtypes
 from flowc.codegen.cuda.images import device_text, gpu, image_object
 from flowc.codegen.cuda.kernel import DeviceKernel, device_launch
+from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.loop_choices import DEVICE_CHOICES
+from flowc.codegen.cuda.placement import on_device
 from flowc.codegen.cuda.ptxas import find_ptxas, ptxas_version
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor
@@ -72,6 +74,9 @@ class CudaTarget:
             case kind:
                 return f"no kernel of a GPU for a cluster of kind {kind}"
 
+    def on_device(self, c: Computation) -> frozenset[Node]:
+        return on_device(c, self)
+
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cpu.native_kernels import native_launch
         from flowc.codegen.cuda.contractions import contraction_launches
@@ -100,7 +105,12 @@ class CudaTarget:
         return self.host.kernel_text(kernel, form)
 
     def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
-        self.host.emit_call(frame, launch, buffers, ints)
+        from flowc.codegen.cuda.call import emit_call
+
+        if isinstance(launch, DeviceLaunch):
+            emit_call(frame, launch, buffers, ints)
+        else:
+            self.host.emit_call(frame, launch, buffers, ints)
 
 
 def _native_reason(node: Node) -> str | None:

@@ -118,6 +118,11 @@ class Launch:
     epilogue: Epilogue | None = None
 
     @property
+    def memory(self) -> tuple[Dim, Dim]:
+        """The bytes that it needs for each worker, and beside those."""
+        return self.scratch, self.workspace
+
+    @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernel that is launched, and the one that it calls."""
         return (self.kernel,) if self.epilogue is None else (self.kernel, self.epilogue.kernel)
