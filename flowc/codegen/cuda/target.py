@@ -61,6 +61,8 @@ class CudaTarget:
 
     def host_reason(self, node: Node) -> str | None:
         """Why a cluster stays on the host; None where it runs on the GPU."""
+        from flowc.codegen.cuda.contractions import contraction_host_reason
+
         values = (*node.inputs, *node.outputs)
         if any(v.type.dtype is dtypes.string for v in values):
             return "strings are on the host"
@@ -71,6 +73,8 @@ class CudaTarget:
                 return _native_reason(node)
             case "scalar":
                 return "a loop over scalars is work for one thread"
+            case "matmul" | "convolution":
+                return contraction_host_reason(node)
             case kind:
                 return f"no kernel of a GPU for a cluster of kind {kind}"
 
@@ -79,10 +83,13 @@ class CudaTarget:
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cpu.native_kernels import native_launch
+        from flowc.codegen.cuda.contractions import contraction_launches
         from flowc.codegen.kernels.loops import loop_launch
 
         if self.host_reason(node) is not None:
             return self.host.launches(node)
+        if node.attrs["kind"] in ("matmul", "convolution"):
+            return contraction_launches(node, self)
         if node.attrs["kind"] == "native":
             return (device_launch(native_launch(node)),)
         return (device_launch(loop_launch(node, self)),)

@@ -1,0 +1,226 @@
+"""Matrix products and convolutions as launches of a GPU.
+
+In: a cluster of kind `matmul` or `convolution`. Out: one launch, whose kernel computes the product
+tile by tile and does to each element what the cluster does. Invariant: operands are read where they
+stand, transposed or not: nothing is packed, and no memory is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flowc import dtypes
+from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type
+from flowc.codegen.cuda.finish import ElementFunction, element_function
+from flowc.codegen.cuda.launch import DeviceLaunch
+from flowc.codegen.cuda.operands import (
+    Axis,
+    Image,
+    ImageTile,
+    MatrixTile,
+    Operand,
+    PiecesTile,
+    StoredMatrix,
+    TransposedWeights,
+)
+from flowc.codegen.cuda.product import SIZES, ProductSource, Tile, product_text
+from flowc.codegen.cuda.tile import VECTOR_BYTES, ProductTile, product_tile
+from flowc.codegen.cuda.tile_kernel import TileKernel
+from flowc.codegen.kernels import kernel as kernels
+from flowc.dtypes import DType
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.layout import CHANNELS_LAST
+from flowc.ir.lowering import Convolution, MatMul
+
+if TYPE_CHECKING:
+    from flowc.codegen.cuda.target import CudaTarget
+
+AXES = {1: "w", 2: "hw", 3: "dhw"}
+_PER_AXIS = ("in", "out", "window", "stride", "dilation", "pad")
+
+
+def contraction_host_reason(node: Node) -> str | None:
+    """Why a cluster of these kinds stays on the host; None where it runs on the GPU."""
+    inner = _product_in(node.attrs["body"])
+    lowering = inner.lowering
+    if isinstance(lowering, Convolution) and lowering.layout != CHANNELS_LAST:
+        return f"no kernel of a GPU takes images in {lowering.layout}"
+    if inner.output.type.dtype.is_complex:
+        return "no kernel of a GPU multiplies complex numbers"
+    return None
+
+
+def contraction_launches(node: Node, target: CudaTarget) -> tuple[DeviceLaunch, ...]:
+    """The kernels of a cluster of kind `matmul` or `convolution`."""
+    body: Computation = node.attrs["body"]
+    inner = _product_in(body)
+    outer = {p.output: v for p, v in zip(body.parameters, node.inputs)}
+    operands = tuple(outer[v] for v in inner.inputs)
+    function = element_function(node, body, inner)
+    lowering = inner.lowering
+    if isinstance(lowering, MatMul):
+        given = _matmul(inner, lowering, operands)
+    else:
+        assert isinstance(lowering, Convolution)
+        given = _convolution(inner, lowering, operands)
+    return (_launch(node, given, function),)
+
+
+def _product_in(body: Computation) -> Node:
+    return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A product's kernel, what its operands are, and its ints by name."""
+
+    source: ProductSource
+    operands: tuple[Value, ...]
+    ints: dict[str, Dim]
+
+
+def _launch(node: Node, given: _Given, function: ElementFunction | None) -> DeviceLaunch:
+    source, sizes, tile = given.source, given.ints, given.source.tile
+    operands: list[kernels.Operand] = [*given.operands]
+    ints = [sizes[name] for name in (*SIZES, *source.ints)]
+    buffers: list[DType | str] = [source.dtype] * len(operands)
+    if function is None:
+        operands.append(node.outputs[0])
+        buffers.append(source.dtype)
+    else:
+        operands += function.operands
+        ints += function.ints
+        buffers += function.kernel.buffers[:-1]
+    half = source.dtype in (dtypes.f16, dtypes.bf16)
+    made = TileKernel(
+        product_text(source, function),
+        tuple(buffers),
+        len(ints),
+        functions=(f"f32_to_{source.dtype}",) if half else (),
+        block=tile.threads,
+        function=function,
+    )
+    blocks = (
+        sizes["entries"]
+        * ceildiv(sizes["rows"], tile.rows)
+        * ceildiv(sizes["columns"], tile.columns)
+    )
+    return DeviceLaunch(
+        made,
+        tuple(operands),
+        tuple(ints),
+        blocks,
+        errors=function.errors if function is not None else (),
+        nodes=node.origin,
+        grid=(blocks, 1, 1),
+        block=tile.threads,
+    )
+
+
+def _matmul(inner: Node, lowering: MatMul, operands: Sequence[Value]) -> _Given:
+    *left, b = operands
+    dtype = inner.output.type.dtype
+    (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
+    m = a1 if lowering.transpose_a else a0
+    n, k = (b0, b1) if lowering.transpose_b else (b1, b0)
+    batch = product(inner.output.dims[:-2])
+    a_entry: Dim = 0 if product(a_batch) == 1 else m * k
+    b_entry: Dim = 0 if product(b_batch) == 1 else k * n
+    if b_entry == 0 and not lowering.transpose_a:
+        # One right operand for the whole batch: its entries are more rows.
+        m, batch, a_entry = m * product(a_batch), 1, 0
+    pieces = [f"a{i}" for i in range(lowering.pieces)]
+    ints: dict[str, Dim] = dict(zip(SIZES, (batch, m, n, k, m, 0, n), strict=True))
+    ints |= {"a_entry": a_entry, "b_entry": b_entry, "b_step": b1}
+    ints |= {f"{p}_step": v.dims[-1] for p, v in zip(pieces, left)}
+    names = tuple(name for name in ints if name not in SIZES)
+    along = lowering.transpose_a, not lowering.transpose_b
+
+    def made(w: DeviceWriter, tile: Tile) -> tuple[Operand, Operand]:
+        kind, depth = memory_type(dtype), w.int("depth")
+        parts, end = list[StoredMatrix](), w.number(0)
+        for p in pieces:
+            step = w.int(f"{p}_step")
+            end = depth if len(pieces) == 1 else end + step
+            entry = w.at(w.parameters[p], tile.entry * w.int("a_entry"), kind)
+            parts.append(StoredMatrix(entry, step, end))
+        entry = w.at(w.parameters["b"], tile.entry * w.int("b_entry"), kind)
+        place, rows = tile.row, w.int("rows")
+        return (
+            MatrixTile(w, source.share(0), parts[0], place, rows)
+            if len(parts) == 1
+            else PiecesTile(w, source.share(0), parts, place, rows),
+            MatrixTile(
+                w,
+                source.share(1),
+                StoredMatrix(entry, w.int("b_step"), depth),
+                tile.column,
+                w.int("columns"),
+            ),
+        )
+
+    shape = product_tile(dtype, batch, m, n)
+    left_ends = [m] if lowering.transpose_a else [v.dims[-1] for v in left]
+    width = _width(dtype, *left_ends), _width(dtype, b1)
+    source = ProductSource(shape, dtype, (*pieces, "b"), names, along, width, made)
+    return _Given(source, tuple(operands), ints)
+
+
+def _width(dtype: DType, *sizes: Dim) -> int:
+    """How many neighbours are read at once where all these sizes are of memory that is read."""
+    width = VECTOR_BYTES // dtype.size
+    while width > 1 and not all(isinstance(d, int) and d % width == 0 for d in sizes):
+        width //= 2
+    return width
+
+
+def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) -> _Given:
+    x, weights = operands[:2]
+    dtype, axes = inner.output.type.dtype, AXES[len(lowering.strides)]
+    *window, per_group, outputs = weights.dims
+    result = inner.output.dims
+    if lowering.transposed:
+        # The weights' last dims change places.
+        columns, channels = per_group, outputs
+    else:
+        columns, channels = outputs // lowering.groups, per_group
+    rows, depth = product(result[:-1]), product(window) * channels
+    sizes = (lowering.groups, rows, columns, depth, 0, columns, result[-1])
+    ints: dict[str, Dim] = dict(zip(SIZES, sizes, strict=True))
+    ints |= {"channels": channels, "pixel_step": x.dims[-1]}
+    for i, axis in enumerate(axes):
+        own = (
+            x.dims[1 + i],
+            result[1 + i],
+            window[i],
+            lowering.strides[i],
+            lowering.dilations[i],
+            lowering.pad[i][0],
+        )
+        ints |= {f"{name}_{axis}": value for name, value in zip(_PER_AXIS, own, strict=True)}
+    names = tuple(name for name in ints if name not in SIZES)
+
+    def made(w: DeviceWriter, tile: Tile) -> tuple[Operand, Operand]:
+        kind, depth, columns = memory_type(dtype), w.int("depth"), w.int("columns")
+        channels, b = w.int("channels"), w.parameters["b"]
+        own = tuple(
+            Axis(*(w.narrow(w.int(f"{name}_{axis}")) for name in _PER_AXIS)) for axis in axes
+        )
+        pointer = w.at(w.parameters["a"], tile.entry * channels, kind)
+        image = Image(pointer, own, channels, w.int("pixel_step"), lowering.transposed)
+        left = ImageTile(w, source.share(0), image, tile.row, w.int("rows"), depth, b)
+        if lowering.transposed:
+            share = source.share(1)
+            return left, TransposedWeights(w, share, b, channels, tile.column, columns, depth)
+        matrix = StoredMatrix(w.at(b, tile.entry * columns, kind), w.int("c_stride"), depth)
+        return left, MatrixTile(w, source.share(1), matrix, tile.column, columns)
+
+    shape: ProductTile = product_tile(dtype, lowering.groups, rows, columns)
+    along = False, not lowering.transposed
+    right_ends = (channels,) if lowering.transposed else (columns, outputs)
+    width = _width(dtype, channels, x.dims[-1]), _width(dtype, *right_ends)
+    source = ProductSource(shape, dtype, ("a", "b"), names, along, width, made)
+    return _Given(source, (x, weights), ints)
