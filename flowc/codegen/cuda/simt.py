@@ -17,7 +17,8 @@ from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.llvm.compile import Processor, compile_module
 
 ARCHITECTURE = -1  # of the image in an object
-WAITING = ("@flowc_barrier(", "@flowc_shuffle_")  # what threads wait for each other in
+# What threads wait for each other in.
+WAITING = ("@flowc_barrier(", '@"flowc_barrier"(', "@flowc_shuffle_", '@"flowc_shuffle_')
 
 _GRID = """
 @parameters = internal global ptr null
