@@ -7,7 +7,6 @@ is there, or `cuda:` with architectures (`sm_80`) and, if it is not this one, th
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from flowc.codegen.cpu.target import LEVELS, cpu_target
@@ -16,6 +15,7 @@ from flowc.errors import UsageError, did_you_mean
 
 CPUS = ("native", *LEVELS)
 GPU = "cuda"
+SIMT = "simt"  # device code as code of the host, for tests with a driver that runs it
 NAMES = (*CPUS, GPU, f"{GPU}:sm_80,sm_90")
 
 
@@ -34,16 +34,16 @@ def target_named(name: str) -> Target:
 
 def _gpu(name: str, parts: list[str]) -> Target:
     from flowc.codegen.cuda.images import ARCHITECTURES
-    from flowc.codegen.cuda.present import present_architecture
+    from flowc.codegen.cuda.present import HOST_CODE, present_architecture
     from flowc.codegen.cuda.target import CudaTarget
 
     levels = [p for p in parts if p in CPUS]
-    known = {f"sm_{a}": a for a in ARCHITECTURES}
+    known = {f"sm_{a}": a for a in ARCHITECTURES} | {SIMT: HOST_CODE}
     wrong = [p for p in parts if p not in CPUS and p not in known]
     if wrong or len(levels) > 1:
         near = did_you_mean(wrong[0], [*known, *CPUS]) if wrong else None
         hint = near or f"architectures ({', '.join(known)}) and at most one CPU"
         raise UsageError(f"unknown target {name!r}", hint=hint)
-    found = sorted({known[p] for p in parts if re.match("sm_", p)})
+    found = sorted({known[p] for p in parts if p in known})
     host = cpu_target(levels[0] if levels else "native")
-    return CudaTarget(host, tuple(found) or (present_architecture(known.values()),))
+    return CudaTarget(host, tuple(found) or (present_architecture(ARCHITECTURES),))
