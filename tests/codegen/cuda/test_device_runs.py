@@ -277,7 +277,9 @@ def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
     there = _python(source, tmp_path, LD_LIBRARY_PATH=str(tmp_path))
     assert float(there.stdout.split()[0]) == pytest.approx(12 * np.e, rel=1e-6), there.stderr
     source = f"import sys, runpy; sys.argv = ['flowc', 'run', {str(path)!r}, *{INPUT!r}]"
-    without = _python(f"{source}; runpy.run_module('flowc')", tmp_path, LD_LIBRARY_PATH="")
+    without = _python(
+        f"{source}; runpy.run_module('flowc', run_name='__main__')", tmp_path, LD_LIBRARY_PATH=""
+    )
     assert without.returncode == 5 and "no CUDA driver" in without.stderr, without.stderr
     needed = subprocess.run(["ldd", str(path)], text=True, capture_output=True).stdout
     assert all("libc.so" in x or "ld-linux" in x or "vdso" in x for x in needed.splitlines())
