@@ -3,8 +3,8 @@
 In: a Kernel `entry(*buffers, *ints, begin, end)`, which is what one thread does. Out: a
 DeviceKernel, whose entry takes the addresses of its buffers, its ints, the bytes of scratch of a
 thread and the total by value, all 64 bits wide. The threads of the grid share the range [0, total)
-one by one: each calls the function on [i, i + 1). Where a thread stands it asks `flowc_*`
-functions, which `intrinsics.py` defines for a GPU and for a host.
+one by one: each, or some lanes together, calls the function on [i, i + 1). Where a thread stands it
+asks `flowc_*` functions, which `intrinsics.py` defines for a GPU and `simt.py` for a host.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from flowc.codegen.cuda.launch import DeviceLaunch
+from flowc.codegen.cuda.loop_choices import BLOCK
 from flowc.codegen.kernels.kernel import SCRATCH, STATUS, Kernel, Launch
 from flowc.ir.cached_property import cached_property
 from flowc.ir.dims import ceildiv, minimum
 
-BLOCK = 256  # threads in a block
 MOST_BLOCKS = 2048  # of a grid: more would wait for the first ones to end
 MOST_STACK = 1024  # bytes of scratch that a thread has on its stack
 SCRATCH_BLOCKS = 64  # of a grid whose threads have scratch in memory
@@ -48,16 +48,19 @@ class DeviceKernel(Kernel):
 class ThreadKernel(DeviceKernel):
     """Every thread runs `thread` on ranges of its own. `status`, `scratch`: which of its buffers
     these are (-1: it has none). `stack`: how many bytes of scratch stand on the thread's stack; the
-    entry gets no buffer for them. 0: they are in memory."""
+    entry gets no buffer for them. 0: they are in memory. `lanes`: how many neighbouring threads
+    take a step of the range together; the function is told which of them it is."""
 
     thread: Kernel | None = None
     status: int = -1
     scratch: int = -1
     stack: int = 0
+    lanes: int = 1
 
     @cached_property
     def key(self) -> str:
-        text = repr((self.function.key, self.block, self.status, self.scratch, self.stack))
+        given = (self.block, self.status, self.scratch, self.stack, self.lanes)
+        text = repr((self.function.key, given))
         return f"d_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
     @property
@@ -67,9 +70,13 @@ class ThreadKernel(DeviceKernel):
 
     def module_texts(self) -> list[str]:
         from flowc.codegen.cpu.numba_frontend import body_text
+        from flowc.codegen.llvm.lanes import lanes_text
         from flowc.codegen.math import math_module_text
 
         texts = [body_text(self.function) + self._entry()]
+        folds = lanes_text(texts[0])
+        if folds is not None:
+            texts.append(folds)
         if self.function.functions:
             texts.append(math_module_text(self.function.functions))
         return texts
@@ -86,6 +93,9 @@ class ThreadKernel(DeviceKernel):
             f"  %stack = alloca [{max(self.stack, 1)} x i8], align {ALIGNMENT}",
             "  %thread = call i64 @flowc_thread_of_grid()",
             "  %threads = call i64 @flowc_threads_of_grid()",
+            f"  %start = udiv i64 %thread, {self.lanes}",
+            f"  %step = udiv i64 %threads, {self.lanes}",
+            f"  %lane = urem i64 %thread, {self.lanes}",
             "  %offset = mul i64 %thread, %stride",
         ]
         lines += [
@@ -103,10 +113,12 @@ class ThreadKernel(DeviceKernel):
             words, pointers[self.status] = pointers[self.status], "%fault"
         passed = ["ptr %unused", "ptr %unused", *(f"ptr {p}" for p in pointers)]
         passed += [*(f"i64 %n{i}" for i in range(self.ints)), "i64 %i", "i64 %end"]
+        if self.function.ranges == 2:
+            passed += ["i64 %lane", f"i64 {self.lanes}"]
         lines += [
             "  br label %head",
             "head:",
-            "  %i = phi i64 [ %thread, %entry ], [ %next, %body ]",
+            "  %i = phi i64 [ %start, %entry ], [ %next, %body ]",
             "  %more = icmp slt i64 %i, %total",
             "  br i1 %more, label %body, label %done",
             "body:",
@@ -114,7 +126,7 @@ class ThreadKernel(DeviceKernel):
             *(["  store i64 0, ptr %fault"] if words else []),
             f"  %r = call i32 @{self.function.key}_body({', '.join(passed)})",
             *([f"  call void @flowc_report_fault(ptr %fault, ptr {words})"] if words else []),
-            "  %next = add nsw i64 %i, %threads",
+            "  %next = add nsw i64 %i, %step",
             "  br label %head",
             "done:",
             "  ret void",
@@ -138,10 +150,12 @@ def device_launch(launch: Launch) -> DeviceLaunch:
         most = SCRATCH_BLOCKS
     given = {f.name: getattr(function, f.name) for f in fields(Kernel)}
     given |= {"buffers": tuple(buffers)}
-    kernel = ThreadKernel(**given, thread=function, status=status, scratch=place, stack=stack)
+    kernel = ThreadKernel(
+        **given, thread=function, status=status, scratch=place, stack=stack, lanes=launch.lanes
+    )
     given = {f.name: getattr(launch, f.name) for f in fields(Launch)}
     given |= {"kernel": kernel, "operands": tuple(operands), "scratch": scratch}
-    blocks = minimum(ceildiv(launch.total, BLOCK), most)
+    blocks = minimum(ceildiv(launch.total * launch.lanes, BLOCK), most)
     return DeviceLaunch(**given, grid=(blocks, 1, 1), block=BLOCK)
 
 

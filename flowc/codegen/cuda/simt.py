@@ -7,7 +7,8 @@ In: a DeviceKernel. Out: an object in the form of `images.py` with one image, of
 
 `parameters` are those of `cuLaunchKernel`. Blocks run one after another. So do the threads of one
 that has no barrier; else each thread is a context of libc, which runs until it has to wait for the
-others. Invariants: the code of the kernel is what becomes PTX; one launch of a kernel at a time.
+others. Invariants: the code of the kernel is what becomes PTX; one launch of a kernel at a time;
+what is defined here is inlined or internal, as loaded objects share their other names.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ _GRID = """
 @blocks = internal global i64 0
 @size = internal global i64 0
 
-define linkonce_odr hidden i64 @flowc_thread() {{
+define linkonce_odr hidden i64 @flowc_thread() #0 {{
   %found = load volatile i64, ptr @thread
   ret i64 %found
 }}
-define linkonce_odr hidden i64 @flowc_block() {{
+define linkonce_odr hidden i64 @flowc_block() #0 {{
   %found = load volatile i64, ptr @block
   ret i64 %found
 }}
-define linkonce_odr hidden i64 @flowc_blocks() {{
+define linkonce_odr hidden i64 @flowc_blocks() #0 {{
   %found = load volatile i64, ptr @blocks
   ret i64 %found
 }}
-define linkonce_odr hidden i64 @flowc_block_size() {{
+define linkonce_odr hidden i64 @flowc_block_size() #0 {{
   %found = load volatile i64, ptr @size
   ret i64 %found
 }}
@@ -54,6 +55,7 @@ define internal void @call_thread() noinline {{
 }}
 
 declare void @abort()
+attributes #0 = {{ alwaysinline }}
 
 define internal void @entry(ptr %parameters, i64 %x, i64 %y, i64 %z, i64 %size, i64 %shared) {{
   %rest = mul i64 %y, %z
@@ -113,17 +115,18 @@ done:
 }
 """
 
-# Threads as contexts. Of each: how often it has arrived at a barrier of its block and of its warp.
-# It waits until all have arrived as often; where nobody can go on, the process ends.
+# Threads as contexts. Of each: how often it has arrived at a barrier of its block, and at an
+# exchange of its group, which has as many lanes throughout a kernel. It waits until all have
+# arrived as often; where nobody can go on, the process ends.
 _CONTEXTS = """
-@contexts = internal global [{threads} x [1024 x i8]] zeroinitializer, align 64
+@contexts = internal global ptr null
 @main = internal global [1024 x i8] zeroinitializer, align 64
 @stacks = internal global ptr null
 @ended = internal global [{threads} x i64] zeroinitializer
 @block_waits = internal global [{threads} x i64] zeroinitializer
-@warp_waits = internal global [{threads} x i64] zeroinitializer
+@group_waits = internal global [{threads} x i64] zeroinitializer
 @block_arrived = internal global i64 0
-@warp_arrived = internal global [{threads} x i64] zeroinitializer
+@group_arrived = internal global [{threads} x i64] zeroinitializer
 @left = internal global i64 0
 @idle = internal global i64 0
 @exchanged = internal global [{threads} x i64] zeroinitializer
@@ -139,11 +142,16 @@ define internal void @begin_grid() {{
   %all = mul i64 {threads}, {stack}
   %stacks = call ptr @malloc(i64 %all)
   store ptr %stacks, ptr @stacks
+  %places = mul i64 {threads}, 1024
+  %contexts = call ptr @malloc(i64 %places)
+  store ptr %contexts, ptr @contexts
   ret void
 }}
 define internal void @end_grid() {{
   %stacks = load ptr, ptr @stacks
   call void @free(ptr %stacks)
+  %contexts = load ptr, ptr @contexts
+  call void @free(ptr %contexts)
   ret void
 }}
 
@@ -191,49 +199,51 @@ stuck:
 switch:
   %next = call i64 @next_thread(i64 %own)
   store volatile i64 %next, ptr @thread
-  %from = getelementptr [1024 x i8], ptr @contexts, i64 %own
-  %to = getelementptr [1024 x i8], ptr @contexts, i64 %next
+  %contexts = load ptr, ptr @contexts
+  %from = getelementptr [1024 x i8], ptr %contexts, i64 %own
+  %to = getelementptr [1024 x i8], ptr %contexts, i64 %next
   %r = call i32 @swapcontext(ptr %from, ptr %to)
   br label %head
 done:
   ret void
 }}
 
-define linkonce_odr hidden void @flowc_barrier() {{
+define linkonce_odr hidden void @flowc_barrier() #0 {{
   %size = load i64, ptr @size
   call void @wait(ptr @block_waits, ptr @block_arrived, i64 %size)
   ret void
 }}
 
-define internal void @wait_for_warp() {{
-  %own = load volatile i64, ptr @thread
-  %size = load i64, ptr @size
-  %warp = lshr i64 %own, 5
-  %first = shl i64 %warp, 5
-  %rest = sub i64 %size, %first
-  %short = icmp ult i64 %rest, 32
-  %members = select i1 %short, i64 %rest, i64 32
-  %arrived = getelementptr i64, ptr @warp_arrived, i64 %warp
-  call void @wait(ptr @warp_waits, ptr %arrived, i64 %members)
-  ret void
-}}
-
-define linkonce_odr hidden i64 @flowc_shuffle_xor_i64(i64 %value, i32 %mask) {{
+define internal i64 @exchange(i64 %value, i64 %distance, i64 %lanes) noinline {{
   %own = load volatile i64, ptr @thread
   %mine = getelementptr i64, ptr @exchanged, i64 %own
   store i64 %value, ptr %mine
-  call void @wait_for_warp()
-  %wide = zext i32 %mask to i64
-  %other = xor i64 %own, %wide
+  %size = load i64, ptr @size
+  %group = udiv i64 %own, %lanes
+  %first = mul i64 %group, %lanes
+  %rest = sub i64 %size, %first
+  %short = icmp ult i64 %rest, %lanes
+  %members = select i1 %short, i64 %rest, i64 %lanes
+  %arrived = getelementptr i64, ptr @group_arrived, i64 %group
+  call void @wait(ptr @group_waits, ptr %arrived, i64 %members)
+  %other = xor i64 %own, %distance
   %theirs = getelementptr i64, ptr @exchanged, i64 %other
   %found = load i64, ptr %theirs
-  call void @wait_for_warp()
+  call void @wait(ptr @group_waits, ptr %arrived, i64 %members)
   ret i64 %found
 }}
 
-define linkonce_odr hidden i32 @flowc_shuffle_xor_i32(i32 %value, i32 %mask) {{
+define linkonce_odr hidden i64 @flowc_shuffle_lanes(i64 %value, i64 %distance, i64 %lanes) #0 {{
+  %many = icmp ugt i64 %lanes, 32
+  %group = select i1 %many, i64 32, i64 %lanes
+  %found = call i64 @exchange(i64 %value, i64 %distance, i64 %group)
+  ret i64 %found
+}}
+
+define linkonce_odr hidden i32 @flowc_shuffle_xor_i32(i32 %value, i32 %mask) #0 {{
   %wide = zext i32 %value to i64
-  %found = call i64 @flowc_shuffle_xor_i64(i64 %wide, i32 %mask)
+  %distance = zext i32 %mask to i64
+  %found = call i64 @exchange(i64 %wide, i64 %distance, i64 32)
   %narrow = trunc i64 %found to i32
   ret i32 %narrow
 }}
@@ -255,7 +265,8 @@ end:
 other:
   %next = call i64 @next_thread(i64 %own)
   store volatile i64 %next, ptr @thread
-  %to = getelementptr [1024 x i8], ptr @contexts, i64 %next
+  %contexts = load ptr, ptr @contexts
+  %to = getelementptr [1024 x i8], ptr %contexts, i64 %next
   %o = call i32 @setcontext(ptr %to)
   unreachable
 }}
@@ -264,16 +275,17 @@ define internal void @run_block(i64 %size) noinline {{
   %bytes = mul i64 {threads}, 8
   call void @llvm.memset.p0.i64(ptr @ended, i8 0, i64 %bytes, i1 false)
   call void @llvm.memset.p0.i64(ptr @block_waits, i8 0, i64 %bytes, i1 false)
-  call void @llvm.memset.p0.i64(ptr @warp_waits, i8 0, i64 %bytes, i1 false)
-  call void @llvm.memset.p0.i64(ptr @warp_arrived, i8 0, i64 %bytes, i1 false)
+  call void @llvm.memset.p0.i64(ptr @group_waits, i8 0, i64 %bytes, i1 false)
+  call void @llvm.memset.p0.i64(ptr @group_arrived, i8 0, i64 %bytes, i1 false)
   store i64 0, ptr @block_arrived
   store i64 0, ptr @idle
   store i64 %size, ptr @left
   %stacks = load ptr, ptr @stacks
+  %contexts = load ptr, ptr @contexts
   br label %make
 make:
   %t = phi i64 [ 0, %0 ], [ %t1, %make ]
-  %context = getelementptr [1024 x i8], ptr @contexts, i64 %t
+  %context = getelementptr [1024 x i8], ptr %contexts, i64 %t
   %g = call i32 @getcontext(ptr %context)
   %stack = getelementptr [{stack} x i8], ptr %stacks, i64 %t
   %link = getelementptr i8, ptr %context, i64 8
@@ -288,7 +300,7 @@ make:
   br i1 %some, label %make, label %start
 start:
   store volatile i64 0, ptr @thread
-  %s = call i32 @swapcontext(ptr @main, ptr @contexts)
+  %s = call i32 @swapcontext(ptr @main, ptr %contexts)
   ret void
 }}
 """

@@ -261,6 +261,7 @@ class ClusterLowering:
         node: Node,
         tail: Sequence[str] = ("begin", "end"),
         polls: bool = False,
+        lanes: int = 1,
     ) -> Launch:
         """The finished kernel and its use: a pointer an input and result, then scratch, status, and
         what it `polls` for signals."""
@@ -286,6 +287,7 @@ class ClusterLowering:
             scratch=scratch,
             errors=tuple(nest.faults),
             nodes=node.origin,
+            lanes=lanes,
         )
 
 

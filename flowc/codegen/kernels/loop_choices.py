@@ -42,6 +42,10 @@ class LoopChoices:
             return max(1, steps // max(1, inner))
         return maximum(1, floordiv(steps, maximum(1, inner)))
 
+    def lanes(self, row: Dim, rows: Dim) -> int:
+        """How many threads walk a row of that size together, where there are so many rows."""
+        return 1
+
     def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:
         """Whether an innermost loop over `count` elements computes several vectors at a time: not
         where it is so short that its rest, which goes by smaller vectors, matters."""

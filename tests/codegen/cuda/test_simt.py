@@ -10,6 +10,7 @@ import ctypes
 import os
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from op_cases import (
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from simt_target import running_on_device
 
+from flowc import dtypes
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.simt import simt_object
 from flowc.compiler import compile_computation
@@ -35,6 +37,7 @@ from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
 from flowc.ir.op import Op, op_named
 from flowc.ir.program_spec import spec_of
+from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import open_program
 
@@ -150,3 +153,28 @@ def test_threads_of_a_warp_exchange_what_they_have() -> None:
     out = np.zeros(64, np.int64)
     run(Written("", ("i64",), 0, entry="butterfly", body=BUTTERFLY, block=64), out, 1)
     np.testing.assert_array_equal(out, np.arange(64) ^ 17)
+
+
+# -- rows that have several lanes
+
+
+@pytest.mark.parametrize("rows", [3, 300])
+def test_rows_of_every_length_are_folded(rows: int) -> None:
+    """One thread, a few lanes, a warp, a block; rows that lanes do not divide."""
+    lengths = (8, 9, 64, 65, 512, 513, 2100) if rows == 3 else (7, 17, 130)
+    b: Any = Builder()
+    arrays = [np.random.default_rng(n).standard_normal((rows, n), np.float32) for n in lengths]
+    values = [b.parameter(f"x{n}", tensor_type(dtypes.f32, (rows, n))) for n in lengths]
+    axis = np.array([1], np.int32)
+    results = [f for x in values for f in (b.softmax(x), b.max(x, axis), b.mean(x, axis))]
+    c = b.build(results)
+    names = [f"x{n}" for n in lengths], [f"y{i}" for i in range(len(results))]
+    with running_on_device():
+        program = compile_computation(c, Options(), spec_of(c, *names))
+        found = iter(open_program(program, 1).run(arrays))
+    for x in arrays:
+        wide = x.astype(np.float64)
+        e = np.exp(wide - wide.max(1, keepdims=True))
+        np.testing.assert_allclose(next(found), e / e.sum(1, keepdims=True), rtol=3e-6)
+        np.testing.assert_array_equal(next(found), x.max(1))
+        np.testing.assert_allclose(next(found), wide.mean(1), rtol=1e-5, atol=1e-6)
