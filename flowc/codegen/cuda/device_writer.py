@@ -135,6 +135,9 @@ class DeviceWriter(FunctionWriter):
             first = self.b.and_(first, condition)
         return first
 
+    def sum(self, x: Any, y: Any) -> Any:
+        return self.b.add(x, y) if isinstance(x.type, ir.IntType) else self.b.fadd(x, y)
+
     def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
         """x * y + total, fused where the numbers are floats."""
         b = self.b

@@ -16,6 +16,7 @@ from flowc.codegen.cuda import contractions
 from flowc.codegen.cuda.contractions import contraction_host_reason, contraction_launches
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.tile import LARGE
+from flowc.codegen.kernels.kernel import WORKSPACE
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, evaluate
@@ -65,16 +66,22 @@ def run(node: Node, given: Sequence[Array]) -> list[Array]:
     places = {v: guarded(a) for v, a in known.items()} | results
     status = np.zeros(4, np.int64)
     before = {v: x[0].copy() for v, x in places.items() if v not in results}
-    for launch in contraction_launches(node, TARGET):
+    launches = contraction_launches(node, TARGET)
+    (most,) = known_dims([max(x.workspace for x in launches)])
+    workspace = guarded(np.empty(most, np.uint8))
+    for launch in launches:
         assert isinstance(launch.kernel, DeviceKernel)
-        arrays = [places[o][1] if isinstance(o, Value) else status for o in launch.operands]
+        arrays = [
+            places[o][1] if isinstance(o, Value) else workspace[1] if o == WORKSPACE else status
+            for o in launch.operands
+        ]
         blocks, *ints = known_dims((launch.grid[0], *launch.ints))
         assert launch.grid[1:] == (1, 1)
         if blocks:
             grid(launch.kernel).run(arrays, ints, blocks)
     for v, whole in before.items():
         np.testing.assert_array_equal(places[v][0], whole)
-    for whole, inside in results.values():
+    for whole, inside in (*results.values(), workspace):
         edge = np.concatenate([whole[:CANARY], whole[CANARY + inside.size :]])
         assert (edge.view(np.uint8) == 0xA5).all(), "written past the result"
     assert not status.any()
@@ -109,7 +116,8 @@ def check(emit: Emit, types: Sequence[tuple[dtypes.DType, tuple[int, ...]]]) -> 
     given = [numbers(t, s, i) for i, (t, s) in enumerate(types)]
     found, (wanted,) = run(node, given)[-1], reference_results(before, given)
     assert found.dtype == wanted.dtype
-    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
+    largest = float(np.abs(wanted).max(initial=0))
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5 + 2e-6 * largest)
 
 
 F32 = dtypes.f32
@@ -142,6 +150,26 @@ def test_products_in_large_tiles(
 ) -> None:
     monkeypatch.setattr(contractions, "product_tile", lambda *_: LARGE)
     test_products(left, right, turned)
+
+
+THIN = [
+    ((1, 700), (700, 200)), ((8, 600), (600, 3)), ((300, 513), (513, 1)), ((7, 0), (0, 9)),
+    ((20, 2000), (2000, 30)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), THIN)
+def test_long_sums_are_split(left: tuple[int, int], right: tuple[int, int]) -> None:
+    _, node = contraction(lambda k, x, y: k.mat_mul(x, y), [(F32, left), (F32, right)])
+    assert len(contraction_launches(node, TARGET)) == (2 if left[1] else 1)
+    bias = (F32, right[1:])
+
+    def emit(k: Builder, x: Value, y: Value, z: Value) -> Value:
+        return k.relu(k.add(k.mat_mul(x, y), z))
+
+    check(emit, [(F32, left), (F32, right), bias])
+    turned = [(F32, left[::-1]), (F32, right[::-1]), bias]
+    check(lambda k, x, y, z: k.add(k.mat_mul(x, y, transpose_a=True, transpose_b=True), z), turned)
 
 
 BATCHES = [
