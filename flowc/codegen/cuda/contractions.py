@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
+from flowc.codegen.cuda.depthwise import (
+    DEPTHWISE_THREADS,
+    MOST_TAPS,
+    DepthwiseSource,
+    depthwise_text,
+)
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type
 from flowc.codegen.cuda.finish import ElementFunction, Ending, element_function
 from flowc.codegen.cuda.fold import FOLD_THREADS, fold_text
 from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.operands import (
-    Axis,
+    PER_AXIS,
     Image,
     ImageTile,
     MatrixTile,
@@ -24,15 +31,16 @@ from flowc.codegen.cuda.operands import (
     PiecesTile,
     StoredMatrix,
     TransposedWeights,
+    window_axes,
 )
 from flowc.codegen.cuda.product import SIZES, ProductSource, Tile, product_text
-from flowc.codegen.cuda.tile import VECTOR_BYTES, inner_parts, product_tile
+from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, inner_parts, product_tile
 from flowc.codegen.cuda.tile_kernel import TileKernel
 from flowc.codegen.kernels.kernel import WORKSPACE
 from flowc.codegen.kernels.kernel import Operand as KernelOperand
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.dims import Dim, ceildiv, floordiv, product
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution, MatMul
 from flowc.ir.scalar import held_dtype
@@ -42,7 +50,6 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 64  # of a workspace, which is never empty
 AXES = {1: "w", 2: "hw", 3: "dhw"}
-_PER_AXIS = ("in", "out", "window", "stride", "dilation", "pad")
 
 
 def contraction_host_reason(node: Node) -> str | None:
@@ -64,6 +71,9 @@ def contraction_launches(node: Node, target: CudaTarget) -> tuple[DeviceLaunch, 
     operands = tuple(outer[v] for v in inner.inputs)
     function = element_function(node, body, inner)
     lowering = inner.lowering
+    if isinstance(lowering, Convolution) and _is_depthwise(lowering, operands[-1]):
+        end = Ending(inner.output.type.dtype, node.outputs[0], function)
+        return (_depthwise(node, inner, lowering, operands, end),)
     if isinstance(lowering, MatMul):
         given = _matmul(inner, lowering, operands)
     else:
@@ -206,6 +216,53 @@ def _width(dtype: DType, *sizes: Dim) -> int:
     return width
 
 
+def _axis_sizes(inner: Node, lowering: Convolution, operands: Sequence[Value]) -> dict[str, Dim]:
+    """The ints of the axes, by name."""
+    found: dict[str, Dim] = {}
+    for i, letter in enumerate(AXES[len(lowering.strides)]):
+        sizes = (
+            operands[0].dims[1 + i],
+            inner.output.dims[1 + i],
+            operands[1].dims[i],
+            lowering.strides[i],
+            lowering.dilations[i],
+            lowering.pad[i][0],
+        )
+        found |= {f"{name}_{letter}": size for name, size in zip(PER_AXIS, sizes, strict=True)}
+    return found
+
+
+def _is_depthwise(lowering: Convolution, weights: Value) -> bool:
+    """Whether each channel of the image is by itself, and makes few of the result's."""
+    per_group, outputs = weights.dims[-2:]
+    is_few = isinstance(outputs, int) and outputs <= FEW * lowering.groups
+    return not lowering.transposed and per_group == 1 and lowering.groups > 1 and is_few
+
+
+def _depthwise(
+    node: Node, inner: Node, lowering: Convolution, operands: Sequence[Value], end: Ending
+) -> DeviceLaunch:
+    x, weights = operands[:2]
+    *window, _, outputs = weights.dims
+    width = _width(end.dtype, outputs) if lowering.groups == outputs else 1
+    vectors = floordiv(inner.output.type.size, width)
+    axes = _axis_sizes(inner, lowering, operands)
+    taps = tuple(d for d in window if isinstance(d, int))
+    is_short = len(taps) == len(window) and prod(taps) <= MOST_TAPS
+    source = DepthwiseSource(
+        end.dtype,
+        AXES[len(lowering.strides)],
+        width,
+        taps if is_short else None,
+        tuple(axes),
+    )
+    ints = [vectors, outputs, x.dims[-1], *axes.values()]
+    kinds = [end.dtype] * 2
+    kernel = _kernel(depthwise_text(source, end), kinds, ints, end, DEPTHWISE_THREADS)
+    blocks = ceildiv(vectors, DEPTHWISE_THREADS)
+    return _launch(node, kernel, (x, weights), ints, end, blocks)
+
+
 def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) -> _Given:
     x, weights = operands[:2]
     dtype, axes = inner.output.type.dtype, AXES[len(lowering.strides)]
@@ -220,24 +277,13 @@ def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) 
     sizes = (lowering.groups, rows, columns, depth, 0, columns, result[-1])
     ints: dict[str, Dim] = dict(zip(SIZES, sizes))
     ints |= {"channels": channels, "pixel_step": x.dims[-1]}
-    for i, axis in enumerate(axes):
-        own = (
-            x.dims[1 + i],
-            result[1 + i],
-            window[i],
-            lowering.strides[i],
-            lowering.dilations[i],
-            lowering.pad[i][0],
-        )
-        ints |= {f"{name}_{axis}": value for name, value in zip(_PER_AXIS, own, strict=True)}
+    ints |= _axis_sizes(inner, lowering, operands)
     names = tuple(name for name in ints if name not in SIZES)
 
     def made(w: DeviceWriter, tile: Tile) -> tuple[Operand, Operand]:
         kind, depth, columns = memory_type(dtype), tile.end, w.int("columns")
         channels, b = w.int("channels"), w.parameters["b"]
-        own = tuple(
-            Axis(*(w.narrow(w.int(f"{name}_{axis}")) for name in _PER_AXIS)) for axis in axes
-        )
+        own = window_axes(w, axes)
         pointer = w.at(w.parameters["a"], tile.entry * channels, kind)
         image = Image(pointer, own, channels, w.int("pixel_step"), lowering.transposed)
         left = ImageTile(w, source.share(0), image, tile.row, w.int("rows"), depth, b)

@@ -15,14 +15,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc import dtypes
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type, total_type
 from flowc.codegen.cuda.finish import Ending, Finish
 from flowc.codegen.cuda.operands import Operand, Share
 from flowc.codegen.cuda.tile import ProductTile
 from flowc.codegen.llvm.vector_ir import Index
 from flowc.dtypes import DType
-from flowc_runtime.native.writer import I32
 
 PAD = 4  # elements by which rows of a tile in shared memory are longer: they start in other banks
 GROUP = 8  # rows of tiles that neighbouring blocks share columns with, which caches then hold
@@ -169,27 +167,12 @@ class _SimtProduct:
             base = w.at(self.memory, offset + before, ir.IntType(8))
             share = self.source.share(side)
             for (across, inner), vector in zip(share.places(w), read[side], strict=True):
-                elements = [self._widened(x) for x in self._lanes(vector)]
+                elements = [w.held(x, self.source.dtype) for x in w.lanes(vector)]
                 apart = 1 if share.along else step
                 for i, element in enumerate(elements):
                     place = w.wide(inner * step + across) + i * apart
                     w.b.store(element, w.at(base, place, self.kind))
             before = self.left_bytes
-
-    def _lanes(self, vector: Any) -> list[Any]:
-        if not isinstance(vector.type, ir.VectorType):
-            return [vector]
-        return [self.w.b.extract_element(vector, I32(i)) for i in range(vector.type.count)]
-
-    def _widened(self, element: Any) -> Any:
-        """An element as it is multiplied."""
-        b = self.w.b
-        if self.source.dtype is dtypes.f16:
-            return b.fpext(element, self.kind)
-        if self.source.dtype is dtypes.bf16:
-            bits = b.shl(b.zext(element, I32), ir.Constant(I32, 16))
-            return b.bitcast(bits, self.kind)
-        return element
 
     def _multiply(self, offset: Index) -> None:
         """One step of the tile at `offset`: each thread the products of its rows and columns."""
@@ -213,7 +196,7 @@ class _SimtProduct:
         for part in range(parts):
             pointer = w.at(base, w.number(first + part * (size // parts)), self.kind)
             kind = self.kind if lanes == 1 else ir.VectorType(self.kind, lanes)
-            found += self._lanes(w.read(pointer, kind, lanes * self.size))
+            found += w.lanes(w.read(pointer, kind, lanes * self.size))
         return found
 
     def _store(self, tile: Tile) -> None:
