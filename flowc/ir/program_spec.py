@@ -145,6 +145,12 @@ class ProgramSpec:
         inputs = (*ins, *self.inputs[len(ins) :])
         return replace(self, inputs=inputs, outputs=(*outs, *self.outputs[len(outs) :]))
 
+    def with_memory_of(self, compiled: ProgramSpec) -> ProgramSpec:
+        """With what was decided of the memory of its variables when it was compiled."""
+        there = {v.name: v.on_device for v in compiled.variables}
+        variables = tuple(replace(v, on_device=there[v.name]) for v in self.variables)
+        return replace(self, variables=variables, aliases=compiled.aliases)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "inputs": [t.to_json() for t in self.fed],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from enum import Enum
 
 import numpy as np
 
@@ -19,9 +19,17 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
 
 ALIGNMENT = 64
-Side = Literal["host", "device"]  # whose memory, and whose kernels
-HOST, DEVICE = "host", "device"
 Bounds = Mapping[Symbol, Dim | None]
+
+
+class Side(Enum):
+    """Whose memory, and whose kernels."""
+
+    HOST = "host"
+    DEVICE = "device"
+
+
+HOST, DEVICE = Side.HOST, Side.DEVICE
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,9 @@ class _RunTables:
             array = used[at]
             words[at] = 0 if array is None else data_address(array)
         for at in range(end, self.sizes):
-            if not words[at] and used[at] is not None:
-                words[at] = data_address(used[at])
+            array = used[at]
+            if not words[at] and array is not None:
+                words[at] = data_address(array)
 
     def free_allocated(self, outputs: Sequence[Any]) -> None:
         """Gives back the outputs that a run allocated which has not ended well."""

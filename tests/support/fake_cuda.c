@@ -169,8 +169,12 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     if (!gx || !gy || !gz || by != 1 || bz != 1 || !bx || bx > 1024) return 1;
     size_t count = *(size_t *)extra[3] / 8;
     if (count > 512) return 1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         words[i] = (char *)extra[1] + 8 * i;
+        Address word = *(Address *)words[i];
+        if (word >> 40 && word >> 47 == 0 && within(word, 0)) /* an address of the host */
+            return 700;
+    }
     ((Entry)function)(words, gx, gy, gz, bx, shared);
     return 0; (void)stream;
 }

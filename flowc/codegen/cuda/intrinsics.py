@@ -6,7 +6,8 @@ device may declare. Invariant: the code of a kernel is the same for both machine
 
 from __future__ import annotations
 
-_ANYWHERE = """
+# What is the same on every machine that tells where a thread stands.
+ON_EVERY_MACHINE = """
 ; The first thread of a launch that finds a fault reports it: words that a launch starts with are 0.
 define linkonce_odr hidden void @flowc_report_fault(ptr %own, ptr %words) alwaysinline {
   %fault = load i64, ptr %own
@@ -54,10 +55,30 @@ define linkonce_odr hidden i64 @flowc_threads_of_grid() alwaysinline {
 # All threads of a block wait for each other, and see what the others wrote before.
 _BARRIER = """
 declare void @llvm.nvvm.barrier0()
-define linkonce_odr hidden void @flowc_barrier() alwaysinline convergent {
+define linkonce_odr hidden void @flowc_barrier() #0 {
   call void @llvm.nvvm.barrier0()
   ret void
 }
+
+; What another thread of the warp gives: the one whose number differs in the bits of the mask.
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+define linkonce_odr hidden i32 @flowc_shuffle_xor_i32(i32 %value, i32 %mask) #0 {
+  %found = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %value, i32 %mask, i32 31)
+  ret i32 %found
+}
+define linkonce_odr hidden i64 @flowc_shuffle_xor_i64(i64 %value, i32 %mask) #0 {
+  %low = trunc i64 %value to i32
+  %top = lshr i64 %value, 32
+  %high = trunc i64 %top to i32
+  %l = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %low, i32 %mask, i32 31)
+  %h = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %high, i32 %mask, i32 31)
+  %lw = zext i32 %l to i64
+  %hw = zext i32 %h to i64
+  %shifted = shl i64 %hw, 32
+  %found = or i64 %shifted, %lw
+  ret i64 %found
+}
+attributes #0 = { alwaysinline convergent nounwind }
 """
 
 # Function -> the register of a GPU that says it. Of a grid only x is used.
@@ -71,7 +92,7 @@ _REGISTERS = {
 
 def gpu_intrinsics() -> str:
     """The module for a GPU."""
-    lines = [_ANYWHERE, _BARRIER]
+    lines = [ON_EVERY_MACHINE, _BARRIER]
     for name, register in _REGISTERS.items():
         asked = f"@llvm.nvvm.read.ptx.sreg.{register}()"
         lines += [

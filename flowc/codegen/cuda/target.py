@@ -17,6 +17,8 @@ from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.loop_choices import DEVICE_CHOICES
 from flowc.codegen.cuda.placement import on_device
 from flowc.codegen.cuda.ptxas import find_ptxas, ptxas_version
+from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
+from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor
 from flowc.ir.lowering import Native
@@ -35,7 +37,7 @@ _OF_PROCESSES = re.compile(r"\b(format_float|parse_f32|parse_f64|write_text|keep
 @dataclass(frozen=True, slots=True)
 class CudaTarget:
     """`host`: the CPU beside the GPU. `architectures`: the numbers of those that there is machine
-    code for; later ones run the PTX of the lowest."""
+    code for; later ones run the PTX of the lowest. (-1,): the host acts as the GPU (`simt.py`)."""
 
     host: Target
     architectures: tuple[int, ...]
@@ -44,6 +46,8 @@ class CudaTarget:
     def key(self) -> str:
         ptxas = find_ptxas()
         version = ptxas_version(ptxas) if ptxas else "none"
+        if SIMT in self.architectures:
+            return f"{self.host.key}/simt"
         names = [f"{p.cpu}{p.features}" for p in map(gpu, self.architectures)]
         return f"{self.host.key}/cuda/{','.join(names)}/ptxas {version}"
 
@@ -95,6 +99,8 @@ class CudaTarget:
         return self.host.kernel(nest)
 
     def object_of(self, kernel: Kernel) -> bytes:
+        if isinstance(kernel, DeviceKernel) and SIMT in self.architectures:
+            return simt_object(kernel, self.processor)
         if isinstance(kernel, DeviceKernel):
             return image_object(kernel, self.architectures, find_ptxas(), self.processor)
         return self.host.object_of(kernel)
