@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-from flowc import dtypes
+from flowc.codegen.cuda.depthwise import (
+    DEPTHWISE_THREADS,
+    MOST_TAPS,
+    DepthwiseSource,
+    depthwise_text,
+)
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type
-from flowc.codegen.cuda.finish import ElementFunction, element_function
+from flowc.codegen.cuda.finish import ElementFunction, Ending, element_function
+from flowc.codegen.cuda.fold import FOLD_THREADS, fold_text
 from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.operands import (
-    Axis,
+    PER_AXIS,
     Image,
     ImageTile,
     MatrixTile,
@@ -24,22 +31,25 @@ from flowc.codegen.cuda.operands import (
     PiecesTile,
     StoredMatrix,
     TransposedWeights,
+    window_axes,
 )
 from flowc.codegen.cuda.product import SIZES, ProductSource, Tile, product_text
-from flowc.codegen.cuda.tile import VECTOR_BYTES, ProductTile, product_tile
+from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, inner_parts, product_tile
 from flowc.codegen.cuda.tile_kernel import TileKernel
-from flowc.codegen.kernels import kernel as kernels
+from flowc.codegen.kernels.kernel import WORKSPACE
+from flowc.codegen.kernels.kernel import Operand as KernelOperand
 from flowc.dtypes import DType
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, ceildiv, product
+from flowc.ir.dims import Dim, ceildiv, floordiv, product
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution, MatMul
+from flowc.ir.scalar import held_dtype
 
 if TYPE_CHECKING:
     from flowc.codegen.cuda.target import CudaTarget
 
+ALIGNMENT = 64  # of a workspace, which is never empty
 AXES = {1: "w", 2: "hw", 3: "dhw"}
-_PER_AXIS = ("in", "out", "window", "stride", "dilation", "pad")
 
 
 def contraction_host_reason(node: Node) -> str | None:
@@ -61,12 +71,15 @@ def contraction_launches(node: Node, target: CudaTarget) -> tuple[DeviceLaunch, 
     operands = tuple(outer[v] for v in inner.inputs)
     function = element_function(node, body, inner)
     lowering = inner.lowering
+    if isinstance(lowering, Convolution) and _is_depthwise(lowering, operands[-1]):
+        end = Ending(inner.output.type.dtype, node.outputs[0], function)
+        return (_depthwise(node, inner, lowering, operands, end),)
     if isinstance(lowering, MatMul):
         given = _matmul(inner, lowering, operands)
     else:
         assert isinstance(lowering, Convolution)
         given = _convolution(inner, lowering, operands)
-    return (_launch(node, given, function),)
+    return _launches(node, given, function)
 
 
 def _product_in(body: Computation) -> Node:
@@ -82,41 +95,67 @@ class _Given:
     ints: dict[str, Dim]
 
 
-def _launch(node: Node, given: _Given, function: ElementFunction | None) -> DeviceLaunch:
+def _launches(
+    node: Node, given: _Given, function: ElementFunction | None
+) -> tuple[DeviceLaunch, ...]:
+    """One launch; or one for the parts of the inner dimension and one that adds them up."""
     source, sizes, tile = given.source, given.ints, given.source.tile
-    operands: list[kernels.Operand] = [*given.operands]
+    entries, rows, columns, depth = (sizes[name] for name in SIZES[:4])
+    parts = inner_parts(tile, entries, rows, columns, depth)
+    elements = node.outputs[0].type.size
+    steps = ceildiv(ceildiv(depth, tile.depth), parts)
+    sizes = sizes | {"parts": parts, "part_depth": steps * tile.depth, "part_step": elements}
+    blocks = entries * parts * ceildiv(rows, tile.rows) * ceildiv(columns, tile.columns)
+    kinds = [source.dtype] * len(given.operands)
     ints = [sizes[name] for name in (*SIZES, *source.ints)]
-    buffers: list[DType | str] = [source.dtype] * len(operands)
-    if function is None:
-        operands.append(node.outputs[0])
-        buffers.append(source.dtype)
-    else:
-        operands += function.operands
-        ints += function.ints
-        buffers += function.kernel.buffers[:-1]
-    half = source.dtype in (dtypes.f16, dtypes.bf16)
-    made = TileKernel(
-        product_text(source, function),
-        tuple(buffers),
-        len(ints),
-        functions=(f"f32_to_{source.dtype}",) if half else (),
-        block=tile.threads,
-        function=function,
+    end = Ending(source.dtype, node.outputs[0], function)
+    if parts == 1:
+        kernel = _kernel(product_text(source, end, False), kinds, ints, end, tile.threads)
+        return (_launch(node, kernel, given.operands, ints, end, blocks),)
+    sums = Ending(held_dtype(source.dtype), WORKSPACE)
+    workspace = parts * elements * sums.dtype.size + ALIGNMENT
+    folding = [elements, sizes["c_stride"], parts]
+    kernel = _kernel(product_text(source, sums, True), kinds, ints, sums, tile.threads)
+    fold = _kernel(fold_text(source.dtype, end), [sums.dtype], folding, end, FOLD_THREADS)
+    groups = ceildiv(elements, FOLD_THREADS)
+    return (
+        _launch(node, kernel, given.operands, ints, sums, blocks, workspace),
+        _launch(node, fold, [WORKSPACE], folding, end, groups, workspace),
     )
-    blocks = (
-        sizes["entries"]
-        * ceildiv(sizes["rows"], tile.rows)
-        * ceildiv(sizes["columns"], tile.columns)
+
+
+def _kernel(
+    text: str, kinds: Sequence[DType], ints: Sequence[Dim], end: Ending, threads: int
+) -> TileKernel:
+    return TileKernel(
+        text,
+        (*kinds, *end.kinds),
+        len(ints) + len(end.ints),
+        functions=end.functions,
+        block=threads,
+        function=end.function,
     )
+
+
+def _launch(
+    node: Node,
+    kernel: TileKernel,
+    operands: Sequence[KernelOperand],
+    ints: Sequence[Dim],
+    end: Ending,
+    blocks: Dim,
+    workspace: Dim = 0,
+) -> DeviceLaunch:
     return DeviceLaunch(
-        made,
-        tuple(operands),
-        tuple(ints),
+        kernel,
+        (*operands, *end.operands),
+        (*ints, *end.sizes),
         blocks,
-        errors=function.errors if function is not None else (),
+        workspace=workspace,
+        errors=end.function.errors if end.function is not None else (),
         nodes=node.origin,
         grid=(blocks, 1, 1),
-        block=tile.threads,
+        block=kernel.block,
     )
 
 
@@ -133,18 +172,18 @@ def _matmul(inner: Node, lowering: MatMul, operands: Sequence[Value]) -> _Given:
         # One right operand for the whole batch: its entries are more rows.
         m, batch, a_entry = m * product(a_batch), 1, 0
     pieces = [f"a{i}" for i in range(lowering.pieces)]
-    ints: dict[str, Dim] = dict(zip(SIZES, (batch, m, n, k, m, 0, n), strict=True))
+    ints: dict[str, Dim] = dict(zip(SIZES, (batch, m, n, k, m, 0, n)))
     ints |= {"a_entry": a_entry, "b_entry": b_entry, "b_step": b1}
     ints |= {f"{p}_step": v.dims[-1] for p, v in zip(pieces, left)}
     names = tuple(name for name in ints if name not in SIZES)
     along = lowering.transpose_a, not lowering.transpose_b
 
     def made(w: DeviceWriter, tile: Tile) -> tuple[Operand, Operand]:
-        kind, depth = memory_type(dtype), w.int("depth")
+        kind, depth = memory_type(dtype), tile.end
         parts, end = list[StoredMatrix](), w.number(0)
         for p in pieces:
             step = w.int(f"{p}_step")
-            end = depth if len(pieces) == 1 else end + step
+            end = depth if p == pieces[-1] else end + step
             entry = w.at(w.parameters[p], tile.entry * w.int("a_entry"), kind)
             parts.append(StoredMatrix(entry, step, end))
         entry = w.at(w.parameters["b"], tile.entry * w.int("b_entry"), kind)
@@ -177,6 +216,53 @@ def _width(dtype: DType, *sizes: Dim) -> int:
     return width
 
 
+def _axis_sizes(inner: Node, lowering: Convolution, operands: Sequence[Value]) -> dict[str, Dim]:
+    """The ints of the axes, by name."""
+    found: dict[str, Dim] = {}
+    for i, letter in enumerate(AXES[len(lowering.strides)]):
+        sizes = (
+            operands[0].dims[1 + i],
+            inner.output.dims[1 + i],
+            operands[1].dims[i],
+            lowering.strides[i],
+            lowering.dilations[i],
+            lowering.pad[i][0],
+        )
+        found |= {f"{name}_{letter}": size for name, size in zip(PER_AXIS, sizes, strict=True)}
+    return found
+
+
+def _is_depthwise(lowering: Convolution, weights: Value) -> bool:
+    """Whether each channel of the image is by itself, and makes few of the result's."""
+    per_group, outputs = weights.dims[-2:]
+    is_few = isinstance(outputs, int) and outputs <= FEW * lowering.groups
+    return not lowering.transposed and per_group == 1 and lowering.groups > 1 and is_few
+
+
+def _depthwise(
+    node: Node, inner: Node, lowering: Convolution, operands: Sequence[Value], end: Ending
+) -> DeviceLaunch:
+    x, weights = operands[:2]
+    *window, _, outputs = weights.dims
+    width = _width(end.dtype, outputs) if lowering.groups == outputs else 1
+    vectors = floordiv(inner.output.type.size, width)
+    axes = _axis_sizes(inner, lowering, operands)
+    taps = tuple(d for d in window if isinstance(d, int))
+    is_short = len(taps) == len(window) and prod(taps) <= MOST_TAPS
+    source = DepthwiseSource(
+        end.dtype,
+        AXES[len(lowering.strides)],
+        width,
+        taps if is_short else None,
+        tuple(axes),
+    )
+    ints = [vectors, outputs, x.dims[-1], *axes.values()]
+    kinds = [end.dtype] * 2
+    kernel = _kernel(depthwise_text(source, end), kinds, ints, end, DEPTHWISE_THREADS)
+    blocks = ceildiv(vectors, DEPTHWISE_THREADS)
+    return _launch(node, kernel, (x, weights), ints, end, blocks)
+
+
 def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) -> _Given:
     x, weights = operands[:2]
     dtype, axes = inner.output.type.dtype, AXES[len(lowering.strides)]
@@ -189,26 +275,15 @@ def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) 
         columns, channels = outputs // lowering.groups, per_group
     rows, depth = product(result[:-1]), product(window) * channels
     sizes = (lowering.groups, rows, columns, depth, 0, columns, result[-1])
-    ints: dict[str, Dim] = dict(zip(SIZES, sizes, strict=True))
+    ints: dict[str, Dim] = dict(zip(SIZES, sizes))
     ints |= {"channels": channels, "pixel_step": x.dims[-1]}
-    for i, axis in enumerate(axes):
-        own = (
-            x.dims[1 + i],
-            result[1 + i],
-            window[i],
-            lowering.strides[i],
-            lowering.dilations[i],
-            lowering.pad[i][0],
-        )
-        ints |= {f"{name}_{axis}": value for name, value in zip(_PER_AXIS, own, strict=True)}
+    ints |= _axis_sizes(inner, lowering, operands)
     names = tuple(name for name in ints if name not in SIZES)
 
     def made(w: DeviceWriter, tile: Tile) -> tuple[Operand, Operand]:
-        kind, depth, columns = memory_type(dtype), w.int("depth"), w.int("columns")
+        kind, depth, columns = memory_type(dtype), tile.end, w.int("columns")
         channels, b = w.int("channels"), w.parameters["b"]
-        own = tuple(
-            Axis(*(w.narrow(w.int(f"{name}_{axis}")) for name in _PER_AXIS)) for axis in axes
-        )
+        own = window_axes(w, axes)
         pointer = w.at(w.parameters["a"], tile.entry * channels, kind)
         image = Image(pointer, own, channels, w.int("pixel_step"), lowering.transposed)
         left = ImageTile(w, source.share(0), image, tile.row, w.int("rows"), depth, b)
@@ -218,7 +293,7 @@ def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) 
         matrix = StoredMatrix(w.at(b, tile.entry * columns, kind), w.int("c_stride"), depth)
         return left, MatrixTile(w, source.share(1), matrix, tile.column, columns)
 
-    shape: ProductTile = product_tile(dtype, lowering.groups, rows, columns)
+    shape = product_tile(dtype, lowering.groups, rows, columns)
     along = False, not lowering.transposed
     right_ends = (channels,) if lowering.transposed else (columns, outputs)
     width = _width(dtype, channels, x.dims[-1]), _width(dtype, *right_ends)

@@ -72,6 +72,10 @@ class DeviceWriter(FunctionWriter):
         """A 32-bit number, which is not negative, as 64 bits."""
         return Index(self.b, self.b.zext(x.value, I64))
 
+    def signed(self, x: Index) -> Index:
+        """A 32-bit number, which may be negative, as 64 bits."""
+        return Index(self.b, self.b.sext(x.value, I64))
+
     # -- threads
 
     def thread(self) -> Index:
@@ -117,6 +121,21 @@ class DeviceWriter(FunctionWriter):
         zero = ir.Constant(element.type, 0.0 if is_float else None)
         return self.b.select(holds, element, zero)
 
+    def lanes(self, vector: Any) -> list[Any]:
+        """The elements of a vector; a scalar is one."""
+        if not isinstance(vector.type, ir.VectorType):
+            return [vector]
+        return [self.b.extract_element(vector, I32(i)) for i in range(vector.type.count)]
+
+    def held(self, element: Any, dtype: DType) -> Any:
+        """An element as it is multiplied."""
+        b = self.b
+        if dtype is dtypes.f16:
+            return b.fpext(element, F32)
+        if dtype is dtypes.bf16:
+            return b.bitcast(b.shl(b.zext(element, I32), ir.Constant(I32, 16)), F32)
+        return element
+
     # -- control
 
     @contextmanager
@@ -134,6 +153,9 @@ class DeviceWriter(FunctionWriter):
         for condition in rest:
             first = self.b.and_(first, condition)
         return first
+
+    def sum(self, x: Any, y: Any) -> Any:
+        return self.b.add(x, y) if isinstance(x.type, ir.IntType) else self.b.fadd(x, y)
 
     def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
         """x * y + total, fused where the numbers are floats."""

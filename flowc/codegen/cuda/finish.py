@@ -17,7 +17,7 @@ from llvmlite import ir
 from flowc import dtypes
 from flowc.codegen.cpu.numba_frontend import body_text
 from flowc.codegen.cpu.numba_source import NumbaSource
-from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type
+from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type, total_type
 from flowc.codegen.kernels.builder import LOCAL
 from flowc.codegen.kernels.check import check_nest
 from flowc.codegen.kernels.cluster import ClusterLowering, unravel
@@ -79,18 +79,60 @@ def element_function(node: Node, body: Computation, inner: Node) -> ElementFunct
     )
 
 
-class Finish:
-    """Stores elements of the result in a kernel. Made where the kernel begins."""
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a kernel does with sums: `function`, or, without one, it stores them as `dtype` in
+    `result`."""
 
-    def __init__(self, w: DeviceWriter, dtype: DType, function: ElementFunction | None) -> None:
-        self.w, self.dtype, self.function = w, dtype, function
+    dtype: DType
+    result: Operand
+    function: ElementFunction | None = None
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What the kernel's buffers that this needs are."""
+        return (self.result,) if self.function is None else self.function.operands
+
+    @property
+    def kinds(self) -> tuple[DType | str, ...]:
+        """Their dtypes."""
+        return (self.dtype,) if self.function is None else self.function.kernel.buffers[:-1]
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(f"e{i}" for i in range(len(self.operands)))
+
+    @property
+    def sizes(self) -> tuple[Dim, ...]:
+        """What the kernel's ints that this needs are."""
+        return () if self.function is None else self.function.ints
+
+    @property
+    def ints(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(f"i{i}" for i in range(len(self.sizes)))
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """What it calls of the math library."""
+        is_held = total_type(self.dtype) == memory_type(self.dtype)
+        return () if is_held else (f"f32_to_{self.dtype}",)
+
+
+class Finish:
+    """Does in a kernel what its Ending says. Made where the kernel begins."""
+
+    def __init__(self, w: DeviceWriter, end: Ending) -> None:
+        self.w, self.ending = w, end
         self.own_status: Any = None
+        function = end.function
         if function is None:
             return
         self.raw, self.unused = w.block(16, 16), w.block(8)
         self.buffers: list[Any] = []
-        for i, operand in enumerate(function.operands):
-            pointer = w.b.addrspacecast(w.parameters[f"e{i}"], PTR)
+        for name, operand in zip(end.buffers, function.operands, strict=True):
+            pointer = w.b.addrspacecast(w.parameters[name], PTR)
             if isinstance(operand, str):
                 assert operand == STATUS
                 self.status = pointer
@@ -98,28 +140,22 @@ class Finish:
                 for word in range(4):
                     w.store(i64(0), pointer, i64(word))
             self.buffers.append(pointer)
-        self.ints = [w.parameters[f"i{i}"] for i in range(len(function.ints))]
+        self.ints = [w.parameters[name] for name in end.ints]
 
-    def element(self, row: Index, column: Index, total: Any, stride: Index) -> None:
-        """Does what is to be done with one sum; `stride`: elements from one row to the next."""
-        w, b = self.w, self.w.b
+    def element(self, row: Index, column: Index, total: Any, further: Index) -> None:
+        """Does what is to be done with one sum. Without a function it is stored in the row and
+        column of a result whose first element is `further` than that of the buffer."""
+        w, b, function = self.w, self.w.b, self.ending.function
         value = self._stored(total)
-        if self.function is None:
-            place = row * stride + column
-            b.store(value, w.at(w.parameters["c"], place, value.type))
+        if function is None:
+            place = further + row * w.int("c_stride") + column
+            b.store(value, w.at(w.parameters["e0"], place, value.type))
             return
         b.store(value, self.raw)
-        given = [
-            self.unused,
-            self.unused,
-            *self.buffers,
-            self.raw,
-            *self.ints,
-            row.value,
-            column.value,
-        ]
+        given = [self.unused, self.unused, *self.buffers, self.raw, *self.ints]
+        given += [row.value, column.value]
         kind = ir.FunctionType(I32, [x.type for x in given])
-        b.call(declare(w.module, f"{self.function.kernel.key}_body", kind), given)
+        b.call(declare(w.module, f"{function.kernel.key}_body", kind), given)
 
     def end(self) -> None:
         """Reports what this thread found at fault."""
@@ -130,9 +166,8 @@ class Finish:
 
     def _stored(self, total: Any) -> Any:
         """A sum as memory holds an element."""
-        if self.dtype not in (dtypes.f16, dtypes.bf16):
-            return total
-        b = self.w.b
-        kind = ir.FunctionType(ir.IntType(16), [total.type])
-        convert = declare(self.w.module, f"flowc_f32_to_{self.dtype}", kind)
-        return b.bitcast(b.call(convert, [total]), memory_type(self.dtype))
+        b, dtype = self.w.b, self.ending.dtype
+        for name in self.ending.functions:
+            kind = ir.FunctionType(ir.IntType(16), [total.type])
+            total = b.call(declare(self.w.module, f"flowc_{name}", kind), [total])
+        return b.bitcast(total, memory_type(dtype))

@@ -20,7 +20,6 @@ from llvmlite import ir
 
 from flowc.codegen.cuda.device_writer import DeviceWriter
 from flowc.codegen.llvm.vector_ir import Index
-from flowc_runtime.native.writer import I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +155,17 @@ class Axis:
     pad: Index
 
 
+# The ints of an axis, named so with `_` and its letter, in the order of an Axis's fields.
+PER_AXIS = ("in", "out", "window", "stride", "dilation", "pad")
+
+
+def window_axes(w: DeviceWriter, letters: str) -> tuple[Axis, ...]:
+    """The axes of a convolution, from the kernel's ints."""
+    return tuple(
+        Axis(*(w.narrow(w.int(f"{name}_{letter}")) for name in PER_AXIS)) for letter in letters
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """What a convolution reads: `pixel_step` elements from one pixel to the next, of which
@@ -219,7 +229,7 @@ class ImageTile:
             for axis, near, far in zip(image.axes, corner, reach):
                 there, on_grid = self._pixel_on_axis(axis, near, far)
                 holds = w.all(holds, *on_grid)
-                pixel = pixel * w.wide(axis.size) + Index(b, b.sext(there.value, I64))
+                pixel = pixel * w.wide(axis.size) + w.signed(there)
             element = pixel * image.pixel_step + w.wide(channel)
             place = w.at(image.pointer, element, self.share.kind)
             pointer = b.select(holds, place, self.readable)

@@ -15,31 +15,37 @@ from typing import Any
 
 from llvmlite import ir
 
-from flowc import dtypes
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type, total_type
-from flowc.codegen.cuda.finish import ElementFunction, Finish
+from flowc.codegen.cuda.finish import Ending, Finish
 from flowc.codegen.cuda.operands import Operand, Share
 from flowc.codegen.cuda.tile import ProductTile
 from flowc.codegen.llvm.vector_ir import Index
 from flowc.dtypes import DType
-from flowc_runtime.native.writer import I32
 
 PAD = 4  # elements by which rows of a tile in shared memory are longer: they start in other banks
 GROUP = 8  # rows of tiles that neighbouring blocks share columns with, which caches then hold
 
 # The ints of every product: entries (of a batch, or groups), their rows, columns and inner sizes;
 # how much further an entry's rows and columns begin in the result than those of the one before;
-# elements from one row of the result to the next.
-SIZES = ("entries", "rows", "columns", "depth", "entry_rows", "entry_columns", "c_stride")
+# elements from one row of the result to the next; into how many parts the inner dimension is split,
+# how long each is, and elements from the sums of one part to those of the next.
+SIZES = (
+    "entries", "rows", "columns", "depth", "entry_rows", "entry_columns", "c_stride",
+    "parts", "part_depth", "part_step",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The part of the result that a block has: an entry, and where its rows and columns begin."""
+    """What a block has: an entry, where its rows and columns of the result begin, and a part of the
+    inner dimension: its number, begin and end."""
 
     entry: Index
     row: Index
     column: Index
+    part: Index
+    begin: Index
+    end: Index
 
 
 # Makes the two operands of a block: what stands [rows, inner] and [columns, inner].
@@ -68,18 +74,13 @@ class ProductSource:
         return Share(across, t.depth, t.threads, self.along[side], kind, self.dtype.size, width)
 
 
-def product_text(source: ProductSource, function: ElementFunction | None) -> str:
-    """LLVM IR of the kernel. Its buffers: the source's, and `c` or the function's; its ints: SIZES,
-    the source's, the function's."""
-    buffers, ints = list(source.buffers), [*SIZES, *source.ints]
-    if function is None:
-        buffers.append("c")
-    else:
-        buffers += [f"e{i}" for i in range(len(function.operands))]
-        ints += [f"i{i}" for i in range(len(function.ints))]
-    w = DeviceWriter(buffers, ints, source.tile.threads)
-    finish = Finish(w, source.dtype, function)
-    _SimtProduct(w, source, finish).emit()
+def product_text(source: ProductSource, end: Ending, is_split: bool) -> str:
+    """LLVM IR of the kernel, for one part of the inner dimension or several. Its buffers: the
+    source's, and the ending's; its ints: SIZES, the source's, the ending's."""
+    names = [*source.buffers, *end.buffers], [*SIZES, *source.ints, *end.ints]
+    w = DeviceWriter(*names, source.tile.threads)
+    finish = Finish(w, end)
+    _SimtProduct(w, source, finish, is_split).emit()
     finish.end()
     w.give()
     return str(w.module)
@@ -88,8 +89,10 @@ def product_text(source: ProductSource, function: ElementFunction | None) -> str
 class _SimtProduct:
     """A product by the multiply-adds of single threads."""
 
-    def __init__(self, w: DeviceWriter, source: ProductSource, finish: Finish) -> None:
-        self.w, self.source, self.finish = w, source, finish
+    def __init__(
+        self, w: DeviceWriter, source: ProductSource, finish: Finish, is_split: bool
+    ) -> None:
+        self.w, self.source, self.finish, self.is_split = w, source, finish, is_split
         self.t = t = source.tile
         self.kind = total_type(source.dtype)
         self.bits = source.dtype.size * 8 if self.kind == memory_type(source.dtype) else 32
@@ -111,9 +114,8 @@ class _SimtProduct:
             [w.variable(zero) for _ in range(t.thread_columns)] for _ in range(t.thread_rows)
         ]
         tile = self._tile()
-        depth = w.int("depth")
-        with w.when(depth.compare(">", 0)):
-            self._sum(tile, depth)
+        with w.when(tile.end.compare(">", tile.begin)):
+            self._sum(tile)
         self._store(tile)
 
     def _tile(self) -> Tile:
@@ -123,8 +125,14 @@ class _SimtProduct:
         columns = w.narrow(w.int("columns").ceil_div(t.columns))
         block = w.block_number()
         each = rows * columns
-        entry = block.divide_unsigned(each)
+        outer = block.divide_unsigned(each)
         rest = block.remainder_unsigned(each)
+        entry, part, begin, end = outer, w.number(0), w.number(0), w.int("depth")
+        if self.is_split:
+            parts = w.narrow(w.int("parts"))
+            entry, part = outer.divide_unsigned(parts), w.wide(outer.remainder_unsigned(parts))
+            begin = part * w.int("part_depth")
+            end = (begin + w.int("part_depth")).least(end)
         in_group = columns * GROUP
         group = rest.divide_unsigned(in_group)
         inside = rest - group * in_group
@@ -132,17 +140,18 @@ class _SimtProduct:
         height = (rows - first).least(GROUP)
         row = first + inside.remainder_unsigned(height)
         column = inside.divide_unsigned(height)
-        return Tile(w.wide(entry), w.wide(row) * t.rows, w.wide(column) * t.columns)
+        first_row, first_column = w.wide(row) * t.rows, w.wide(column) * t.columns
+        return Tile(w.wide(entry), first_row, first_column, part, begin, end)
 
-    def _sum(self, tile: Tile, depth: Index) -> None:
-        """Adds up the whole inner dimension: one barrier a step, as two tiles take turns."""
+    def _sum(self, tile: Tile) -> None:
+        """Adds up the inner dimension: one barrier a step, as two tiles take turns."""
         w, t = self.w, self.t
         operands = self.source.operands(w, tile)
-        zero = Index(w.b, ir.Constant(I32, 0))
-        self._keep([o.fetch(zero) for o in operands], w.number(0))
+        begin, end = w.narrow(tile.begin), w.narrow(tile.end)
+        self._keep([o.fetch(begin) for o in operands], w.number(0))
         w.barrier()
         turn = w.variable(w.number(0).value)
-        with w.steps(w.narrow(depth), t.depth) as start:
+        with w.steps(end, t.depth, begin) as start:
             offset = Index(w.b, turn.get())
             other = w.number(self.tile_bytes) - offset
             following = [o.fetch(start + t.depth) for o in operands]
@@ -158,51 +167,36 @@ class _SimtProduct:
             base = w.at(self.memory, offset + before, ir.IntType(8))
             share = self.source.share(side)
             for (across, inner), vector in zip(share.places(w), read[side], strict=True):
-                elements = [self._widened(x) for x in self._lanes(vector)]
+                elements = [w.held(x, self.source.dtype) for x in w.lanes(vector)]
                 apart = 1 if share.along else step
                 for i, element in enumerate(elements):
                     place = w.wide(inner * step + across) + i * apart
                     w.b.store(element, w.at(base, place, self.kind))
             before = self.left_bytes
 
-    def _lanes(self, vector: Any) -> list[Any]:
-        if not isinstance(vector.type, ir.VectorType):
-            return [vector]
-        return [self.w.b.extract_element(vector, I32(i)) for i in range(vector.type.count)]
-
-    def _widened(self, element: Any) -> Any:
-        """An element as it is multiplied."""
-        b = self.w.b
-        if self.source.dtype is dtypes.f16:
-            return b.fpext(element, self.kind)
-        if self.source.dtype is dtypes.bf16:
-            bits = b.shl(b.zext(element, I32), ir.Constant(I32, 16))
-            return b.bitcast(bits, self.kind)
-        return element
-
     def _multiply(self, offset: Index) -> None:
         """One step of the tile at `offset`: each thread the products of its rows and columns."""
         w, t = self.w, self.t
         left = w.at(self.memory, offset, ir.IntType(8))
         right = w.at(left, w.number(self.left_bytes), ir.IntType(8))
-        left = w.at(left, self.thread_row * t.lanes, self.kind)
-        right = w.at(right, self.thread_column * t.lanes, self.kind)
+        left = w.at(left, self.thread_row * t.row_lanes, self.kind)
+        right = w.at(right, self.thread_column * t.column_lanes, self.kind)
         for inner in range(t.depth):
-            rows = self._elements(left, inner * self.left_step, t.rows, t.row_parts)
-            columns = self._elements(right, inner * self.right_step, t.columns, t.column_parts)
+            first = inner * self.left_step, inner * self.right_step
+            rows = self._elements(left, first[0], t.rows, t.row_parts, t.row_lanes)
+            columns = self._elements(right, first[1], t.columns, t.column_parts, t.column_lanes)
             for i, x in enumerate(rows):
                 for j, y in enumerate(columns):
                     total = self.totals[i][j]
                     total.set(w.multiply_add(x, y, total.get()))
 
-    def _elements(self, base: Any, first: int, size: int, parts: int) -> list[Any]:
+    def _elements(self, base: Any, first: int, size: int, parts: int, lanes: int) -> list[Any]:
         """A thread's rows or columns of one step: `parts` of as many neighbours as a vector has."""
-        w, lanes = self.w, self.t.lanes
-        found: list[Any] = []
+        w, found = self.w, list[Any]()
         for part in range(parts):
             pointer = w.at(base, w.number(first + part * (size // parts)), self.kind)
-            vector = w.read(pointer, ir.VectorType(self.kind, lanes), lanes * self.size)
-            found += self._lanes(vector)
+            kind = self.kind if lanes == 1 else ir.VectorType(self.kind, lanes)
+            found += w.lanes(w.read(pointer, kind, lanes * self.size))
         return found
 
     def _store(self, tile: Tile) -> None:
@@ -221,23 +215,23 @@ class _SimtProduct:
     def _stage(self, part: int) -> None:
         """Writes a part of this thread's sums to shared memory."""
         w, t = self.w, self.t
-        for i in range(t.lanes):
-            row = self.thread_row * t.lanes + i
+        for i in range(t.row_lanes):
+            row = self.thread_row * t.row_lanes + i
             for j in range(t.thread_columns):
-                column = self.thread_column * t.lanes + (j // t.lanes) * (
-                    t.columns // t.column_parts
-                )
-                place = row * t.columns + column + j % t.lanes
-                value = self.totals[part * t.lanes + i][j].get()
+                apart = (j // t.column_lanes) * (t.columns // t.column_parts)
+                column = self.thread_column * t.column_lanes + apart
+                place = row * t.columns + column + j % t.column_lanes
+                value = self.totals[part * t.row_lanes + i][j].get()
                 w.b.store(value, w.at(self.memory, place, self.kind))
 
     def _finish_rows(self, tile: Tile, first: Index, height: int) -> None:
         w, t = self.w, self.t
         rows, columns = w.int("rows"), w.int("columns")
         begin = tile.entry * w.int("entry_rows"), tile.entry * w.int("entry_columns")
+        first_of_part = tile.part * w.int("part_step")
         with w.steps(w.number(height * t.columns), t.threads, w.wide(self.thread)) as place:
             row, column = first + place // t.columns, tile.column + place % t.columns
             with w.when(w.all(row.compare("<", rows), column.compare("<", columns))):
                 total = w.read(w.at(self.memory, place, self.kind), self.kind)
                 at = begin[0] + row, begin[1] + column
-                self.finish.element(*at, total, w.int("c_stride"))
+                self.finish.element(*at, total, first_of_part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from flowc.codegen.cuda import contractions
 from flowc.codegen.cuda.contractions import contraction_host_reason, contraction_launches
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.tile import LARGE
+from flowc.codegen.kernels.kernel import WORKSPACE
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, evaluate
+from flowc.ir.dims import Dim, Symbol, evaluate, symbol, symbols_of
 from flowc.ir.op import op_named
 from flowc.ir.types import tensor_type
 from flowc.options import Options
@@ -26,6 +27,7 @@ from flowc.passes.pipeline import run_passes
 
 Array = np.ndarray[Any, Any]
 Emit = Callable[..., Any]
+Typed = tuple[dtypes.DType, tuple[Dim, ...]]
 TARGET = cuda_target(80)
 CANARY = 16  # elements before and after each array that a kernel gets
 
@@ -41,9 +43,7 @@ def grid(kernel: DeviceKernel) -> HostGrid:
     return _GRIDS[kernel.key]
 
 
-def contraction(
-    emit: Emit, types: Sequence[tuple[dtypes.DType, tuple[int, ...]]]
-) -> tuple[Computation, Node]:
+def contraction(emit: Emit, types: Sequence[Typed]) -> tuple[Computation, Node]:
     """A computation, and the one cluster that it is."""
     b = Builder()
     parameters = [b.parameter(f"x{i}", tensor_type(*t)) for i, t in enumerate(types)]
@@ -56,33 +56,41 @@ def contraction(
     return before, node
 
 
-def run(node: Node, given: Sequence[Array]) -> list[Array]:
+def run(node: Node, given: Sequence[Array], sizes: Mapping[Symbol, int]) -> list[Array]:
     """The cluster's results, from a grid on this processor."""
     assert contraction_host_reason(node) is None
     known: dict[Value, Array] = dict(zip([v for v in node.inputs if v.constant is None], given))
     known |= {v: v.constant for v in node.inputs if v.constant is not None}
-    results = {v: guarded(np.empty(known_dims(v.dims), v.type.dtype.numpy)) for v in node.outputs}
+    results = {
+        v: guarded(np.empty(known_dims(v.dims, sizes), v.type.dtype.numpy)) for v in node.outputs
+    }
     places = {v: guarded(a) for v, a in known.items()} | results
     status = np.zeros(4, np.int64)
     before = {v: x[0].copy() for v, x in places.items() if v not in results}
-    for launch in contraction_launches(node, TARGET):
+    launches = contraction_launches(node, TARGET)
+    (most,) = known_dims([x.workspace for x in launches[:1]], sizes)
+    workspace = guarded(np.empty(most, np.uint8))
+    for launch in launches:
         assert isinstance(launch.kernel, DeviceKernel)
-        arrays = [places[o][1] if isinstance(o, Value) else status for o in launch.operands]
-        blocks, *ints = known_dims((launch.grid[0], *launch.ints))
+        arrays = [
+            places[o][1] if isinstance(o, Value) else workspace[1] if o == WORKSPACE else status
+            for o in launch.operands
+        ]
+        blocks, *ints = known_dims((launch.grid[0], *launch.ints), sizes)
         assert launch.grid[1:] == (1, 1)
         if blocks:
             grid(launch.kernel).run(arrays, ints, blocks)
     for v, whole in before.items():
         np.testing.assert_array_equal(places[v][0], whole)
-    for whole, inside in results.values():
+    for whole, inside in (*results.values(), workspace):
         edge = np.concatenate([whole[:CANARY], whole[CANARY + inside.size :]])
         assert (edge.view(np.uint8) == 0xA5).all(), "written past the result"
     assert not status.any()
     return [x for _, x in results.values()]
 
 
-def known_dims(dims: Sequence[Dim]) -> tuple[int, ...]:
-    return tuple(evaluate(d, {}) for d in dims)
+def known_dims(dims: Sequence[Dim], sizes: Mapping[Symbol, int]) -> tuple[int, ...]:
+    return tuple(evaluate(d, sizes) for d in dims)
 
 
 def guarded(x: Array) -> tuple[Array, Array]:
@@ -104,12 +112,15 @@ def numbers(dtype: dtypes.DType, shape: tuple[int, ...], seed: int) -> Array:
     return rng.standard_normal(shape).astype(dtype.numpy)
 
 
-def check(emit: Emit, types: Sequence[tuple[dtypes.DType, tuple[int, ...]]]) -> None:
+def check(emit: Emit, types: Sequence[Typed], **named: int) -> None:
+    """`named`: the sizes of symbols."""
     before, node = contraction(emit, types)
-    given = [numbers(t, s, i) for i, (t, s) in enumerate(types)]
-    found, (wanted,) = run(node, given)[-1], reference_results(before, given)
+    sizes = {s: named[s.name] for s in symbols_of(*(d for _, dims in types for d in dims))}
+    given = [numbers(t, known_dims(s, sizes), i) for i, (t, s) in enumerate(types)]
+    found, (wanted,) = run(node, given, sizes)[-1], reference_results(before, given)
     assert found.dtype == wanted.dtype
-    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
+    largest = float(np.abs(wanted).max(initial=0))
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5 + 2e-6 * largest)
 
 
 F32 = dtypes.f32
@@ -142,6 +153,26 @@ def test_products_in_large_tiles(
 ) -> None:
     monkeypatch.setattr(contractions, "product_tile", lambda *_: LARGE)
     test_products(left, right, turned)
+
+
+THIN = [
+    ((1, 700), (700, 200)), ((8, 600), (600, 3)), ((300, 513), (513, 1)), ((7, 0), (0, 9)),
+    ((20, 2000), (2000, 30)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), THIN)
+def test_long_sums_are_split(left: tuple[int, int], right: tuple[int, int]) -> None:
+    _, node = contraction(lambda k, x, y: k.mat_mul(x, y), [(F32, left), (F32, right)])
+    assert len(contraction_launches(node, TARGET)) == (2 if left[1] else 1)
+    bias = (F32, right[1:])
+
+    def emit(k: Builder, x: Value, y: Value, z: Value) -> Value:
+        return k.relu(k.add(k.mat_mul(x, y), z))
+
+    check(emit, [(F32, left), (F32, right), bias])
+    turned = [(F32, left[::-1]), (F32, right[::-1]), bias]
+    check(lambda k, x, y, z: k.add(k.mat_mul(x, y, transpose_a=True, transpose_b=True), z), turned)
 
 
 BATCHES = [
@@ -243,7 +274,7 @@ def test_what_follows_a_convolution() -> None:
 
 DEPTHWISE = [
     ((2, 7, 9, 5), (3, 3, 5, 1), [1, 1, 1, 1]), ((1, 8, 8, 40), (3, 2, 40, 1), [1, 2, 2, 1]),
-    ((1, 5, 6, 3), (2, 2, 3, 4), [1, 1, 1, 1]),
+    ((1, 5, 6, 3), (2, 2, 3, 4), [1, 1, 1, 1]), ((1, 9, 8, 4), (6, 5, 4, 1), [1, 1, 1, 1]),
 ]  # fmt: skip
 
 
@@ -275,3 +306,19 @@ def test_transposed_convolutions(stride: int, dilation: int) -> None:
         )
 
     check(emit, [(F32, (2, *out, 6))])
+
+
+@pytest.mark.parametrize("batch", [0, 1, 5])
+def test_sizes_that_only_a_run_knows(batch: int) -> None:
+    n = symbol("batch")
+
+    def dense(k: Builder, x: Value, y: Value, z: Value) -> Value:
+        return k.tanh(k.add(k.mat_mul(x, y), z))
+
+    check(dense, [(F32, (n, 40)), (F32, (40, 30)), (F32, (30,))], batch=batch)
+    for channels, weights in ((8, (3, 3, 8, 7)), (8, (3, 3, 2, 8))):
+
+        def convolved(k: Builder, x: Value, w: Value) -> Value:
+            return k.relu(k.conv2d(x, w, strides=[1, 2, 2, 1], padding="SAME"))
+
+        check(convolved, [(F32, (n, 6, 5, channels)), (F32, weights)], batch=batch)
