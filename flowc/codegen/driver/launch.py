@@ -18,7 +18,7 @@ from flowc.codegen.driver.device_memory import FAULT_WORDS, DeviceMemory
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.size_limits import WORD
-from flowc.codegen.driver.sizes import BYTES
+from flowc.codegen.driver.sizes import BYTES, NULL
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
@@ -168,7 +168,7 @@ class Launcher:
         if isinstance(operand, str) and operand == "scratch" and not on_device:
             return step.late_scratch is None
         if isinstance(operand, str) and operand in ("scratch", "workspace"):
-            return step.workspace is not None and self.memory.is_fixed(step.workspace)
+            return step.workspace is None or self.memory.is_fixed(step.workspace)
         return True
 
     def _operand(
@@ -182,8 +182,9 @@ class Launcher:
         if isinstance(operand, np.ndarray):
             return memory.weight(operand)
         match operand:
-            case "scratch" | "workspace" if on_device and step.workspace is not None:
-                return memory.pointer(step.workspace)
+            case "scratch" | "workspace" if on_device:
+                # A grid of no threads needs none.
+                return NULL if step.workspace is None else memory.pointer(step.workspace)
             case "status" if isinstance(memory, DeviceMemory):
                 return memory.fault_words(self._fault_number(launch))
             case "scratch" if step.late_scratch is not None:
