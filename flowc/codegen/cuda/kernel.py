@@ -38,8 +38,9 @@ class DeviceKernel(Kernel):
         intrinsics. The entry is declared by `entry_head`."""
 
     def entry_head(self) -> str:
-        """The line that opens the entry: its parameters are %a0.. %n0.. %stride %total."""
-        names = [f"ptr addrspace(1) %a{i}" for i in range(len(self.buffers))]
+        """The line that opens the entry: its parameters are %a0.. %n0.. %stride %total. Operands
+        begin at multiples of 16 bytes."""
+        names = [f"ptr addrspace(1) align 16 %a{i}" for i in range(len(self.buffers))]
         names += [*(f"i64 %n{i}" for i in range(self.ints)), "i64 %stride", "i64 %total"]
         return f'define void @{self.key}({", ".join(names)}) "nvvm.maxntid"="{self.block}" {{'
 
@@ -49,17 +50,19 @@ class ThreadKernel(DeviceKernel):
     """Every thread runs `thread` on ranges of its own. `status`, `scratch`: which of its buffers
     these are (-1: it has none). `stack`: how many bytes of scratch stand on the thread's stack; the
     entry gets no buffer for them. 0: they are in memory. `lanes`: how many neighbouring threads
-    take a step of the range together; the function is told which of them it is."""
+    take a step of the range together; the function is told which of them it is. `known`: the ints
+    that are the same in every launch, else None: what is divided by them becomes a product."""
 
     thread: Kernel | None = None
     status: int = -1
     scratch: int = -1
     stack: int = 0
     lanes: int = 1
+    known: tuple[int | None, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        given = (self.block, self.status, self.scratch, self.stack, self.lanes)
+        given = (self.block, self.status, self.scratch, self.stack, self.lanes, self.known)
         text = repr((self.function.key, given))
         return f"d_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
@@ -86,6 +89,7 @@ class ThreadKernel(DeviceKernel):
             "declare i64 @flowc_thread_of_grid()",
             "declare i64 @flowc_threads_of_grid()",
             "declare void @flowc_report_fault(ptr, ptr)",
+            "declare void @llvm.assume(i1)",
             self.entry_head(),
             "entry:",
             "  %unused = alloca ptr",
@@ -98,10 +102,9 @@ class ThreadKernel(DeviceKernel):
             f"  %lane = urem i64 %thread, {self.lanes}",
             "  %offset = mul i64 %thread, %stride",
         ]
-        lines += [
-            f"  %c{i} = addrspacecast ptr addrspace(1) %a{i} to ptr"
-            for i in range(len(self.buffers))
-        ]
+        for i in range(len(self.buffers)):
+            lines.append(f"  %c{i} = addrspacecast ptr addrspace(1) %a{i} to ptr")
+            lines.append(f'  call void @llvm.assume(i1 true) [ "align"(ptr %c{i}, i64 16) ]')
         pointers = [f"%c{i}" for i in range(len(self.buffers))]
         if self.stack:
             pointers.insert(self.scratch, "%stack")
@@ -112,7 +115,8 @@ class ThreadKernel(DeviceKernel):
         if self.status >= 0:
             words, pointers[self.status] = pointers[self.status], "%fault"
         passed = ["ptr %unused", "ptr %unused", *(f"ptr {p}" for p in pointers)]
-        passed += [*(f"i64 %n{i}" for i in range(self.ints)), "i64 %i", "i64 %end"]
+        passed += [f"i64 %n{i}" if n is None else f"i64 {n}" for i, n in enumerate(self.known)]
+        passed += ["i64 %i", "i64 %end"]
         if self.function.ranges == 2:
             passed += ["i64 %lane", f"i64 {self.lanes}"]
         lines += [
@@ -151,7 +155,13 @@ def device_launch(launch: Launch) -> DeviceLaunch:
     given = {f.name: getattr(function, f.name) for f in fields(Kernel)}
     given |= {"buffers": tuple(buffers)}
     kernel = ThreadKernel(
-        **given, thread=function, status=status, scratch=place, stack=stack, lanes=launch.lanes
+        **given,
+        thread=function,
+        status=status,
+        scratch=place,
+        stack=stack,
+        lanes=launch.lanes,
+        known=tuple(n if isinstance(n, int) else None for n in launch.ints),
     )
     given = {f.name: getattr(launch, f.name) for f in fields(Launch)}
     given |= {"kernel": kernel, "operands": tuple(operands), "scratch": scratch}

@@ -75,12 +75,13 @@ class CudaTarget:
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cpu.native_kernels import native_launch
         from flowc.codegen.kernels.loops import loop_launch
+        from flowc.codegen.kernels.split_folds import split_launches
 
         if self.host_reason(node) is not None:
             return self.host.launches(node)
         if node.attrs["kind"] == "native":
             return (device_launch(native_launch(node)),)
-        return (device_launch(loop_launch(node, self)),)
+        return tuple(map(device_launch, split_launches(node, self) or [loop_launch(node, self)]))
 
     def kernel(self, nest: LoopNest) -> Kernel:
         """What one thread does; `launches` makes kernels of the device of it."""

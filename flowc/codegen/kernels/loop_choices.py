@@ -46,6 +46,15 @@ class LoopChoices:
         """How many threads walk a row of that size together, where there are so many rows."""
         return 1
 
+    def parts(self, folded: Dim, kept: Dim, is_row: bool) -> int:
+        """How many parts of that many elements are folded to `kept` by threads of their own, before
+        one thread folds the parts. `is_row`: the elements are neighbours in memory."""
+        return 1
+
+    def neighbours(self, total: Dim, cost: float, size: int) -> int:
+        """How many elements of `size` bytes a step computes where it would compute one."""
+        return 1
+
     def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:
         """Whether an innermost loop over `count` elements computes several vectors at a time: not
         where it is so short that its rest, which goes by smaller vectors, matters."""
