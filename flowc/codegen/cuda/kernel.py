@@ -22,6 +22,7 @@ from flowc.ir.dims import ceildiv, minimum
 
 MOST_BLOCKS = 2048  # of a grid: more would wait for the first ones to end
 MOST_STACK = 1024  # bytes of scratch that a thread has on its stack
+MOST_SHARED = 48 << 10  # bytes of scratch that a block shares
 SCRATCH_BLOCKS = 64  # of a grid whose threads have scratch in memory
 ALIGNMENT = 64  # of scratch
 
@@ -48,10 +49,11 @@ class DeviceKernel(Kernel):
 @dataclass(frozen=True, eq=False)
 class ThreadKernel(DeviceKernel):
     """Every thread runs `thread` on ranges of its own. `status`, `scratch`: which of its buffers
-    these are (-1: it has none). `stack`: how many bytes of scratch stand on the thread's stack; the
-    entry gets no buffer for them. 0: they are in memory. `lanes`: how many neighbouring threads
-    take a step of the range together; the function is told which of them it is. `known`: the ints
-    that are the same in every launch, else None: what is divided by them becomes a product."""
+    these are (-1: it has none). `stack`: how many bytes of scratch stand on the thread's stack, or
+    in memory that a block shares; the entry gets no buffer for them. 0: they are in memory.
+    `lanes`: how many neighbouring threads take a step of the range together; the function is told
+    which of them it is. `known`: the ints that are the same in every launch, else None: what is
+    divided by them becomes a product."""
 
     thread: Kernel | None = None
     status: int = -1
@@ -84,8 +86,19 @@ class ThreadKernel(DeviceKernel):
             texts.append(math_module_text(self.function.functions))
         return texts
 
+    def _own_scratch(self) -> list[str]:
+        """What defines %near: memory of the thread, or of its block where all of that are lanes."""
+        if not self.stack:
+            return []
+        kind = f"[{self.stack} x i8]"
+        if self.lanes == self.block:
+            return [f"  %near = addrspacecast ptr addrspace(3) @{self.key}_shared to ptr"]
+        return [f"  %near = alloca {kind}, align {ALIGNMENT}"]
+
     def _entry(self) -> str:
+        shared = f"@{self.key}_shared = internal addrspace(3) global [{self.stack} x i8] undef"
         lines = [
+            f"{shared}, align {ALIGNMENT}" if self.stack and self.lanes == self.block else "",
             "declare i64 @flowc_thread_of_grid()",
             "declare i64 @flowc_threads_of_grid()",
             "declare void @flowc_report_fault(ptr, ptr)",
@@ -94,7 +107,7 @@ class ThreadKernel(DeviceKernel):
             "entry:",
             "  %unused = alloca ptr",
             "  %fault = alloca [4 x i64], align 16",
-            f"  %stack = alloca [{max(self.stack, 1)} x i8], align {ALIGNMENT}",
+            *self._own_scratch(),
             "  %thread = call i64 @flowc_thread_of_grid()",
             "  %threads = call i64 @flowc_threads_of_grid()",
             f"  %start = udiv i64 %thread, {self.lanes}",
@@ -107,7 +120,7 @@ class ThreadKernel(DeviceKernel):
             lines.append(f'  call void @llvm.assume(i1 true) [ "align"(ptr %c{i}, i64 16) ]')
         pointers = [f"%c{i}" for i in range(len(self.buffers))]
         if self.stack:
-            pointers.insert(self.scratch, "%stack")
+            pointers.insert(self.scratch, "%near")
         elif self.scratch >= 0:
             lines.append(f"  %own = getelementptr i8, ptr %c{self.scratch}, i64 %offset")
             pointers[self.scratch] = "%own"
@@ -146,7 +159,8 @@ def device_launch(launch: Launch) -> DeviceLaunch:
     place, status = _position(operands, SCRATCH), _position(operands, STATUS)
     buffers = list(function.buffers)
     stack, most = 0, MOST_BLOCKS
-    if isinstance(scratch, int) and 0 < scratch <= MOST_STACK and place >= 0:
+    most_near = MOST_SHARED if launch.lanes == BLOCK else MOST_STACK
+    if isinstance(scratch, int) and 0 < scratch <= most_near and place >= 0:
         stack, scratch = ceildiv(scratch, ALIGNMENT) * ALIGNMENT, 0
         assert isinstance(stack, int)
         del operands[place], buffers[place]

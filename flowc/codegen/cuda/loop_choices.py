@@ -62,8 +62,9 @@ DEVICE_CHOICES = DeviceChoices(
     most_nodes=_NEVER,
     tile_side=1,
     tile_rows=1,
-    few=_NEVER,
+    few=16,
     short=_NEVER,
     whole=_NEVER,
     inner_loops=False,
+    block=BLOCK,
 )

@@ -20,7 +20,8 @@ class LoopChoices:
     tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
     `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
     a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
-    walk many elements in loops of its own; else it computes one."""
+    walk many elements in loops of its own; else it computes one, or the `block` lanes that share
+    memory compute a tile."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -34,6 +35,7 @@ class LoopChoices:
     short: int
     whole: int
     inner_loops: bool = True
+    block: int = 1
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
         """How many steps of the shared range make a chunk worth a thread."""

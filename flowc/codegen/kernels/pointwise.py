@@ -43,6 +43,7 @@ from flowc.codegen.kernels.nest import (
     statements_within,
 )
 from flowc.codegen.kernels.scalars import Condition
+from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
 from flowc.codegen.kernels.tile_loops import tile_loops
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
@@ -234,7 +235,7 @@ class _Pointwise:
             self._store([])
             return c.launch(target, outputs, 1, 1, 0, self.node)
         if not self.choices.inner_loops:
-            return self._launch_of_elements()
+            return self._launch_of_elements() if self.tiled is None else self._launch_of_tiles()
         if len(self.groups) == 1:
             self._shared_loop()
             return c.launch(target, outputs, extents[0], self.choices.grain(cost), 0, self.node)
@@ -272,6 +273,27 @@ class _Pointwise:
                 with nest.otherwise(), nest.loop("v", int_number(0), rest):
                     self._store([*chosen, first + symbol(f"{LOCAL}v")])
         return c.launch(self.target, self.node.outputs, product(extents), 1, 0, self.node)
+
+    def _launch_of_tiles(self) -> Launch:
+        """Every step of the shared range is a tile that the lanes of a block turn."""
+        c, extents, number, last = self.c, self.extents, self.tiled, self.last
+        assert number is not None
+        tiles = [ceildiv(e, SIDE) if g in (number, last) else e for g, e in enumerate(extents)]
+
+        def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
+            chosen: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(extents)]
+            chosen[number], chosen[last] = row, column
+            self._store(chosen, c)
+
+        lanes, names = self.choices.block, (f"i{number}", f"i{last}")
+        with c.nest.loop("p", int_name("begin"), int_name("end")):
+            split_flat(c, tiles, "i")
+            probe = ClusterLowering(self.body, ())
+            sizes = extents[number], extents[last]
+            size = shared_tile(c, probe, names, *sizes, store, lanes)
+        tail = ("begin", "end", "lane", "lanes")
+        total, outputs = product(tiles), self.node.outputs
+        return c.launch(self.target, outputs, total, 1, size, self.node, tail, lanes=lanes)
 
     def _store_neighbours(self, chosen: Sequence[Dim], first: Dim, count: int) -> None:
         """All of them are computed before the first is stored, so that one instruction loads or

@@ -231,3 +231,24 @@ def test_threads_compute_neighbouring_elements(dims: tuple[int, ...]) -> None:
     expected = [np.maximum(x + row, 0), x > row, half + half]
     for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.bool_, np.int64])
+def test_blocks_turn_tiles(dtype: type) -> None:
+    """Rows and columns that tiles do not divide, dims before and between, other reads beside."""
+    b: Any = Builder()
+    random = np.random.default_rng(1)
+    shapes = [(33, 65), (2, 20, 3, 40)]
+    arrays = [(random.standard_normal(s) * 4).astype(dtype) for s in shapes]
+    kind = dtypes.as_dtype(np.dtype(dtype))
+    x, y = (b.parameter(f"x{i}", tensor_type(kind, s)) for i, s in enumerate(shapes))
+    turned = b.transpose(x, axes(1, 0))
+    results = [turned, b.not_equal(turned, turned), b.transpose(y, axes(0, 3, 2, 1))]
+    c = b.build(results)
+    names = ["x0", "x1"], ["y0", "y1", "y2"]
+    with running_on_device():
+        program = compile_computation(c, Options(), spec_of(c, *names))
+        found = open_program(program, 1).run(arrays)
+    x, y = arrays
+    for got, wanted in zip(found, [x.T, x.T != x.T, y.transpose(0, 3, 2, 1)], strict=True):
+        np.testing.assert_array_equal(got, wanted)
