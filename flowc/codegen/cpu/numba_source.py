@@ -289,6 +289,10 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.llvm.lanes import across
 
         return across(name)
+    if name == "barrier":
+        from flowc.codegen.llvm.lanes import barrier
+
+        return barrier()
     if name == "interleave":
         from flowc.codegen.cpu.vector_interleave import interleave
 

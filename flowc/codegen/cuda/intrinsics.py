@@ -67,7 +67,7 @@ define linkonce_odr hidden i32 @flowc_shuffle_xor_i32(i32 %value, i32 %mask) #0 
   %found = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %value, i32 %mask, i32 31)
   ret i32 %found
 }
-define linkonce_odr hidden i64 @flowc_shuffle_lanes(i64 %value, i64 %distance, i64 %lanes) #0 {
+define linkonce_odr hidden i32 @flowc_members(i64 %lanes) #0 {
   %thread = call i64 @flowc_thread()
   %own = and i64 %thread, 31
   %less = sub i64 %lanes, 1
@@ -77,14 +77,22 @@ define linkonce_odr hidden i64 @flowc_shuffle_lanes(i64 %value, i64 %distance, i
   %some = sub i64 %bit, 1
   %placed = shl i64 %some, %first
   %is_whole = icmp sge i64 %lanes, 32
-  %members = select i1 %is_whole, i64 -1, i64 %placed
-  %mask = trunc i64 %members to i32
+  %found = select i1 %is_whole, i64 -1, i64 %placed
+  %narrow = trunc i64 %found to i32
+  ret i32 %narrow
+}
+define linkonce_odr hidden i32 @flowc_shuffle_lanes_i32(i32 %value, i64 %distance, i64 %lanes) #0 {
+  %mask = call i32 @flowc_members(i64 %lanes)
   %bits = trunc i64 %distance to i32
+  %found = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 %mask, i32 %value, i32 %bits, i32 31)
+  ret i32 %found
+}
+define linkonce_odr hidden i64 @flowc_shuffle_lanes_i64(i64 %value, i64 %distance, i64 %lanes) #0 {
   %low = trunc i64 %value to i32
   %top = lshr i64 %value, 32
   %high = trunc i64 %top to i32
-  %l = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 %mask, i32 %low, i32 %bits, i32 31)
-  %h = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 %mask, i32 %high, i32 %bits, i32 31)
+  %l = call i32 @flowc_shuffle_lanes_i32(i32 %low, i64 %distance, i64 %lanes)
+  %h = call i32 @flowc_shuffle_lanes_i32(i32 %high, i64 %distance, i64 %lanes)
   %lw = zext i32 %l to i64
   %hw = zext i32 %h to i64
   %shifted = shl i64 %hw, 32

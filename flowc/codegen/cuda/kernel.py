@@ -22,6 +22,7 @@ from flowc.ir.dims import ceildiv, minimum
 
 MOST_BLOCKS = 2048  # of a grid: more would wait for the first ones to end
 MOST_STACK = 1024  # bytes of scratch that a thread has on its stack
+MOST_SHARED = 48 << 10  # bytes of scratch that a block shares
 SCRATCH_BLOCKS = 64  # of a grid whose threads have scratch in memory
 ALIGNMENT = 64  # of scratch
 
@@ -38,8 +39,9 @@ class DeviceKernel(Kernel):
         intrinsics. The entry is declared by `entry_head`."""
 
     def entry_head(self) -> str:
-        """The line that opens the entry: its parameters are %a0.. %n0.. %stride %total."""
-        names = [f"ptr addrspace(1) %a{i}" for i in range(len(self.buffers))]
+        """The line that opens the entry: its parameters are %a0.. %n0.. %stride %total. Operands
+        begin at multiples of 16 bytes."""
+        names = [f"ptr addrspace(1) align 16 %a{i}" for i in range(len(self.buffers))]
         names += [*(f"i64 %n{i}" for i in range(self.ints)), "i64 %stride", "i64 %total"]
         return f'define void @{self.key}({", ".join(names)}) "nvvm.maxntid"="{self.block}" {{'
 
@@ -47,19 +49,22 @@ class DeviceKernel(Kernel):
 @dataclass(frozen=True, eq=False)
 class ThreadKernel(DeviceKernel):
     """Every thread runs `thread` on ranges of its own. `status`, `scratch`: which of its buffers
-    these are (-1: it has none). `stack`: how many bytes of scratch stand on the thread's stack; the
-    entry gets no buffer for them. 0: they are in memory. `lanes`: how many neighbouring threads
-    take a step of the range together; the function is told which of them it is."""
+    these are (-1: it has none). `stack`: how many bytes of scratch stand on the thread's stack, or
+    in memory that a block shares; the entry gets no buffer for them. 0: they are in memory.
+    `lanes`: how many neighbouring threads take a step of the range together; the function is told
+    which of them it is. `known`: the ints that are the same in every launch, else None: what is
+    divided by them becomes a product."""
 
     thread: Kernel | None = None
     status: int = -1
     scratch: int = -1
     stack: int = 0
     lanes: int = 1
+    known: tuple[int | None, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        given = (self.block, self.status, self.scratch, self.stack, self.lanes)
+        given = (self.block, self.status, self.scratch, self.stack, self.lanes, self.known)
         text = repr((self.function.key, given))
         return f"d_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
@@ -81,16 +86,28 @@ class ThreadKernel(DeviceKernel):
             texts.append(math_module_text(self.function.functions))
         return texts
 
+    def _own_scratch(self) -> list[str]:
+        """What defines %near: memory of the thread, or of its block where all of that are lanes."""
+        if not self.stack:
+            return []
+        kind = f"[{self.stack} x i8]"
+        if self.lanes == self.block:
+            return [f"  %near = addrspacecast ptr addrspace(3) @{self.key}_shared to ptr"]
+        return [f"  %near = alloca {kind}, align {ALIGNMENT}"]
+
     def _entry(self) -> str:
+        shared = f"@{self.key}_shared = internal addrspace(3) global [{self.stack} x i8] undef"
         lines = [
+            f"{shared}, align {ALIGNMENT}" if self.stack and self.lanes == self.block else "",
             "declare i64 @flowc_thread_of_grid()",
             "declare i64 @flowc_threads_of_grid()",
             "declare void @flowc_report_fault(ptr, ptr)",
+            "declare void @llvm.assume(i1)",
             self.entry_head(),
             "entry:",
             "  %unused = alloca ptr",
             "  %fault = alloca [4 x i64], align 16",
-            f"  %stack = alloca [{max(self.stack, 1)} x i8], align {ALIGNMENT}",
+            *self._own_scratch(),
             "  %thread = call i64 @flowc_thread_of_grid()",
             "  %threads = call i64 @flowc_threads_of_grid()",
             f"  %start = udiv i64 %thread, {self.lanes}",
@@ -98,13 +115,12 @@ class ThreadKernel(DeviceKernel):
             f"  %lane = urem i64 %thread, {self.lanes}",
             "  %offset = mul i64 %thread, %stride",
         ]
-        lines += [
-            f"  %c{i} = addrspacecast ptr addrspace(1) %a{i} to ptr"
-            for i in range(len(self.buffers))
-        ]
+        for i in range(len(self.buffers)):
+            lines.append(f"  %c{i} = addrspacecast ptr addrspace(1) %a{i} to ptr")
+            lines.append(f'  call void @llvm.assume(i1 true) [ "align"(ptr %c{i}, i64 16) ]')
         pointers = [f"%c{i}" for i in range(len(self.buffers))]
         if self.stack:
-            pointers.insert(self.scratch, "%stack")
+            pointers.insert(self.scratch, "%near")
         elif self.scratch >= 0:
             lines.append(f"  %own = getelementptr i8, ptr %c{self.scratch}, i64 %offset")
             pointers[self.scratch] = "%own"
@@ -112,7 +128,8 @@ class ThreadKernel(DeviceKernel):
         if self.status >= 0:
             words, pointers[self.status] = pointers[self.status], "%fault"
         passed = ["ptr %unused", "ptr %unused", *(f"ptr {p}" for p in pointers)]
-        passed += [*(f"i64 %n{i}" for i in range(self.ints)), "i64 %i", "i64 %end"]
+        passed += [f"i64 %n{i}" if n is None else f"i64 {n}" for i, n in enumerate(self.known)]
+        passed += ["i64 %i", "i64 %end"]
         if self.function.ranges == 2:
             passed += ["i64 %lane", f"i64 {self.lanes}"]
         lines += [
@@ -142,7 +159,8 @@ def device_launch(launch: Launch) -> DeviceLaunch:
     place, status = _position(operands, SCRATCH), _position(operands, STATUS)
     buffers = list(function.buffers)
     stack, most = 0, MOST_BLOCKS
-    if isinstance(scratch, int) and 0 < scratch <= MOST_STACK and place >= 0:
+    most_near = MOST_SHARED if launch.lanes == BLOCK else MOST_STACK
+    if isinstance(scratch, int) and 0 < scratch <= most_near and place >= 0:
         stack, scratch = ceildiv(scratch, ALIGNMENT) * ALIGNMENT, 0
         assert isinstance(stack, int)
         del operands[place], buffers[place]
@@ -151,7 +169,13 @@ def device_launch(launch: Launch) -> DeviceLaunch:
     given = {f.name: getattr(function, f.name) for f in fields(Kernel)}
     given |= {"buffers": tuple(buffers)}
     kernel = ThreadKernel(
-        **given, thread=function, status=status, scratch=place, stack=stack, lanes=launch.lanes
+        **given,
+        thread=function,
+        status=status,
+        scratch=place,
+        stack=stack,
+        lanes=launch.lanes,
+        known=tuple(n if isinstance(n, int) else None for n in launch.ints),
     )
     given = {f.name: getattr(launch, f.name) for f in fields(Launch)}
     given |= {"kernel": kernel, "operands": tuple(operands), "scratch": scratch}

@@ -14,6 +14,10 @@ _NEVER = 1 << 62
 BLOCK = 256  # threads in a block
 WARP = 32  # threads that exchange values without memory
 FEW_ROWS = 256
+MANY = 1 << 16  # elements
+CHEAP = 8.0  # nanoseconds of a CPU for an element
+LOAD = 16  # bytes
+BUSY = 1 << 17  # threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,21 @@ class DeviceChoices(LoopChoices):
         is_long = isinstance(row, int) and row > 512
         return BLOCK if is_long or (isinstance(rows, int) and rows < FEW_ROWS) else WARP
 
+    def parts(self, folded: Dim, kept: Dim, is_row: bool) -> int:
+        """As many as keep a GPU busy, none of them short."""
+        if not isinstance(folded, int) or not isinstance(kept, int) or kept == 0:
+            return 1
+        busy, least = (BUSY // BLOCK, 16 * BLOCK) if is_row else (BUSY, 64)
+        if kept >= busy // 2:
+            return 1
+        return max(1, min(-(-folded // least), -(-busy // kept)))
+
+    def neighbours(self, total: Dim, cost: float, size: int) -> int:
+        """As many as one load takes, where this leaves enough threads and little code."""
+        if cost > CHEAP or (isinstance(total, int) and total < MANY):
+            return 1
+        return max(1, LOAD // max(size, 2))
+
     def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:
         return False
 
@@ -43,8 +62,9 @@ DEVICE_CHOICES = DeviceChoices(
     most_nodes=_NEVER,
     tile_side=1,
     tile_rows=1,
-    few=_NEVER,
+    few=16,
     short=_NEVER,
     whole=_NEVER,
     inner_loops=False,
+    block=BLOCK,
 )

@@ -13,13 +13,14 @@ what is defined here is inlined or internal, as loaded objects share their other
 
 from __future__ import annotations
 
+import re
+
 from flowc.codegen.cuda.intrinsics import ON_EVERY_MACHINE
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.llvm.compile import Processor, compile_module
 
 ARCHITECTURE = -1  # of the image in an object
-# What threads wait for each other in.
-WAITING = ("@flowc_barrier(", '@"flowc_barrier"(', "@flowc_shuffle_", '@"flowc_shuffle_')
+WAITING = re.compile(r'@"?flowc_(barrier|shuffle_)')  # what threads wait for each other in
 
 _GRID = """
 @parameters = internal global ptr null
@@ -233,11 +234,18 @@ define internal i64 @exchange(i64 %value, i64 %distance, i64 %lanes) noinline {{
   ret i64 %found
 }}
 
-define linkonce_odr hidden i64 @flowc_shuffle_lanes(i64 %value, i64 %distance, i64 %lanes) #0 {{
+define linkonce_odr hidden i64 @flowc_shuffle_lanes_i64(i64 %value, i64 %distance, i64 %lanes) #0 {{
   %many = icmp ugt i64 %lanes, 32
   %group = select i1 %many, i64 32, i64 %lanes
   %found = call i64 @exchange(i64 %value, i64 %distance, i64 %group)
   ret i64 %found
+}}
+
+define linkonce_odr hidden i32 @flowc_shuffle_lanes_i32(i32 %value, i64 %distance, i64 %lanes) #0 {{
+  %wide = zext i32 %value to i64
+  %found = call i64 @flowc_shuffle_lanes_i64(i64 %wide, i64 %distance, i64 %lanes)
+  %narrow = trunc i64 %found to i32
+  ret i32 %narrow
 }}
 
 define linkonce_odr hidden i32 @flowc_shuffle_xor_i32(i32 %value, i32 %mask) #0 {{
@@ -331,6 +339,6 @@ def _grid(kernel: DeviceKernel, texts: list[str]) -> str:
         threads=_THREADS,
         architecture=ARCHITECTURE,
     )
-    if not any(name in t for t in texts for name in WAITING):
+    if not any(map(WAITING.search, texts)):
         return text + _IN_TURN
     return text + _CONTEXTS.format(threads=_THREADS, stack=_STACK, patience=4 * _THREADS)

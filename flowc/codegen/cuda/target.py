@@ -85,6 +85,7 @@ class CudaTarget:
         from flowc.codegen.cpu.native_kernels import native_launch
         from flowc.codegen.cuda.contractions import contraction_launches
         from flowc.codegen.kernels.loops import loop_launch
+        from flowc.codegen.kernels.split_folds import split_launches
 
         if self.host_reason(node) is not None:
             return self.host.launches(node)
@@ -92,7 +93,7 @@ class CudaTarget:
             return contraction_launches(node, self)
         if node.attrs["kind"] == "native":
             return (device_launch(native_launch(node)),)
-        return (device_launch(loop_launch(node, self)),)
+        return tuple(map(device_launch, split_launches(node, self) or [loop_launch(node, self)]))
 
     def kernel(self, nest: LoopNest) -> Kernel:
         """What one thread does; `launches` makes kernels of the device of it."""

@@ -20,7 +20,8 @@ class LoopChoices:
     tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
     `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
     a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
-    walk many elements in loops of its own; else it computes one."""
+    walk many elements in loops of its own; else it computes one, or the `block` lanes that share
+    memory compute a tile."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -34,6 +35,7 @@ class LoopChoices:
     short: int
     whole: int
     inner_loops: bool = True
+    block: int = 1
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
         """How many steps of the shared range make a chunk worth a thread."""
@@ -44,6 +46,15 @@ class LoopChoices:
 
     def lanes(self, row: Dim, rows: Dim) -> int:
         """How many threads walk a row of that size together, where there are so many rows."""
+        return 1
+
+    def parts(self, folded: Dim, kept: Dim, is_row: bool) -> int:
+        """How many parts of that many elements are folded to `kept` by threads of their own, before
+        one thread folds the parts. `is_row`: the elements are neighbours in memory."""
+        return 1
+
+    def neighbours(self, total: Dim, cost: float, size: int) -> int:
+        """How many elements of `size` bytes a step computes where it would compute one."""
         return 1
 
     def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:

@@ -64,7 +64,7 @@ def loop_launch(node: Node, target: Target) -> Launch:
     return _columns(node, body, reductions, target)
 
 
-class _Reducing:
+class Reducing:
     """What the row and column forms share: axes, accumulators, stages."""
 
     def __init__(
@@ -173,7 +173,7 @@ def _extreme(dtype: DType, how: str) -> Any:
 
 
 def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
-    r = _Reducing(node, body, reductions, target)
+    r = Reducing(node, body, reductions, target)
     c, nest = r.c, r.c.nest
     stages = stages_of(body, r.lowerings)
     kept = [r.full[d] for d in r.kept]
@@ -228,7 +228,7 @@ def _row_name(cached: Sequence[Value], value: Value) -> str:
 
 
 def _row_loop(
-    r: _Reducing,
+    r: Reducing,
     stages: dict[Node, int],
     stage: int,
     folding: Sequence[Node],
@@ -253,7 +253,7 @@ def _row_loop(
         places = unravel(position, tuple(inner))
         # Where all of a row is one element, its results are known at the very same index.
         folded = [0 if size == 1 else i for size, i in zip(inner, places)]
-        index = _full_index(r, kept_index, folded)
+        index = full_index(r, kept_index, folded)
         restored = []
         for value in cached:
             if stages[value.node] < stage:
@@ -296,13 +296,13 @@ def _row_loop(
         _join_parts(r, partial)
 
 
-def _join_parts(r: _Reducing, partial: dict[Node, Name]) -> None:
+def _join_parts(r: Reducing, partial: dict[Node, Name]) -> None:
     for n, part in partial.items():
         total = Name(f"a{r.reductions.index(n)}", part.dtype)
         r.c.nest.assign(total.name, r.combine(n, total, part))
 
 
-def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
+def full_index(r: Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
     by_dim: dict[int, Dim] = dict(zip(r.kept, kept_index))
     by_dim |= dict(zip(r.axes, folded))
     return tuple(by_dim[d] for d in range(len(r.full)))
@@ -310,7 +310,7 @@ def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) 
 
 def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
     """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
-    r = _Reducing(node, body, reductions, target)
+    r = Reducing(node, body, reductions, target)
     block = r.choices.column_block
     c, nest = r.c, r.c.nest
     last_folded = max(r.axes)
@@ -343,7 +343,7 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: 
         by_row = unravel(row, tuple(folded))
         rows = nest.loop("r", int_number(0), nest.size(product(folded)))
         with rows, nest.loop("i", start, stop):
-            index = _full_index(r, kept_index, by_row)
+            index = full_index(r, kept_index, by_row)
             for i, n in enumerate(reductions):
                 x = r.prepared(n, index)
                 before = nest.let(Load(f"a{i}", place, kinds[n]))

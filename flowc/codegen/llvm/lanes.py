@@ -39,6 +39,18 @@ def across(name: str) -> Any:
     return numba_function(f"across_{how}", scalar(scalar, types.int64), emit)
 
 
+def barrier() -> Any:
+    """A function for Numba: the lanes of a block wait for each other."""
+
+    def emit(b: ir.IRBuilder, values: Any) -> None:
+        function = declare(b.module, "flowc_barrier", ir.FunctionType(ir.VoidType(), []))
+        function.attributes.add("convergent")
+        function.attributes.add("nounwind")
+        b.call(function, [])
+
+    return numba_function("barrier", types.void(), emit)
+
+
 def _parts(name: str) -> tuple[str, str, int]:
     found = _NAME.fullmatch(name)
     assert found is not None, name
@@ -56,7 +68,8 @@ def lanes_text(module: str) -> str | None:
 _SHARED = f"""
 declare i64 @flowc_thread() convergent nounwind
 declare void @flowc_barrier() convergent nounwind
-declare i64 @flowc_shuffle_lanes(i64, i64, i64) convergent nounwind
+declare i32 @flowc_shuffle_lanes_i32(i32, i64, i64) convergent nounwind
+declare i64 @flowc_shuffle_lanes_i64(i64, i64, i64) convergent nounwind
 @flowc_folded = internal addrspace(3) global [{MOST_LANES // WARP} x i64] zeroinitializer
 """
 
@@ -66,7 +79,7 @@ def _fold_text(name: str) -> str:
     more, each reads the totals of all warps in their order."""
     how, letter, width = _parts(name)
     kind = _FLOATS[width] if letter == "f" else f"i{width}"
-    word = f"i{width}"
+    word, wide = f"i{width}", 64 if width == 64 else 32  # as the totals are exchanged
     intrinsics: list[str] = []
 
     def joined(result: str, x: str, y: str) -> str:
@@ -74,13 +87,11 @@ def _fold_text(name: str) -> str:
 
     def to_word(result: str, x: str) -> list[str]:
         bits = f"  %{result}b = bitcast {kind} {x} to {word}"
-        wide = "bitcast" if width == 64 else "zext"
-        return [bits, f"  %{result} = {wide} {word} %{result}b to i64"]
+        return [bits, f"  %{result} = {_cast(width, wide, 'zext')} {word} %{result}b to i{wide}"]
 
     def from_word(result: str, x: str) -> list[str]:
-        narrow = "bitcast" if width == 64 else "trunc"
         return [
-            f"  %{result}b = {narrow} i64 {x} to {word}",
+            f"  %{result}b = {_cast(width, wide, 'trunc')} i{wide} {x} to {word}",
             f"  %{result} = bitcast {word} %{result}b to {kind}",
         ]
 
@@ -101,8 +112,8 @@ def _fold_text(name: str) -> str:
             f"  br i1 %far{distance}, label %{following}, label %join{distance}",
             f"join{distance}:",
             *to_word(f"w{distance}", f"%v{distance}"),
-            f"  %o{distance} = call i64 @flowc_shuffle_lanes(i64 %w{distance}, i64 {distance},"
-            " i64 %lanes)",
+            f"  %o{distance} = call i{wide} @flowc_shuffle_lanes_i{wide}(i{wide} %w{distance},"
+            f" i64 {distance}, i64 %lanes)",
             *from_word(f"t{distance}", f"%o{distance}"),
             joined(f"j{distance}", f"%v{distance}", f"%t{distance}"),
             f"  br label %{following}",
@@ -123,18 +134,18 @@ def _fold_text(name: str) -> str:
         "  br i1 %first, label %write, label %written",
         "write:",
         *to_word("mine", "%own"),
-        "  store i64 %mine, ptr addrspace(3) %place",
+        f"  store i{wide} %mine, ptr addrspace(3) %place",
         "  br label %written",
         "written:",
         "  call void @flowc_barrier()",
-        "  %begin = load i64, ptr addrspace(3) @flowc_folded",
+        f"  %begin = load i{wide}, ptr addrspace(3) @flowc_folded",
         *from_word("total0", "%begin"),
         "  br label %next",
         "next:",
         "  %number = phi i64 [ 1, %written ], [ %following, %next ]",
         f"  %total = phi {kind} [ %total0, %written ], [ %sum, %next ]",
         "  %there = getelementptr i64, ptr addrspace(3) @flowc_folded, i64 %number",
-        "  %theirs = load i64, ptr addrspace(3) %there",
+        f"  %theirs = load i{wide}, ptr addrspace(3) %there",
         *from_word("value", "%theirs"),
         joined("sum", "%total", "%value"),
         "  %following = add i64 %number, 1",
@@ -151,6 +162,10 @@ def _fold_text(name: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _cast(width: int, wide: int, how: str) -> str:
+    return "bitcast" if width == wide else how
 
 
 def _operation(how: str, letter: str, kind: str, intrinsics: list[str]) -> Any:

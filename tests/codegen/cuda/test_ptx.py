@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
+import numpy as np
 import pytest
 from device_launches import cuda_target, device_launches, example, fused
 from llvmlite import binding as llvm
 
+from flowc import dtypes
 from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.launch import DeviceLaunch
@@ -20,6 +24,10 @@ from flowc.codegen.cuda.ptxas import assemble, find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.kernels.kernel import SCRATCH, STATUS
 from flowc.codegen.targets import target_named
+from flowc.ir.builder import Builder
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.passes.pipeline import run_passes
 
 ARCHITECTURES = (70, 75, 80, 86, 89, 90, 100, 120)
 # Pointwise, rows, columns, an op with faults, a native kernel, one that calls functions; and which
@@ -92,6 +100,40 @@ def test_a_fault_is_reported_by_the_first_thread_that_finds_one() -> None:
 def test_memory_is_known_to_be_that_of_the_device() -> None:
     assert "ld.global" in ptx_of("tanh")
     assert re.search(r"\b(ld|st)\.b", ptx_of("tanh")) is None
+
+
+def ptx_of_graph(emit: Callable[[Any, Any, Any], Any]) -> str:
+    """The only kernel of a graph that is made of f32[128,1024] and f32[1024]."""
+    b: Any = Builder()
+    x = b.parameter("x", tensor_type(dtypes.f32, (128, 1024)))
+    row = b.parameter("row", tensor_type(dtypes.f32, (1024,)))
+    c = run_passes(b.build([emit(b, x, row)]), Options())
+    (launch,) = device_launches(c, cuda_target(80))
+    kernel = launch.kernel
+    assert isinstance(kernel, DeviceKernel)
+    return device_text(kernel, 80, "asm")
+
+
+def test_neighbouring_elements_are_loaded_and_stored_by_one_instruction() -> None:
+    ptx = ptx_of_graph(lambda b, x, row: b.relu(b.add(x, row)))
+    assert (ptx.count("ld.global.v4.b32"), ptx.count("st.global.v4.b32")) == (2, 1)
+    assert ptx.count("ld.global") == 2 and ptx.count("st.global") == 1
+    assert "div." not in ptx and "rem." not in ptx  # 256 is known
+
+
+def test_transposes_go_through_shared_memory() -> None:
+    """Four elements a thread: each is read once and written once on either side."""
+    ptx = ptx_of_graph(lambda b, x, row: b.transpose(x, np.array([1, 0], np.int32)))
+    assert ptx.count("bar.sync") == 2
+    for access in ("ld.global", "st.shared", "ld.shared", "st.global"):
+        assert ptx.count(access) == 4, access
+
+
+def test_rows_are_folded_by_shuffles_and_one_exchange_of_a_block() -> None:
+    """A softmax of 1024: three loops, two folds across 256 threads, by five shuffles each."""
+    ptx = ptx_of_graph(lambda b, x, row: b.softmax(b.add(x, row)))
+    assert ptx.count("shfl.sync.bfly") == 2 * 5
+    assert ptx.count("bar.sync") == 2 * 2
 
 
 def test_keys_of_the_device_are_not_those_of_the_host() -> None:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_launches import cuda_target
+from device_launches import cuda_target, device_launches
 from llvmlite import binding as llvm
+from op_calls import axes
 from op_cases import (
     EXACT,
     TESTED,
@@ -39,6 +40,7 @@ from flowc.ir.op import Op, op_named
 from flowc.ir.program_spec import spec_of
 from flowc.ir.types import tensor_type
 from flowc.options import Options
+from flowc.passes.pipeline import run_passes
 from flowc.run.executable import open_program
 
 # Pointwise with and without functions, views, reads at computed places, rows, columns, faults,
@@ -178,3 +180,75 @@ def test_rows_of_every_length_are_folded(rows: int) -> None:
         np.testing.assert_allclose(next(found), e / e.sum(1, keepdims=True), rtol=3e-6)
         np.testing.assert_array_equal(next(found), x.max(1))
         np.testing.assert_allclose(next(found), wide.mean(1), rtol=1e-5, atol=1e-6)
+
+
+def test_folds_of_many_elements_to_few_go_by_two_kernels() -> None:
+    b: Any = Builder()
+    shapes = [(70_000,), (4, 33, 190), (3, 5000)]
+    arrays = [np.random.default_rng(n).standard_normal(s, np.float32) for n, s in enumerate(shapes)]
+    flat, columns, rows = (
+        b.parameter(f"x{i}", tensor_type(dtypes.f32, s)) for i, s in enumerate(shapes)
+    )
+    results = [
+        b.sum(flat, axes(0)),
+        b.add(b.mean(columns, axes(0, 1)), b.max(columns, axes(0, 1))),
+        b.sqrt(b.sum(b.square(rows), axes(1), keep_dims=True)),
+    ]
+    c = b.build(results)
+    names = ["x0", "x1", "x2"], ["y0", "y1", "y2"]
+    fused = run_passes(c, Options())
+    clusters = [n for n in fused.nodes if n.op.name == "cluster"]
+    assert len(list(device_launches(fused, cuda_target(80)))) == 2 * len(clusters)
+    with running_on_device():
+        program = compile_computation(c, Options(), spec_of(c, *names))
+        total, of_columns, of_rows = open_program(program, 1).run(arrays)
+    x, y, z = (a.astype(np.float64) for a in arrays)
+    np.testing.assert_allclose(total, x.sum(), rtol=1e-5)
+    np.testing.assert_allclose(of_columns, y.mean((0, 1)) + y.max((0, 1)), rtol=1e-5)
+    np.testing.assert_allclose(of_rows, np.sqrt((z * z).sum(1, keepdims=True)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dims", [(70_001,), (65_536,), (300, 250), (3, 200, 111)])
+def test_threads_compute_neighbouring_elements(dims: tuple[int, ...]) -> None:
+    """Where the last dim is no multiple, or the only one and odd; of several dtypes."""
+    b: Any = Builder()
+    random = np.random.default_rng(1)
+    arrays = [
+        random.standard_normal(dims, np.float32),
+        random.standard_normal(dims[-1:], np.float32),
+        random.standard_normal(dims, np.float32).astype(np.float16),
+    ]
+    x, row, half = (
+        b.parameter(f"x{i}", tensor_type(dtypes.as_dtype(a.dtype), a.shape))
+        for i, a in enumerate(arrays)
+    )
+    c = b.build([b.relu(b.add(x, row)), b.greater(x, row), b.add(half, half)])
+    names = ["x0", "x1", "x2"], ["y0", "y1", "y2"]
+    with running_on_device():
+        program = compile_computation(c, Options(), spec_of(c, *names))
+        found = open_program(program, 1).run(arrays)
+    x, row, half = arrays
+    expected = [np.maximum(x + row, 0), x > row, half + half]
+    for got, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.bool_, np.int64])
+def test_blocks_turn_tiles(dtype: type) -> None:
+    """Rows and columns that tiles do not divide, dims before and between, other reads beside."""
+    b: Any = Builder()
+    random = np.random.default_rng(1)
+    shapes = [(33, 65), (2, 20, 3, 40)]
+    arrays = [(random.standard_normal(s) * 4).astype(dtype) for s in shapes]
+    kind = dtypes.as_dtype(np.dtype(dtype))
+    x, y = (b.parameter(f"x{i}", tensor_type(kind, s)) for i, s in enumerate(shapes))
+    turned = b.transpose(x, axes(1, 0))
+    results = [turned, b.not_equal(turned, turned), b.transpose(y, axes(0, 3, 2, 1))]
+    c = b.build(results)
+    names = ["x0", "x1"], ["y0", "y1", "y2"]
+    with running_on_device():
+        program = compile_computation(c, Options(), spec_of(c, *names))
+        found = open_program(program, 1).run(arrays)
+    x, y = arrays
+    for got, wanted in zip(found, [x.T, x.T != x.T, y.transpose(0, 3, 2, 1)], strict=True):
+        np.testing.assert_array_equal(got, wanted)
