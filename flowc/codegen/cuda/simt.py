@@ -14,11 +14,15 @@ from __future__ import annotations
 
 from flowc.codegen.cuda.intrinsics import ON_EVERY_MACHINE
 from flowc.codegen.cuda.kernel import DeviceKernel
+from flowc.codegen.cuda.tensor_cores import host_tensor_cores
 from flowc.codegen.llvm.compile import Processor, compile_module
 
 ARCHITECTURE = -1  # of the image in an object
 # What threads wait for each other in.
-WAITING = ("@flowc_barrier(", '@"flowc_barrier"(', "@flowc_shuffle_", '@"flowc_shuffle_')
+WAITING = (
+    *("@flowc_barrier(", '@"flowc_barrier"(', "@flowc_shuffle_", '@"flowc_shuffle_'),
+    *("@flowc_mma_", '@"flowc_mma_'),
+)
 
 _GRID = """
 @parameters = internal global ptr null
@@ -321,4 +325,5 @@ def _grid(kernel: DeviceKernel, texts: list[str]) -> str:
     )
     if not any(name in t for t in texts for name in WAITING):
         return text + _IN_TURN
-    return text + _CONTEXTS.format(threads=_THREADS, stack=_STACK, patience=4 * _THREADS)
+    contexts = _CONTEXTS.format(threads=_THREADS, stack=_STACK, patience=4 * _THREADS)
+    return text + contexts + host_tensor_cores(_THREADS)
