@@ -32,9 +32,10 @@ def gpu_tensor_cores() -> str:
     """The functions for a GPU of architecture 80 or later."""
     lines = [
         "declare i32 @llvm.nvvm.f2tf32.rna(float)",
-        "define linkonce_odr hidden i32 @flowc_round_tf32(float %x) alwaysinline {",
-        "  %found = call i32 @llvm.nvvm.f2tf32.rna(float %x)",
-        "  ret i32 %found",
+        "define linkonce_odr hidden float @flowc_round_tf32(float %x) alwaysinline {",
+        "  %bits = call i32 @llvm.nvvm.f2tf32.rna(float %x)",
+        "  %found = bitcast i32 %bits to float",
+        "  ret float %found",
         "}",
     ]
     for name in _NAMES:
@@ -56,13 +57,14 @@ def host_tensor_cores(threads: int) -> str:
     """The functions for a host whose module has `@wait_for_warp` and the number `@thread`."""
     lines = [
         f"@registers = internal global [{threads} x [6 x i32]] zeroinitializer",
-        "define linkonce_odr hidden i32 @flowc_round_tf32(float %x) {",
+        "define linkonce_odr hidden float @flowc_round_tf32(float %x) {",
         "  %bits = bitcast float %x to i32",
         "  %more = add i32 %bits, 4096",
         "  %rounded = and i32 %more, -8192",
         "  %is_number = fcmp ord float %x, %x",
-        "  %found = select i1 %is_number, i32 %rounded, i32 %bits",
-        "  ret i32 %found",
+        "  %kept = select i1 %is_number, i32 %rounded, i32 %bits",
+        "  %found = bitcast i32 %kept to float",
+        "  ret float %found",
         "}",
     ]
     for name in _NAMES:

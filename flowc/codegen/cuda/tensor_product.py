@@ -72,7 +72,22 @@ class TensorProduct(TiledProduct):
             base, share = self._base(side, offset), self.source.share(side)
             for (across, inner), vector in zip(share.places(w), vectors, strict=True):
                 place = self._place(side, w.wide(across), w.wide(inner))
-                w.b.store(vector, w.at(base, place, self.element), share.width * self.size)
+                pointer = w.at(base, place, self.element)
+                w.b.store(self._rounded(vector), pointer, share.width * self.size)
+
+    def _rounded(self, vector: Any) -> Any:
+        """What tensor cores take of f32, which they would cut off."""
+        w, b = self.w, self.w.b
+        if self.size != 4:
+            return vector
+        function = declare(w.module, "flowc_round_tf32", ir.FunctionType(F32, [F32]))
+        lanes = [b.call(function, [x]) for x in w.lanes(vector)]
+        if len(lanes) == 1:
+            return lanes[0]
+        made = ir.Constant(vector.type, ir.Undefined)
+        for i, lane in enumerate(lanes):
+            made = b.insert_element(made, lane, I32(i))
+        return made
 
     def _multiply(self, offset: Index) -> None:
         t, bases = self.t, [self._base(side, offset) for side in (0, 1)]
@@ -101,12 +116,8 @@ class TensorProduct(TiledProduct):
 
     def _register(self, side: int, base: Any, across: Index, inner: Index) -> Any:
         w, b = self.w, self.w.b
-        if self.size == 4:
-            pointer = w.at(base, self._place(side, across, inner), F32)
-            kind = ir.FunctionType(I32, [F32])
-            return b.call(declare(w.module, "flowc_round_tf32", kind), [w.read(pointer, F32)])
         pointer = w.at(base, self._place(side, across, inner), self.element)
-        if not self.source.along[side]:
+        if self.size == 4 or not self.source.along[side]:
             return w.read(pointer, I32, 4)
         above = w.at(base, self._place(side, across, inner + 1), self.element)
         short = ir.IntType(16)
