@@ -56,7 +56,7 @@ Operands = Callable[[DeviceWriter, Tile], tuple[Operand, Operand]]
 class ProductSource:
     """What makes a product's kernel. `buffers`, `ints`: the names of its own. `along`: whether
     neighbours in memory are neighbours across, for the left and the right operand; `width`: how
-    many of them are read at once."""
+    many of them are read at once; `blocks`: how many a multiprocessor shall hold at least."""
 
     tile: ProductTile | TensorTile
     dtype: DType
@@ -64,6 +64,7 @@ class ProductSource:
     ints: tuple[str, ...]
     along: tuple[bool, bool]
     width: tuple[int, int]
+    blocks: int
     operands: Operands
 
     def share(self, side: int) -> Share:
@@ -85,7 +86,7 @@ def product_text(
     made(w, source, finish, is_split).emit()
     finish.end()
     w.give()
-    return str(w.module)
+    return w.text(1 if is_split else source.blocks)  # the parts' places take registers
 
 
 class TiledProduct(ABC):

@@ -15,7 +15,9 @@ from simt_grid import HostGrid
 from flowc import dtypes
 from flowc.codegen.cuda import contractions
 from flowc.codegen.cuda.contractions import contraction_host_reason, contraction_launches
+from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel
+from flowc.codegen.cuda.ptxas import assemble, find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.cuda.tile import LARGE, TENSOR_TILES
 from flowc.codegen.kernels.kernel import WORKSPACE
@@ -369,3 +371,37 @@ def test_tensor_cores_convolve(dtype: dtypes.DType) -> None:
     check(
         lambda k, x, w: k.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"), types, ROUNDING, 1e-3
     )
+
+
+SQUARE = [(F32, (4096, 64)), (F32, (64, 4096))]
+ASSEMBLED: list[tuple[int, bool, Emit, list[Typed]]] = [
+    *((a, False, lambda k, x, y: k.mat_mul(x, y), SQUARE) for a in (70, 80, 90, 120)),
+    *(
+        (
+            a,
+            False,
+            lambda k, x, w: k.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"),
+            [(F32, (32, 28, 28, 128)), (F32, (3, 3, 128, 128))],
+        )
+        for a in (75, 86, 90)
+    ),
+    (100, True, lambda k, x, y: k.relu(k.mat_mul(x, y)), SQUARE),
+    (89, True, lambda k, x, y: k.mat_mul(x, y), [(dtypes.bf16, s) for _, s in SQUARE]),
+]
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas")
+@pytest.mark.parametrize(("architecture", "tf32", "emit", "types"), ASSEMBLED)
+def test_large_tiles_fit_in_registers(
+    architecture: int, tf32: bool, emit: Emit, types: Sequence[Typed]
+) -> None:
+    ptxas = find_ptxas()
+    assert ptxas is not None
+    target = replace(cuda_target(architecture), tf32=tf32)
+    (launch,) = contraction_launches(contraction(emit, types)[1], target)
+    kernel = launch.kernel
+    assert isinstance(kernel, DeviceKernel)
+    cubin = assemble(ptxas, device_text(kernel, architecture, "asm"), architecture)
+    assert cubin.spills == 0 and cubin.stack == 0
+    assert cubin.registers * kernel.block <= 65536
+    assert 2 * cubin.shared <= 100 << 10
