@@ -13,7 +13,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import flowc.ops  # noqa: F401
@@ -47,6 +47,7 @@ class Case:
     torch: str
     work: int
     dtype: DType = field(default=F32)
+    tf32: bool = False
 
 
 def product(m: int, n: int, k: int, batch: int = 1, turned: str = "nn", dtype: DType = F32) -> Case:
@@ -141,11 +142,37 @@ CASES = [
 ]
 
 
+TENSOR_CASES = [
+    product(1024, 1024, 1024),
+    *(product(4096, 4096, 4096, turned=t) for t in ("nn", "tn", "nt")),
+    product(512, 512, 64, batch=192, turned="nt"),
+    dense(4096, 3072, 768),
+    dense(128, 1024, 4096),
+    convolution(32, 224, 3, 64, 7, 2),
+    convolution(32, 56, 64, 64, 3),
+    convolution(32, 28, 128, 128, 3),
+    convolution(32, 14, 1024, 256, 1),
+]
+HALF_CASES = [
+    case
+    for dtype in (F16, BF16)
+    for case in (
+        *(product(4096, 4096, 4096, turned=t, dtype=dtype) for t in ("nn", "nt")),
+        dense(4096, 3072, 768, dtype),
+        convolution(32, 56, 64, 64, 3, dtype=dtype),
+    )
+]
+CASES += [replace(c, name=c.name.replace("f32", "tf32"), tf32=True) for c in TENSOR_CASES]
+CASES += HALF_CASES
+
+
 def compiled(case: Case, images: dict[str, str]) -> dict[str, Any]:
     b = Builder()
     types = [tensor_type(case.dtype, s) for s in case.shapes]
     parameters = [b.parameter(f"x{i}", t) for i, t in enumerate(types)]
-    fused = run_passes(b.build([case.emit(b, *parameters)]), Options())
+    # What decomposes halves is what makes them f32 for a CPU.
+    skip = ("decompose",) if case.dtype is not F32 else ()
+    fused = run_passes(b.build([case.emit(b, *parameters)]), Options(skip=skip))
     (node,) = [n for n in fused.nodes if n.op.name == "cluster"]
     names = {p.output: f"x{i}" for i, p in enumerate(fused.parameters)}
     names |= {v: f"y{i}" for i, v in enumerate(node.outputs)}
@@ -156,12 +183,12 @@ def compiled(case: Case, images: dict[str, str]) -> dict[str, Any]:
         "torch": case.torch,
         "work": case.work,
         "results": [list(v.dims) for v in node.outputs],
-        "launches": [launch_of(x, names, images) for x in launches(node)],
+        "launches": [launch_of(x, names, images) for x in launches(node, case)],
     }
 
 
-def launches(node: Node) -> Sequence[Any]:
-    return contraction_launches(node, TARGET)
+def launches(node: Node, case: Case) -> Sequence[Any]:
+    return contraction_launches(node, replace(TARGET, tf32=case.tf32))
 
 
 def launch_of(launch: Any, names: dict[Any, str], images: dict[str, str]) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from flowc import dtypes
 from flowc.codegen.cuda.depthwise import (
     DEPTHWISE_THREADS,
     MOST_TAPS,
@@ -34,7 +35,10 @@ from flowc.codegen.cuda.operands import (
     window_axes,
 )
 from flowc.codegen.cuda.product import SIZES, ProductSource, Tile, product_text
-from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, inner_parts, product_tile
+from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
+from flowc.codegen.cuda.tensor_product import TensorProduct
+from flowc.codegen.cuda.thread_product import ThreadProduct
+from flowc.codegen.cuda.tile import FEW, VECTOR_BYTES, TensorTile, inner_parts, product_tile
 from flowc.codegen.cuda.tile_kernel import TileKernel
 from flowc.codegen.kernels.kernel import WORKSPACE
 from flowc.codegen.kernels.kernel import Operand as KernelOperand
@@ -49,6 +53,10 @@ if TYPE_CHECKING:
     from flowc.codegen.cuda.target import CudaTarget
 
 ALIGNMENT = 64  # of a workspace, which is never empty
+NEW_ARCHITECTURE = 80  # the first whose tensor cores take tf32 and bf16
+# Where two blocks with the largest tile of single threads fit into one multiprocessor's registers
+# without spills, as `ptxas` 12.9 has it: one block waits while the other multiplies.
+TWO_BLOCKS: dict[type[Any], set[int]] = {MatMul: {80, 86, 89, 90, 100}, Convolution: {90}}
 AXES = {1: "w", 2: "hw", 3: "dhw"}
 
 
@@ -71,14 +79,15 @@ def contraction_launches(node: Node, target: CudaTarget) -> tuple[DeviceLaunch, 
     operands = tuple(outer[v] for v in inner.inputs)
     function = element_function(node, body, inner)
     lowering = inner.lowering
+    chosen = _choices(inner, target)
     if isinstance(lowering, Convolution) and _is_depthwise(lowering, operands[-1]):
         end = Ending(inner.output.type.dtype, node.outputs[0], function)
         return (_depthwise(node, inner, lowering, operands, end),)
     if isinstance(lowering, MatMul):
-        given = _matmul(inner, lowering, operands)
+        given = _matmul(inner, lowering, operands, chosen)
     else:
         assert isinstance(lowering, Convolution)
-        given = _convolution(inner, lowering, operands)
+        given = _convolution(inner, lowering, operands, chosen)
     return _launches(node, given, function)
 
 
@@ -101,6 +110,7 @@ def _launches(
     """One launch; or one for the parts of the inner dimension and one that adds them up."""
     source, sizes, tile = given.source, given.ints, given.source.tile
     entries, rows, columns, depth = (sizes[name] for name in SIZES[:4])
+    made = TensorProduct if isinstance(tile, TensorTile) else ThreadProduct
     parts = inner_parts(tile, entries, rows, columns, depth)
     elements = node.outputs[0].type.size
     steps = ceildiv(ceildiv(depth, tile.depth), parts)
@@ -110,12 +120,12 @@ def _launches(
     ints = [sizes[name] for name in (*SIZES, *source.ints)]
     end = Ending(source.dtype, node.outputs[0], function)
     if parts == 1:
-        kernel = _kernel(product_text(source, end, False), kinds, ints, end, tile.threads)
+        kernel = _kernel(product_text(made, source, end, False), kinds, ints, end, tile.threads)
         return (_launch(node, kernel, given.operands, ints, end, blocks),)
     sums = Ending(held_dtype(source.dtype), WORKSPACE)
     workspace = parts * elements * sums.dtype.size + ALIGNMENT
     folding = [elements, sizes["c_stride"], parts]
-    kernel = _kernel(product_text(source, sums, True), kinds, ints, sums, tile.threads)
+    kernel = _kernel(product_text(made, source, sums, True), kinds, ints, sums, tile.threads)
     fold = _kernel(fold_text(source.dtype, end), [sums.dtype], folding, end, FOLD_THREADS)
     groups = ceildiv(elements, FOLD_THREADS)
     return (
@@ -159,7 +169,23 @@ def _launch(
     )
 
 
-def _matmul(inner: Node, lowering: MatMul, operands: Sequence[Value]) -> _Given:
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What follows from the GPU. `blocks`: how many a multiprocessor shall hold at least."""
+
+    tensor_cores: bool
+    blocks: int
+
+
+def _choices(inner: Node, target: CudaTarget) -> _Choices:
+    """Products of f32 go to tensor cores only where they may be rounded first."""
+    dtype, known = inner.output.type.dtype, set(target.architectures) - {SIMT}
+    rounds = dtype in (dtypes.f16, dtypes.bf16) or (dtype is dtypes.f32 and target.tf32)
+    tensor_cores = rounds and all(a >= NEW_ARCHITECTURE for a in known)
+    return _Choices(tensor_cores, 2 if known <= TWO_BLOCKS[type(inner.lowering)] else 1)
+
+
+def _matmul(inner: Node, lowering: MatMul, operands: Sequence[Value], chosen: _Choices) -> _Given:
     *left, b = operands
     dtype = inner.output.type.dtype
     (*a_batch, a0, a1), (*b_batch, b0, b1) = left[0].dims, b.dims
@@ -201,10 +227,10 @@ def _matmul(inner: Node, lowering: MatMul, operands: Sequence[Value]) -> _Given:
             ),
         )
 
-    shape = product_tile(dtype, batch, m, n)
+    shape = product_tile(dtype, batch, m, n, chosen.tensor_cores)
     left_ends = [m] if lowering.transpose_a else [v.dims[-1] for v in left]
     width = _width(dtype, *left_ends), _width(dtype, b1)
-    source = ProductSource(shape, dtype, (*pieces, "b"), names, along, width, made)
+    source = ProductSource(shape, dtype, (*pieces, "b"), names, along, width, chosen.blocks, made)
     return _Given(source, tuple(operands), ints)
 
 
@@ -263,7 +289,9 @@ def _depthwise(
     return _launch(node, kernel, (x, weights), ints, end, blocks)
 
 
-def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) -> _Given:
+def _convolution(
+    inner: Node, lowering: Convolution, operands: Sequence[Value], chosen: _Choices
+) -> _Given:
     x, weights = operands[:2]
     dtype, axes = inner.output.type.dtype, AXES[len(lowering.strides)]
     *window, per_group, outputs = weights.dims
@@ -293,9 +321,9 @@ def _convolution(inner: Node, lowering: Convolution, operands: Sequence[Value]) 
         matrix = StoredMatrix(w.at(b, tile.entry * columns, kind), w.int("c_stride"), depth)
         return left, MatrixTile(w, source.share(1), matrix, tile.column, columns)
 
-    shape = product_tile(dtype, lowering.groups, rows, columns)
+    shape = product_tile(dtype, lowering.groups, rows, columns, chosen.tensor_cores)
     along = False, not lowering.transposed
     right_ends = (channels,) if lowering.transposed else (columns, outputs)
     width = _width(dtype, channels, x.dims[-1]), _width(dtype, *right_ends)
-    source = ProductSource(shape, dtype, ("a", "b"), names, along, width, made)
+    source = ProductSource(shape, dtype, ("a", "b"), names, along, width, chosen.blocks, made)
     return _Given(source, (x, weights), ints)

@@ -51,7 +51,7 @@ def depthwise_text(source: DepthwiseSource, end: Ending) -> str:
         _Pixel(w, source, place).emit(finish)
     finish.end()
     w.give()
-    return str(w.module)
+    return w.text()
 
 
 class _Pixel:

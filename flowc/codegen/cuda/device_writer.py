@@ -7,6 +7,7 @@ machine. Invariant: the text names no machine, so that a CPU can run it thread b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -56,6 +57,13 @@ class DeviceWriter(FunctionWriter):
         super().__init__(ir.Module("device"), ENTRY, VOID, parameters, linkage="")
         self.parameters = dict(zip(parameters, self.function.args))
         self.block_threads = block
+
+    def text(self, blocks: int = 1) -> str:
+        """The module. `blocks`: how many a multiprocessor shall hold at least: one waits where the
+        other multiplies."""
+        limits = f'"nvvm.maxntid"="{self.block_threads}" "nvvm.minctasm"="{blocks}"'
+        head = re.compile(rf'^(define void @"{ENTRY}"\(.*\) nounwind)$', re.MULTILINE)
+        return head.sub(rf"\1 {limits}", str(self.module), count=1)
 
     def int(self, name: str) -> Index:
         """An int of the kernel."""

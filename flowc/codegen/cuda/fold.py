@@ -31,4 +31,4 @@ def fold_text(dtype: DType, end: Ending) -> str:
         finish.element(row, column, total.get(), w.number(0))
     finish.end()
     w.give()
-    return str(w.module)
+    return w.text()

@@ -6,6 +6,8 @@ device may declare. Invariant: the code of a kernel is the same for both machine
 
 from __future__ import annotations
 
+from flowc.codegen.cuda.tensor_cores import gpu_tensor_cores
+
 # What is the same on every machine that tells where a thread stands.
 ON_EVERY_MACHINE = """
 ; The first thread of a launch that finds a fault reports it: words that a launch starts with are 0.
@@ -113,7 +115,7 @@ _REGISTERS = {
 
 def gpu_intrinsics() -> str:
     """The module for a GPU."""
-    lines = [ON_EVERY_MACHINE, _BARRIER]
+    lines = [ON_EVERY_MACHINE, _BARRIER, gpu_tensor_cores()]
     for name, register in _REGISTERS.items():
         asked = f"@llvm.nvvm.read.ptx.sreg.{register}()"
         lines += [

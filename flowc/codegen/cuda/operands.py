@@ -199,7 +199,7 @@ class ImageTile:
     ) -> None:
         self.w, self.share, self.image, self.readable = w, share, image, readable
         self.depth = depth
-        self.pixels: list[tuple[Index, list[Index], Any]] = []
+        self.slots: list[tuple[Any, list[Index], Any]] = []
         for across, inner in share.places(w):
             place = first + w.wide(across)
             rest, corner = place.least(size - 1), list[Index]()
@@ -209,8 +209,17 @@ class ImageTile:
                 rest = rest // result
                 near = at + axis.pad if image.transposed else at * axis.stride - axis.pad
                 corner.insert(0, near)
-            self.pixels.append((rest, corner, place.compare("<", size)))
+            start = [w.signed(c) for c in corner] if not image.transposed else []
+            self.slots.append((self._pixel(rest, start), corner, place.compare("<", size)))
             self.inner = inner  # the same for all that a thread moves
+
+    def _pixel(self, picture: Index, there: Sequence[Index]) -> Any:
+        """The address of a pixel of a picture; without its place, of the picture's first."""
+        w, image = self.w, self.image
+        for i, axis in enumerate(image.axes):
+            picture = picture * w.wide(axis.size)
+            picture = picture + there[i] if there else picture
+        return w.at(image.pointer, picture * image.pixel_step, self.share.kind)
 
     def fetch(self, start: Index) -> list[Any]:
         w, b, image = self.w, self.w.b, self.image
@@ -222,19 +231,29 @@ class ImageTile:
             on_axis = tap.remainder_unsigned(axis.window) if i else tap
             tap = tap.divide_unsigned(axis.window)
             reach.insert(0, on_axis * axis.dilation)
+        shared = self._element(reach, channel)
         found: list[Any] = []
-        for picture, corner, inside in self.pixels:
+        for pixel, corner, inside in self.slots:
             holds = b.and_(inside, at.compare("<", w.narrow(self.depth)))
-            pixel = picture
+            further, places = shared, list[Index]()
             for axis, near, far in zip(image.axes, corner, reach):
                 there, on_grid = self._pixel_on_axis(axis, near, far)
                 holds = w.all(holds, *on_grid)
-                pixel = pixel * w.wide(axis.size) + w.signed(there)
-            element = pixel * image.pixel_step + w.wide(channel)
-            place = w.at(image.pointer, element, self.share.kind)
+                places.append(there)
+            if image.transposed:
+                further = self._element(places, channel)
+            place = w.at(pixel, further, self.share.kind)
             pointer = b.select(holds, place, self.readable)
             found.append(w.where(holds, self.share.read(w, pointer)))
         return found
+
+    def _element(self, places: Sequence[Index], channel: Index) -> Index:
+        """How far a channel of the pixel at a place is from the first of all."""
+        w, image = self.w, self.image
+        pixel = places[0]
+        for axis, place in zip(image.axes[1:], places[1:]):
+            pixel = pixel * axis.size + place
+        return w.signed(pixel) * image.pixel_step + w.wide(channel)
 
     def _pixel_on_axis(self, axis: Axis, near: Index, far: Index) -> tuple[Index, list[Any]]:
         """The pixel that a tap sees, and what must hold for there to be one."""

@@ -3,12 +3,12 @@
 In: how the operands are read (`operands.py`), the tile (`tile.py`) and what is done with a result
 (`finish.py`). Out: the module of the kernel. For each step of the inner dimension the threads of a
 block bring a tile of each operand into shared memory while they multiply the one before. Invariant:
-every element of the result is one chain of multiply-adds in the order of the inner dimension,
-whichever tile computes it.
+every element of the result is summed in an order that follows from the sizes alone.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,11 @@ from llvmlite import ir
 from flowc.codegen.cuda.device_writer import DeviceWriter, memory_type, total_type
 from flowc.codegen.cuda.finish import Ending, Finish
 from flowc.codegen.cuda.operands import Operand, Share
-from flowc.codegen.cuda.tile import ProductTile
+from flowc.codegen.cuda.tile import ProductTile, TensorTile
 from flowc.codegen.llvm.vector_ir import Index
 from flowc.dtypes import DType
+from flowc.ir.scalar import held_dtype
 
-PAD = 4  # elements by which rows of a tile in shared memory are longer: they start in other banks
 GROUP = 8  # rows of tiles that neighbouring blocks share columns with, which caches then hold
 
 # The ints of every product: entries (of a batch, or groups), their rows, columns and inner sizes;
@@ -56,14 +56,15 @@ Operands = Callable[[DeviceWriter, Tile], tuple[Operand, Operand]]
 class ProductSource:
     """What makes a product's kernel. `buffers`, `ints`: the names of its own. `along`: whether
     neighbours in memory are neighbours across, for the left and the right operand; `width`: how
-    many of them are read at once."""
+    many of them are read at once; `blocks`: how many a multiprocessor shall hold at least."""
 
-    tile: ProductTile
+    tile: ProductTile | TensorTile
     dtype: DType
     buffers: tuple[str, ...]
     ints: tuple[str, ...]
     along: tuple[bool, bool]
     width: tuple[int, int]
+    blocks: int
     operands: Operands
 
     def share(self, side: int) -> Share:
@@ -74,53 +75,69 @@ class ProductSource:
         return Share(across, t.depth, t.threads, self.along[side], kind, self.dtype.size, width)
 
 
-def product_text(source: ProductSource, end: Ending, is_split: bool) -> str:
+def product_text(
+    made: type[TiledProduct], source: ProductSource, end: Ending, is_split: bool
+) -> str:
     """LLVM IR of the kernel, for one part of the inner dimension or several. Its buffers: the
     source's, and the ending's; its ints: SIZES, the source's, the ending's."""
     names = [*source.buffers, *end.buffers], [*SIZES, *source.ints, *end.ints]
     w = DeviceWriter(*names, source.tile.threads)
     finish = Finish(w, end)
-    _SimtProduct(w, source, finish, is_split).emit()
+    made(w, source, finish, is_split).emit()
     finish.end()
     w.give()
-    return str(w.module)
+    return w.text(1 if is_split else source.blocks)  # the parts' places take registers
 
 
-class _SimtProduct:
-    """A product by the multiply-adds of single threads."""
+class TiledProduct(ABC):
+    """What the threads of a block do, but for the multiplications: `thread_product.py` has those of
+    single threads, `tensor_product.py` those of warps. `kind`: what sums are held in; `parts`:
+    of a tile's rows, in how many they go through shared memory at the end."""
+
+    parts: int
 
     def __init__(
         self, w: DeviceWriter, source: ProductSource, finish: Finish, is_split: bool
     ) -> None:
         self.w, self.source, self.finish, self.is_split = w, source, finish, is_split
-        self.t = t = source.tile
         self.kind = total_type(source.dtype)
-        self.bits = source.dtype.size * 8 if self.kind == memory_type(source.dtype) else 32
-        self.size = self.bits // 8
-        self.left_step, self.right_step = t.rows + PAD, t.columns + PAD
-        self.left_bytes = t.depth * self.left_step * self.size
-        self.tile_bytes = self.left_bytes + t.depth * self.right_step * self.size
-        stage = (t.rows // t.row_parts) * t.columns * self.size
+        self.zero = ir.Constant(self.kind, None if isinstance(self.kind, ir.IntType) else 0.0)
+        self.thread = w.thread()
+        self.tile_bytes = self._begin()
+        t = source.tile
+        stage = t.rows // self.parts * t.columns * held_dtype(source.dtype).size
         self.memory = w.shared("tiles", max(2 * self.tile_bytes, stage))
 
+    @abstractmethod
+    def _begin(self) -> int:
+        """Makes the sums, and finds where this thread stands. How many bytes the tiles of both
+        operands take."""
+
+    @abstractmethod
+    def _keep(self, read: Sequence[Sequence[Any]], offset: Index) -> None:
+        """Puts what was read of both operands `offset` bytes into shared memory."""
+
+    @abstractmethod
+    def _multiply(self, offset: Index) -> None:
+        """Adds the products of the tiles that stand `offset` bytes into shared memory."""
+
+    @abstractmethod
+    def _stage(self, part: int) -> None:
+        """Writes this thread's sums of a part of the rows to shared memory, row after row."""
+
+    @abstractmethod
+    def _row(self, part: Index, staged: Index) -> Index:
+        """Which row of the tile stands in a row of a part."""
+
     def emit(self) -> None:
-        w, t = self.w, self.t
-        self.thread = w.thread()
-        across = t.columns // t.thread_columns
-        self.thread_row = w.wide(self.thread // across)
-        self.thread_column = w.wide(self.thread % across)
-        zero = ir.Constant(self.kind, None if isinstance(self.kind, ir.IntType) else 0.0)
-        self.totals = [
-            [w.variable(zero) for _ in range(t.thread_columns)] for _ in range(t.thread_rows)
-        ]
         tile = self._tile()
-        with w.when(tile.end.compare(">", tile.begin)):
+        with self.w.when(tile.end.compare(">", tile.begin)):
             self._sum(tile)
         self._store(tile)
 
     def _tile(self) -> Tile:
         """Blocks that follow one another take the rows of a group, column by column."""
-        w, t = self.w, self.t
+        w, t = self.w, self.source.tile
         rows = w.narrow(w.int("rows").ceil_div(t.rows))
         columns = w.narrow(w.int("columns").ceil_div(t.columns))
         block = w.block_number()
@@ -145,7 +162,7 @@ class _SimtProduct:
 
     def _sum(self, tile: Tile) -> None:
         """Adds up the inner dimension: one barrier a step, as two tiles take turns."""
-        w, t = self.w, self.t
+        w, t = self.w, self.source.tile
         operands = self.source.operands(w, tile)
         begin, end = w.narrow(tile.begin), w.narrow(tile.end)
         self._keep([o.fetch(begin) for o in operands], w.number(0))
@@ -160,77 +177,27 @@ class _SimtProduct:
             turn.set(other.value)
             w.barrier()
 
-    def _keep(self, read: Sequence[Sequence[Any]], offset: Index) -> None:
-        """Puts what was read where the block finds it, `offset` bytes into shared memory."""
-        w, before = self.w, 0
-        for side, step in enumerate((self.left_step, self.right_step)):
-            base = w.at(self.memory, offset + before, ir.IntType(8))
-            share = self.source.share(side)
-            for (across, inner), vector in zip(share.places(w), read[side], strict=True):
-                elements = [w.held(x, self.source.dtype) for x in w.lanes(vector)]
-                apart = 1 if share.along else step
-                for i, element in enumerate(elements):
-                    place = w.wide(inner * step + across) + i * apart
-                    w.b.store(element, w.at(base, place, self.kind))
-            before = self.left_bytes
-
-    def _multiply(self, offset: Index) -> None:
-        """One step of the tile at `offset`: each thread the products of its rows and columns."""
-        w, t = self.w, self.t
-        left = w.at(self.memory, offset, ir.IntType(8))
-        right = w.at(left, w.number(self.left_bytes), ir.IntType(8))
-        left = w.at(left, self.thread_row * t.row_lanes, self.kind)
-        right = w.at(right, self.thread_column * t.column_lanes, self.kind)
-        for inner in range(t.depth):
-            first = inner * self.left_step, inner * self.right_step
-            rows = self._elements(left, first[0], t.rows, t.row_parts, t.row_lanes)
-            columns = self._elements(right, first[1], t.columns, t.column_parts, t.column_lanes)
-            for i, x in enumerate(rows):
-                for j, y in enumerate(columns):
-                    total = self.totals[i][j]
-                    total.set(w.multiply_add(x, y, total.get()))
-
-    def _elements(self, base: Any, first: int, size: int, parts: int, lanes: int) -> list[Any]:
-        """A thread's rows or columns of one step: `parts` of as many neighbours as a vector has."""
-        w, found = self.w, list[Any]()
-        for part in range(parts):
-            pointer = w.at(base, w.number(first + part * (size // parts)), self.kind)
-            kind = self.kind if lanes == 1 else ir.VectorType(self.kind, lanes)
-            found += w.lanes(w.read(pointer, kind, lanes * self.size))
-        return found
-
     def _store(self, tile: Tile) -> None:
         """Through shared memory, a part of the rows at a time, so that neighbouring threads have
         neighbouring columns, and what is done with an element stands in the kernel once."""
-        w, t = self.w, self.t
-        height = t.rows // t.row_parts
-        with w.steps(w.number(t.row_parts), 1) as part:
-            for i in range(t.row_parts):
+        w = self.w
+        with w.steps(w.number(self.parts), 1) as part:
+            for i in range(self.parts):
                 with w.when(part.compare("==", i)):
                     self._stage(i)
             w.barrier()
-            self._finish_rows(tile, tile.row + part * height, height)
+            self._finish_rows(tile, part)
             w.barrier()
 
-    def _stage(self, part: int) -> None:
-        """Writes a part of this thread's sums to shared memory."""
-        w, t = self.w, self.t
-        for i in range(t.row_lanes):
-            row = self.thread_row * t.row_lanes + i
-            for j in range(t.thread_columns):
-                apart = (j // t.column_lanes) * (t.columns // t.column_parts)
-                column = self.thread_column * t.column_lanes + apart
-                place = row * t.columns + column + j % t.column_lanes
-                value = self.totals[part * t.row_lanes + i][j].get()
-                w.b.store(value, w.at(self.memory, place, self.kind))
-
-    def _finish_rows(self, tile: Tile, first: Index, height: int) -> None:
-        w, t = self.w, self.t
+    def _finish_rows(self, tile: Tile, part: Index) -> None:
+        w, t = self.w, self.source.tile
         rows, columns = w.int("rows"), w.int("columns")
         begin = tile.entry * w.int("entry_rows"), tile.entry * w.int("entry_columns")
         first_of_part = tile.part * w.int("part_step")
-        with w.steps(w.number(height * t.columns), t.threads, w.wide(self.thread)) as place:
-            row, column = first + place // t.columns, tile.column + place % t.columns
+        elements = w.number(t.rows // self.parts * t.columns)
+        with w.steps(elements, t.threads, w.wide(self.thread)) as place:
+            row = tile.row + self._row(part, place // t.columns)
+            column = tile.column + place % t.columns
             with w.when(w.all(row.compare("<", rows), column.compare("<", columns))):
                 total = w.read(w.at(self.memory, place, self.kind), self.kind)
                 at = begin[0] + row, begin[1] + column

@@ -17,10 +17,12 @@ import re
 
 from flowc.codegen.cuda.intrinsics import ON_EVERY_MACHINE
 from flowc.codegen.cuda.kernel import DeviceKernel
+from flowc.codegen.cuda.tensor_cores import host_tensor_cores
 from flowc.codegen.llvm.compile import Processor, compile_module
 
 ARCHITECTURE = -1  # of the image in an object
-WAITING = re.compile(r'@"?flowc_(barrier|shuffle_)')  # what threads wait for each other in
+# What threads wait for each other in.
+WAITING = re.compile(r'@"?flowc_(barrier|shuffle_|mma_)')
 
 _GRID = """
 @parameters = internal global ptr null
@@ -341,4 +343,5 @@ def _grid(kernel: DeviceKernel, texts: list[str]) -> str:
     )
     if not any(map(WAITING.search, texts)):
         return text + _IN_TURN
-    return text + _CONTEXTS.format(threads=_THREADS, stack=_STACK, patience=4 * _THREADS)
+    contexts = _CONTEXTS.format(threads=_THREADS, stack=_STACK, patience=4 * _THREADS)
+    return text + contexts + host_tensor_cores(_THREADS)

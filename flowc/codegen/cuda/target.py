@@ -37,19 +37,22 @@ _OF_PROCESSES = re.compile(r"\b(format_float|parse_f32|parse_f64|write_text|keep
 @dataclass(frozen=True, slots=True)
 class CudaTarget:
     """`host`: the CPU beside the GPU. `architectures`: the numbers of those that there is machine
-    code for; later ones run the PTX of the lowest. (-1,): the host acts as the GPU (`simt.py`)."""
+    code for; later ones run the PTX of the lowest. (-1,): the host acts as the GPU (`simt.py`).
+    `tf32`: products of f32 may round their factors to 10 bits of mantissa, as tensor cores do."""
 
     host: Target
     architectures: tuple[int, ...]
+    tf32: bool = False
 
     @property
     def key(self) -> str:
         ptxas = find_ptxas()
         version = ptxas_version(ptxas) if ptxas else "none"
         if SIMT in self.architectures:
-            return f"{self.host.key}/simt"
+            return f"{self.host.key}/simt{'/tf32' * self.tf32}"
         names = [f"{p.cpu}{p.features}" for p in map(gpu, self.architectures)]
-        return f"{self.host.key}/cuda/{','.join(names)}/ptxas {version}"
+        rounding = "/tf32" * self.tf32
+        return f"{self.host.key}/cuda/{','.join(names)}{rounding}/ptxas {version}"
 
     @property
     def processor(self) -> Processor:

@@ -42,6 +42,28 @@ class ProductTile:
         return self.thread_columns // self.column_lanes
 
 
+@dataclass(frozen=True, slots=True)
+class TensorTile:
+    """A block computes `rows` x `columns` of the result by its tensor cores, `depth` steps of the
+    inner dimension at a time; each of its warps `warp_rows` x `warp_columns`."""
+
+    rows: int
+    columns: int
+    depth: int
+    warp_rows: int
+    warp_columns: int
+
+    @property
+    def threads(self) -> int:
+        return 32 * (self.rows // self.warp_rows) * (self.columns // self.warp_columns)
+
+
+# By the bytes of an element: for many tiles, and for few.
+TENSOR_TILES = {
+    2: (TensorTile(128, 128, 32, 64, 64), TensorTile(64, 64, 32, 32, 32)),
+    4: (TensorTile(128, 128, 16, 64, 64), TensorTile(64, 64, 16, 32, 32)),
+}
+
 LARGE = ProductTile(128, 128, 8, 8, 8)
 SMALL = ProductTile(64, 64, 16, 4, 4)
 FEW_ROWS = ProductTile(8, 128, 32, 1, 4, row_lanes=1)
@@ -60,8 +82,10 @@ def expected(size: Dim) -> int:
     return evaluate(size, dict.fromkeys(symbols_of(size), ASSUMED))
 
 
-def product_tile(dtype: DType, entries: Dim, rows: Dim, columns: Dim) -> ProductTile:
-    """The tile for a product."""
+def product_tile(
+    dtype: DType, entries: Dim, rows: Dim, columns: Dim, tensor_cores: bool
+) -> ProductTile | TensorTile:
+    """The tile for a product, by tensor cores where these are allowed and worth it."""
     if dtype.size == 8:
         return WIDE
     if dtype not in (dtypes.f32, dtypes.f16, dtypes.bf16):
@@ -71,13 +95,16 @@ def product_tile(dtype: DType, entries: Dim, rows: Dim, columns: Dim) -> Product
         return FEW_ROWS
     if width <= FEW:
         return FEW_COLUMNS
-    if min(height, width) <= SMALL.rows:
-        return SMALL
-    tiles = count * -(-height // LARGE.rows) * -(-width // LARGE.columns)
-    return LARGE if tiles >= ENOUGH_TILES else SMALL
+    large, small = TENSOR_TILES[dtype.size] if tensor_cores else (LARGE, SMALL)
+    if min(height, width) <= small.rows:
+        return small
+    tiles = count * -(-height // large.rows) * -(-width // large.columns)
+    return large if tiles >= ENOUGH_TILES else small
 
 
-def inner_parts(tile: ProductTile, entries: Dim, rows: Dim, columns: Dim, depth: Dim) -> int:
+def inner_parts(
+    tile: ProductTile | TensorTile, entries: Dim, rows: Dim, columns: Dim, depth: Dim
+) -> int:
     """Into how many parts the inner dimension is split, so that there are enough blocks. Only known
     sizes are split: what is added up where, the sums' rounding with it, must not follow from a
     guess."""

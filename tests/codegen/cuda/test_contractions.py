@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from device_launches import cuda_target
 from ir_reference import reference_results
-from simt import HostGrid
+from simt_grid import HostGrid
 
 from flowc import dtypes
 from flowc.codegen.cuda import contractions
 from flowc.codegen.cuda.contractions import contraction_host_reason, contraction_launches
+from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel
-from flowc.codegen.cuda.tile import LARGE
+from flowc.codegen.cuda.ptxas import assemble, find_ptxas
+from flowc.codegen.cuda.target import CudaTarget
+from flowc.codegen.cuda.tile import LARGE, TENSOR_TILES
 from flowc.codegen.kernels.kernel import WORKSPACE
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation, Node, Value
@@ -29,6 +33,7 @@ Array = np.ndarray[Any, Any]
 Emit = Callable[..., Any]
 Typed = tuple[dtypes.DType, tuple[Dim, ...]]
 TARGET = cuda_target(80)
+ROUNDING = replace(TARGET, tf32=True)
 CANARY = 16  # elements before and after each array that a kernel gets
 
 ALIGNMENT = 64
@@ -48,7 +53,9 @@ def contraction(emit: Emit, types: Sequence[Typed]) -> tuple[Computation, Node]:
     b = Builder()
     parameters = [b.parameter(f"x{i}", tensor_type(*t)) for i, t in enumerate(types)]
     before = b.build([emit(b, *parameters)])
-    fused = run_passes(before, Options())
+    # What decomposes halves is what makes them f32 for a CPU.
+    skip = ("decompose",) if types[0][0] in (dtypes.f16, dtypes.bf16) else ()
+    fused = run_passes(before, Options(skip=skip))
     (node,) = [n for n in fused.nodes if n.op.name == "cluster"]
     assert node.attrs["kind"] in ("matmul", "convolution")
     # The product itself is a result too where nothing of its dtype is one.
@@ -56,7 +63,9 @@ def contraction(emit: Emit, types: Sequence[Typed]) -> tuple[Computation, Node]:
     return before, node
 
 
-def run(node: Node, given: Sequence[Array], sizes: Mapping[Symbol, int]) -> list[Array]:
+def run(
+    node: Node, given: Sequence[Array], sizes: Mapping[Symbol, int], target: CudaTarget
+) -> list[Array]:
     """The cluster's results, from a grid on this processor."""
     assert contraction_host_reason(node) is None
     known: dict[Value, Array] = dict(zip([v for v in node.inputs if v.constant is None], given))
@@ -67,7 +76,7 @@ def run(node: Node, given: Sequence[Array], sizes: Mapping[Symbol, int]) -> list
     places = {v: guarded(a) for v, a in known.items()} | results
     status = np.zeros(4, np.int64)
     before = {v: x[0].copy() for v, x in places.items() if v not in results}
-    launches = contraction_launches(node, TARGET)
+    launches = contraction_launches(node, target)
     (most,) = known_dims([x.workspace for x in launches[:1]], sizes)
     workspace = guarded(np.empty(most, np.uint8))
     for launch in launches:
@@ -112,15 +121,24 @@ def numbers(dtype: dtypes.DType, shape: tuple[int, ...], seed: int) -> Array:
     return rng.standard_normal(shape).astype(dtype.numpy)
 
 
-def check(emit: Emit, types: Sequence[Typed], **named: int) -> None:
-    """`named`: the sizes of symbols."""
+def check(
+    emit: Emit,
+    types: Sequence[Typed],
+    target: CudaTarget = TARGET,
+    within: float = 2e-6,
+    **named: int,
+) -> None:
+    """`within`: of the largest element. `named`: the sizes of symbols."""
     before, node = contraction(emit, types)
     sizes = {s: named[s.name] for s in symbols_of(*(d for _, dims in types for d in dims))}
     given = [numbers(t, known_dims(s, sizes), i) for i, (t, s) in enumerate(types)]
-    found, (wanted,) = run(node, given, sizes)[-1], reference_results(before, given)
+    found, (wanted,) = run(node, given, sizes, target)[-1], reference_results(before, given)
     assert found.dtype == wanted.dtype
     largest = float(np.abs(wanted).max(initial=0))
-    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5 + 2e-6 * largest)
+    if dtypes.as_dtype(found.dtype) in (dtypes.f16, dtypes.bf16):
+        found, wanted = found.astype(np.float32), wanted.astype(np.float32)
+        within = 2.0**-10 if types[0][0] is dtypes.f16 else 2.0**-7
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5 + within * largest)
 
 
 F32 = dtypes.f32
@@ -322,3 +340,68 @@ def test_sizes_that_only_a_run_knows(batch: int) -> None:
             return k.relu(k.conv2d(x, w, strides=[1, 2, 2, 1], padding="SAME"))
 
         check(convolved, [(F32, (n, 6, 5, channels)), (F32, weights)], batch=batch)
+
+
+TENSOR_DTYPES = [dtypes.f32, dtypes.f16, dtypes.bf16]
+
+
+@pytest.mark.parametrize("dtype", TENSOR_DTYPES)
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_tensor_cores_multiply(dtype: dtypes.DType, turned: tuple[bool, bool]) -> None:
+    for left, right in (((72, 40), (40, 96)), ((17, 13), (13, 30))):
+        a, b = (s[::-1] if t else s for s, t in zip((left, right), turned))
+
+        def emit(k: Builder, x: Value, y: Value) -> Value:
+            return k.mat_mul(x, y, transpose_a=turned[0], transpose_b=turned[1])
+
+        check(emit, [(dtype, a), (dtype, b)], ROUNDING, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", TENSOR_DTYPES)
+def test_large_tiles_of_tensor_cores(dtype: dtypes.DType, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = TENSOR_TILES[dtype.size][0]
+    monkeypatch.setattr(contractions, "product_tile", lambda *_: large)
+    types = [(dtype, (130, 48)), (dtype, (48, 136))]
+    check(lambda k, x, y: k.relu(k.mat_mul(x, y)), types, ROUNDING, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", TENSOR_DTYPES)
+def test_tensor_cores_convolve(dtype: dtypes.DType) -> None:
+    types = [(dtype, (2, 7, 6, 8)), (dtype, (3, 3, 8, 16))]
+    check(
+        lambda k, x, w: k.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"), types, ROUNDING, 1e-3
+    )
+
+
+SQUARE = [(F32, (4096, 64)), (F32, (64, 4096))]
+ASSEMBLED: list[tuple[int, bool, Emit, list[Typed]]] = [
+    *((a, False, lambda k, x, y: k.mat_mul(x, y), SQUARE) for a in (70, 80, 90, 120)),
+    *(
+        (
+            a,
+            False,
+            lambda k, x, w: k.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"),
+            [(F32, (32, 28, 28, 128)), (F32, (3, 3, 128, 128))],
+        )
+        for a in (75, 86, 90)
+    ),
+    (100, True, lambda k, x, y: k.relu(k.mat_mul(x, y)), SQUARE),
+    (89, True, lambda k, x, y: k.mat_mul(x, y), [(dtypes.bf16, s) for _, s in SQUARE]),
+]
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas")
+@pytest.mark.parametrize(("architecture", "tf32", "emit", "types"), ASSEMBLED)
+def test_large_tiles_fit_in_registers(
+    architecture: int, tf32: bool, emit: Emit, types: Sequence[Typed]
+) -> None:
+    ptxas = find_ptxas()
+    assert ptxas is not None
+    target = replace(cuda_target(architecture), tf32=tf32)
+    (launch,) = contraction_launches(contraction(emit, types)[1], target)
+    kernel = launch.kernel
+    assert isinstance(kernel, DeviceKernel)
+    cubin = assemble(ptxas, device_text(kernel, architecture, "asm"), architecture)
+    assert cubin.spills == 0 and cubin.stack == 0
+    assert cubin.registers * kernel.block <= 65536
+    assert 2 * cubin.shared <= 100 << 10
