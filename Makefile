@@ -12,7 +12,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz sanitize lint format oracle rows bench clean
+.PHONY: help demo test fuzz sanitize simt lint format oracle rows bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -31,6 +31,9 @@ fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and ev
 
 sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)
 	FLOWC_SANITIZE=1 $(BIN)/python -m pytest -n $(JOBS) tests/security/test_sanitizers.py
+
+simt: $(DEV_INSTALLED) ## every op's code for GPUs, run on the host
+	FLOWC_SIMT=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_simt.py
 
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .

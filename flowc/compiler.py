@@ -124,7 +124,7 @@ def compile_fetches(
             spec = replace(spec, aliases=())
         executable = load_executable(c, options, spec, threads)
         # First values are the graph's, and no part of a program that comes from the cache.
-        spec = replace(spec, aliases=executable.spec.aliases)
+        spec = spec.with_memory_of(executable.spec)
         return CompiledFetches(spec, found.depends_on, executable)
 
 

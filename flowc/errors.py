@@ -190,9 +190,10 @@ class AbortedError(OpError):
 
 
 class UnavailableError(OpError):
-    """A service that is not there now."""
+    """A service or a device that is not there now."""
 
     code = "FL0514"
+    exit_code = 5
     error_code = 14
 
 

@@ -67,7 +67,8 @@ PLACES = {
         "flowc.proto",
     ),
     # What one kind of machine needs is behind `flowc.codegen.target`, and found in one table.
-    "flowc.codegen.cpu": ("flowc.codegen.cpu", "flowc.codegen.targets"),
+    # Beside a GPU is a CPU, which runs the driver; what one thread does is a kernel of a CPU.
+    "flowc.codegen.cpu": ("flowc.codegen.cpu", "flowc.codegen.cuda", "flowc.codegen.targets"),
     "flowc.codegen.cuda": ("flowc.codegen.cuda", "flowc.codegen.targets"),
     "numba": ("flowc.codegen.cpu", "flowc.codegen.llvm", "flowc.codegen.math"),
     "llvmlite": ("flowc.codegen", "flowc_runtime.native"),

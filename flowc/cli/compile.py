@@ -92,7 +92,7 @@ class _Wish:
     default="native",
     show_default=True,
     metavar="T",
-    help="native, x86-64-v2, x86-64-v3 or x86-64-v4.",
+    help="native, x86-64-v2, x86-64-v3, x86-64-v4; cuda:sm_80,sm_90[,CPU] for GPUs.",
 )
 @click.option(
     "--emit",

@@ -22,6 +22,7 @@ from flowc.errors import (
     InvalidArgumentError,
     InvalidModelError,
     ResourceExhaustedError,
+    UnavailableError,
     did_you_mean,
 )
 from flowc.version import VERSION
@@ -147,11 +148,12 @@ def described(error: Exception) -> tuple[str, int]:
         where = f"{error.filename}: " if error.filename else ""
         code = RESOURCES if error.errno in _FULL else BAD_INPUT
         return f"error[FL0601]: {where}{error.strerror}", code
-    from flowc_runtime.errors import LoadError, ModelError
+    from flowc_runtime import errors as runtime
 
-    if isinstance(error, ModelError):
-        kind = InvalidModelError if isinstance(error, LoadError) else InvalidArgumentError
-        return f"error[{kind.code}]: {error}", BAD_INPUT
+    if isinstance(error, runtime.ModelError):
+        kinds = {runtime.LoadError: InvalidModelError, runtime.UnavailableError: UnavailableError}
+        kind = kinds.get(type(error), InvalidArgumentError)
+        return f"error[{kind.code}]: {error}", kind.exit_code
     return (
         f"error[{InternalError.code}]: {type(error).__name__}: {error}\n  {_BUG}",
         BUG,

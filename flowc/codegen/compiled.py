@@ -47,7 +47,8 @@ class ProgramMetadata:
     """What a program says of itself. `sizes`: all sizes in the order of the run's table, of which
     the first `input_sizes` are those of the inputs; `constraints`: pairs of sizes that the run
     checks to be equal. `calls`: what Python computes, by number; `strings`: the first strings of a
-    run's table, None where a run holds none. `name`: that of a library."""
+    run's table, None where a run holds none. `name`: that of a library. `has_device`: a GPU runs
+    some of it."""
 
     spec: ProgramSpec = field(default_factory=ProgramSpec)
     sizes: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class ProgramMetadata:
     strings: tuple[str, ...] | None = None
     version: str = VERSION
     name: str = ""
+    has_device: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain data. What is empty in a library, which neither calls Python nor holds strings, is
@@ -71,6 +73,8 @@ class ProgramMetadata:
             {"message": e.message, "node": e.node, "class": e.kind} for e in self.errors
         ]
         found["weights_bytes"] = self.weights_bytes
+        if self.has_device:
+            found["device"] = "cuda"
         if self.calls:
             found["calls"] = [asdict(call) for call in self.calls]
         if self.strings is not None:
@@ -94,6 +98,7 @@ class ProgramMetadata:
             strings=None if strings is None else tuple(strings),
             version=data["flowc"],
             name=data.get("name", ""),
+            has_device="device" in data,
         )
 
 

@@ -7,7 +7,7 @@ aot.py links into a library. Invariant: equal Computations, options and versions
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,8 +27,9 @@ from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.program_spec import Alias, ProgramSpec
-from flowc.plan.plan import ALIGNMENT, Needs, Plan
+from flowc.plan.plan import ALIGNMENT, Input, Needs, Plan
 from flowc.plan.planner import make_plan
+from flowc.plan.transfers import place_on_devices
 
 KernelCompiler = Callable[[Kernel], bytes]
 
@@ -64,7 +65,9 @@ class _Weights:
         return self.offsets[id(array)]
 
 
-def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]]:
+def launches_of(
+    c: Computation, target: Target, on_device: Collection[Node] = ()
+) -> dict[Node, tuple[Launch, ...]]:
     """The kernels of every cluster, also of those in the bodies of loops and branches. Scalars in
     bodies need none: the driver computes them."""
     found: dict[Node, tuple[Launch, ...]] = {}
@@ -73,10 +76,12 @@ def launches_of(c: Computation, target: Target) -> dict[Node, tuple[Launch, ...]
         region = stack.pop()
         for node in region.nodes:
             match node.op.name:
+                case "cluster" if node in on_device:
+                    found[node] = target.launches(node)
                 case "cluster" if region is not c and is_direct(node):
                     found[node] = ()
                 case "cluster":
-                    found[node] = target.launches(node)
+                    found[node] = target.host.launches(node)
                 case "while":
                     stack += [node.attrs["condition"], node.attrs["body"]]
                 case "if":
@@ -101,7 +106,8 @@ def compile_program(
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
-    launches = launches_of(c, target)
+    on_device = target.on_device(c)
+    launches = launches_of(c, target, on_device)
     # A caller's strings are not where the run has their numbers.
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
     kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
@@ -109,9 +115,11 @@ def compile_program(
         runtime = threads.submit(native_object, target.processor)
         objects = threads.map(compile_kernel, kernels.values())
         plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
+        kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
+        place_on_devices(plan, on_device, [(i, k) for i, k in kept if i is not None])
         weights = _Weights()
         sizes, input_sizes = size_symbols(plan)
-        tables = DriverTables(sizes, input_sizes, weights.offset)
+        tables = DriverTables(sizes, input_sizes, weights.offset, lambda: weights.size)
         driver = emit_driver(plan, launches, tables, target)
         stages.plan, stages.kernels, stages.driver = plan, kernels, driver
         stages.seconds["plan"] = time.perf_counter() - clock
@@ -119,11 +127,15 @@ def compile_program(
         speed = 1 if loops else 0
         driven = threads.submit(driver_object, driver.text, target.processor, speed=speed)
         made = (*objects, driven.result())
+        if on_device:
+            made += (cuda_object(target.processor),)
     stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]
     variables = spec.variables
     if keeps_values:
         places = [None if v.first is None else weights.offset(v.first) for v in variables]
         variables = tuple(replace(v, initial=p) for v, p in zip(variables, places))
+    resident = [v.input is not None and Input(v.input) in plan.resident for v in variables]
+    variables = tuple(replace(v, on_device=there) for v, there in zip(variables, resident))
     aliases = tuple(Alias(*pair) for pair in plan.in_place)
     metadata = ProgramMetadata(
         spec=replace(spec, variables=variables, aliases=aliases),
@@ -134,6 +146,7 @@ def compile_program(
         weights_bytes=weights.size,
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
+        has_device=bool(on_device),
     )
     return CompiledProgram(made, weights.pieces, metadata, runtime.result())
 
@@ -157,9 +170,9 @@ def _needs(launches: Sequence[Launch]) -> Needs:
     scratch: Dim = 0
     workspace: Dim = 0
     for x in launches:
-        per_worker = (x.scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        scratch = maximum(scratch, per_worker)
-        workspace = maximum(workspace, x.workspace)
+        of_worker, of_all = x.memory
+        scratch = maximum(scratch, (of_worker + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
+        workspace = maximum(workspace, of_all)
     return Needs(scratch, workspace)
 
 
@@ -175,6 +188,14 @@ def native_object(processor: Processor) -> bytes:
     from flowc_runtime.native import native_module_text
 
     return compile_module([native_module_text(processor.triple)], processor, speed=2)
+
+
+@cache
+def cuda_object(processor: Processor) -> bytes:
+    """What opens the CUDA driver and calls it, compiled for the processor of the host."""
+    from flowc_runtime.native import cuda_module_text
+
+    return compile_module([cuda_module_text(processor.triple)], processor, speed=2)
 
 
 def has_texts(c: Computation) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.loop_choices import LoopChoices
     from flowc.codegen.kernels.nest import LoopNest
     from flowc.codegen.llvm.compile import Processor
-    from flowc.ir.computation import Node
+    from flowc.ir.computation import Computation, Node
 
 
 class Target(Protocol):
@@ -34,6 +34,15 @@ class Target(Protocol):
     @property
     def choices(self) -> LoopChoices:
         """What loop nests are made for it."""
+        ...
+
+    @property
+    def host(self) -> Target:
+        """The target of the clusters that no device runs: itself where there is no device."""
+        ...
+
+    def on_device(self, c: Computation) -> frozenset[Node]:
+        """The clusters of a Computation, also those in bodies, that a device runs."""
         ...
 
     def launches(self, node: Node) -> tuple[Launch, ...]:

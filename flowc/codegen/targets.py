@@ -1,6 +1,8 @@
 """The targets that have names: the one place that knows which folder implements which.
 
-In: a name from the command line. Out: a Target.
+In: a name from the command line. Out: a Target. A CPU is one word; a GPU is `cuda` for the one that
+is there, or `cuda:` with architectures (`sm_80`) and, if it is not this one, the CPU beside it:
+`cuda:sm_80,sm_90,x86-64-v3`.
 """
 
 from __future__ import annotations
@@ -11,13 +13,37 @@ from flowc.codegen.cpu.target import LEVELS, cpu_target
 from flowc.codegen.target import Target
 from flowc.errors import UsageError, did_you_mean
 
-NAMES = ("native", *LEVELS)
+CPUS = ("native", *LEVELS)
+GPU = "cuda"
+SIMT = "simt"  # device code as code of the host, for tests with a driver that runs it
+NAMES = (*CPUS, GPU, f"{GPU}:sm_80,sm_90")
 
 
 @cache
 def target_named(name: str) -> Target:
-    """The target of a name in NAMES. Raises `UsageError` for any other."""
-    if name not in NAMES:
+    """The target of a name. Raises `UsageError` for one that there is not, and `UnavailableError`
+    for `cuda` where there is no GPU."""
+    if name in CPUS:
+        return cpu_target(name)
+    kind, _, parts = name.partition(":")
+    if kind != GPU:
         hint = did_you_mean(name, NAMES) or f"one of {', '.join(NAMES)}"
         raise UsageError(f"unknown target {name!r}", hint=hint)
-    return cpu_target(name)
+    return _gpu(name, [p for p in parts.split(",") if p])
+
+
+def _gpu(name: str, parts: list[str]) -> Target:
+    from flowc.codegen.cuda.images import ARCHITECTURES
+    from flowc.codegen.cuda.present import HOST_CODE, present_architecture
+    from flowc.codegen.cuda.target import CudaTarget
+
+    levels = [p for p in parts if p in CPUS]
+    known = {f"sm_{a}": a for a in ARCHITECTURES} | {SIMT: HOST_CODE}
+    wrong = [p for p in parts if p not in CPUS and p not in known]
+    if wrong or len(levels) > 1:
+        near = did_you_mean(wrong[0], [*known, *CPUS]) if wrong else None
+        hint = near or f"architectures ({', '.join(known)}) and at most one CPU"
+        raise UsageError(f"unknown target {name!r}", hint=hint)
+    found = sorted({known[p] for p in parts if p in known})
+    host = cpu_target(levels[0] if levels else "native")
+    return CudaTarget(host, tuple(found) or (present_architecture(ARCHITECTURES),))

@@ -79,7 +79,8 @@ class VariableSpec:
 
     `is_random`: the state of a random node, which flowc made: it always has a value. `first`: its
     value before the first run, where the program says one; `initial`: where a library has that
-    value among its weights. A random state without it is chosen for each session or instance."""
+    value among its weights. A random state without it is chosen for each session or instance.
+    `on_device`: runs are given its memory on a device."""
 
     tensor: TensorSpec
     input: int | None
@@ -87,6 +88,7 @@ class VariableSpec:
     is_random: bool = False
     initial: int | None = None
     first: Array | None = field(default=None, compare=False, repr=False)
+    on_device: bool = False
 
     @property
     def name(self) -> str:
@@ -143,6 +145,12 @@ class ProgramSpec:
         inputs = (*ins, *self.inputs[len(ins) :])
         return replace(self, inputs=inputs, outputs=(*outs, *self.outputs[len(outs) :]))
 
+    def with_memory_of(self, compiled: ProgramSpec) -> ProgramSpec:
+        """With what was decided of the memory of its variables when it was compiled."""
+        there = {v.name: v.on_device for v in compiled.variables}
+        variables = tuple(replace(v, on_device=there[v.name]) for v in self.variables)
+        return replace(self, variables=variables, aliases=compiled.aliases)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "inputs": [t.to_json() for t in self.fed],
@@ -155,6 +163,7 @@ class ProgramSpec:
         row = v.tensor.to_json()
         row |= {"input": v.input, "output": v.output, "initial": v.initial}
         row |= {"in_place": self.in_place(v), "random": v.is_random}
+        row |= {"on_device": True} if v.on_device else {}
         after = None if v.output is None else self.outputs[v.output]
         return row if after in (None, v.tensor) else {**row, "after": after.to_json()}
 
@@ -166,7 +175,8 @@ class ProgramSpec:
         for row in data.get("variables", ()):
             tensor = TensorSpec.from_json(row)
             places = row["input"], row["output"], row.get("random", False), row["initial"]
-            variables.append(VariableSpec(tensor, *places))
+            on_device = row.get("on_device", False)
+            variables.append(VariableSpec(tensor, *places, on_device=on_device))
             if row["input"] is not None:
                 inputs[row["input"]] = tensor
             if row["output"] is not None:

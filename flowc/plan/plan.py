@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
@@ -19,6 +20,16 @@ from flowc.ir.dims import Dim, Symbol, substitute, symbols_of
 
 ALIGNMENT = 64
 Bounds = Mapping[Symbol, Dim | None]
+
+
+class Side(Enum):
+    """Whose memory, and whose kernels."""
+
+    HOST = "host"
+    DEVICE = "device"
+
+
+HOST, DEVICE = Side.HOST, Side.DEVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +132,22 @@ class WriteSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """Copies a value to a place: the caller's buffer for a result, or what a loop carries."""
+    """Copies a value to a place: the caller's buffer for a result, or what a loop carries. `side`:
+    in whose memory."""
 
     value: Value
     target: Place
+    side: Side = HOST
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfer:
+    """Copies a value from one side's memory of `source` to the other's, `side`, of `target`."""
+
+    value: Value
+    source: Place
+    target: Place
+    side: Side
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,14 +156,14 @@ class Loop:
 
     Carried values are at the places of the body's parameters. At the end of an iteration all of
     `exchanged` (a cell or block takes the pointer of another) and `assigned` (a scalar is
-    replaced by a value of the body) happen at once.
+    replaced by a value of the body, in the memory of a side) happen at once.
     """
 
     node: Node
     condition: Region
     body: Region
     exchanged: tuple[tuple[Place, Place], ...]
-    assigned: tuple[tuple[Place, Value], ...]
+    assigned: tuple[tuple[Place, Value, Side], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +175,7 @@ class Branch:
     otherwise: Region
 
 
-Step = Run | CallHost | ReadSizes | WriteSizes | Copy | Loop | Branch
+Step = Run | CallHost | ReadSizes | WriteSizes | Copy | Transfer | Loop | Branch
 
 
 @dataclass(slots=True, eq=False)
@@ -174,7 +197,9 @@ class Plan:
     """`top`: the steps of the whole run; the sizes in bytes of the arena's `slots`, of what its
     `cells` hold and of the `locals`; how many `blocks` there are; `scratch`: bytes that one worker
     needs at most; `in_place`: parameters whose memory is overwritten, each with its result, which
-    has no other."""
+    has no other. `on_device`: the clusters whose kernels a device runs, and `sides`: whose memory
+    each place is in, where it is not the host's alone. `resident`: inputs and outputs for which the
+    caller gives memory of the device."""
 
     top: Region
     slots: list[Dim] = field(default_factory=list[Dim])
@@ -183,6 +208,15 @@ class Plan:
     blocks: int = 0
     scratch: Dim = 0
     in_place: tuple[tuple[int, int], ...] = ()
+    on_device: frozenset[Node] = frozenset()
+    sides: dict[Place, frozenset[Side]] = field(default_factory=dict[Place, frozenset[Side]])
+    resident: frozenset[Place] = frozenset()
+
+    def is_on(self, place: Place, side: Side) -> bool:
+        """Whether a place has memory on a side."""
+        if not self.on_device:
+            return side == HOST
+        return side in self.sides.get(place, ())
 
     @property
     def computation(self) -> Computation:
@@ -230,3 +264,18 @@ def rough(size: Dim) -> int:
     found = substitute(size, dict.fromkeys(symbols_of(size), 64))
     assert isinstance(found, int)
     return found
+
+
+def most_assigned(region: Region) -> int:
+    """The most scalars that a loop's iteration hands on."""
+    most = 0
+    for step in region.steps:
+        match step:
+            case Loop(condition=condition, body=body):
+                inner = max(most_assigned(condition), most_assigned(body))
+                most = max(most, len(step.assigned), inner)
+            case Branch(then=then, otherwise=otherwise):
+                most = max(most, most_assigned(then), most_assigned(otherwise))
+            case _:
+                pass
+    return most

@@ -15,6 +15,7 @@ from flowc.ir.dims import Dim, ceildiv, is_nonnegative, maximum
 from flowc.ir.lowering import Host
 from flowc.plan.plan import (
     ALIGNMENT,
+    HOST,
     Arena,
     Branch,
     CallHost,
@@ -307,7 +308,7 @@ class _RegionPlanner:
             if not is_scalar(own[i]):
                 ending[current[i]] = following[i] if source is None else current[source]
         assigned = [
-            (place, value)
+            (place, value, HOST)
             for i, (place, value) in enumerate(zip(current, body.c.results))
             if is_scalar(own[i]) and repeated.place_of(value) != place
         ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from flowc.ir.aliasing import updated_input
 from flowc.ir.computation import Node, Value
 from flowc.plan.plan import (
+    DEVICE,
     Arena,
     Branch,
     CallHost,
@@ -25,6 +26,7 @@ from flowc.plan.plan import (
     Region,
     Run,
     Step,
+    Transfer,
     WriteSizes,
 )
 
@@ -32,7 +34,7 @@ from flowc.plan.plan import (
 def plan_text(plan: Plan) -> str:
     """The steps in order, what each reads and writes and where, and the memory behind them."""
     lines = ["steps"]
-    lines += _region(plan.top, "  ")
+    lines += _region(plan, plan.top, "  ")
     lines.append("arena")
     lines += [f"  slot {i}: {size} bytes" for i, size in enumerate(plan.slots)]
     lines += [f"  cell {i}: {size} bytes" for i, size in enumerate(plan.cells)]
@@ -48,29 +50,32 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _region(region: Region, indent: str) -> list[str]:
+def _region(plan: Plan, region: Region, indent: str) -> list[str]:
     lines: list[str] = []
     for number, step in enumerate(region.steps):
-        lines.append(f"{indent}{number:4}  {_step(region, step)}")
+        device = isinstance(step, Run) and step.node in plan.on_device
+        on_device = device or (isinstance(step, Copy) and step.side == DEVICE)
+        where = "on the device: " if on_device else ""
+        lines.append(f"{indent}{number:4}  {where}{_step(region, step)}")
         inner = indent + " " * 6
         match step:
             case Loop():
-                lines += [f"{inner}while", *_body(step.condition, inner)]
-                lines += [f"{inner}do", *_body(step.body, inner)]
+                lines += [f"{inner}while", *_body(plan, step.condition, inner)]
+                lines += [f"{inner}do", *_body(plan, step.body, inner)]
                 moves = [f"{_place(to)} <- {_place(source)}" for to, source in step.exchanged]
-                moves += [f"{_place(to)} <- {_value(step.body, v)}" for to, v in step.assigned]
+                moves += [f"{_place(to)} <- {_value(step.body, v)}" for to, v, _ in step.assigned]
                 lines += [f"{inner}next {', '.join(moves)}"] if moves else []
             case Branch():
-                lines += [f"{inner}then", *_body(step.then, inner)]
-                lines += [f"{inner}else", *_body(step.otherwise, inner)]
+                lines += [f"{inner}then", *_body(plan, step.then, inner)]
+                lines += [f"{inner}else", *_body(plan, step.otherwise, inner)]
             case _:
                 pass
     return lines
 
 
-def _body(region: Region, indent: str) -> list[str]:
+def _body(plan: Plan, region: Region, indent: str) -> list[str]:
     results = ", ".join(_value(region, v) for v in region.computation.results)
-    return [*_region(region, indent + "  "), f"{indent}  giving ({results})"]
+    return [*_region(plan, region, indent + "  "), f"{indent}  giving ({results})"]
 
 
 def _step(region: Region, step: Step) -> str:
@@ -90,6 +95,9 @@ def _step(region: Region, step: Step) -> str:
             return f"write sizes {_node(region, node)}"
         case Copy(value, target):
             return f"copy {_value(region, value)} -> {_place(target)}"
+        case Transfer(value, source, target, side):
+            moved = f"{value.type} in {_place(source)} -> {_place(target)}"
+            return f"{'upload' if side == DEVICE else 'download'} {moved}"
         case Loop(node):
             return f"repeat {_node(region, node)}"
         case Branch(node):

@@ -72,7 +72,9 @@ class StatefulCall:
             values: list[Array], buffers: list[Any], addresses: Addresses | None
         ) -> list[Array]:
             layout, every = call.layout, [*given, *values]
-            if addresses is not None and self._fits(buffers):
+            if self.access.on_device:
+                outputs = layout.outputs_ending_in(buffers)
+            elif addresses is not None and self._fits(buffers):
                 outputs = [*layout.outputs_before(len(buffers)), *buffers]
             else:
                 addresses, outputs = None, layout.outputs_ending_in(buffers)

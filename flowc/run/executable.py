@@ -80,6 +80,10 @@ class _RunTables:
         for at in (*range(known), *range(inputs, end)):
             array = used[at]
             words[at] = 0 if array is None else data_address(array)
+        for at in range(end, self.sizes):
+            array = used[at]
+            if not words[at] and array is not None:
+                words[at] = data_address(array)
 
     def free_allocated(self, outputs: Sequence[Any]) -> None:
         """Gives back the outputs that a run allocated which has not ended well."""
@@ -160,7 +164,9 @@ class Executable:
         self.key = key
         self.metadata = program.metadata
         self.spec = program.metadata.spec
-        self.code = load_objects(program.objects, program.runtime)
+        self.code = load_objects(
+            program.objects, program.runtime, has_device=self.metadata.has_device
+        )
         self.weights = program.weights_image()
         wanted = threads if threads is not None else os.cpu_count() or 1
         self.threads = min(wanted, MOST_THREADS)

@@ -22,6 +22,7 @@ from flowc.errors import (
     NegativeSizeError,
     NotFoundError,
     OpError,
+    UsageError,
     did_you_mean,
 )
 from flowc.graph import Graph, Tensor, get_default_graph
@@ -67,6 +68,21 @@ def _check_target(target: Any) -> None:
         )
 
 
+def _target_of(device: str) -> str:
+    """The target that runs on a device. Raises `UsageError` for one that there is not."""
+    name = device.lower().lstrip("/").removesuffix(":0")
+    if name in ("cpu", "device:cpu"):
+        return "native"
+    if name in ("cuda", "gpu", "device:gpu"):
+        from flowc.codegen.targets import GPU, target_named
+
+        target_named(GPU)
+        return GPU
+    if name.startswith("cuda:"):
+        return name
+    raise UsageError(f"no device {device!r}", hint="cpu or cuda")
+
+
 def _check_shapes(fed: Mapping[Tensor, np.ndarray]) -> None:
     for tensor, array in fed.items():
         check_feed_shape(tensor, array)
@@ -80,7 +96,9 @@ class Session:
     beside the model's own (default: what the machine has); what needs more raises
     `ResourceExhaustedError`. `options`: how programs are compiled.
     `random_seed`: what random nodes without seeds start from (default: other numbers in every
-    Session). Any thread may call `run`. Raises `NotFoundError` for a target other than `""`.
+    Session). `device`: "cuda" compiles for the GPU that is there, and leaves to the CPU what a GPU
+    has no kernels for ("cpu", the default, for the CPU alone). Any thread may call `run`. Raises
+    `NotFoundError` for a target other than `""`, `UnavailableError` where there is no GPU.
     """
 
     def __init__(
@@ -93,6 +111,7 @@ class Session:
         max_memory: int | None = None,
         options: Options | None = None,
         random_seed: int | None = None,
+        device: str | None = None,
     ) -> None:
         if graph is not None and not isinstance(graph, Graph):
             kind = type(graph).__name__
@@ -108,6 +127,8 @@ class Session:
         self._options = options if options is not None else Options()
         if max_memory is not None:
             self._options = replace(self._options, max_memory=max_memory)
+        if device is not None:
+            self._options = replace(self._options, target=_target_of(device))
         self._calls = RememberedCalls()
         self._state = RunState(self._graph, random_seed)
         self._variables = self._state.variables

@@ -23,6 +23,7 @@ from flowc.errors import FailedPreconditionError
 from flowc.ir.cached_property import cached_property
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.types import TensorType
+from flowc.run.device_buffers import DeviceBuffer
 from flowc_runtime.addresses import data_address
 
 MOST_BOUND = 1024
@@ -41,16 +42,19 @@ def type_of(array: Array) -> TensorType:
 @dataclass(frozen=True, eq=False)
 class Access:
     """What a run does with variables. `in_place`: those of `writes` that it changes where they
-    are."""
+    are; `on_device`: those that it reads, and writes, in the memory of a GPU."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     in_place: frozenset[str] = frozenset()
+    on_device: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, spec: ProgramSpec) -> Access:
         reads, writes = (tuple(v.name for v in found) for found in (spec.reads, spec.writes))
-        return cls(reads, writes, frozenset(v.name for v in spec.variables if spec.in_place(v)))
+        in_place = frozenset(v.name for v in spec.variables if spec.in_place(v))
+        on_device = frozenset(v.name for v in spec.variables if v.on_device)
+        return cls(reads, writes, in_place, on_device)
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -70,11 +74,26 @@ class Access:
 
 class _Held:
     """One variable: its value, and the buffer that it had before, to write the next one into. A
-    buffer's address is 0 where there is none."""
+    buffer's address is 0 where there is none. `device`: its value on a GPU, which runs there have
+    given it since the host had it, or before; `is_there`: the value on the GPU is right, `is_here`:
+    that of the host is."""
 
-    __slots__ = ("address", "is_own", "spare", "spare_address", "type", "value")
+    __slots__ = (
+        "address",
+        "device",
+        "is_here",
+        "is_own",
+        "is_there",
+        "spare",
+        "spare_address",
+        "spare_device",
+        "type",
+        "value",
+    )
 
     def __init__(self, value: Array, is_own: bool) -> None:
+        self.device: DeviceBuffer | None = None
+        self.spare_device: DeviceBuffer | None = None
         self.put(value, is_own)
         self.type = type_of(value)
 
@@ -82,12 +101,48 @@ class _Held:
         self.value, self.is_own, self.spare = value, is_own, spare
         self.address = data_address(value) or 0
         self.spare_address = 0 if spare is None else data_address(spare) or 0
+        self.is_here, self.is_there = True, False
 
     def swap(self) -> None:
         """The buffer has been written and is the value."""
         assert self.spare is not None
         self.value, self.spare = self.spare, self.value
         self.address, self.spare_address = self.spare_address, self.address
+        self.is_here, self.is_there = True, False
+
+    def bring_here(self) -> None:
+        """Has the value on the host."""
+        if not self.is_here:
+            assert self.device is not None
+            self.device.download(self.value)
+            self.is_here = True
+
+    def bring_there(self) -> int:
+        """Has the value on the GPU; its address there."""
+        size = self.value.nbytes
+        if self.device is None or self.device.bytes != size:
+            self.device = DeviceBuffer(size)
+            self.is_there = False
+        if not self.is_there:
+            self.device.upload(self.value)
+            self.is_there = True
+        return self.device.address
+
+    def room_there(self, is_spare_free: bool) -> DeviceBuffer:
+        """Where a run can write the next value on the GPU."""
+        found = self.spare_device
+        if found is None or found.bytes != self.value.nbytes or not is_spare_free:
+            found = DeviceBuffer(self.value.nbytes)
+        return found
+
+    def written_there(self, room: DeviceBuffer | None) -> None:
+        """A run has written the value on the GPU: to `room`, or where it was."""
+        if room is not None:
+            self.device, self.spare_device = room, self.device
+        self.is_here, self.is_there = False, True
+        if not self.is_own:  # the host's copy is another's, and will be written
+            self.value, self.is_own = np.empty_like(self.value), True
+            self.address = data_address(self.value) or 0
 
 
 class _Bound:
@@ -125,6 +180,7 @@ class HeldVariables:
         self._initial = initial
         self._held: dict[str, _Held] = {}
         self._bound: dict[Access, _Bound] = {}  # while the types are what they are
+        self._has_device = False  # whether a run has had variables on a GPU
         self._active: list[Entry] = []
         self._waiting: list[Entry] = []  # in the order in which they came
         self._lock = threading.Lock()  # of all the above; never held while a run is under way
@@ -186,9 +242,15 @@ class HeldVariables:
             for held in bound.in_place:
                 if not held.is_own:
                     held.put(held.value.copy(), is_own=True)
+            rooms: dict[str, DeviceBuffer] = {}
+            if access.on_device or self._has_device:
+                self._bring(access, bound)
             values = [held.value for held in bound.reads]
             addresses = None if self._active else bound.addresses()
-            if addresses is not None:
+            if access.on_device:
+                buffers = [self._buffer(name, access) for name in access.writes]
+                addresses = self._addresses(access, buffers, rooms)
+            elif addresses is not None:
                 buffers = [h.value if changed else h.spare for h, changed in bound.writes]
             else:
                 buffers = [self._buffer(name, access) for name in access.writes]
@@ -201,7 +263,7 @@ class HeldVariables:
                 if entry in self._active:  # not in a child that this run forked
                     self._active.remove(entry)
                 if access.writes and results:
-                    self._keep_all(access, bound, buffers, results[-len(access.writes) :])
+                    self._keep_all(access, bound, buffers, results[-len(access.writes) :], rooms)
                 if self._waiting:
                     self._changed.notify_all()
         return results[: len(results) - len(access.writes)]
@@ -218,15 +280,57 @@ class HeldVariables:
         bound: _Bound,
         buffers: Sequence[Array | None],
         results: Sequence[Array],
+        rooms: Mapping[str, DeviceBuffer],
     ) -> None:
         """What a run has written is what the variables hold."""
-        if bound.is_whole and all(map(is_, results, buffers)):
+        if access.on_device:
+            for name, value in zip(access.writes, results):
+                if name in access.on_device:
+                    self._held[name].written_there(rooms.get(name))
+                else:
+                    self._keep(name, value)
+        elif bound.is_whole and all(map(is_, results, buffers)):
             for held, changed in bound.writes:
                 if not changed:
                     held.swap()
         else:
             for name, value in zip(access.writes, results):
                 self._keep(name, value)
+
+    # -- memory of a GPU
+
+    def _bring(self, access: Access, bound: _Bound) -> None:
+        """Has what a run reads where it reads it."""
+        self._has_device = True
+        for name, held in zip(access.reads, bound.reads):
+            if name in access.on_device:
+                held.bring_there()
+            else:
+                held.bring_here()
+        for name in access.in_place - access.on_device:
+            self._held[name].is_there = False
+
+    def _addresses(
+        self, access: Access, buffers: Sequence[Array | None], rooms: dict[str, DeviceBuffer]
+    ) -> Addresses:
+        """Where a run finds what it reads and where it writes: 0 where that is for it to say. Rooms
+        are those of the next values on the GPU."""
+        read: list[int] = []
+        for name in access.reads:
+            held = self._held[name]
+            there = name in access.on_device
+            read.append(held.bring_there() if there else held.address)
+        written: list[int] = []
+        for name, buffer in zip(access.writes, buffers):
+            if name not in access.on_device:
+                written.append(0 if buffer is None else data_address(buffer) or 0)
+            elif name in access.in_place:
+                written.append(self._held[name].bring_there())
+            else:
+                is_read = any(name in other.touched for other, _ in self._active)
+                rooms[name] = self._held[name].room_there(not is_read)
+                written.append(rooms[name].address)
+        return read, written
 
     def _wait(self, entry: Entry) -> None:
         """Returns when no run that is under way conflicts with this one, nor any that has waited

@@ -7,6 +7,7 @@ from flowc_runtime.errors import (
     LoadError,
     ModelError,
     ResourceExhaustedError,
+    UnavailableError,
 )
 from flowc_runtime.loader import Instance, Model, Port, load
 
@@ -18,5 +19,6 @@ __all__ = [
     "ModelError",
     "Port",
     "ResourceExhaustedError",
+    "UnavailableError",
     "load",
 ]

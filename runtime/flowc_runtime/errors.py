@@ -17,3 +17,7 @@ class InvalidArgumentError(ModelError, ValueError):
 
 class ResourceExhaustedError(ModelError, MemoryError):
     """A run that needs more memory than there is."""
+
+
+class UnavailableError(ModelError):
+    """A run of a model for a GPU where there is none, or no driver of it, or another one."""

@@ -20,7 +20,13 @@ import numpy as np
 
 from flowc_runtime.addresses import data_address
 from flowc_runtime.element_types import as_dense, numpy_dtype
-from flowc_runtime.errors import InvalidArgumentError, LoadError, ModelError, ResourceExhaustedError
+from flowc_runtime.errors import (
+    InvalidArgumentError,
+    LoadError,
+    ModelError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 from flowc_runtime.library import open_library
 
 KNOWN_SHAPES = 256
@@ -32,6 +38,7 @@ _ERRORS: dict[int, type[ModelError]] = {
     3: InvalidArgumentError,
     4: LoadError,
     5: ResourceExhaustedError,
+    6: UnavailableError,
 }
 
 Array = np.ndarray[Any, Any]

@@ -137,11 +137,12 @@ class Program:
     def _run_with_variables(
         self, executable: Executable, arrays: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
-        def run(values: list[Any], buffers: list[Any], _: object) -> list[np.ndarray]:
+        def run(values: list[Any], buffers: list[Any], addresses: Any) -> list[np.ndarray]:
             every = [np.asarray(a, order="C") for a in (*arrays, *values)]
             layout = executable.layout_of(every)
             outputs = layout.outputs_ending_in(buffers)
-            return executable.run_laid_out(layout, every, outputs)
+            given = addresses if self._access.on_device else None
+            return executable.run_laid_out(layout, every, outputs, addresses=given)
 
         while True:
             version = self._variables.version

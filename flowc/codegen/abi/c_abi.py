@@ -24,6 +24,7 @@ from flowc.codegen.abi.module import (
     EXPORTS,
     INVALID,
     MESSAGE_BYTES,
+    NO_DEVICE,
     NO_MEMORY,
     OK,
     RUN_ARGS,
@@ -85,6 +86,10 @@ def c_abi_text(
             function.attributes.add("noinline")
             function.attributes.add("optsize")
     return str(abi.module)
+
+
+# What a run that ends with an error of a class returns; any other is FLOWC_INVALID.
+_CODES = {"ResourceExhaustedError": NO_MEMORY, "UnavailableError": NO_DEVICE}
 
 
 class _CallEmitter:
@@ -240,7 +245,7 @@ class _CallEmitter:
                 self._fail_with_text(w, error.template, w.b.inttoptr(values[0], PTR))
                 continue
             picked = [values[v] for v in error.values]
-            self.abi.fail(w, NO_MEMORY if error.no_memory else INVALID, error.template, *picked)
+            self.abi.fail(w, _CODES.get(error.kind, INVALID), error.template, *picked)
         w.b.position_at_end(unknown)
         w.b.unreachable()
 

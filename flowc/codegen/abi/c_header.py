@@ -39,7 +39,8 @@ enum {
   FLOWC_BAD_ARGUMENT = 2, /* NULL, wrong dims, no such input: the model did not run */
   FLOWC_INVALID = 3,      /* the values of the inputs made the run fail: outputs are undefined */
   FLOWC_BAD_FILE = 4,     /* the weights file is missing or belongs to another library */
-  FLOWC_NO_MEMORY = 5
+  FLOWC_NO_MEMORY = 5,
+  FLOWC_NO_DEVICE = 6     /* the library is for a GPU, and there is none, or no driver of it */
 };
 
 /* Element types, by TensorFlow's DataType numbers. */

@@ -19,12 +19,12 @@ _VALUE = re.compile(r"\{([abc])\}")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that a run can end with: printf template, which of values a, b, c fill it.
-    `has_text`: value a is the address of a text, which is freed then."""
+    """A message that a run can end with: printf template, which of values a, b, c fill it, the
+    class of the error. `has_text`: value a is the address of a text, which is freed then."""
 
     template: str
     values: tuple[int, ...]
-    no_memory: bool
+    kind: str
     has_text: bool = False
 
 
@@ -38,7 +38,7 @@ def message_of(row: ErrorRow) -> Message:
         template += f" (node '{row.node}')".replace("%", "%%")
     if has_text:
         template, values = template.replace("{text}", "%s"), (0,)
-    return Message(template, values, row.kind == "ResourceExhaustedError", has_text)
+    return Message(template, values, row.kind, has_text)
 
 
 def ports_of(metadata: ProgramMetadata, kind: str) -> tuple[TensorSpec, ...]:

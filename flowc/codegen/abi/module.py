@@ -31,7 +31,7 @@ from flowc_runtime.native.writer import (
     new_global,
 )
 
-OK, BAD_ARGUMENT, INVALID, BAD_FILE, NO_MEMORY = 0, 2, 3, 4, 5
+OK, BAD_ARGUMENT, INVALID, BAD_FILE, NO_MEMORY, NO_DEVICE = 0, 2, 3, 4, 5, 6
 MESSAGE_BYTES = 1024
 NO_MESSAGE = "no memory for error messages"
 

@@ -175,6 +175,12 @@ def module_texts(kernel: Kernel) -> list[str]:
 
 def kernel_text(kernel: Kernel) -> str:
     """LLVM IR text of one kernel. Raises `InternalError` with the source if Numba rejects it."""
+    return body_text(kernel) + _wrapper(kernel)
+
+
+def body_text(kernel: Kernel) -> str:
+    """LLVM IR text of `i32 <key>_body(i8** unused, i8** unused, *buffers, *ints, *ranges)`, which
+    is internal to its module."""
     with compiler_lock.global_compiler_lock:
         arguments = [types.CPointer(numba_type(b)) for b in kernel.buffers]
         arguments += [types.int64] * (kernel.ints + 2 * kernel.ranges)
@@ -182,7 +188,7 @@ def kernel_text(kernel: Kernel) -> str:
             lowered = lower(_python_function(kernel), tuple(arguments), kernel.key)
         except errors.NumbaError as error:
             raise InternalError(f"a kernel does not compile: {error}\n{kernel.source}") from error
-        return _clean(lowered.text, lowered.name, kernel.key) + _wrapper(kernel)
+        return _clean(lowered.text, lowered.name, kernel.key)
 
 
 def _python_function(kernel: Kernel) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from flowc import dtypes
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.kernels.nest import (
+    ACROSS,
     Address,
     Apply,
     Assign,
@@ -215,6 +216,8 @@ class NumbaSource:
         if x.op == "to_memory":
             return self._in_memory(self._value(x.operands[0]), first)
         texts = [self._value(o) for o in x.operands]
+        if x.op.startswith(ACROSS):
+            return self._across(x.op, first, *texts)
         kind = held_dtype(first)
         form = _form(x.op, first, x.dtype)
         if form is None:
@@ -228,6 +231,13 @@ class NumbaSource:
                 f"({text})" if isinstance(o, Apply) else text for o, text in zip(x.operands, texts)
             ]
         return form.format(*texts, k=kind, r=held_dtype(x.dtype))
+
+    def _across(self, op: str, dtype: DType, value: str, lanes: str) -> str:
+        if dtype is dtypes.bool_:
+            return f"{self._across(op, dtypes.u8, f'u8({value})', lanes)} != 0"
+        name = f"{op}_{dtype}"
+        self.invoked[name] = None
+        return f"{name}({value}, {lanes})"
 
     def _stored(self, buffer: str, value: Expression) -> str:
         dtype = self.buffers[buffer]
@@ -275,6 +285,14 @@ def _literal(x: Literal) -> str:
 
 def _intrinsic(name: str) -> Callable[..., Any]:
     """What a nest invokes: built late, as Numba is imported for it."""
+    if name.startswith(ACROSS):
+        from flowc.codegen.llvm.lanes import across
+
+        return across(name)
+    if name == "barrier":
+        from flowc.codegen.llvm.lanes import barrier
+
+        return barrier()
     if name == "interleave":
         from flowc.codegen.cpu.vector_interleave import interleave
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flowc.codegen.driver.frame import RunFrame
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.nest import LoopNest
-    from flowc.ir.computation import Node
+    from flowc.ir.computation import Computation, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,13 @@ class CpuTarget:
     @property
     def choices(self) -> LoopChoices:
         return CPU_CHOICES
+
+    @property
+    def host(self) -> CpuTarget:
+        return self
+
+    def on_device(self, c: Computation) -> frozenset[Node]:
+        return frozenset()
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
         from flowc.codegen.cpu.contractions import contraction_launches

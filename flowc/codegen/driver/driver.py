@@ -24,6 +24,7 @@ from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
+from flowc.codegen.driver.device_memory import DeviceMemory
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.launch import Launcher
 from flowc.codegen.driver.memory import Memory
@@ -39,15 +40,20 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim, Symbol, expression, lone_symbol, substitute, symbols_of
 from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
+    DEVICE,
+    HOST,
     Branch,
     CallHost,
     Copy,
+    Input,
     Loop,
     Place,
     Plan,
     ReadSizes,
     Region,
     Run,
+    Side,
+    Transfer,
     WriteSizes,
     bytes_of,
 )
@@ -67,11 +73,13 @@ class Driver:
 @dataclass(frozen=True, slots=True)
 class DriverTables:
     """What the driver needs to know beside the plan: the size symbols in table order, how many of
-    them the inputs define, and where each constant's bytes stand among the weights."""
+    them the inputs define, where each constant's bytes stand among the weights, and how many bytes
+    those have by now."""
 
     sizes: tuple[Symbol, ...]
     input_sizes: int
     weight_offset: Callable[[Any], int]
+    weights_bytes: Callable[[], int] = lambda: 0
 
 
 class _Emitter:
@@ -97,15 +105,24 @@ class _Emitter:
         frame = self.frame = RunFrame(self.module)
         self.b = frame.b
         self.memory = Memory(frame, self.plan, self.tables.weight_offset)
+        self.device: DeviceMemory | None = None
+        if self.plan.on_device:
+            self.device = self.memory.device = frame.device = self._device_memory()
         every = [x for launches in self.launches.values() for x in launches]
         self.launcher = Launcher(frame, self.memory, every, self.target, self._bind)
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(size, self.b.load(frame.element(frame.sizes, i)))
         self._check_sizes()
         self.memory.acquire_arena()
+        if self.device is not None:
+            self.device.begin()
         self.launcher.begin()
         self._steps()
+        if self.device is not None:
+            self._see_device()
         self.b.branch(frame.exit)
+        if self.device is not None:
+            self.device.finish(self.tables.weights_bytes())
         self.b.position_at_end(frame.exit)
         self.memory.release()
         frame.finish()
@@ -147,7 +164,8 @@ class _Emitter:
             if isinstance(step, list):
                 copy_constants(self.frame, self.memory, step)
                 continue
-            self.frame.node = step.value.node.name if isinstance(step, Copy) else step.node.name
+            copies = isinstance(step, Copy | Transfer)
+            self.frame.node = step.value.node.name if copies else step.node.name
             match step:
                 case Run():
                     self._run(step)
@@ -157,8 +175,10 @@ class _Emitter:
                     self._read_sizes(node)
                 case WriteSizes(node):
                     self._write_sizes(node)
-                case Copy(value, target):
-                    self._copy(value, target, bytes_of(value))
+                case Copy(value, target, side):
+                    self._copy(value, target, bytes_of(value), side)
+                case Transfer():
+                    self._transfer(step)
                 case Loop():
                     self._loop(step)
                 case Branch():
@@ -169,24 +189,34 @@ class _Emitter:
         outer = self.region, self.pending, self.where
         self.region, self.pending = region, Pending(region.computation)
         self.where = node.name
-        with self.frame.scope():
+        with self.frame.scope(), self.launcher.faults_of_region():
+            self._device_is_busy()
             self._check_sizes()
             self._steps()
             then()
+            self._device_is_busy()
         self.region, self.pending, self.where = outer
+
+    def _device_is_busy(self) -> None:
+        """Nobody knows what it was asked where blocks meet."""
+        if self.device is not None:
+            self.device.is_idle = False
 
     def _run(self, step: Run) -> None:
         node, region, memory = step.node, self.region, self.memory
+        on_device = node in self.plan.on_device
         changed = updated_input(node)
         for i, value in enumerate(node.outputs):
             place = region.places[value]
+            if on_device and isinstance(place, Input):
+                self._see_device()  # what a variable holds changes only where no fault was found
             if i or changed is None:
                 # A size that the kernel finds is not known yet: there is room for its bound.
                 found = {size: bound for size, bound in node.sizes if bound is not None}
                 memory.make(place, substitute(bytes_of(value), found))
             elif region.place_of(changed) != place:
                 memory.make(place, bytes_of(value))
-                self._copy_common(changed, value)
+                self._copy_common(changed, value, DEVICE if on_device else HOST)
             elif bytes_of(changed) != bytes_of(value):
                 memory.make(place, bytes_of(value), kept=bytes_of(changed))
         if step.workspace is not None:
@@ -196,7 +226,7 @@ class _Emitter:
         for launch in self.launches[node]:
             self.launcher.emit(region, step, launch)
             self._check_sizes()
-        if node.attrs["kind"] == "native":
+        if node.attrs["kind"] == "native" and not on_device:
             self.frame.poll()  # nothing tells how much work it was
         if not self.launches[node]:
             self._compute(node)
@@ -212,17 +242,44 @@ class _Emitter:
         for value, scalar in zip(node.outputs, found):
             self.b.store(scalar, address(value))
 
-    def _copy_common(self, changed: Value, value: Value) -> None:
+    def _copy_common(self, changed: Value, value: Value, side: Side) -> None:
         """What an updated value starts from: as much of the old one as both hold."""
         old, new = self.frame.dim(bytes_of(changed)), self.frame.dim(bytes_of(value))
         size = old if bytes_of(changed) == bytes_of(value) else self.frame.smaller(old, new)
-        source = self.memory.pointer(self.region.place_of(changed))
-        self.memory.copy(self.memory.pointer(self.region.places[value]), source, size)
+        memory = self.memory.on(side)
+        source = memory.pointer(self.region.place_of(changed))
+        memory.copy(memory.pointer(self.region.places[value]), source, size)
 
-    def _copy(self, value: Value, target: Place, size: Dim) -> None:
+    def _copy(self, value: Value, target: Place, size: Dim, side: Side = HOST) -> None:
         self.memory.make(target, size)
-        source = self.memory.pointer(self.region.place_of(value))
-        self.memory.copy(self.memory.pointer(target), source, self.frame.dim(size))
+        memory = self.memory.on(side)
+        source = memory.pointer(self.region.place_of(value))
+        memory.copy(memory.pointer(target), source, self.frame.dim(size))
+
+    def _transfer(self, step: Transfer) -> None:
+        device, host = self.memory.device, self.memory
+        assert device is not None
+        size = bytes_of(step.value)
+        if step.source != step.target:
+            host.make(step.target, size)
+        if step.side == DEVICE:
+            source, target = host.pointer(step.source), device.pointer(step.target)
+            device.upload(target, source, self.frame.dim(size))
+            return
+        source, target = device.pointer(step.source), host.pointer(step.target)
+        device.download(target, source, self.frame.dim(size))
+        self._see_device()
+
+    def _device_memory(self) -> DeviceMemory:
+        faulty = [x for n in self.plan.on_device for x in self.launches[n] if x.errors]
+        return DeviceMemory(self.frame, self.plan, self.tables.weight_offset, len(faulty))
+
+    def _see_device(self) -> None:
+        """Waits until the device has done all that it was asked, and ends the run where it found a
+        fault since the last time."""
+        assert self.device is not None
+        if not self.launcher.see_faults() and not self.device.is_idle:
+            self.device.wait()
 
     def _call(self, node: Node) -> None:
         """Python gets the addresses and dims of the inputs and the dims that it must return, -1 for
@@ -327,6 +384,8 @@ class _Emitter:
             results = loop.body.computation.results
 
             def advance() -> None:
+                if self.device is not None and self.launcher.sees_earlier():
+                    self._see_device()  # before the next iteration looks at what this one made
                 following = [frame.dim(results[i].dims[axis]) for i, axis in axes]
                 self._hand_on(loop)
                 for variable, size in zip(variables, following):
@@ -344,12 +403,21 @@ class _Emitter:
     def _hand_on(self, loop: Loop) -> None:
         """Gives the next iteration what this one computed, all at once."""
         memory = self.memory
+        on_host = [(place, value) for place, value, side in loop.assigned if side == HOST]
         scalars = [
             memory.load_scalar(loop.body.place_of(value), _static_bytes(value))
-            for _, value in loop.assigned
+            for _, value in on_host
         ]
+        if self.device is not None:
+            self.device.assign(
+                [
+                    (place, loop.body.place_of(value), _static_bytes(value))
+                    for place, value, side in loop.assigned
+                    if side == DEVICE
+                ]
+            )
         memory.exchange(loop.exchanged)
-        for (place, _), scalar in zip(loop.assigned, scalars):
+        for (place, _), scalar in zip(on_host, scalars):
             memory.store_scalar(place, scalar)
 
     def _branch(self, step: Branch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
@@ -21,6 +21,9 @@ from flowc.ir.dims import Dim, Expr, symbols_of
 from flowc_runtime.native.interpreter import ENDED, WORDS
 from flowc_runtime.native.writer import I32, I64, declare, i64
 
+if TYPE_CHECKING:
+    from flowc.codegen.driver.device_memory import DeviceMemory
+
 STATUS_INVALID = 3
 STATUS_MEMORY = 5
 STATUS_INTERRUPTED = 6  # Python raised an exception, or the time was over
@@ -30,7 +33,8 @@ SMALL_STEPS = 256  # iterations between two polls where kernels do little
 
 class RunFrame(SizeFunction):
     """`errors`: rows of the error table so far. `loops`: how many loops are open. `limits`: what is
-    known of sizes here. `node`: the name of the one whose step is emitted."""
+    known of sizes here. `node`: the name of the one whose step is emitted. `device`: its memory,
+    where the run has one."""
 
     def __init__(self, module: ir.Module) -> None:
         words, pointers = I64.as_pointer(), BYTES.as_pointer()
@@ -47,6 +51,7 @@ class RunFrame(SizeFunction):
         self.loops = 0
         self.limits = SizeLimits()
         self.node = ""
+        self.device: DeviceMemory | None = None
         self.exit = run.append_basic_block("exit")
         self.code = self.variable(I32, "code")
         self.b.store(ir.Constant(I32, 0), self.code)

@@ -6,23 +6,25 @@ tables of its own, whose entries that never change are written once, before the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.compiled import ErrorRow
+from flowc.codegen.driver.device_memory import FAULT_WORDS, DeviceMemory
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.size_limits import WORD
-from flowc.codegen.driver.sizes import BYTES
+from flowc.codegen.driver.sizes import BYTES, NULL
 from flowc.codegen.kernels.kernel import INTERPRETER, Launch, Operand
 from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
-from flowc.plan.plan import ALIGNMENT, Region, Run
+from flowc.plan.plan import ALIGNMENT, DEVICE, HOST, Region, Run
 from flowc_runtime.native.writer import I64, declare, i64
 
 EPILOGUE_TYPE = ir.FunctionType(
@@ -36,6 +38,16 @@ class _Tables:
     def __init__(self, frame: RunFrame, buffers: int, ints: int) -> None:
         self.buffers = frame.variable(BYTES, "buffers", max(buffers, 1))
         self.ints = frame.variable(I64, "ints", max(ints, 1))
+
+
+class _DeviceTables(_Tables):
+    """The same, one behind the other, with a word for what the call adds."""
+
+    def __init__(self, frame: RunFrame, buffers: int, ints: int) -> None:
+        words = frame.variable(I64, "parameters", buffers + ints + 1)
+        with frame.b.goto_entry_block():
+            self.buffers = frame.b.bitcast(words, BYTES.as_pointer())
+            self.ints = frame.b.gep(words, [i64(buffers)])
 
 
 class Launcher:
@@ -65,6 +77,9 @@ class Launcher:
             max((len(e.operands) for e in after), default=0),
             max((len(e.ints) for e in after), default=0),
         )
+        self.fault_numbers: dict[Launch, int] = {}  # of launches on the device, in their order
+        self.unseen: list[Launch] = []  # those whose faults nobody has looked for
+        self.sees = False  # whether the open region looks for faults
         self.found = frame.variable(
             I64, "found", max((len(x.sizes) for x in launches), default=0) or 1
         )
@@ -85,7 +100,9 @@ class Launcher:
     def emit(self, region: Region, step: Run, launch: Launch) -> None:
         frame = self.frame
         tables, late = self.tables, self.late_tables
-        if frame.loops:
+        if step.node in self.memory.plan.on_device:
+            tables = _DeviceTables(frame, len(launch.operands), len(launch.ints) + 1)
+        elif frame.loops:
             tables = _Tables(frame, len(launch.operands), len(launch.ints) + 1)
         epilogue = launch.epilogue
         if epilogue is not None:
@@ -147,25 +164,33 @@ class Launcher:
         """Whether an operand has one address throughout the run."""
         if isinstance(operand, Value):
             return self.memory.is_fixed(region.place_of(operand))
-        if isinstance(operand, str) and operand == "scratch":
+        on_device = step.node in self.memory.plan.on_device
+        if isinstance(operand, str) and operand == "scratch" and not on_device:
             return step.late_scratch is None
-        if isinstance(operand, str) and operand == "workspace":
-            return step.workspace is not None and self.memory.is_fixed(step.workspace)
+        if isinstance(operand, str) and operand in ("scratch", "workspace"):
+            return step.workspace is None or self.memory.is_fixed(step.workspace)
         return True
 
     def _operand(
         self, region: Region, step: Run, launch: Launch, operand: Operand, late: _Tables
     ) -> Any:
-        frame, b, memory = self.frame, self.frame.b, self.memory
+        frame, b = self.frame, self.frame.b
+        on_device = step.node in self.memory.plan.on_device
+        memory = self.memory.on(DEVICE if on_device else HOST)
         if isinstance(operand, Value):
             return memory.pointer(region.place_of(operand))
         if isinstance(operand, np.ndarray):
             return memory.weight(operand)
         match operand:
+            case "scratch" | "workspace" if on_device:
+                # A grid of no threads needs none.
+                return NULL if step.workspace is None else memory.pointer(step.workspace)
+            case "status" if isinstance(memory, DeviceMemory):
+                return memory.fault_words(self._fault_number(launch))
             case "scratch" if step.late_scratch is not None:
                 return memory.pointer(step.late_scratch)
-            case "scratch":
-                return memory.scratch()
+            case "scratch" if not on_device:
+                return self.memory.scratch()
             case "workspace" if step.workspace is not None:
                 return memory.pointer(step.workspace)
             case "interpreter":
@@ -188,16 +213,54 @@ class Launcher:
         frame, b = self.frame, self.frame.b
         if any(x is INTERPRETER for x in launch.operands):
             frame.leave_if_ended()
-        if launch.errors:
-            fault = b.load(self.status)
-            first = len(frame.errors)
-            node = launch.nodes[0] if launch.nodes else ""
-            frame.errors += [
-                ErrorRow(e.message, e.node or node, launch.fault) for e in launch.errors
-            ]
-            error = b.add(fault, i64(first - 1))
-            values = [b.load(frame.element(self.status, i)) for i in (1, 2, 3)]
-            failed = b.icmp_signed("!=", fault, i64(0))
-            frame.leave_if(failed, STATUS_INVALID, error, values)
+        if launch in self.fault_numbers:
+            self.unseen.append(launch)
+        elif launch.errors:
+            self._leave_if_faulty(launch, self.status)
         for i, size in enumerate(launch.sizes):
             self.bind(size, b.load(frame.element(self.found, i)))
+
+    def _leave_if_faulty(self, launch: Launch, words: Any) -> None:
+        """Ends the run where the words of a launch report a fault."""
+        frame, b = self.frame, self.frame.b
+        fault = b.load(words)
+        first = len(frame.errors)
+        node = launch.nodes[0] if launch.nodes else ""
+        frame.errors += [ErrorRow(e.message, e.node or node, launch.fault) for e in launch.errors]
+        error = b.add(fault, i64(first - 1))
+        values = [b.load(frame.element(words, i)) for i in (1, 2, 3)]
+        failed = b.icmp_signed("!=", fault, i64(0))
+        frame.leave_if(failed, STATUS_INVALID, error, values)
+
+    # -- faults on a device, which are looked for where the host waits for it anyway
+
+    def _fault_number(self, launch: Launch) -> int:
+        return self.fault_numbers.setdefault(launch, len(self.fault_numbers))
+
+    @contextmanager
+    def faults_of_region(self) -> Iterator[None]:
+        """A region that may not run, or run again: what it looks for is not seen once and for
+        all."""
+        before, self.unseen = self.unseen, []
+        sees, self.sees = self.sees, False
+        yield
+        self.unseen = before + self.unseen
+        self.sees = sees or self.sees
+
+    def sees_earlier(self) -> bool:
+        """Whether the open region looks for faults, and then launches what nobody looks for."""
+        return self.sees and bool(self.unseen)
+
+    def see_faults(self) -> bool:
+        """Waits for the device and ends the run where a launch reported a fault. False where there
+        is none to look for."""
+        self.sees = True
+        device = self.memory.device
+        if not self.unseen or device is None:
+            return False
+        words = device.read_faults()
+        for launch in self.unseen:
+            number = self.fault_numbers[launch] * FAULT_WORDS
+            self._leave_if_faulty(launch, self.frame.element(words, number))
+        self.unseen = []
+        return True

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from llvmlite import ir
 
+from flowc.codegen.driver.device_memory import DeviceMemory
 from flowc.codegen.driver.frame import STATUS_MEMORY, RunFrame, no_memory
 from flowc.codegen.driver.size_limits import WORD
 from flowc.codegen.driver.sizes import BYTES, MEMCPY, MEMCPY_TYPE, NULL
@@ -18,6 +19,8 @@ from flowc.ir.dims import Dim, ceildiv
 from flowc.ir.types import MOST_BYTES
 from flowc.plan.plan import (
     ALIGNMENT,
+    DEVICE,
+    HOST,
     Arena,
     Cell,
     ConstantPlace,
@@ -27,6 +30,7 @@ from flowc.plan.plan import (
     Output,
     Place,
     Plan,
+    Side,
     bytes_of,
 )
 from flowc_runtime.native.arena import HEADER
@@ -42,6 +46,7 @@ class Memory:
     def __init__(self, frame: RunFrame, plan: Plan, weight_offset: Callable[[Any], int]) -> None:
         self.frame = frame
         self.plan = plan
+        self.device: DeviceMemory | None = None
         self.weight_offset = weight_offset
         self.acquire_block = frame.declare("flowc_arena_acquire", BYTES, [I64])
         self.release_block = frame.declare("flowc_arena_release", ir.VoidType(), [BYTES])
@@ -62,9 +67,11 @@ class Memory:
         frame, b = self.frame, self.frame.b
         offsets: list[ir.Value] = []
         total: Dim = 0
-        for size in (*self.plan.slots, *self.plan.cells):
+        places = [*map(Arena, range(len(self.plan.slots))), *map(Cell, range(len(self.cells)))]
+        for place, size in zip(places, (*self.plan.slots, *self.plan.cells)):
             offsets.append(frame.dim(total))
-            total = total + ceildiv(size, ALIGNMENT) * ALIGNMENT
+            if self.plan.is_on(place, HOST):
+                total = total + ceildiv(size, ALIGNMENT) * ALIGNMENT
         frame.limit(total, WORD // 2, "the memory of a run")
         frame.limit(self.plan.scratch, MOST_BYTES, "the scratch memory of a worker")
         bytes_needed = frame.dim(total)
@@ -85,6 +92,8 @@ class Memory:
 
     def release(self) -> None:
         b = self.frame.b
+        if self.device is not None:
+            self.device.release()
         for block in self.blocks:
             b.call(self.release_block, [b.load(block)])
 
@@ -96,6 +105,13 @@ class Memory:
         return self.frame.b.gep(self.arena, [self.scratch_offset])
 
     # -- places
+
+    def on(self, side: Side) -> Memory | DeviceMemory:
+        """The memory of a side."""
+        if side == HOST:
+            return self
+        assert self.device is not None
+        return self.device
 
     def pointer(self, place: Place) -> Any:
         """The address of a place, where something was made before."""
@@ -143,6 +159,10 @@ class Memory:
         Of what is there `kept` bytes stay.
         """
         frame, b = self.frame, self.frame.b
+        if self.device is not None and self.plan.is_on(place, DEVICE):
+            self.device.make(place, size, kept=kept, times=times)
+            if not self.plan.is_on(place, HOST):
+                return
         match place:
             case Heap(block):
                 frame.limit(size, MOST_BYTES, "a piece of memory")
@@ -204,6 +224,9 @@ class Memory:
     def exchange(self, moves: Sequence[tuple[Place, Place]]) -> None:
         """Gives places the pointers of others, all at once."""
         b = self.frame.b
+        if self.device is not None:
+            self.device.exchange([m for m in moves if self.plan.is_on(m[0], DEVICE)])
+            moves = [m for m in moves if self.plan.is_on(m[0], HOST)]
         pointers = [b.load(self._variable(source)) for _, source in moves]
         for (target, _), pointer in zip(moves, pointers):
             b.store(pointer, self._variable(target))

@@ -234,6 +234,23 @@ class ClusterLowering:
         self.addresses.append(address)
         self.nest.store(self.out_names[value], self.nest.index(address), x)
 
+    def parameters(
+        self, results: Sequence[Value]
+    ) -> tuple[list[Operand], list[tuple[str, DType | str]]]:
+        """What the kernel's first buffers are, and their names and dtypes: the inputs that it
+        reads, and the results."""
+        # What is read only where it can be proved not to be is an input that nothing reads.
+        read = [
+            (p, v)
+            for p, v in zip(self.body.parameters, self.inputs)
+            if self.names[p.output] in self.read_names
+        ]
+        buffers: list[tuple[str, DType | str]] = [
+            *((self.names[p.output], p.output.type.dtype) for p, _ in read),
+            *((self.out_names[v], v.type.dtype) for v in self.body.results),
+        ]
+        return [*(v for _, v in read), *results], buffers
+
     def launch(
         self,
         target: Target,
@@ -244,21 +261,12 @@ class ClusterLowering:
         node: Node,
         tail: Sequence[str] = ("begin", "end"),
         polls: bool = False,
+        lanes: int = 1,
     ) -> Launch:
         """The finished kernel and its use: a pointer an input and result, then scratch, status, and
         what it `polls` for signals."""
         nest = self.nest
-        # What is read only where it can be proved not to be is an input that nothing reads.
-        read = [
-            (p, v)
-            for p, v in zip(self.body.parameters, self.inputs)
-            if self.names[p.output] in self.read_names
-        ]
-        operands: list[Operand] = [*(v for _, v in read), *results]
-        buffers: list[tuple[str, DType | str]] = [
-            *((self.names[p.output], p.output.type.dtype) for p, _ in read),
-            *((self.out_names[v], v.type.dtype) for v in self.body.results),
-        ]
+        operands, buffers = self.parameters(results)
         for wanted, operand, kind in (
             (scratch != 0, SCRATCH, BYTES),
             (bool(nest.faults), STATUS, dtypes.i64),
@@ -279,6 +287,7 @@ class ClusterLowering:
             scratch=scratch,
             errors=tuple(nest.faults),
             nodes=node.origin,
+            lanes=lanes,
         )
 
 

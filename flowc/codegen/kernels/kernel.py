@@ -38,8 +38,8 @@ class Kernel:
     u8, and the special names `"bytes"` (scratch) and `"i64"` give a uint8 and an int64 pointer.
     `ints`: how many int64 parameters follow. `functions`: math functions that it calls, by name.
     `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
-    dtype that the source calls `elem`. `ranges`: pairs of begin and end that it takes: one for a
-    kernel that is launched, two (rows, columns) for an epilogue. `nest`: what the source was
+    dtype that the source calls `elem`. `ranges`: pairs of ints that it takes behind these, as a
+    LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was
     rendered from; None where it was written by hand.
     """
 
@@ -101,7 +101,7 @@ class Launch:
     the kernel wants), or SCRATCH, WORKSPACE, STATUS, SIZES, INTERPRETER. `sizes`: the
     data-dependent sizes that it writes; `scratch` is in bytes per worker, `workspace` in bytes for
     the whole cluster. `errors`: the faults it may report, in the order of their numbers; `fault`:
-    their class.
+    their class. `lanes`: how many threads of a GPU walk one step of the range together.
     """
 
     kernel: Kernel
@@ -116,6 +116,12 @@ class Launch:
     fault: str = "InvalidArgumentError"
     nodes: tuple[str, ...] = ()
     epilogue: Epilogue | None = None
+    lanes: int = 1
+
+    @property
+    def memory(self) -> tuple[Dim, Dim]:
+        """The bytes that it needs for each worker, and beside those."""
+        return self.scratch, self.workspace
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

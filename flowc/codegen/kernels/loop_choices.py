@@ -19,7 +19,9 @@ class LoopChoices:
     body that splits make, `most_nodes`: nodes in all of these. `tile_side`: rows and columns of a
     tile that is turned in registers, `tile_rows`: rows whose tiles follow each other; fewer than
     `few` rows or columns are not worth tiles. `short`: a loop over fewer elements, unless they are
-    a multiple of `whole`, has a rest that matters."""
+    a multiple of `whole`, has a rest that matters. `inner_loops`: a step of the shared range may
+    walk many elements in loops of its own; else it computes one, or the `block` lanes that share
+    memory compute a tile."""
 
     chunk_nanoseconds: int
     column_block: int
@@ -32,6 +34,8 @@ class LoopChoices:
     few: int
     short: int
     whole: int
+    inner_loops: bool = True
+    block: int = 1
 
     def grain(self, cost: float, inner: Dim = 1) -> Dim:
         """How many steps of the shared range make a chunk worth a thread."""
@@ -39,6 +43,19 @@ class LoopChoices:
         if isinstance(inner, int):
             return max(1, steps // max(1, inner))
         return maximum(1, floordiv(steps, maximum(1, inner)))
+
+    def lanes(self, row: Dim, rows: Dim) -> int:
+        """How many threads walk a row of that size together, where there are so many rows."""
+        return 1
+
+    def parts(self, folded: Dim, kept: Dim, is_row: bool) -> int:
+        """How many parts of that many elements are folded to `kept` by threads of their own, before
+        one thread folds the parts. `is_row`: the elements are neighbours in memory."""
+        return 1
+
+    def neighbours(self, total: Dim, cost: float, size: int) -> int:
+        """How many elements of `size` bytes a step computes where it would compute one."""
+        return 1
 
     def is_interleaved(self, compute_bound: bool, count: Dim) -> bool:
         """Whether an innermost loop over `count` elements computes several vectors at a time: not

@@ -4,19 +4,28 @@ In: a cluster of elementwise ops, views and reductions. Out: a Launch. Three for
 
 - pointwise: no reduction (pointwise.py);
 - rows: all reductions fold the same axes, among them the last one. A worker takes whole rows; each
-  stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once;
+  stage is one loop over a row, so that softmax or layer norm is one kernel that reads a row once.
+  On a GPU a row may have several lanes, threads that take its elements in turn;
 - columns: the last axis is kept. A worker takes a block of columns and adds rows to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.kernels.builder import LOCAL, int_name, int_number, int_op, int_sum
+from flowc.codegen.kernels.builder import (
+    LOCAL,
+    compare,
+    int_name,
+    int_number,
+    int_op,
+    int_sum,
+)
 from flowc.codegen.kernels.cluster import (
     ClusterLowering,
     broadcast_index,
@@ -26,7 +35,7 @@ from flowc.codegen.kernels.cluster import (
 )
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import Launch
-from flowc.codegen.kernels.nest import FOLD, Apply, Carve, Load, Name, Scalar
+from flowc.codegen.kernels.nest import ACROSS, FOLD, Apply, Carve, Index, Load, Name, Scalar
 from flowc.codegen.kernels.pointwise import pointwise_launch, split_flat
 from flowc.codegen.kernels.row_stages import kept_values, stages_of
 from flowc.codegen.target import Target
@@ -55,7 +64,7 @@ def loop_launch(node: Node, target: Target) -> Launch:
     return _columns(node, body, reductions, target)
 
 
-class _Reducing:
+class Reducing:
     """What the row and column forms share: axes, accumulators, stages."""
 
     def __init__(
@@ -71,6 +80,12 @@ class _Reducing:
         self.axes = self.lowerings[first].axes
         self.full = first.inputs[0].dims
         self.kept = tuple(d for d in range(len(self.full)) if d not in self.axes)
+        self.lanes = 1
+
+    @property
+    def lane(self) -> Index:
+        """The number of the lane."""
+        return int_name("lane") if self.lanes > 1 else int_number(0)
 
     def prepared(self, node: Node, index: tuple[Dim, ...]) -> Scalar:
         """What joins the running total at one index of the full space."""
@@ -126,6 +141,19 @@ class _Reducing:
         """The running total with one more element."""
         return Apply(f"{FOLD}{self.lowerings[node].combine}", (total, x), x.dtype)
 
+    def first_lane(self) -> AbstractContextManager[None]:
+        """Statements that one lane does for all."""
+        if self.lanes == 1:
+            return nullcontext()
+        return self.c.nest.when(compare("eq", self.lane, int_number(0)))
+
+    def join_lanes(self, node: Node, total: Name) -> None:
+        """The totals of all lanes become one, which each of them has."""
+        if self.lanes > 1:
+            op = f"{ACROSS}{self.lowerings[node].combine}"
+            joined = Apply(op, (total, int_number(self.lanes)), total.dtype)
+            self.c.nest.assign(total.name, joined)
+
     def neutral(self, node: Node, dtype: DType) -> Scalar:
         how = self.lowerings[node].combine
         value = _NEUTRAL[how] if how in _NEUTRAL else _extreme(dtype, how)
@@ -145,7 +173,7 @@ def _extreme(dtype: DType, how: str) -> Any:
 
 
 def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
-    r = _Reducing(node, body, reductions, target)
+    r = Reducing(node, body, reductions, target)
     c, nest = r.c, r.c.nest
     stages = stages_of(body, r.lowerings)
     kept = [r.full[d] for d in r.kept]
@@ -153,7 +181,11 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Tar
     kept_index = tuple(0 if size == 1 else s for size, s in zip(kept, outer))
     row = product(r.full[a] for a in r.axes)
     cost = body_cost(body)
-    cached = kept_values(body, r.lowerings, stages, r.full, cost) if row != 0 else []
+    if not any(r.accumulator_dtype(n).is_complex for n in reductions):
+        r.lanes = r.choices.lanes(row, product(kept))
+    # What lanes computed before they compute again.
+    keeps = row != 0 and r.lanes == 1
+    cached = kept_values(body, r.lowerings, stages, r.full, cost) if keeps else []
     scratch: Dim = 0
     offsets: dict[Value, Dim] = {}
     for value in cached:
@@ -175,17 +207,20 @@ def _rows(node: Node, body: Computation, reductions: Sequence[Node], target: Tar
                 _row_loop(r, stages, stage, folding, storing, kept_index, cached, row)
             for n in folding:
                 total = Name(f"a{reductions.index(n)}", r.accumulator_dtype(n))
+                r.join_lanes(n, total)
                 x = r.finished(n, total)
                 c.rows[n.output] = (r.row_index(n.output, kept_index), x)
-        for value in body.results:
-            if value not in full_results:
+        of_rows = [v for v in body.results if v not in full_results]
+        with r.first_lane() if of_rows else nullcontext():
+            for value in of_rows:
                 index = r.row_index(value, kept_index)
                 c.store(value, index, c.element(value, index))
     total = product(kept)
     if len(full_results) == len(body.results):
         total = minimum(total, total * row)  # of empty rows there may be any number
     grain = r.choices.grain(cost.element, row)
-    return c.launch(target, node.outputs, total, grain, scratch, node)
+    tail = ("begin", "end", "lane", "lanes")[: 4 if r.lanes > 1 else 2]
+    return c.launch(target, node.outputs, total, grain, scratch, node, tail, lanes=r.lanes)
 
 
 def _row_name(cached: Sequence[Value], value: Value) -> str:
@@ -193,7 +228,7 @@ def _row_name(cached: Sequence[Value], value: Value) -> str:
 
 
 def _row_loop(
-    r: _Reducing,
+    r: Reducing,
     stages: dict[Node, int],
     stage: int,
     folding: Sequence[Node],
@@ -218,7 +253,7 @@ def _row_loop(
         places = unravel(position, tuple(inner))
         # Where all of a row is one element, its results are known at the very same index.
         folded = [0 if size == 1 else i for size, i in zip(inner, places)]
-        index = _full_index(r, kept_index, folded)
+        index = full_index(r, kept_index, folded)
         restored = []
         for value in cached:
             if stages[value.node] < stage:
@@ -238,15 +273,15 @@ def _row_loop(
             del c.rows[value]
 
     if not blocked:
-        with nest.loop("i", int_number(0), nest.size(row)):
+        with nest.loop("i", r.lane, nest.size(row), r.lanes):
             loop_body()
         return
     partial = {n: Name(f"part{r.reductions.index(n)}", kinds[n]) for n in folding}
-    together = r.choices.sum_block
+    together = r.choices.sum_block * r.lanes
     if size is not None and size <= together:
         for n in folding:
             nest.declare(partial[n].name, r.neutral(n, kinds[n]))
-        with nest.loop("i", int_number(0), nest.size(row)):
+        with nest.loop("i", r.lane, nest.size(row), r.lanes):
             loop_body()
         _join_parts(r, partial)
         return
@@ -255,18 +290,19 @@ def _row_loop(
             nest.declare(partial[n].name, r.neutral(n, kinds[n]))
         stop = nest.declare("stop", int_sum("block", together))
         nest.assign("stop", int_op("smaller", stop, nest.size(row)))
-        with nest.loop("i", int_name("block"), stop):
+        first = int_sum("block", "lane") if r.lanes > 1 else int_name("block")
+        with nest.loop("i", first, stop, r.lanes):
             loop_body()
         _join_parts(r, partial)
 
 
-def _join_parts(r: _Reducing, partial: dict[Node, Name]) -> None:
+def _join_parts(r: Reducing, partial: dict[Node, Name]) -> None:
     for n, part in partial.items():
         total = Name(f"a{r.reductions.index(n)}", part.dtype)
         r.c.nest.assign(total.name, r.combine(n, total, part))
 
 
-def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
+def full_index(r: Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) -> tuple[Dim, ...]:
     by_dim: dict[int, Dim] = dict(zip(r.kept, kept_index))
     by_dim |= dict(zip(r.axes, folded))
     return tuple(by_dim[d] for d in range(len(r.full)))
@@ -274,7 +310,7 @@ def _full_index(r: _Reducing, kept_index: Sequence[Dim], folded: Sequence[Dim]) 
 
 def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: Target) -> Launch:
     """Reductions that keep the last axis: blocks of columns, rows added to them one by one."""
-    r = _Reducing(node, body, reductions, target)
+    r = Reducing(node, body, reductions, target)
     block = r.choices.column_block
     c, nest = r.c, r.c.nest
     last_folded = max(r.axes)
@@ -307,7 +343,7 @@ def _columns(node: Node, body: Computation, reductions: Sequence[Node], target: 
         by_row = unravel(row, tuple(folded))
         rows = nest.loop("r", int_number(0), nest.size(product(folded)))
         with rows, nest.loop("i", start, stop):
-            index = _full_index(r, kept_index, by_row)
+            index = full_index(r, kept_index, by_row)
             for i, n in enumerate(reductions):
                 x = r.prepared(n, index)
                 before = nest.let(Load(f"a{i}", place, kinds[n]))

@@ -22,6 +22,7 @@ from flowc.ir.scalar import PRIMITIVES
 
 BYTES = "bytes"  # the element type of raw scratch memory
 FOLD = "fold_"  # starts the names of the ops that join a running total
+ACROSS = "across_"  # starts the names of the ops that join the totals of lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,9 @@ Statement = Let | Declare | Assign | Carve | Store | For | While | If | Break | 
 @dataclass(frozen=True, slots=True)
 class LoopNest:
     """A kernel: `buffers` by name with their dtypes, int parameters (`ints`), a body. `ranges` are
-    ints too, in pairs of begin and end: which part of the work is wanted."""
+    ints too, in pairs: begin and end of the part of the work that is wanted; of an epilogue, those
+    of rows and of columns; of what several lanes do together, the lane's number and how many they
+    are behind them."""
 
     buffers: tuple[tuple[str, DType | str], ...]
     ints: tuple[str, ...]
@@ -186,6 +189,7 @@ class LoopNest:
 # operands do not decide it. Ints: `idiv` truncates; `floored(q, b, a)` is a//b for q = idiv(a, b);
 # `rest(a, q, b)` is a - q*b; `past(a, b)` is max(a, b) - b; `upto(a, b, c)` is min(a, b) - c;
 # `index_if(a, c)` is a where c holds, else 0. `fold_*` join a total, in any order of the elements.
+# `across_*(x, n)` join the totals of n lanes, in one order; each lane gets the result.
 # `to_memory` and `from_memory` convert between an element in a register and in a buffer.
 NEST_OPS: Mapping[str, tuple[int, DType | str]] = {
     "idiv": (2, dtypes.i64),
@@ -209,6 +213,7 @@ NEST_OPS: Mapping[str, tuple[int, DType | str]] = {
     "fold_min": (2, "first"),
     "fold_and": (2, "first"),
     "fold_or": (2, "first"),
+    **{f"{ACROSS}{how}": (2, "first") for how in ("add", "mul", "max", "min", "and", "or")},
 }
 
 

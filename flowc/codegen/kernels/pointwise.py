@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import gcd
 
 from flowc.codegen.kernels.builder import (
     LOCAL,
@@ -42,6 +43,7 @@ from flowc.codegen.kernels.nest import (
     statements_within,
 )
 from flowc.codegen.kernels.scalars import Condition
+from flowc.codegen.kernels.shared_tiles import SIDE, shared_tile
 from flowc.codegen.kernels.tile_loops import tile_loops
 from flowc.codegen.target import Target
 from flowc.ir.computation import Computation, Node
@@ -77,7 +79,7 @@ class _Probe:
         index = tuple(
             0 if size == 1 else symbol(_probe(d).name, size) for d, size in enumerate(self.dims)
         )
-        _store_all(c, body, index)
+        _store_all(c, body, [index])
         self.strides = [linear_factors(a) for a in c.addresses]
         self.conditions: list[Condition] = c.k.conditions
         self.tied = self._tied()
@@ -232,6 +234,8 @@ class _Pointwise:
         if not self.groups:
             self._store([])
             return c.launch(target, outputs, 1, 1, 0, self.node)
+        if not self.choices.inner_loops:
+            return self._launch_of_elements() if self.tiled is None else self._launch_of_tiles()
         if len(self.groups) == 1:
             self._shared_loop()
             return c.launch(target, outputs, extents[0], self.choices.grain(cost), 0, self.node)
@@ -247,12 +251,66 @@ class _Pointwise:
         share = self.choices.grain(cost, inner)
         return c.launch(target, outputs, product(outer), share, self.scratch, self.node)
 
+    def _launch_of_elements(self) -> Launch:
+        """Every step of the shared range is one element, or a few that are neighbours in memory."""
+        c, nest, last = self.c, self.c.nest, self.extents[-1]
+        values = (*self.node.inputs, *self.node.outputs)
+        size = max(v.type.dtype.size for v in values)
+        count = self.choices.neighbours(product(self.extents), self.cost.element, size)
+        if len(self.extents) > 1:
+            count = gcd(count, last) if isinstance(last, int) else 1
+        extents = [*self.extents[:-1], ceildiv(last, count)]
+        chosen: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(extents)]
+        first = chosen.pop() * count
+        with nest.loop("p", int_name("begin"), int_name("end")):
+            split_flat(c, extents, "i")
+            if isinstance(last, int) and last % count == 0:
+                self._store_neighbours(chosen, first, count)
+            else:
+                rest = nest.let(nest.index(last - first))
+                with nest.when(compare("ge", rest, int_number(count))):
+                    self._store_neighbours(chosen, first, count)
+                with nest.otherwise(), nest.loop("v", int_number(0), rest):
+                    self._store([*chosen, first + symbol(f"{LOCAL}v")])
+        return c.launch(self.target, self.node.outputs, product(extents), 1, 0, self.node)
+
+    def _launch_of_tiles(self) -> Launch:
+        """Every step of the shared range is a tile that the lanes of a block turn."""
+        c, extents, number, last = self.c, self.extents, self.tiled, self.last
+        assert number is not None
+        tiles = [ceildiv(e, SIDE) if g in (number, last) else e for g, e in enumerate(extents)]
+
+        def store(c: ClusterLowering, row: Dim, column: Dim) -> None:
+            chosen: list[Dim] = [symbol(f"{LOCAL}i{g}", e) for g, e in enumerate(extents)]
+            chosen[number], chosen[last] = row, column
+            self._store(chosen, c)
+
+        lanes, names = self.choices.block, (f"i{number}", f"i{last}")
+        with c.nest.loop("p", int_name("begin"), int_name("end")):
+            split_flat(c, tiles, "i")
+            probe = ClusterLowering(self.body, ())
+            sizes = extents[number], extents[last]
+            size = shared_tile(c, probe, names, *sizes, store, lanes)
+        tail = ("begin", "end", "lane", "lanes")
+        total, outputs = product(tiles), self.node.outputs
+        return c.launch(self.target, outputs, total, 1, size, self.node, tail, lanes=lanes)
+
+    def _store_neighbours(self, chosen: Sequence[Dim], first: Dim, count: int) -> None:
+        """All of them are computed before the first is stored, so that one instruction loads or
+        stores them all."""
+        indices = [self._index([*chosen, first + i]) for i in range(count)]
+        _store_all(self.c, self.body, indices)
+
     def _store(self, chosen: Sequence[Dim], c: ClusterLowering | None = None) -> None:
+        _store_all(c or self.c, self.body, [self._index(chosen)])
+
+    def _index(self, chosen: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The index in all dims, of those in the groups."""
         index: list[Dim] = [0] * len(self.dims)
         for group, s in zip(self.groups, chosen):
             for d, i in zip(group, unravel(s, tuple(self.dims[d] for d in group))):
                 index[d] = i
-        _store_all(c or self.c, self.body, tuple(index))
+        return tuple(index)
 
     def _shared_loop(self) -> None:
         """The one loop is the range that workers share: each stretch meets it."""
@@ -313,10 +371,11 @@ class _Pointwise:
         self.scratch = tile_loops(self.c, probe, f"i{number}", *sizes, store, self.choices)
 
 
-def _store_all(c: ClusterLowering, body: Computation, index: tuple[Dim, ...]) -> None:
-    scalars = [c.element(v, index) for v in body.results]
-    for value, x in zip(body.results, scalars):
-        c.store(value, index, x)
+def _store_all(c: ClusterLowering, body: Computation, indices: Sequence[tuple[Dim, ...]]) -> None:
+    scalars = [[c.element(v, index) for index in indices] for v in body.results]
+    for value, of_value in zip(body.results, scalars):
+        for index, x in zip(indices, of_value):
+            c.store(value, index, x)
 
 
 def split_flat(c: ClusterLowering, extents: Sequence[Dim], prefix: str) -> None:

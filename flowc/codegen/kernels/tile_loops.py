@@ -53,7 +53,7 @@ def tile_loops(
     nest, side, together = c.nest, choices.tile_side, choices.tile_rows
     row, column = symbol(ROW, rows), symbol(COLUMN, columns)
     store(probe, row, column)
-    turned = _turned_reads(probe.reads)
+    turned = turned_reads(probe.reads)
     nest.named("top", int_sum((together, block)))
     _stop(c, "bottom", "top", together, nest.size(rows))
     scratch = 0
@@ -107,7 +107,7 @@ def _whole_tile(
     c.buffered.clear()
 
 
-def _turned_reads(reads: Sequence[Read]) -> list[_Turned]:
+def turned_reads(reads: Sequence[Read]) -> list[_Turned]:
     """The reads whose address is `column*distance + row + what neither is in`."""
     found = []
     for read in dict.fromkeys(reads):

@@ -9,6 +9,7 @@ The pool and the arena are loaded once a process and never freed: threads wait i
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -41,7 +42,7 @@ _RUN = ctypes.PYFUNCTYPE(
 _DIMS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class LoadedCode:
     """Native functions of a program; `engine` owns their memory."""
 
@@ -56,18 +57,25 @@ SPARE = 1 << 18  # bytes for the pages that the sections of an object do not fil
 _runtime: list[llvm.ExecutionEngine] = []
 
 
-def load_objects(objects: Sequence[bytes], runtime: bytes) -> LoadedCode:
-    """Links relocatable objects in memory; `runtime` holds the pool and the arena."""
+def load_objects(
+    objects: Sequence[bytes], runtime: bytes, *, has_device: bool = False
+) -> LoadedCode:
+    """Links relocatable objects in memory; `runtime` holds the pool and the arena. `has_device`:
+    among the objects are kernels of a GPU, which is freed of them when the code is no more used."""
     with loading:
         if not _runtime:
             _runtime.append(_load_runtime(runtime))
         engine = _engine(objects)
-    return LoadedCode(
+    loaded = LoadedCode(
         engine,
         _RUN(engine.get_function_address("flowc_program_run")),
         _DIMS(engine.get_function_address("flowc_program_output_dims")),
         _DIMS(engine.get_function_address("flowc_program_output_bounds")),
     )
+    if has_device:
+        close = ctypes.CFUNCTYPE(None)(engine.get_function_address("flowc_cuda_close"))
+        weakref.finalize(loaded, lambda engine: close(), engine)
+    return loaded
 
 
 def _load_runtime(data: bytes) -> llvm.ExecutionEngine:

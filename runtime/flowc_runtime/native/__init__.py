@@ -25,6 +25,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from flowc_runtime.native.arena import ArenaEmitter
+from flowc_runtime.native.cuda import CudaEmitter
 from flowc_runtime.native.interpreter import InterpreterEmitter
 from flowc_runtime.native.pool import MACHINES, PoolEmitter
 from flowc_runtime.native.writer import call_at_unload
@@ -50,6 +51,16 @@ def _module_text(triple: str) -> str:
     clear = ArenaEmitter(module).emit()
     InterpreterEmitter(module).emit()
     call_at_unload(module, [stop, clear])
+    return str(module)
+
+
+@cache
+def cuda_module_text(triple: str) -> str:
+    """The module that programs with kernels for an NVIDIA GPU have beside it."""
+    module = ir.Module("flowc_native_cuda")
+    module.triple = triple
+    module.data_layout = data_layout(triple)
+    call_at_unload(module, [CudaEmitter(module).emit()])
     return str(module)
 
 

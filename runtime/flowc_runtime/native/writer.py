@@ -27,6 +27,8 @@ LIBC: dict[str, ir.FunctionType] = {
     "clock_gettime": ir.FunctionType(I32, [I32, PTR]),
     "close": ir.FunctionType(I32, [I32]),
     "dladdr": ir.FunctionType(I32, [PTR, PTR]),
+    "dlopen": ir.FunctionType(PTR, [PTR, I32]),
+    "dlsym": ir.FunctionType(PTR, [PTR, PTR]),
     "free": ir.FunctionType(VOID, [PTR]),
     "getrandom": ir.FunctionType(I64, [PTR, I64, I32]),
     "getpid": ir.FunctionType(I32, []),

@@ -1,0 +1,87 @@
+"""Memory of a GPU that outlives a run, and copies between it and arrays.
+
+In: sizes and arrays. Out: addresses that programs are given. Invariant: what a buffer holds is
+settled when a call returns; its memory is freed with the object. Asks `libcuda` through ctypes, on
+the context that programs use too, the primary one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import ResourceExhaustedError, UnavailableError, UnknownError
+
+_OUT_OF_MEMORY = 2
+_STREAM = 2  # the default stream of a thread
+
+
+class _Driver:
+    """The driver with the context of the first GPU."""
+
+    def __init__(self) -> None:
+        try:
+            self.library: Any = ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            raise UnavailableError("no CUDA driver: libcuda.so.1 is not there") from None
+        device, self.context = ctypes.c_int(), ctypes.c_void_p()
+        self.process = os.getpid()
+        self._must(self.library.cuInit(0))
+        self._must(self.library.cuDeviceGet(ctypes.byref(device), 0))
+        retain = self.library.cuDevicePrimaryCtxRetain
+        self._must(retain(ctypes.byref(self.context), device))
+
+    def call(self, name: str, *arguments: Any) -> None:
+        self._must(self.library.cuCtxSetCurrent(self.context))
+        self._must(getattr(self.library, name)(*arguments, ctypes.c_void_p(_STREAM)))
+
+    def _must(self, code: int) -> None:
+        if code == _OUT_OF_MEMORY:
+            raise ResourceExhaustedError("no memory on the GPU for variables")
+        if code:
+            raise UnknownError(f"the CUDA driver reports error {code}")
+
+
+@cache
+def _driver() -> _Driver:
+    return _Driver()
+
+
+class DeviceBuffer:
+    """So many bytes of a GPU. Raises `ResourceExhaustedError` where it has them not."""
+
+    __slots__ = ("__weakref__", "address", "bytes")
+
+    def __init__(self, size: int) -> None:
+        place = ctypes.c_uint64()
+        _driver().call("cuMemAllocAsync", ctypes.byref(place), ctypes.c_size_t(max(size, 1)))
+        _driver().call("cuStreamSynchronize")
+        self.address, self.bytes = place.value, size
+        weakref.finalize(self, _free, self.address)
+
+    def upload(self, array: np.ndarray) -> None:
+        """Takes the bytes of an array."""
+        source = np.ascontiguousarray(array)
+        if self.bytes:
+            where, size = ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes)
+            _driver().call("cuMemcpyHtoDAsync_v2", where, ctypes.c_void_p(source.ctypes.data), size)
+            _driver().call("cuStreamSynchronize")
+
+    def download(self, array: np.ndarray) -> None:
+        """Gives its bytes to an array, which is contiguous."""
+        if self.bytes:
+            where, size = ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes)
+            target = ctypes.c_void_p(array.ctypes.data)
+            _driver().call("cuMemcpyDtoHAsync_v2", target, where, size)
+            _driver().call("cuStreamSynchronize")
+
+
+def _free(address: int) -> None:
+    driver = _driver()
+    if driver.process == os.getpid():
+        driver.call("cuMemFreeAsync", ctypes.c_uint64(address))

@@ -1,0 +1,318 @@
+"""Whole runs on a device: plan, driver, kernels and variables, over a CUDA driver without a GPU.
+
+The driver (`fake_cuda.c`) runs device code as code of the host, in memory of its own, and says what
+it was asked. A process that has loaded it has a GPU for good, so programs without one, or with a
+broken one, run in processes of their own.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_cuda import FakeCuda, build_fake_cuda, fake_cuda
+
+import flowc as tf
+from flowc.errors import (
+    FlowcError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnavailableError,
+    UnknownError,
+    UsageError,
+)
+
+ROOT = Path(__file__).parents[3]
+Feeds = Mapping[str, np.ndarray]
+SIZES = np.random.RandomState(0).rand(70, 90).astype(np.float32)
+
+
+@pytest.fixture
+def device() -> Iterator[FakeCuda]:
+    found = fake_cuda()
+    found.reset()
+    yield found
+    found.reset()
+
+
+def _counts(log: list[str]) -> dict[str, int]:
+    """How often each call was made that moves something or starts a kernel."""
+    kinds = ("upload", "download", "copy", "launch", "allocate")
+    return {kind: n for kind in kinds if (n := sum(x.startswith(kind) for x in log))}
+
+
+def _on_both(build: Callable[..., Any], feeds: Feeds, device: FakeCuda) -> dict[str, int]:
+    """Runs a program on the CPU and on the device, compares, counts the calls of a second run."""
+    with tf.Graph().as_default() as graph:
+        inputs = {k: tf.placeholder(a.dtype, [None] * a.ndim, name=k) for k, a in feeds.items()}
+        fetches = build(**inputs)
+        given = {inputs[k]: a for k, a in feeds.items()}
+        with tf.Session(graph=graph, random_seed=1) as session:
+            wanted = session.run(fetches, given)
+        with tf.Session(graph=graph, random_seed=1, device="cuda") as session:
+            found = session.run(fetches, given)
+            device.reset()
+            session.run(fetches, given)
+            calls = _counts(device.log())
+    wanted, found = (x if isinstance(x, (list, tuple)) else [x] for x in (wanted, found))
+    for a, b in zip(wanted, found, strict=True):
+        np.testing.assert_allclose(b, a, 2e-6, 1e-6)
+    return calls
+
+
+def _chain(x: Any) -> Any:
+    return tf.nn.softmax(tf.tanh(x) * 2.0)
+
+
+def _product(x: Any) -> Any:
+    return tf.nn.relu(tf.matmul(x, x, transpose_b=True) + 1.0)
+
+
+def _loop(x: Any) -> Any:
+    step = lambda i, y: (i + 1, tf.tanh(y) * 1.5)
+    return tf.while_loop(lambda i, y: i < 7, step, [tf.constant(0), x])[1]
+
+
+def _loop_until(x: Any) -> Any:
+    """The host must see what the device found, to know whether to go on."""
+    step = lambda y: tf.tanh(y) * 0.5
+    return tf.while_loop(lambda y: tf.reduce_sum(y) > 10.0, step, [x])
+
+
+def _swaps(x: Any) -> Any:
+    step = lambda i, a, b: (i + 1, b, tf.sin(a))
+    return tf.while_loop(lambda i, a, b: i < 5, step, [tf.constant(0), x, x + 1.0])[1:]
+
+
+def _sums_up(x: Any) -> Any:
+    """A scalar that only the device reads and writes."""
+    step = lambda i, total, y: (i + 1, total + tf.reduce_sum(y), tf.cos(y))
+    first = [tf.constant(0), tf.constant(0.0), x]
+    return tf.while_loop(lambda i, total, y: i < 5, step, first)[1]
+
+
+def _arrays(x: Any) -> Any:
+    rows = tf.TensorArray(tf.float32, 6).unstack(x[:6])
+    step = lambda i, out: (i + 1, out.write(i, tf.exp(rows.read(i))))
+    return tf.while_loop(lambda i, out: i < 6, step, [0, tf.TensorArray(tf.float32, 6)])[1].stack()
+
+
+def _branches(x: Any) -> Any:
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: x)
+
+
+def _sizes(x: Any) -> Any:
+    return tf.exp(tf.boolean_mask(x, x[:, 0] > 0.5))
+
+
+PROGRAMS = {
+    "chain": (_chain, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
+    "product": (_product, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
+    "loop": (_loop, {"upload": 1, "download": 1, "launch": 7, "allocate": 1}),
+    "loop until": (_loop_until, None),
+    "swaps": (_swaps, None),
+    "sums up": (_sums_up, None),
+    "arrays": (_arrays, None),
+    "branches": (_branches, None),
+    "sizes": (_sizes, None),
+    "random": (lambda x: x + tf.random_normal(tf.shape(x), seed=3), None),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_run_on_the_device_gives_what_the_cpu_gives(name: str, device: FakeCuda) -> None:
+    build, wanted = PROGRAMS[name]
+    calls = _on_both(build, {"x": SIZES}, device)
+    if wanted is not None:
+        assert calls == wanted
+
+
+def test_a_loop_with_a_known_count_never_waits_for_the_device(device: FakeCuda) -> None:
+    calls = _on_both(_sums_up, {"x": SIZES}, device)
+    assert calls["download"] == 1
+    assert calls["upload"] <= 3
+
+
+def test_a_fault_on_the_device_is_the_error_of_its_node(device: FakeCuda) -> None:
+    x, i = tf.placeholder(tf.float32, [None, 90]), tf.placeholder(tf.int32, [None])
+    rows = tf.gather(x, i, name="rows")
+    with tf.Session(device="cuda") as session:
+        with pytest.raises(InvalidArgumentError, match="= 700 is not in"):
+            session.run(rows, {x: SIZES, i: [1, 700, 3] * 40})
+        found = session.run(rows, {x: SIZES, i: [1, 69] * 40})
+    np.testing.assert_array_equal(found, SIZES[[1, 69] * 40])
+
+
+def _training() -> tuple[Any, Any, Any]:
+    x = tf.placeholder(tf.float32, [None, 90])
+    weights = tf.get_variable("weights", initializer=np.ones((90, 20), np.float32))
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, weights) - 1.0))
+    return x, loss, tf.train.MomentumOptimizer(0.01, 0.9).minimize(loss)
+
+
+def test_variables_stay_on_the_device_between_steps(device: FakeCuda) -> None:
+    with tf.Graph().as_default():
+        x, loss, step = _training()
+        (weights,) = tf.trainable_variables()
+        seen: list[list[Any]] = []
+        for where in ("cpu", "cuda"):
+            with tf.Session(device=where) as session:
+                session.run(tf.global_variables_initializer())
+                for _ in range(2):
+                    session.run([loss, step], {x: SIZES})
+                device.reset()
+                found = [session.run([loss, step], {x: SIZES})[0]]
+                moved = [line for line in device.log() if line.startswith(("upload", "download"))]
+                found.append(session.run(weights))
+                weights.load(np.full((90, 20), 2.0, np.float32), session)
+                found += session.run([loss, weights], {x: SIZES})
+                session.run(step, {x: SIZES})
+                seen.append([*found, session.run(weights)])
+        assert moved == [f"upload {SIZES.nbytes}", "download 4"]
+        for a, b in zip(*seen):
+            np.testing.assert_allclose(b, a, 1e-5)
+
+
+def test_what_a_session_and_its_programs_took_of_the_device_is_freed(device: FakeCuda) -> None:
+    gc.collect()
+    before = device.taken
+    with tf.Graph().as_default():
+        x, loss, step = _training()
+        with tf.Session(device="cuda") as session:
+            session.run(tf.global_variables_initializer())
+            session.run([loss, step], {x: SIZES})
+            assert device.taken > before
+        del x, loss, step, session
+    tf.reset_default_graph()
+    gc.collect()
+    assert device.taken == before
+
+
+def test_every_call_of_the_driver_may_fail(device: FakeCuda) -> None:
+    """Each gives an error of its class; nothing is lost, and the next run is right."""
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = _loop(_chain(x))
+    with tf.Session(device="cuda") as session:
+        wanted = session.run(y, {x: SIZES})
+        device.reset()
+        session.run(y, {x: SIZES})
+        count, taken = len(device.log()), device.taken
+        for k in range(count):
+            for result, kind in ((2, ResourceExhaustedError), (999, UnknownError)):
+                device.reset()
+                device.fail(k, result)
+                try:
+                    found = session.run(y, {x: SIZES})
+                except FlowcError as error:
+                    assert isinstance(error, kind), (k, result)
+                else:  # what gives memory back has nothing to say
+                    assert device.log()[k] in ("wait", "free")
+                    np.testing.assert_array_equal(found, wanted)
+        device.reset()
+        np.testing.assert_array_equal(session.run(y, {x: SIZES}), wanted)
+        # A free that fails keeps its memory.
+        assert device.taken <= taken + 2 * count * 4 * SIZES.nbytes
+
+
+def test_a_device_that_is_lost_ends_every_run_with_an_error(device: FakeCuda) -> None:
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = _chain(x)
+    with tf.Session(device="cuda") as session:
+        session.run(y, {x: SIZES})
+        device.lose(719)
+        for _ in range(2):
+            with pytest.raises(UnknownError, match="error 719"):
+                session.run(y, {x: SIZES})
+
+
+def test_devices_that_there_are_not() -> None:
+    with pytest.raises(UsageError, match="no device 'tpu'"):
+        tf.Session(device="tpu")
+    with pytest.raises(UsageError, match=r"unknown target 'cuda:sm_91'"):
+        tf.Session(device="cuda:sm_91").run(tf.constant(1.0) + 1.0)
+
+
+def _python(source: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
+    env = {**os.environ, "PYTHONPATH": path, "FLOWC_CACHE_DIR": str(folder), **more}
+    command = [sys.executable, "-c", source]
+    return subprocess.run(command, env=env, text=True, capture_output=True, timeout=300)
+
+
+LIBRARY = """
+import sys, numpy as np, flowc_runtime
+model = flowc_runtime.load("{path}")
+try:
+    print(float(model(np.ones((3, 4), np.float32)).sum()))
+except flowc_runtime.UnavailableError as error:
+    print(error)
+print("flowc" in sys.modules)
+"""
+
+
+INPUT = ["--input", "x=[[1,2,3,4]]"]
+
+
+def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
+    """It needs no driver to be loaded, says when there is none, and runs where there is one."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        y = tf.exp(tf.matmul(x, np.eye(4, dtype=np.float32)), name="y")
+        path = tmp_path / "model.so"
+        tf.compile(graph, [x], [y], path, target="cuda:simt")
+    source = LIBRARY.format(path=path)
+    alone = _python(source, tmp_path, LD_LIBRARY_PATH="")
+    assert alone.stdout.splitlines() == [
+        "no CUDA driver: libcuda.so.1 is not there",
+        "False",
+    ], alone.stderr
+    build_fake_cuda(tmp_path)
+    there = _python(source, tmp_path, LD_LIBRARY_PATH=str(tmp_path))
+    assert float(there.stdout.split()[0]) == pytest.approx(12 * np.e, rel=1e-6), there.stderr
+    source = f"import sys, runpy; sys.argv = ['flowc', 'run', {str(path)!r}, *{INPUT!r}]"
+    without = _python(
+        f"{source}; runpy.run_module('flowc', run_name='__main__')", tmp_path, LD_LIBRARY_PATH=""
+    )
+    assert without.returncode == 5 and "no CUDA driver" in without.stderr, without.stderr
+    needed = subprocess.run(["ldd", str(path)], text=True, capture_output=True).stdout
+    assert all("libc.so" in x or "ld-linux" in x or "vdso" in x for x in needed.splitlines())
+
+
+def test_a_session_says_that_there_is_no_driver(tmp_path: Path) -> None:
+    source = "import flowc\nflowc.Session(device='cuda')"
+    done = _python(source, tmp_path, LD_LIBRARY_PATH="")
+    assert UnavailableError.__name__ in done.stderr
+    assert "no CUDA driver" in done.stderr
+
+
+FORK = """
+import os, sys
+sys.path.insert(0, {support!r})
+from fake_cuda import fake_cuda
+fake = fake_cuda()
+import numpy as np, flowc as tf
+x = tf.placeholder(tf.float32, [None, 100]); y = tf.exp(x)
+with tf.Session(device="cuda") as session:
+    session.run(y, {{x: np.ones((3, 100))}})
+    child = os.fork()
+    if not child:
+        try:
+            session.run(y, {{x: np.ones((3, 100))}})
+        except tf.errors.FailedPreconditionError as error:
+            os._exit(7 if "before this process was forked" in str(error) else 1)
+        os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(session.run(y, {{x: np.zeros((3, 100))}}).sum())
+"""
+
+
+def test_a_child_cannot_use_the_device_of_its_parent(tmp_path: Path) -> None:
+    done = _python(FORK.format(support=str(ROOT / "tests" / "support")), tmp_path)
+    assert done.stdout.split() == ["7", "300.0"], done.stderr
