@@ -74,6 +74,7 @@ class Op:
     that loops find, and `infer` may want more of them than sizes that it can read. `marks`: how the
     op reads and changes the marks of a list (`ir/mark_access.py`). `capability`: what it touches
     beyond tensors, which an imported node may only where it is allowed to (`ir/capability.py`).
+    `stamp`: a text of all code behind an op that is not flowc's own, for keys of caches.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Op:
     on_data: Callable[..., Any] | None = None
     marks: MarkAccess | None = None
     capability: Capability | None = None
+    stamp: Callable[[], str] | None = None
 
     @cached_property
     def signature(self) -> OpSignature:
@@ -144,11 +146,12 @@ def _register(op: Op) -> Op:
         raise ValueError(f"{op.name}: unknown traits {sorted(unknown)}")
     if op.name in _BY_NAME:
         raise ValueError(f"op {op.name!r} is defined twice")
-    _BY_NAME[op.name] = op
-    for tf_name in (op.tf_name, *op.aliases):
+    tf_names = (op.tf_name, *op.aliases)
+    for tf_name in tf_names:
         if tf_name in _BY_TF_NAME:
             raise ValueError(f"TensorFlow op {tf_name!r} is defined twice")
-        _BY_TF_NAME[tf_name] = op
+    _BY_NAME[op.name] = op
+    _BY_TF_NAME.update(dict.fromkeys(tf_names, op))
     return op
 
 
@@ -178,6 +181,12 @@ def all_ops() -> tuple[Op, ...]:
 def tf_names() -> tuple[str, ...]:
     """Every TensorFlow op type that has a record, aliases too."""
     return tuple(_BY_TF_NAME)
+
+
+def stamp_of_others() -> str:
+    """A text of the code behind all ops that are not flowc's own; empty where there are none."""
+    others = (op for op in tuple(_BY_NAME.values()) if op.stamp is not None)
+    return "\n".join(sorted(f"{op.tf} {op.stamp()}" for op in others if op.stamp is not None))
 
 
 class Inference:
