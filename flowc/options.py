@@ -11,12 +11,13 @@ class Options:
     """`target`: a name of codegen/targets.py. `fuse`: off, every node is a kernel of its own (for
     tests). `skip`: passes left out, by name (for tests and bug hunts). `max_memory`: the bytes that
     a compilation may make of values that the model does not hold itself, if that is less than the
-    machine has."""
+    machine has. `for_library`: there is no Python where the program runs."""
 
     target: str = "native"
     fuse: bool = True
     skip: tuple[str, ...] = ()
     max_memory: int | None = None
+    for_library: bool = False
 
     @property
     def key(self) -> str:

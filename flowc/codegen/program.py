@@ -135,7 +135,8 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
     )
-    return CompiledProgram(made, weights.pieces, metadata, runtime.result())
+    symbols = tuple(sorted({k.symbol for k in kernels.values() if k.symbol is not None}))
+    return CompiledProgram(made, weights.pieces, metadata, runtime.result(), symbols)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from flowc.extending.kernels import (
     HostStep,
     Kernels,
     Types,
-    settings_of,
 )
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun
@@ -88,7 +87,7 @@ class HandleKernels(Kernels):
     def add_function(self, record: Op, function: Function, dtypes: Types) -> None:
         self.add_step(record, _HandleStep(record, function), dtypes, function)
 
-    def define_step(self, record: Op, step: Function) -> Op:
+    def define_step(self, record: Op, host: Host) -> Op:
         number = len(self.found)
         given, arrow, made = record.tf.partition("->")
         text = re.sub(r"(:\s*)resource\b", r"\1string", given)
@@ -96,7 +95,7 @@ class HandleKernels(Kernels):
             f"{record.name}_step{number}",
             "_" + text.replace("(", f"Step{number}(", 1) + arrow + made,
             infer=record.infer,
-            lowering=Host(step, record.tf_name, settings_of(self.signature), may_block=True),
+            lowering=replace(host, may_block=True, linked=""),
             traits=STATE,
         )
 

@@ -95,22 +95,45 @@ class Kernels:
         that it wants. Raises as `check_free` does."""
         self.add_step(record, HostStep(record, function), dtypes, function)
 
-    def add_step(self, record: Op, step: Function, dtypes: Types, source: Any) -> None:
-        """A step of the host, as the lowering `Host` has it."""
+    def add_step(
+        self,
+        record: Op,
+        step: Function,
+        dtypes: Types,
+        source: Any,
+        *,
+        shown: str | None = None,
+        linked: Callable[[Node], Native] | None = None,
+    ) -> None:
+        """A step of the host, as the lowering `Host` has it. `linked`: what libraries do."""
         self.check_free(dtypes)  # what is refused defines nothing
-        made = self.define_step(record, step)
+        name = self.define_linked(record, linked) if linked is not None else ""
+        host = Host(step, shown or record.tf_name, settings_of(self.signature), linked=name)
+        made = self.define_step(record, host)
         lowering = Decompose(lambda b, node: b.emit(made, node.inputs, node.attrs).outputs)
         self.found.append(RegisteredKernel(lowering, dtypes, source, made))
 
-    def define_step(self, record: Op, step: Function) -> Op:
+    def define_step(self, record: Op, host: Host) -> Op:
         number = len(self.found)
         return define(
             f"{record.name}_step{number}",
             "_" + record.tf.replace("(", f"Step{number}(", 1),
             infer=record.infer,
-            lowering=Host(step, record.tf_name, settings_of(self.signature)),
+            lowering=host,
             traits=record.traits,
         )
+
+    def define_linked(self, record: Op, linked: Callable[[Node], Native]) -> str:
+        """Defines the op of a kernel that libraries link; its name."""
+        number = len(self.found)
+        made = define(
+            f"{record.name}_linked{number}",
+            "_" + record.tf.replace("(", f"Linked{number}(", 1),
+            infer=record.infer,
+            lowering=linked,
+            traits=record.traits,
+        )
+        return made.name
 
     def stamp(self) -> str:
         return stamp_of([(k.source, sorted(_shown_types(k.dtypes))) for k in self.found])

@@ -24,7 +24,7 @@ from flowc.ir.signature import OpSignature, parse_signature
 from flowc.ops import tf_names, tf_op
 
 ShapeFunction = Callable[[Inference], Any]  # dims, or a list of dims for each output
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Decorator = Callable[[Callable[..., Any] | None], Callable[..., Any]]
 
 
 @overload
@@ -154,7 +154,7 @@ def register_kernel(
     keyword-only parameters. Raises `NotFoundError` for an op that nobody registered, `ValueError`
     for one of flowc's own, for an attr that is no type, and for dtypes that have a kernel."""
     record, kernels = registered(op_type)
-    taken = {name: _types(record, name, given) for name, given in (dtypes or {}).items()}
+    taken = type_choices(record, dtypes or {})
     if lowering is not None:
         kernels.add_lowering(lowering, taken)
         return None
@@ -176,6 +176,11 @@ def registered(op_type: str) -> tuple[Op, Kernels]:
     if kernels is None:
         raise ValueError(f"op {op_type!r} is flowc's own, and takes no other kernels")
     return record, kernels
+
+
+def type_choices(record: Op, dtypes: Mapping[str, Any]) -> dict[str, frozenset[DType]]:
+    """The dtypes that a kernel takes, by type attrs. Raises as `register_kernel` does."""
+    return {name: _types(record, name, given) for name, given in dtypes.items()}
 
 
 def _types(record: Op, name: str, given: Any) -> frozenset[DType]:

@@ -48,6 +48,7 @@ def register_resource(
     saves: Mapping[str, tuple[Any, Sequence[int | None]]] | None = None,
     save: Callable[[Any], Sequence[Any]] | None = None,
     restore: Callable[..., None] | None = None,
+    stamp: str | None = None,
 ) -> Callable[..., Tensor]:
     """Registers the op `name`, whose output is the handle of an object, and returns the function
     that adds such a node: `f(**attrs, container="", shared_name="", name=None)`.
@@ -60,13 +61,14 @@ def register_resource(
     `saves` are the tensors of a checkpoint, by name their dtype and shape: `{"rows": (tf.float32,
     [None, 8])}`. `save(object)` returns a tuple of their arrays, `restore(object, *arrays)` puts
     them back; both are ops, too: `<name>Export` and `<name>Import`. Raises `AlreadyExistsError` for
-    an op that there is.
+    an op that there is. `stamp`: a text that another one takes the place of whenever the code of
+    these functions changes, where that is not seen in them.
     """
     if len({saves is None, save is None, restore is None}) > 1:
         raise TypeError(f"resource {name!r}: saves, save and restore belong together")
     own = joined(attrs)
     check_new(handle_text := signature_text(name, "", _with(own, _SHARING), "handle: resource"))
-    stamp = partial(stamp_of, make, save, restore)
+    told = partial(stamp_of, make, save, restore) if stamp is None else lambda: stamp
     step = _define_maker(name, own, make)
     record = define(
         ir_name(name),
@@ -74,7 +76,7 @@ def register_resource(
         infer=_no_dims,
         lowering=Extracted(partial(_emit_handle, step=step)),
         traits=HANDLE,
-        stamp=stamp,
+        stamp=told,
     )
     ends: tuple[str, str] | None = None
     if saves is not None and save is not None and restore is not None:

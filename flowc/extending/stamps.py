@@ -43,6 +43,8 @@ def stamp_of(*things: Any) -> str:
 def _parts(thing: Any) -> tuple[str, list[Any]]:
     """A text for a thing itself, and the things that it holds."""
     match thing:
+        case _ if isinstance(found := getattr(thing, "stamp", None), str):
+            return f"stamp {found}", []
         case FunctionType():
             return _function_parts(thing)
         case CodeType():

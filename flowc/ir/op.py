@@ -7,7 +7,8 @@ Invariant: names are unique, and nothing about an op stands outside its record.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
@@ -153,6 +154,19 @@ def _register(op: Op) -> Op:
     _BY_NAME[op.name] = op
     _BY_TF_NAME.update(dict.fromkeys(tf_names, op))
     return op
+
+
+@contextmanager
+def all_or_none() -> Generator[None]:
+    """Within it, what fails has registered nothing."""
+    before = set(_BY_NAME), set(_BY_TF_NAME)
+    try:
+        yield
+    except BaseException:
+        for table, names in zip((_BY_NAME, _BY_TF_NAME), before):
+            for name in set(table) - names:
+                del table[name]
+        raise
 
 
 def _registering(make: Callable[P, Op]) -> Callable[P, Op]:

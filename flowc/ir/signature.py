@@ -236,13 +236,13 @@ class _Parser:
             return float(word) if re.search(r"[.eE]", word) else int(word)
         if word in ("inf", "nan"):
             return float(word)
-        return _dtype(word)
+        return tensor_dtype(word)
 
 
 _CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None}
 
 
-def _dtype(word: str) -> DType:
+def tensor_dtype(word: str) -> DType:
     """A dtype by a name; TensorFlow's `float` has 32 bits, and NumPy's 64."""
     return dtypes.f32 if word == "float" else dtypes.as_dtype(word)
 
@@ -255,7 +255,7 @@ def _resolve(name: str, words: list[str], attrs: dict[str, AttrDef], text: str) 
         is_list = attrs[word].kind == "list(type)"
         return Arg(name, None, word, number, is_list, is_ref)
     try:
-        return Arg(name, _dtype(word), None, number, False, is_ref)
+        return Arg(name, tensor_dtype(word), None, number, False, is_ref)
     except TypeError as error:
         raise ValueError(f"{text!r}: {word!r} is neither a dtype nor an attr") from error
 
