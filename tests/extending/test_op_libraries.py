@@ -18,6 +18,7 @@ from flowc.errors import UnsupportedError
 from flowc.extending import op_library
 
 SOURCES = Path(__file__).parent / "c"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "custom_op"
 X = np.array([1.0, -2.0, 3.0], np.float32)
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 
@@ -39,8 +40,8 @@ def build(source: Path, out: Path) -> Path:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both libraries, and the archive of one."""
     folder = tmp_path_factory.mktemp("op_libraries")
-    build(SOURCES / "zero_out.c", folder / "zero_out.so")
-    made = build(SOURCES / "zero_out.c", folder / "zero_out.o")
+    build(EXAMPLES / "zero_out.c", folder / "zero_out.so")
+    made = build(EXAMPLES / "zero_out.c", folder / "zero_out.o")
     subprocess.run(["ar", "rc", str(folder / "zero_out.a"), str(made)], check=True)
     made = build(SOURCES / "many_ops.cc", folder / "many_ops.o")
     whole = ["g++", "-shared", str(made), "-o", str(folder / "many_ops.so")]
@@ -186,7 +187,7 @@ def test_what_cannot_be_loaded_says_so_and_registers_nothing(built: Path, tmp_pa
     (tmp_path / "empty.c").write_text("int nothing;\n")
     with pytest.raises(tf.errors.InvalidArgumentError, match="has no ops"):
         tf.load_op_library(build(tmp_path / "empty.c", tmp_path / "empty.so"))
-    source = (SOURCES / "zero_out.c").read_text()
+    source = (EXAMPLES / "zero_out.c").read_text()
     (tmp_path / "other.c").write_text(
         source.replace("op.h>", "op.h>\n#undef FLOWC_OP_ABI\n#define FLOWC_OP_ABI 7")
     )

@@ -197,21 +197,12 @@ def clusters(y: Any, *feeds: Any) -> int:
     return report.clusters
 
 
-def test_an_elementwise_op_fuses_with_its_neighbours_and_trains() -> None:
+def test_an_elementwise_op_fuses_with_its_neighbours() -> None:
     op = leaky()
     check_op("Leaky", X, gradient=True, library=True, slope=0.25)
     check_op("Leaky", X.astype(np.float64))
     x = tf.placeholder(tf.float32, [8])
     assert clusters(tf.exp(op(x * 2.0)) + 1.0, x) == clusters(tf.exp(x * 2.0) + 1.0, x) == 1
-    w = tf.Variable(tf.zeros([8, 1]))
-    loss = tf.reduce_mean(tf.square(op(tf.matmul([X.tolist() * 2 + [1.0, 2.0]], w)) - 3.0))
-    step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        before = session.run(loss)
-        for _ in range(30):
-            session.run(step)
-        assert session.run(loss) < before / 10
 
 
 def test_a_kernel_in_terms_of_other_ops() -> None:
@@ -301,10 +292,8 @@ def test_an_installed_package_announces_its_ops(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "flowc", *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
-    listed = flowc("ops", "FromPackage")
-    assert listed.returncode == 0 and "FromPackage" in listed.stdout, listed.stderr
-    assert "the ops of broken (not_there) cannot be loaded" in listed.stderr
     model = str(tmp_path / "model.pbtxt")
     made = flowc("compile", model, "--feed", "x=f32[4]", "-o", str(tmp_path / "m.so"))
     assert made.returncode == 0, made.stderr
+    assert "the ops of broken (not_there) cannot be loaded" in made.stderr
     assert tf.load(tmp_path / "m.so")(np.ones(4, np.float32)).tolist() == [-1.0] * 4
