@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -36,6 +37,7 @@ from flowc.ir.signature import parse_signature, tensor_dtype
 
 ENTRY = "flowc_op_library_of"
 ARCHIVES = (".a", ".o")
+_loading = Lock()
 Definition = TypeVar("Definition", c.OpDefinition, c.KernelDefinition, c.ResourceDefinition)
 
 
@@ -51,7 +53,8 @@ def load_op_library(library_filename: str | os.PathLike[str]) -> ModuleType:
         data = path.read_bytes()
     except OSError as error:
         raise NotFoundError(f"{path}: cannot open shared object file: {error.strerror}") from None
-    return _loaded(path.resolve(), digest(data))
+    with _loading:  # whoever comes second finds what is loaded
+        return _loaded(path.resolve(), digest(data))
 
 
 def load_library(library_location: str | os.PathLike[str]) -> None:

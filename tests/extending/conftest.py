@@ -1,17 +1,10 @@
-"""Ops that tests register are gone when the test is over: other tests look at all records."""
+"""Every test here has a registry of its own."""
 
 from __future__ import annotations
 
 import pytest
 
-import flowc.ops
-from flowc.ir import op as records
-
-assert flowc.ops  # the records
-
 
 @pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry of this test's own."""
-    monkeypatch.setattr(records, "_BY_NAME", dict(records._BY_NAME))
-    monkeypatch.setattr(records, "_BY_TF_NAME", dict(records._BY_TF_NAME))
+def registry(own_registry: None) -> None:
+    """What a test registers is gone when it is over."""

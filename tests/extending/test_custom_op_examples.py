@@ -6,7 +6,6 @@ import importlib.util
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 import flowc as tf
-from flowc.extending import op_library
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "custom_op"
@@ -24,11 +22,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("c++") is None, reason="needs a
 
 
 @pytest.fixture(autouse=True)
-def nothing_loaded() -> Iterator[None]:
+def new_graph() -> None:
     tf.reset_default_graph()
-    op_library._loaded.cache_clear()
-    yield
-    op_library._loaded.cache_clear()
 
 
 def example(name: str) -> ModuleType:

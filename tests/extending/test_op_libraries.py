@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 import flowc as tf
 from flowc.cli.entry import run_command_line
 from flowc.errors import UnsupportedError
-from flowc.extending import op_library
 
 SOURCES = Path(__file__).parent / "c"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "custom_op"
@@ -50,11 +48,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_loaded() -> Iterator[None]:
+def new_graph() -> None:
     tf.reset_default_graph()
-    op_library._loaded.cache_clear()
-    yield
-    op_library._loaded.cache_clear()
 
 
 def needed_by(library: Path) -> set[str]:
