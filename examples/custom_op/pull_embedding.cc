@@ -5,18 +5,24 @@
 
 #include <cstring>
 
-static void Rows(flowc::InferenceContext *c) {
-  if (c->Rank(0) != 2) return c->fail("the table must be a matrix");
-  std::vector<int64_t> dims = c->input(1);
-  dims.push_back(c->Dim(0, 1));
-  c->set_output(0, dims);
-}
+using namespace flowc;
 
-REGISTER_OP("PullEmbedding(params: float, ids: Tids; Tids: {int32, int64}) -> rows: float", Rows);
+REGISTER_OP("PullEmbedding")
+    .Input("params: float")
+    .Input("ids: Tids")
+    .Output("rows: float")
+    .Attr("Tids: {int32, int64}")
+    .SetShapeFn([](InferenceContext *c) {
+      if (c->Rank(0) != 2) return errors::InvalidArgument("the table must be a matrix");
+      TensorShape dims = c->input(1);
+      dims.push_back(c->Dim(0, 1));
+      c->set_output(0, dims);
+      return OkStatus();
+    });
 
 template <typename Ids>
 struct PullEmbedding {
-  void Compute(flowc::OpKernelContext *c) {
+  void Compute(OpKernelContext *c) {
     const int64_t rows = c->input(0).dim_size(0), width = c->input(0).dim_size(1);
     const float *table = c->input(0).flat<float>().data();
     float *out = c->output(0).flat<float>().data();
@@ -30,5 +36,7 @@ struct PullEmbedding {
   }
 };
 
-REGISTER_KERNEL("PullEmbedding", "Tids: int32", PullEmbedding<int32_t>);
-REGISTER_KERNEL("PullEmbedding", "Tids: int64", PullEmbedding<int64_t>);
+REGISTER_KERNEL_BUILDER(Name("PullEmbedding").TypeConstraint<int32_t>("Tids"),
+                        PullEmbedding<int32_t>);
+REGISTER_KERNEL_BUILDER(Name("PullEmbedding").TypeConstraint<int64_t>("Tids"),
+                        PullEmbedding<int64_t>);

@@ -86,6 +86,8 @@ def test_dtypes_attrs_shapes_and_outputs_that_kernels_allocate(built: Path) -> N
         turned = ops.turned(x)
         assert turned.shape.as_list() == [3, None]
         assert session.run(turned, {x: [[1, 2, 3]]}).tolist() == [[1], [2], [3]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="add is negative"):
+            session.run(ops.turned([[1.0]], add=-1.0))
     with pytest.raises(ValueError, match=r"Turned \(many_ops.so\): a matrix is expected"):
         ops.turned([1.0])
 
@@ -143,6 +145,8 @@ def test_an_archive_is_linked_into_libraries(built: Path, tmp_path: Path) -> Non
     assert needed_by(tmp_path / "kept.so") == {"libc.so.6"}
     ops = tf.load_op_library(built / "many_ops.o")
     tf.testing.check_op("Scaled", X, expected=X * 6, library=True, more=[1, 2], mode="any")
+    matrix = np.array([[1.0, 2.0, 3.0]], np.float32)
+    tf.testing.check_op("Turned", matrix, expected=matrix.T + 1, library=True, add=1.0)
     with pytest.raises(UnsupportedError, match="Positive"):
         tf.compile(tf.get_default_graph(), [], [ops.positive(X, False)], out=tmp_path / "p.so")
     assert not (tmp_path / "p.so").exists()

@@ -5,8 +5,14 @@
 #include <map>
 #include <mutex>
 
-REGISTER_OP("Scaled(x: T; T: {float, double}, by: float = 2.0, more: list(int) = [1], mode: string = 'plain') -> y: T",
-            flowc::UnchangedShape);
+REGISTER_OP("Scaled")
+    .Input("x: T")
+    .Attr("T: {float, double}")
+    .Attr("by: float = 2.0")
+    .Attr("more: list(int) = [1]")
+    .Attr("mode: string = 'plain'")
+    .Output("y: T")
+    .SetShapeFn(flowc::UnchangedShape);
 
 template <typename T>
 struct Scaled {
@@ -24,11 +30,14 @@ struct Scaled {
     if (mode == "before") out.data()[-1] = 1;
   }
 };
-REGISTER_KERNEL("Scaled", "T: float", Scaled<float>);
-REGISTER_KERNEL("Scaled", "T: double", Scaled<double>);
+REGISTER_KERNEL_BUILDER(Name("Scaled").TypeConstraint<float>("T"), Scaled<float>);
+REGISTER_KERNEL_BUILDER(Name("Scaled").TypeConstraint<double>("T"), Scaled<double>);
 
-static void Found(flowc::InferenceContext *c) { c->set_output(0, {FLOWC_BY_KERNEL}); }
-REGISTER_OP("Positive(x: float, forget: bool) -> y: float", Found);
+REGISTER_OP("Positive")
+    .Input("x: float")
+    .Input("forget: bool")
+    .Output("y: float")
+    .SetShapeFn([](flowc::InferenceContext *c) { c->set_output(0, {FLOWC_BY_KERNEL}); });
 
 struct Positive {
   void Compute(flowc::OpKernelContext *c) {
@@ -36,29 +45,48 @@ struct Positive {
     auto in = c->input(0).flat<float>();
     int64_t n = 0;
     for (float v : in) n += v > 0;
-    auto out = c->allocate_output(0, {n}).flat<float>();
+    flowc::Tensor *made = nullptr;
+    OP_REQUIRES_OK(c, c->allocate_output(0, {n}, &made));
+    auto out = made->flat<float>();
     n = 0;
     for (float v : in)
       if (v > 0) out[n++] = v;
   }
 };
-REGISTER_KERNEL("Positive", "", Positive);
+REGISTER_KERNEL_BUILDER(Name("Positive").Device(flowc::DEVICE_CPU), Positive);
 
-static void Turned(flowc::InferenceContext *c) {
-  if (c->Rank(0) != 2) return c->fail("a matrix is expected");
-  c->set_output(0, {c->Dim(0, 1), c->Dim(0, 0)});
-}
-REGISTER_OP("Turned(x: float) -> y: float", Turned);
+// As TensorFlow's own kernels are written.
+namespace turned {
+using namespace flowc;
 
-struct TurnedKernel {
-  void Compute(flowc::OpKernelContext *c) {
-    const int64_t rows = c->input(0).dim_size(0), columns = c->input(0).dim_size(1);
+REGISTER_OP("Turned").Input("x: float").Output("y: float").Attr("add: float = 0").SetShapeFn(
+    [](InferenceContext *c) {
+      if (c->Rank(0) != 2) return errors::InvalidArgument("a matrix is expected");
+      c->set_output(0, {c->Dim(0, 1), c->Dim(0, 0)});
+      return OkStatus();
+    });
+
+class TurnedOp : public OpKernel {
+ public:
+  explicit TurnedOp(OpKernelConstruction *context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, context->GetAttr("add", &add_));
+    OP_REQUIRES(context, add_ >= 0, errors::InvalidArgument("add is negative"));
+  }
+  void Compute(OpKernelContext *context) override {
+    const Tensor &x = context->input(0);
+    const int64_t rows = x.dim_size(0), columns = x.dim_size(1);
+    Tensor *y = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, {columns, rows}, &y));
     for (int64_t i = 0; i < rows; i++)
       for (int64_t j = 0; j < columns; j++)
-        c->output(0).flat<float>()[j * rows + i] = c->input(0).flat<float>()[i * columns + j];
+        y->flat<float>()(j * rows + i) = x.flat<float>()(i * columns + j) + add_;
   }
+
+ private:
+  float add_ = 0;
 };
-REGISTER_KERNEL("Turned", "", TurnedKernel);
+REGISTER_KERNEL_BUILDER(Name("Turned").Device(DEVICE_CPU), TurnedOp);
+}  // namespace turned
 
 // A count for each key, which grows.
 struct Counts {
@@ -88,8 +116,11 @@ struct Counts {
 };
 REGISTER_RESOURCE("Counts", "first: int = 0", Counts);
 
-static void LikeKeys(flowc::InferenceContext *c) { c->set_output(0, c->input(1)); }
-REGISTER_OP("Counted(counts: resource, keys: int64) -> found: int64", LikeKeys);
+REGISTER_OP("Counted")
+    .Input("counts: resource")
+    .Input("keys: int64")
+    .Output("found: int64")
+    .SetShapeFn([](flowc::InferenceContext *c) { c->set_output(0, c->input(1)); });
 
 struct Counted {
   void Compute(flowc::OpKernelContext *c) {
@@ -98,4 +129,4 @@ struct Counted {
       c->output(0).flat<int64_t>()[i] = c->resource<Counts>(0)->Add(keys[i]);
   }
 };
-REGISTER_KERNEL("Counted", "", Counted);
+REGISTER_KERNEL_BUILDER(Name("Counted"), Counted);

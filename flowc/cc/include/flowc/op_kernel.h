@@ -1,21 +1,26 @@
 // Ops and kernels in C++17, in the manner of TensorFlow's REGISTER_OP and REGISTER_KERNEL_BUILDER.
 //
 //     #include <flowc/op_kernel.h>
+//     using namespace flowc;
 //
-//     REGISTER_OP("ZeroOut(to_zero: int32) -> zeroed: int32", flowc::UnchangedShape);
+//     REGISTER_OP("ZeroOut").Input("to_zero: int32").Output("zeroed: int32")
+//         .SetShapeFn([](InferenceContext *c) { c->set_output(0, c->input(0)); });
 //
-//     struct ZeroOut {
-//       void Compute(flowc::OpKernelContext *context) {
+//     struct ZeroOutOp : OpKernel {
+//       using OpKernel::OpKernel;
+//       void Compute(OpKernelContext *context) override {
 //         auto in = context->input(0).flat<int32_t>();
-//         auto out = context->output(0).flat<int32_t>();
-//         OP_REQUIRES(context, in.size() > 0, flowc::errors::InvalidArgument("nothing to keep"));
-//         for (int64_t i = 0; i < in.size(); i++) out[i] = i == 0 ? in[i] : 0;
+//         Tensor *zeroed = nullptr;
+//         OP_REQUIRES_OK(context, context->allocate_output(0, context->input(0).shape(), &zeroed));
+//         auto out = zeroed->flat<int32_t>();
+//         for (int64_t i = 0; i < in.size(); i++) out(i) = i == 0 ? in(i) : 0;
 //       }
 //     };
-//     REGISTER_KERNEL("ZeroOut", "", ZeroOut);
+//     REGISTER_KERNEL_BUILDER(Name("ZeroOut").Device(DEVICE_CPU), ZeroOutOp);
 //
-// A kernel is made anew for each call, so that it keeps nothing; what it throws becomes the run's
-// error. Its class has a name outside of anonymous namespaces, by which linkers find it.
+// A kernel is made anew for each call, so that it keeps nothing between them; what it throws becomes
+// the run's error. It need not be an OpKernel: any class with such a Compute is one. Its class has a
+// name outside of anonymous namespaces, by which linkers find it.
 
 #ifndef FLOWC_OP_KERNEL_H
 #define FLOWC_OP_KERNEL_H
@@ -23,9 +28,11 @@
 #include <flowc/op.h>
 
 #include <exception>
-#include <initializer_list>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace flowc {
@@ -34,7 +41,12 @@ struct Status {
   int32_t code = FLOWC_OK;
   std::string message;
   bool ok() const { return code == FLOWC_OK; }
+  static Status OK() { return {}; }
 };
+inline Status OkStatus() { return {}; }
+
+using TensorShape = std::vector<int64_t>;
+inline constexpr const char *DEVICE_CPU = "CPU";
 
 namespace errors {
 inline Status InvalidArgument(std::string text) { return {FLOWC_INVALID_ARGUMENT, std::move(text)}; }
@@ -71,7 +83,7 @@ class Tensor {
   int64_t dim_size(int axis) const { return view_.dims[axis]; }
   int32_t dtype() const { return view_.dtype; }
   int64_t NumElements() const { return flowc_op_size(&view_); }
-  std::vector<int64_t> shape() const { return {view_.dims, view_.dims + view_.rank}; }
+  TensorShape shape() const { return {view_.dims, view_.dims + view_.rank}; }
   template <typename T>
   Flat<T> flat() const {
     return {static_cast<T *>(view_.data), NumElements()};
@@ -106,12 +118,47 @@ class Attrs {
   int32_t count_;
 };
 
+// What the constructor of a kernel sees.
+class OpKernelConstruction {
+ public:
+  explicit OpKernelConstruction(flowc_op_call *call) : call_(call) {}
+  Attrs attrs() const { return {call_->attrs, call_->attr_count}; }
+  Status GetAttr(const char *name, int64_t *value) const { return got(value, attrs().Int(name)); }
+  Status GetAttr(const char *name, int32_t *value) const { return got(value, attrs().Int(name)); }
+  Status GetAttr(const char *name, bool *value) const { return got(value, attrs().Bool(name)); }
+  Status GetAttr(const char *name, float *value) const { return got(value, attrs().Float(name)); }
+  Status GetAttr(const char *name, double *value) const { return got(value, attrs().Float(name)); }
+  Status GetAttr(const char *name, std::string *value) const {
+    return got(value, attrs().String(name));
+  }
+  Status GetAttr(const char *name, std::vector<int64_t> *value) const {
+    return got(value, attrs().Ints(name));
+  }
+  Status GetAttr(const char *name, std::vector<double> *value) const {
+    return got(value, attrs().Floats(name));
+  }
+  void SetStatus(const Status &status) {
+    flowc_op_fail(call_, status.code, "%s", status.message.c_str());
+  }
+
+ private:
+  template <typename T, typename V>
+  static Status got(T *value, V &&found) {
+    *value = static_cast<T>(found);
+    return {};
+  }
+  flowc_op_call *call_;
+};
+
 class OpKernelContext {
  public:
-  explicit OpKernelContext(flowc_op_call *call) : call_(call) {}
+  explicit OpKernelContext(flowc_op_call *call) : call_(call) {
+    made_.reserve(static_cast<size_t>(call->output_count));
+  }
   int num_inputs() const { return call_->input_count; }
   int num_outputs() const { return call_->output_count; }
   Tensor input(int i) const { return Tensor(call_->inputs[i]); }
+  // The output of an op whose shape function says its sizes.
   Tensor output(int i) const { return Tensor(call_->outputs[i]); }
   Attrs attrs() const { return {call_->attrs, call_->attr_count}; }
   // The object behind a handle.
@@ -119,15 +166,19 @@ class OpKernelContext {
   T *resource(int i) const {
     return static_cast<T *>(call_->inputs[i].data);
   }
-  // The output of an op whose shape function leaves its sizes to the kernel.
-  Tensor allocate_output(int i, std::initializer_list<int64_t> dims) {
-    return allocate_output(i, std::vector<int64_t>(dims));
-  }
-  Tensor allocate_output(int i, const std::vector<int64_t> &dims) {
-    if (call_->allocate == nullptr) throw std::logic_error("a library cannot allocate outputs");
-    if (call_->allocate(call_, i, static_cast<int32_t>(dims.size()), dims.data()) == nullptr)
-      throw std::invalid_argument("the output cannot have this shape");
-    return output(i);
+  // An output of the sizes that the shape function says, or that it leaves to the kernel.
+  Status allocate_output(int i, const TensorShape &dims, Tensor **tensor) {
+    const flowc_op_tensor &known = call_->outputs[i];
+    if (known.dtype == 0) {
+      if (call_->allocate == nullptr ||
+          call_->allocate(call_, i, static_cast<int32_t>(dims.size()), dims.data()) == nullptr)
+        return errors::InvalidArgument("the output cannot have this shape");
+    } else if (output(i).shape() != dims) {
+      return errors::InvalidArgument("the output has another shape than its shape function says");
+    }
+    made_.push_back(output(i));
+    *tensor = &made_.back();
+    return {};
   }
   void SetStatus(const Status &status) {
     flowc_op_fail(call_, status.code, "%s", status.message.c_str());
@@ -136,6 +187,14 @@ class OpKernelContext {
 
  private:
   flowc_op_call *call_;
+  std::vector<Tensor> made_;
+};
+
+class OpKernel {
+ public:
+  explicit OpKernel(OpKernelConstruction *) {}
+  virtual ~OpKernel() = default;
+  virtual void Compute(OpKernelContext *context) = 0;
 };
 
 #define OP_REQUIRES(context, condition, status) \
@@ -145,34 +204,45 @@ class OpKernelContext {
       return;                                   \
     }                                           \
   } while (0)
+#define OP_REQUIRES_OK(context, ...)                    \
+  do {                                                  \
+    const flowc::Status flowc_found = (__VA_ARGS__);    \
+    if (!flowc_found.ok()) {                            \
+      (context)->SetStatus(flowc_found);                \
+      return;                                           \
+    }                                                   \
+  } while (0)
 
-// What a shape function sees.
+// What a shape function sees: it returns a Status, or nothing.
 class InferenceContext {
  public:
   explicit InferenceContext(flowc_op_shapes *shapes) : shapes_(shapes) {}
   int Rank(int i) const { return shapes_->inputs[i].rank; }
   int64_t Dim(int i, int axis) const { return shapes_->inputs[i].dims[axis]; }
-  std::vector<int64_t> input(int i) const {
+  TensorShape input(int i) const {
     const flowc_op_shape &found = shapes_->inputs[i];
     return {found.dims, found.dims + found.rank};
   }
-  void set_output(int i, const std::vector<int64_t> &dims) {
+  void set_output(int i, const TensorShape &dims) {
     shapes_->outputs[i].rank = static_cast<int32_t>(dims.size());
     for (size_t k = 0; k < dims.size() && k < 64; k++) shapes_->outputs[i].dims[k] = dims[k];
   }
   Attrs attrs() const { return {shapes_->attrs, shapes_->attr_count}; }
   int num_outputs() const { return shapes_->output_count; }
-  void fail(const std::string &text) {
-    flowc_op_fail(shapes_, FLOWC_INVALID_ARGUMENT, "%s", text.c_str());
+  void SetStatus(const Status &status) {
+    flowc_op_fail(shapes_, status.code, "%s", status.message.c_str());
   }
 
  private:
   flowc_op_shapes *shapes_;
 };
 
-inline void UnchangedShape(InferenceContext *c) {
-  for (int i = 0; i < c->num_outputs(); i++) c->set_output(i, c->input(0));
-}
+struct UnchangedShapeFunction {
+  void operator()(InferenceContext *c) const {
+    for (int i = 0; i < c->num_outputs(); i++) c->set_output(i, c->input(0));
+  }
+};
+inline constexpr UnchangedShapeFunction UnchangedShape{};
 
 template <typename Call, typename Work>
 void Guarded(Call *call, Work work) {
@@ -189,17 +259,143 @@ template <typename Kernel>
 FLOWC_OP_VISIBLE void ComputeOf(flowc_op_call *call) {
   Guarded(call, [call] {
     OpKernelContext context(call);
-    Kernel().Compute(&context);
+    if constexpr (std::is_constructible_v<Kernel, OpKernelConstruction *>) {
+      OpKernelConstruction construction(call);
+      Kernel kernel(&construction);
+      if (context.ok()) kernel.Compute(&context);
+    } else {
+      Kernel().Compute(&context);
+    }
   });
 }
 
-template <void (*Shape)(InferenceContext *)>
-void ShapeOf(flowc_op_shapes *shapes) {
-  Guarded(shapes, [shapes] {
-    InferenceContext context(shapes);
-    Shape(&context);
-  });
+template <typename Function>
+struct ShapeOf {
+  alignas(Function) static inline unsigned char room[sizeof(Function)];
+  static void Call(flowc_op_shapes *shapes) {
+    Guarded(shapes, [shapes] {
+      InferenceContext context(shapes);
+      const auto &function = *reinterpret_cast<const Function *>(room);
+      if constexpr (std::is_void_v<decltype(function(&context))>) {
+        function(&context);
+      } else {
+        const Status found = function(&context);
+        if (!found.ok()) context.SetStatus(found);
+      }
+    });
+  }
+};
+
+// Texts that are put together while a library is loaded: without memory of the heap, so that the
+// order in which libraries begin and end does not matter.
+template <int Size>
+class Text {
+ public:
+  void add(const char *text) {
+    while (*text != 0 && used_ + 1 < Size) text_[used_++] = *text++;
+  }
+  bool is_empty() const { return used_ == 0; }
+  const char *c_str() const { return text_; }
+
+ private:
+  char text_[Size] = {};
+  int used_ = 0;
+};
+
+// What follows REGISTER_OP: the texts are those of TensorFlow's registry.
+class OpDef : public flowc_op_definition {
+ public:
+  explicit OpDef(const char *name) : flowc_op_definition{}, name_(name) {
+    abi = FLOWC_OP_ABI;
+    size = sizeof(flowc_op_definition);
+    write();
+  }
+  OpDef &Input(const char *text) { return join(inputs_, text); }
+  OpDef &Output(const char *text) { return join(outputs_, text); }
+  OpDef &Attr(const char *text) { return join(attrs_, text); }
+  OpDef &Doc(const char *) { return *this; }
+  OpDef &SetIsStateful() {
+    is_stateful = 1;
+    return *this;
+  }
+  template <typename Function>
+  OpDef &SetShapeFn(const Function &function) {
+    static_assert(std::is_class_v<Function>, "SetShapeFn takes a lambda");
+    new (ShapeOf<Function>::room) Function(function);
+    shape = ShapeOf<Function>::Call;
+    return *this;
+  }
+
+ private:
+  template <int Size>
+  OpDef &join(Text<Size> &texts, const char *text) {
+    if (!texts.is_empty()) texts.add(", ");
+    texts.add(text);
+    write();
+    return *this;
+  }
+  void write() {
+    whole_ = {};
+    for (const char *part : {name_, "(", inputs_.c_str(), attrs_.is_empty() ? "" : "; ",
+                             attrs_.c_str(), ")", outputs_.is_empty() ? "" : " -> (",
+                             outputs_.c_str(), outputs_.is_empty() ? "" : ")"})
+      whole_.add(part);
+    signature = whole_.c_str();
+  }
+  const char *name_;
+  Text<1024> inputs_, outputs_, attrs_;
+  Text<4096> whole_;
+};
+
+template <typename T>
+constexpr const char *NameOf() {
+  if constexpr (std::is_same_v<T, float>) return "float";
+  if constexpr (std::is_same_v<T, double>) return "double";
+  if constexpr (std::is_same_v<T, bool>) return "bool";
+  if constexpr (std::is_same_v<T, int8_t>) return "int8";
+  if constexpr (std::is_same_v<T, int16_t>) return "int16";
+  if constexpr (std::is_same_v<T, int32_t>) return "int32";
+  if constexpr (std::is_same_v<T, int64_t>) return "int64";
+  if constexpr (std::is_same_v<T, uint8_t>) return "uint8";
+  if constexpr (std::is_same_v<T, uint16_t>) return "uint16";
+  if constexpr (std::is_same_v<T, uint32_t>) return "uint32";
+  if constexpr (std::is_same_v<T, uint64_t>) return "uint64";
+  return "a type that no tensor has";
 }
+
+// Which nodes a kernel is for: Name("ZeroOut").Device(DEVICE_CPU).TypeConstraint<float>("T").
+class Name {
+ public:
+  explicit Name(const char *op) : op_(op) {}
+  Name &Device(const char *) { return *this; }
+  template <typename T>
+  Name &TypeConstraint(const char *attr) {
+    for (const char *part : {types_.is_empty() ? "" : "; ", attr, ": ", NameOf<T>()})
+      types_.add(part);
+    return *this;
+  }
+  const char *op() const { return op_; }
+  const Text<512> &types() const { return types_; }
+
+ private:
+  const char *op_;
+  Text<512> types_;
+};
+
+class KernelDef : public flowc_kernel_definition {
+ public:
+  KernelDef(const Name &name, flowc_op_compute function)
+      : flowc_kernel_definition{}, types_(name.types()) {
+    abi = FLOWC_OP_ABI;
+    size = sizeof(flowc_kernel_definition);
+    op = name.op();
+    types = types_.c_str();
+    compute = function;
+  }
+
+ private:
+  Text<512> types_;
+};
 
 // An object made and destroyed by C++: `Resource(const Attrs &)`, and for a Saver
 // `std::string Save()` and `void Restore(const std::string &)`.
@@ -228,19 +424,19 @@ struct ResourceOf {
 #define FLOWC_OP_JOIN(a, b) a##b
 #define FLOWC_OP_TAG(a, b) FLOWC_OP_JOIN(a, b)
 
-#define REGISTER_OP(signature, shape) \
-  FLOWC_OP_NUMBERED(__COUNTER__, signature, flowc::ShapeOf<shape>, 0)
-#define REGISTER_STATEFUL_OP(signature, shape) \
-  FLOWC_OP_NUMBERED(__COUNTER__, signature, flowc::ShapeOf<shape>, 1)
-#define FLOWC_OP_NUMBERED(number, signature, shape, is_stateful) \
-  FLOWC_OP_FULL(number, signature, (shape), is_stateful)         \
-  static_assert(true, "")
+#define REGISTER_OP(name) FLOWC_OP_NUMBERED(__COUNTER__, name)
+#define FLOWC_OP_NUMBERED(number, name)                                                        \
+  static flowc::OpDef FLOWC_OP_TAG(flowc_op_of_, number)(name);                                \
+  static const flowc_op_definition *const FLOWC_OP_TAG(flowc_op_at_, number) FLOWC_OP_LISTED(  \
+      "flowc_ops") = &FLOWC_OP_TAG(flowc_op_of_, number);                                      \
+  [[maybe_unused]] static const flowc::OpDef &FLOWC_OP_TAG(flowc_op_done_, number) =           \
+      FLOWC_OP_TAG(flowc_op_of_, number)
 
-#define REGISTER_KERNEL(op, types, ...) FLOWC_KERNEL_NUMBERED(__COUNTER__, op, types, __VA_ARGS__)
-#define FLOWC_KERNEL_NUMBERED(number, op, types, ...)                                             \
-  static const flowc_kernel_definition FLOWC_OP_TAG(flowc_kernel_of_, number) = {                 \
-      FLOWC_OP_ABI, sizeof(flowc_kernel_definition), op, types, flowc::ComputeOf<__VA_ARGS__>};   \
-  static const flowc_kernel_definition *const FLOWC_OP_TAG(flowc_kernel_at_, number)              \
+#define REGISTER_KERNEL_BUILDER(name, ...) FLOWC_KERNEL_NUMBERED(__COUNTER__, name, __VA_ARGS__)
+#define FLOWC_KERNEL_NUMBERED(number, name, ...)                                                \
+  static flowc::KernelDef FLOWC_OP_TAG(flowc_kernel_of_, number)(flowc::name,                   \
+                                                                 flowc::ComputeOf<__VA_ARGS__>); \
+  static const flowc_kernel_definition *const FLOWC_OP_TAG(flowc_kernel_at_, number)            \
       FLOWC_OP_LISTED("flowc_kernels") = &FLOWC_OP_TAG(flowc_kernel_of_, number)
 
 #define REGISTER_RESOURCE(name, attrs, type) FLOWC_RESOURCE_NUMBERED(__COUNTER__, name, attrs, type)
