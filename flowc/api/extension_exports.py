@@ -8,6 +8,7 @@ TOP = {
     "flowc.extending.op_library": "load_library load_op_library",
 }
 NAMESPACES: dict[str, dict[str, str]] = {
+    "graph_util": {"flowc.api.framework.graph_edits": "edit_graph"},
     "testing": {"flowc.extending.checking": "check_op"},
     "sysconfig": {
         "flowc.version": "CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD",

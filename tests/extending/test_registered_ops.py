@@ -13,7 +13,7 @@ import pytest
 
 import flowc as tf
 from flowc.compiler import Report, compile_library
-from flowc.errors import UnsupportedError
+from flowc.errors import UnknownNameError, UnsupportedError
 from flowc.extending import Decompose, Elementwise, Native, same_dims
 from flowc.extending.stamps import stamp_of
 from flowc.extract.set_inputs import choose_interface_with
@@ -184,6 +184,26 @@ def test_steps_with_effects_run_once_for_each_run_and_in_order() -> None:
         session.run(two)
         session.run(one)
     assert seen == [1, 2, 1]
+
+
+def test_a_registered_op_takes_the_place_of_another_in_a_graph() -> None:
+    leaky()
+    x = tf.placeholder(tf.float32, [3], name="x")
+    tf.nn.relu(tf.nn.relu(x, name="kept") - tf.constant([0.0, 1.0, 2.0]), name="swapped")
+    before = tf.get_default_graph().as_graph_def()
+    after = tf.graph_util.edit_graph(
+        before,
+        replace={"Relu": "Leaky"},
+        where={"name": "^swapped"},
+        rewire={("swapped", 0): "x:0"},
+        set_attr={("swapped", "slope"): "0.25"},
+    )
+    assert [n.op for n in before.node if n.name == "swapped"] == ["Relu"]
+    with tf.Graph().as_default(), tf.Session() as session:
+        (y,) = tf.import_graph_def(after, return_elements=["swapped:0"], name="")
+        assert session.run(y, {"x:0": X}).tolist() == [1.0, -0.5, 3.0]
+    with pytest.raises(UnknownNameError, match="the graph has no Elu node"):
+        tf.graph_util.edit_graph(before, replace={"Elu": "Leaky"})
 
 
 # -- compiled
