@@ -21,4 +21,5 @@ class Options:
 
     @property
     def key(self) -> str:
-        return f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
+        chosen = f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
+        return f"{chosen};library={self.for_library}"
