@@ -10,6 +10,8 @@ from typing import Any
 
 from flowc.codegen.forks import watch_forks
 
+_MODULES = ("compat", "dtypes", "errors", "extending")
+
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":  # asked for by `from flowc import *`
@@ -23,7 +25,7 @@ def __getattr__(name: str) -> Any:
 
 def _find(name: str) -> Any:
     watch_forks()  # a name may be asked for while another thread forks
-    if name in ("compat", "dtypes", "errors"):
+    if name in _MODULES:
         return import_module(f"flowc.{name}")
     if name == "raw_ops":
         import_module("flowc.api")
@@ -37,4 +39,4 @@ def _find(name: str) -> Any:
 def __dir__() -> list[str]:
     from flowc.api import exports
 
-    return sorted({*exports.TOP, *exports.NAMESPACES, "compat", "dtypes", "errors", "raw_ops"})
+    return sorted({*exports.TOP, *exports.NAMESPACES, *_MODULES, "raw_ops"})

@@ -60,13 +60,15 @@ def write_library(
     threads: int = 0,
     linker: Linker | None = None,
     texts: Mapping[Path, bytes] | None = None,
+    linked: Mapping[str, tuple[str, Path]] | None = None,
 ) -> AotReport:
     """Links the program into the shared library `out`.
 
     `weights`: inside the library, or in the file `<out>.weights`, which belongs beside it.
     `header`: where to write the C header, if anywhere. `threads`: the thread count a run starts
     with, 0 for one per core. `texts`: other files that take their places with the library, or
-    none does. Raises `UsageError` for a bad path or choice, `LinkError` when linking fails.
+    none does. `linked`: for `program.symbols`, their names in archives, and these. Raises
+    `UsageError` for a bad path or choice, `LinkError` when linking fails.
     """
     started = time.perf_counter()
     if weights not in ("embed", "file"):
@@ -101,7 +103,7 @@ def write_library(
         text = c_abi_text(metadata, baseline.triple, weights=known, threads=threads)
         objects.append(folder / "abi.o")
         objects[-1].write_bytes(compile_module([text], baseline, speed=2))
-        made = link(objects, EXPORTS, folder, out.name, linker)
+        made = link(objects, EXPORTS, folder, out.name, linker, linked)
         written = dict(texts or {})
         if header is not None:
             written[header] = header_text(metadata, stem_of(out)).encode()

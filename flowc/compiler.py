@@ -226,7 +226,7 @@ def compile_computation(
     most = memory_of_machine()
     if options.max_memory is not None:
         most = min(most, options.max_memory)
-    fused = run_passes(c, replace(options, max_memory=most), watch)
+    fused = run_passes(c, replace(options, max_memory=most, for_library=for_library), watch)
     check_constants(fused, most)
     if for_library:
         _refuse_host_steps(fused)

@@ -21,6 +21,19 @@ def pytest_configure() -> None:
     importlib.import_module("flowc.ops")
 
 
+@pytest.fixture
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ops that this test registers are gone when it is over: other tests look at all records."""
+    from flowc.extending import op_library
+    from flowc.ir import op as records
+
+    monkeypatch.setattr(records, "_BY_NAME", dict(records._BY_NAME))
+    monkeypatch.setattr(records, "_BY_TF_NAME", dict(records._BY_TF_NAME))
+    op_library._loaded.cache_clear()
+    yield
+    op_library._loaded.cache_clear()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The cache of the processes of this test run, which share it; nobody else's is touched."""

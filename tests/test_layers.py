@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.cache",),
     ("flowc.compiler",),
     ("flowc.run", "flowc.aot"),
-    ("flowc", "flowc.api", "flowc.compat", "flowc.cc", "flowc.tools"),
+    ("flowc", "flowc.api", "flowc.compat", "flowc.cc", "flowc.extending", "flowc.tools"),
     ("flowc.cli", "flowc.__main__"),
 )
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -81,6 +81,7 @@ PLACES = {
         "flowc.graph",
         "flowc.api",
         "flowc.cli.ops",
+        "flowc.extending",
         "flowc.extract",
         "flowc.run.host_steps",
         "flowc.run.python_segments",

@@ -20,6 +20,7 @@ from flowc.files.json_store import Notes
 from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.graph.tensor import Tensor
 from flowc.importer.load import NOTES
+from flowc.ir.op import stamp_of_others
 from flowc.options import Options
 from flowc.run.executable import Executable, open_program
 
@@ -38,8 +39,9 @@ class Request:
         self._names = [*fetches, *feeds]
         given = [(name, a.dtype.name, a.dtype.str, a.shape) for name, a in feeds.items()]
         asked = tuple(fetches), given, options.key, target_named(options.target).key
+        self._others = stamp_of_others()
         # A program that needed a permission answers only who gives it again.
-        self._key = digest(repr((asked, sorted(graph.allowed))).encode())
+        self._key = digest(repr((asked, sorted(graph.allowed), self._others)).encode())
 
     def executable(self, threads: int | None) -> Executable | None:
         """The program that answered the same request before, if the cache still has it."""
@@ -51,11 +53,13 @@ class Request:
         return None if program is None else open_program(program, threads, key)
 
     def remember(self, tensors: Iterable[Tensor], executable: Executable) -> None:
-        """Notes which program answered. It does not if the model has changed meanwhile, or if the
-        names that were given are not those of the tensors."""
+        """Notes which program answered. It does not if the model has changed meanwhile, if the
+        names that were given are not those of the tensors, or if ops became known meanwhile that
+        are not flowc's own: who asks next would not know that their code has changed."""
         folder = cache_folder()
         exact = [t.name for t in tensors] == self._names
-        if folder is not None and executable.key and exact and self._state_now() == self._state:
+        same = self._others == stamp_of_others() and self._state_now() == self._state
+        if folder is not None and executable.key and exact and same:
             Notes(folder / NOTES).add(self._state, {self._key: executable.key})
 
 

@@ -27,6 +27,7 @@ from flowc.codegen.target import Target
 from flowc.codegen.targets import target_named
 from flowc.files.cache_folder import cache_folder, digest, toolchain
 from flowc.ir.computation import Computation
+from flowc.ir.op import stamp_of_others
 from flowc.ir.program_spec import ProgramSpec
 from flowc.ir.text.form import print_computation, weights_of
 from flowc.options import Options
@@ -96,7 +97,8 @@ def program_key(c: Computation, options: Options, spec: ProgramSpec) -> str:
     weights = "\n".join(result() for result in pending)
     digests.close()
     asked = json.dumps(spec.to_json())
-    parts = ("program", text, weights, options.key, target.key, toolchain(), asked)
+    versions = f"{toolchain()}\n{stamp_of_others()}"
+    parts = ("program", text, weights, options.key, target.key, versions, asked)
     return digest("\n".join(parts).encode())
 
 

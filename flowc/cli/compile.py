@@ -315,6 +315,11 @@ def _write(
         return None
     from flowc.aot import write_library
 
+    linked = None
+    if program.symbols:
+        from flowc.extending.linked import linked_symbols
+
+        linked = linked_symbols(program)
     written = write_library(
         program,
         wish.out,
@@ -322,6 +327,7 @@ def _write(
         header=header,
         threads=wish.threads,
         texts=texts,
+        linked=linked,
     )
     report.seconds["linking"] = written.seconds
     return written

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flowc.cli.parameters import debug_option, json_option
+from flowc.cli.parameters import debug_option, json_option, op_library_option
 
 if TYPE_CHECKING:
     from flowc.ir.op import Op
@@ -20,6 +20,7 @@ SCHEMA = 1
 @click.command("ops")
 @click.argument("names", nargs=-1, metavar="[OP]...")
 @json_option
+@op_library_option
 @debug_option
 def ops_command(names: tuple[str, ...], as_json: bool) -> None:
     """List the TensorFlow ops that flowc knows: their dtypes, how they become code, and whether

@@ -69,6 +69,24 @@ allow_option = click.option(
 )
 
 
+def _load_op_libraries(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> None:
+    if paths:
+        from flowc.extending.op_library import load_op_library
+
+        for path in paths:
+            load_op_library(path)
+
+
+op_library_option = click.option(
+    "--op-library",
+    multiple=True,
+    metavar="FILE",
+    expose_value=False,
+    callback=_load_op_libraries,
+    help="Ops and kernels in C to load and run: a .so, or a .a or .o, which libraries link.",
+)
+
+
 def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What says which graph of a model is meant, and with which weights."""
     options: tuple[Decorator, ...] = (
@@ -83,6 +101,7 @@ def model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--allow-links", is_flag=True, help="Follow links that lead out of the model's folder."
         ),
+        op_library_option,
     )
     for option in reversed(options):
         function = option(function)
@@ -104,6 +123,7 @@ def changed_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--allow-links", is_flag=True, help="Follow links that lead out of the model's folder."
         ),
+        op_library_option,
     )
     for option in reversed(options):
         function = option(function)

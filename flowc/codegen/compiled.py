@@ -106,12 +106,14 @@ class ProgramMetadata:
 class CompiledProgram:
     """`objects`: relocatable ELF files (kernels, driver). `weights`: (offset, array) pieces of the
     weights, 64-byte aligned. `runtime`: the object with the thread pool and the arena, which a
-    library links and a process loads once."""
+    library links and a process loads once. `symbols`: those of kernels in C, which a library links
+    with the archives that they are in."""
 
     objects: tuple[bytes, ...]
     weights: list[tuple[int, np.ndarray]]
     metadata: ProgramMetadata
     runtime: bytes = b""
+    symbols: tuple[str, ...] = ()
 
     def weights_image(self) -> np.ndarray:
         """All weights as one 64-byte aligned array of bytes; the piece itself where it is one."""

@@ -148,7 +148,8 @@ def compile_program(
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
         has_device=bool(on_device),
     )
-    return CompiledProgram(made, weights.pieces, metadata, runtime.result())
+    symbols = tuple(sorted({k.symbol for k in kernels.values() if k.symbol is not None}))
+    return CompiledProgram(made, weights.pieces, metadata, runtime.result(), symbols)
 
 
 @contextmanager

@@ -270,7 +270,9 @@ def recorded(node: Node, record: Record = record_map) -> tuple[Lowering, Sequenc
             axes = tuple(sorted(axes))
             return replace(lowering, axes=axes, prepare=prepare, finish=finish), kept
         case Native():
-            name = f"{lowering.function.__module__}:{lowering.function.__qualname__}"
+            name: Any = lowering.kernel
+            if not isinstance(name, str):
+                name = f"{lowering.function.__module__}:{lowering.function.__qualname__}"
             constants: Any = tuple(sorted(lowering.constants.items()))
             return replace(lowering, kernel=name, constants=constants), every
         case MatMul() | Convolution() | Host() | Decompose() | Extracted() | Structural():

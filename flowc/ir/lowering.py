@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 Scalars = Callable[..., Any]  # what a ScalarBuilder is told to do; a ScalarBody, once recorded
-KernelFunction = Callable[..., None] | str  # or its `module:name`
+KernelFunction = Callable[..., None] | str  # or its `module:name`, or a SYMBOL of C
+SYMBOL = "symbol:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,14 @@ class Native:
     moves: bool = False
 
     @property
+    def symbol(self) -> str | None:
+        """What a linker finds the kernel by, where it is in C: `flowc_op_compute` of flowc/op.h,
+        called once, with the dims of all inputs and outputs as `arguments`, attrs as `constants`.
+        """
+        is_c = isinstance(self.kernel, str) and self.kernel.startswith(SYMBOL)
+        return str(self.kernel).removeprefix(SYMBOL) if is_c else None
+
+    @property
     def function(self) -> Callable[..., None]:
         if not isinstance(self.kernel, str):
             return self.kernel
@@ -154,6 +163,7 @@ class Host:
     Sizes that `infer` made are those of the arrays that it returns; where the others do not hold,
     the run fails. What it raises ends the run; a FlowcError is told the node. `shown`: the op of
     which messages speak.
+    `linked`: the op that does the same by a kernel of an archive, for libraries.
     `may_block`: the function gets `run`, too, the `HostRun` with which it waits. `only_reads`: it
     neither changes nor keeps its inputs, so that they may be what others hold.
     """
@@ -163,6 +173,7 @@ class Host:
     settings: tuple[str, ...] = ()
     may_block: bool = False
     only_reads: bool = False
+    linked: str = ""
 
 
 @dataclass(frozen=True, slots=True)

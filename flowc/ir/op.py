@@ -7,7 +7,8 @@ Invariant: names are unique, and nothing about an op stands outside its record.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
@@ -74,6 +75,7 @@ class Op:
     that loops find, and `infer` may want more of them than sizes that it can read. `marks`: how the
     op reads and changes the marks of a list (`ir/mark_access.py`). `capability`: what it touches
     beyond tensors, which an imported node may only where it is allowed to (`ir/capability.py`).
+    `stamp`: a text of all code behind an op that is not flowc's own, for keys of caches.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Op:
     on_data: Callable[..., Any] | None = None
     marks: MarkAccess | None = None
     capability: Capability | None = None
+    stamp: Callable[[], str] | None = None
 
     @cached_property
     def signature(self) -> OpSignature:
@@ -144,12 +147,26 @@ def _register(op: Op) -> Op:
         raise ValueError(f"{op.name}: unknown traits {sorted(unknown)}")
     if op.name in _BY_NAME:
         raise ValueError(f"op {op.name!r} is defined twice")
-    _BY_NAME[op.name] = op
-    for tf_name in (op.tf_name, *op.aliases):
+    tf_names = (op.tf_name, *op.aliases)
+    for tf_name in tf_names:
         if tf_name in _BY_TF_NAME:
             raise ValueError(f"TensorFlow op {tf_name!r} is defined twice")
-        _BY_TF_NAME[tf_name] = op
+    _BY_NAME[op.name] = op
+    _BY_TF_NAME.update(dict.fromkeys(tf_names, op))
     return op
+
+
+@contextmanager
+def all_or_none() -> Generator[None]:
+    """Within it, what fails has registered nothing."""
+    before = set(_BY_NAME), set(_BY_TF_NAME)
+    try:
+        yield
+    except BaseException:
+        for table, names in zip((_BY_NAME, _BY_TF_NAME), before):
+            for name in set(table) - names:
+                del table[name]
+        raise
 
 
 def _registering(make: Callable[P, Op]) -> Callable[P, Op]:
@@ -178,6 +195,12 @@ def all_ops() -> tuple[Op, ...]:
 def tf_names() -> tuple[str, ...]:
     """Every TensorFlow op type that has a record, aliases too."""
     return tuple(_BY_TF_NAME)
+
+
+def stamp_of_others() -> str:
+    """A text of the code behind all ops that are not flowc's own; empty where there are none."""
+    others = (op for op in tuple(_BY_NAME.values()) if op.stamp is not None)
+    return "\n".join(sorted(f"{op.tf} {op.stamp()}" for op in others if op.stamp is not None))
 
 
 class Inference:

@@ -7,7 +7,8 @@
 
 Inputs stand before `;`, attrs after it. The type of an input or output is a dtype, a type attr,
 `N*type` (N an int attr), a `list(type)` attr, or `ref(type)`. Groups of dtypes have names: FLOAT
-NUMBER REAL INT INDEX COMPLEX. An attr that is `type` takes every dtype.
+NUMBER REAL INT INDEX COMPLEX. An attr that is `type` takes every dtype. What TensorFlow's registry
+writes otherwise means the same here: `float` for f32, `numbertype`, `true`, 'text'.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ GROUPS: dict[str, tuple[DType, ...]] = {
     "NUMBER": dtypes.NUMBERS,
     "INDEX": (dtypes.i32, dtypes.i64),
     "FLOAT_COMPLEX": dtypes.FLOATS + dtypes.COMPLEX,
+    "numbertype": dtypes.NUMBERS,
+    "realnumbertype": dtypes.FLOATS + dtypes.INTS + dtypes.UINTS,
 }
 
 
@@ -117,7 +120,9 @@ class OpSignature:
         return {n: a.kind for n, a in self.attrs.items() if a.kind in RESULT_KINDS}
 
 
-_TOKEN = re.compile(r'\s*(->|>=|"[^"]*"|-?\d+\.?\d*(?:[eE]-?\d+)?|[A-Za-z_][A-Za-z_0-9]*|[^\s])')
+_TOKEN = re.compile(
+    r'\s*(->|>=|"[^"]*"|\'[^\']*\'|-?\d+\.?\d*(?:[eE]-?\d+)?|[A-Za-z_][A-Za-z_0-9]*|[^\s])'
+)
 
 
 class _Parser:
@@ -223,15 +228,23 @@ class _Parser:
         if self.peek() == "[":
             return self.values("[", "]")
         word = self.next()
-        if word.startswith('"'):
+        if word[0] in "\"'":
             return word[1:-1]
-        if word in ("True", "False", "None"):
-            return {"True": True, "False": False, "None": None}[word]
+        if word in _CONSTANTS:
+            return _CONSTANTS[word]
         if re.match(r"-?\d", word):
             return float(word) if re.search(r"[.eE]", word) else int(word)
         if word in ("inf", "nan"):
             return float(word)
-        return dtypes.as_dtype(word)
+        return tensor_dtype(word)
+
+
+_CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None}
+
+
+def tensor_dtype(word: str) -> DType:
+    """A dtype by a name; TensorFlow's `float` has 32 bits, and NumPy's 64."""
+    return dtypes.f32 if word == "float" else dtypes.as_dtype(word)
 
 
 def _resolve(name: str, words: list[str], attrs: dict[str, AttrDef], text: str) -> Arg:
@@ -242,7 +255,7 @@ def _resolve(name: str, words: list[str], attrs: dict[str, AttrDef], text: str) 
         is_list = attrs[word].kind == "list(type)"
         return Arg(name, None, word, number, is_list, is_ref)
     try:
-        return Arg(name, dtypes.as_dtype(word), None, number, False, is_ref)
+        return Arg(name, tensor_dtype(word), None, number, False, is_ref)
     except TypeError as error:
         raise ValueError(f"{text!r}: {word!r} is neither a dtype nor an attr") from error
 

@@ -21,6 +21,7 @@ from flowc.passes.eliminate_list_checks import eliminate_list_checks
 from flowc.passes.fold_constants import fold_constants
 from flowc.passes.fuse import fuse
 from flowc.passes.hoist_invariants import hoist_invariants
+from flowc.passes.link_kernels import link_kernels
 from flowc.passes.lower import lower
 from flowc.passes.merge_duplicates import merge_duplicates
 from flowc.passes.multiply_pieces import multiply_pieces
@@ -44,6 +45,7 @@ PIPELINE: tuple[tuple[Pass, str], ...] = (
     (simplify_control_flow, "what is carried no more may be constant"),
     (simplify, "fewer nodes for what follows"),
     (decompose, "fusion sees through composed ops"),
+    (link_kernels, "a library has the kernels of archives, where a Session calls them"),
     (fold_constants, "what decompositions made of constants"),
     (merge_duplicates, "decompositions repeat shape arithmetic and masks"),
     (simplify, "factors into weights, transposes together, now that all ops are plain"),

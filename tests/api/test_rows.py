@@ -23,7 +23,7 @@ RECORDED: dict[str, Any] = json.loads((ROOT / "tests" / "recorded" / "rows.json"
 
 
 @pytest.mark.parametrize("snippet", ROW_SNIPPETS, ids=lambda s: s.name)
-def test_row(snippet: Snippet, tmp_path: Path) -> None:
+def test_row(snippet: Snippet, tmp_path: Path, own_registry: None) -> None:
     if snippet.name in DIFFERENCES:
         with pytest.raises((AssertionError, ValueError)):
             check(snippet, tmp_path)

@@ -29,6 +29,7 @@ from row_snippets import DIFFERENCES, ROW_SNIPPETS
 from saved_model_programs import MODEL_PROGRAMS
 from saver_programs import GRAPHS, PROGRAMS
 from session_snippets import SESSIONS
+from summary_snippets import SUMMARY_SNIPPETS
 from training_snippets import TRAINING
 
 TESTS = Path(__file__).parents[1]
@@ -132,6 +133,13 @@ ROWS = {
     98: Row(
         "a dataset and three dense layers with Adam", checked="examples/training/dense_layers.py"
     ),
+    99: Row(
+        "summaries, event files",
+        "summaries:*",
+        "tests/api/test_summary_files.py",
+    ),
+    101: Row("ops of one's own", checked="tests/extending/test_registered_ops.py"),
+    102: Row("load_op_library", checked="tests/extending/test_op_libraries.py"),
     103: Row("own gradients", "gradients:registered* gradients:custom* gradients:over*"),
     104: Row("gradients checked", "gradients:*", "tests/api/test_tf_test.py"),
     105: Row("SavedModels that Keras exported", checked="tests/importer/test_import.py"),
@@ -202,6 +210,11 @@ SUITES = {
         "tests/api/test_training.py",
         _code(TRAINING),
         _recording("training", "programs"),
+    ),
+    "summaries": Suite(
+        "tests/api/test_summary_values.py",
+        _code(SUMMARY_SNIPPETS),
+        _recording("summaries"),
     ),
     "sessions": Suite(
         "tests/api/test_monitored_sessions.py", SESSIONS, _recording("training", "logs")

@@ -214,8 +214,13 @@ def compile(
 
     path = Path(out)
     program = compile_library(graph, interface, options)
+    header, linked = path.with_suffix(".h"), None
+    if program.symbols:
+        from flowc.extending.linked import linked_symbols
+
+        linked = linked_symbols(program)
     write_library(
-        program, path, weights=weights, header=path.with_suffix(".h"), threads=threads or 0
+        program, path, weights=weights, header=header, threads=threads or 0, linked=linked
     )
     return load(path)
 

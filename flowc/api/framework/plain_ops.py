@@ -36,10 +36,12 @@ OPS = {
 }
 
 
-def _function(name: str, op_type: str) -> Any:
+def op_function(name: str, op_type: str) -> Any:
+    """The public function `name` of an op."""
     record = record_of(op_type)
     inputs = [arg.name for arg in record.signature.inputs]
-    inferred = {arg.type_attr for arg in record.signature.inputs}
+    args = record.signature.inputs
+    inferred = {name for arg in args for name in (arg.type_attr, arg.number_attr)}
     attrs = {n: a.default for n, a in record.signature.attrs.items() if n not in inferred}
     kind = Parameter.POSITIONAL_OR_KEYWORD
     signature = Signature(
@@ -56,11 +58,12 @@ def _function(name: str, op_type: str) -> Any:
         return call(op_type, *(given.pop(n) for n in inputs), **given)
 
     function.__signature__ = signature
-    return named(function, name, f"TensorFlow's op `{op_type}`:\n\n    {record.tf}")
+    whose = "TensorFlow's" if record.stamp is None else "The registered"
+    return named(function, name, f"{whose} op `{op_type}`:\n\n    {record.tf}")
 
 
 def __getattr__(name: str) -> Any:
     if name not in OPS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = _function(name, OPS[name])
+    found = globals()[name] = op_function(name, OPS[name])
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowc.api.lookup.mutable_tables import DenseHashTable, MutableHashTable
+from flowc.api.saving.saved_resources import SaveableResource
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.api.variables.resource_variables import ResourceVariable
 from flowc.api.variables.variable_ops import global_variables
@@ -38,13 +39,22 @@ class SavedVariable:
 
 @dataclass(frozen=True, slots=True)
 class SavedTable:
-    """A lookup table, which a checkpoint holds as two tensors: `name-keys` and `name-values`."""
+    """A lookup table, which a checkpoint holds as `name-keys` and `name-values`, or the resource of
+    a registered op, which says what its tensors are called."""
 
     name: str
-    table: MutableHashTable | DenseHashTable
-    tensors: tuple[Tensor, Tensor]
+    table: MutableHashTable | DenseHashTable | SaveableResource
+    tensors: tuple[Tensor, ...]
+
+    @property
+    def tensor_names(self) -> list[str]:
+        """The names of the tensors in a checkpoint."""
+        own = self.table
+        parts = own.parts if isinstance(own, SaveableResource) else ("keys", "values")
+        return [f"{self.name}-{part}" for part in parts]
 
 
+_TABLES = (MutableHashTable, DenseHashTable, SaveableResource)
 Saved = SavedVariable | SavedTable
 
 
@@ -93,7 +103,7 @@ def _checked_name(name: Any) -> str:
 
 def _named(name: str, value: Any) -> Sequence[Saved]:
     """The rows of one name of a dict: a variable, the parts of a partitioned one, or a table."""
-    if isinstance(value, MutableHashTable | DenseHashTable):
+    if isinstance(value, _TABLES):
         return [SavedTable(name, value, value.export())]
     parts = _parts(value)
     if parts is None:
@@ -116,7 +126,7 @@ def _by_own_names(variables: Iterable[Any]) -> dict[str, list[Saved]]:
     found: dict[str, list[Saved]] = {}
     sliced: set[str] = set()
     for variable in _flat(variables):
-        if isinstance(variable, MutableHashTable | DenseHashTable):
+        if isinstance(variable, _TABLES):
             name = variable.op.name
             found.setdefault(name, []).append(SavedTable(name, variable, variable.export()))
             continue

@@ -115,7 +115,7 @@ class SaverNodes:
         with graph.device(CPU):
             found = iter(call("RestoreV2", path, names, parts, dtypes=types))
         done = [
-            v.table.import_values(next(found), next(found))
+            v.table.import_values(*(next(found) for _ in v.tensors))
             if isinstance(v, SavedTable)
             else self._assign(v, next(found))
             for v in variables
@@ -154,8 +154,8 @@ def _rows(variables: Sequence[Saved]) -> tuple[list[str], list[str]]:
     parts: list[str] = []
     for saved in variables:
         if isinstance(saved, SavedTable):
-            names += [f"{saved.name}-keys", f"{saved.name}-values"]
-            parts += ["", ""]
+            names += saved.tensor_names
+            parts += [""] * len(saved.tensors)
         else:
             names.append(saved.name)
             parts.append(saved.part)
@@ -168,7 +168,7 @@ def _tensors(saved: Saved) -> Sequence[Tensor]:
 
 def _dtypes(saved: Saved) -> Sequence[DType]:
     if isinstance(saved, SavedTable):
-        return [saved.table.key_dtype, saved.table.value_dtype]
+        return [t.base_dtype for t in saved.tensors if t.base_dtype is not None]
     return [saved.variable.dtype.base_dtype]
 
 

@@ -27,7 +27,8 @@ def kernel_source(kernel: Callable[..., None]) -> str:
     (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.FunctionDef)
     definition.body = expansion.block(definition.body, kernel.__globals__)
-    return ast.unparse(definition) + "\n" if expansion.calls else source
+    decorated, definition.decorator_list = bool(definition.decorator_list), []
+    return ast.unparse(definition) + "\n" if expansion.calls or decorated else source
 
 
 @cache

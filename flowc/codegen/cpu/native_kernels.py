@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowc.codegen.cpu.kernel_parts import kernel_source
+from flowc.codegen.cpu.linked_kernels import linked_kernel
 from flowc.codegen.kernels.kernel import SCRATCH, SIZES, STATUS, Fault, Kernel, Launch, Operand
 from flowc.dtypes import DType
 from flowc.errors import InternalError
@@ -31,6 +32,16 @@ def native_launch(node: Node) -> Launch:
     if lowering.errors:
         operands.append(STATUS)
         buffers.append("i64")
+    if lowering.symbol is not None:
+        kernel = linked_kernel(inner, lowering.symbol, lowering.constants)
+        return Launch(
+            kernel,
+            tuple(operands),
+            tuple(lowering.arguments),
+            errors=tuple(map(Fault, lowering.errors)),
+            fault=lowering.fault,
+            nodes=node.origin,
+        )
     function = lowering.function
     if function.__closure__:
         raise InternalError(f"{function.__qualname__}: a native kernel must not be a closure")

@@ -73,19 +73,24 @@ class CpuTarget:
         return NumbaSource(nest).kernel
 
     def object_of(self, kernel: Kernel) -> bytes:
-        from flowc.codegen.cpu.numba_frontend import module_texts
-
-        return compile_module(module_texts(kernel), self.processor)
+        return compile_module(_texts(kernel), self.processor)
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
-        from flowc.codegen.cpu.numba_frontend import module_texts
-
-        return module_text(module_texts(kernel), self.processor, form)
+        return module_text(_texts(kernel), self.processor, form)
 
     def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
         from flowc.codegen.cpu.call import emit_call
 
         emit_call(frame, launch, buffers, ints)
+
+
+def _texts(kernel: Kernel) -> list[str]:
+    """The LLVM IR of a kernel, and of what it calls."""
+    if kernel.symbol is not None:
+        return [kernel.source.replace(f'@"{kernel.entry}"(', f"@{kernel.key}(")]
+    from flowc.codegen.cpu.numba_frontend import module_texts
+
+    return module_texts(kernel)
 
 
 LEVELS = {

@@ -40,7 +40,8 @@ class Kernel:
     `constants`: globals, as NumPy scalars or ints. `globals`: intrinsics by name. `element`: the
     dtype that the source calls `elem`. `ranges`: pairs of ints that it takes behind these, as a
     LoopNest says: one for a kernel that is launched by itself. `nest`: what the source was
-    rendered from; None where it was written by hand.
+    rendered from; None where it was written by hand. `symbol`: the kernel in C that it calls, where
+    the source is LLVM IR.
     """
 
     source: str
@@ -53,6 +54,7 @@ class Kernel:
     element: DType | None = None
     ranges: int = 1
     nest: LoopNest | None = None
+    symbol: str | None = None
 
     @cached_property
     def key(self) -> str:

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,9 +75,15 @@ def find_linker() -> Linker:
 
 
 def link(
-    objects: Sequence[Path], exports: Iterable[str], folder: Path, name: str, linker: Linker
+    objects: Sequence[Path],
+    exports: Iterable[str],
+    folder: Path,
+    name: str,
+    linker: Linker,
+    linked: Mapping[str, tuple[str, Path]] | None = None,
 ) -> Path:
     """Makes a shared library that calls itself `name` in a folder of one's own; gives its path.
+    `linked`: for symbols that the objects want, what they are called in which archive.
 
     Raises `LinkError` with the linker's words when it fails.
     """
@@ -85,14 +91,40 @@ def link(
     names = "".join(f"    {symbol};\n" for symbol in sorted(exports))
     script.write_text("{\n  global:\n" + names + "  local:\n    *;\n};\n")
     made = folder / "library.so"
-    options = (*_FLAGS, "-soname", name, f"--version-script={script}")
-    command = _command(linker, options, objects, made)
+    options = [*_FLAGS, "-soname", name, f"--version-script={script}"]
+    for symbol, (inner, _) in (linked or {}).items():
+        options += [f"--undefined={inner}", f"--defsym={symbol}={inner}"]
+    archives = sorted({path for _, path in (linked or {}).values()})
+    command = _command(linker, options, [*objects, *archives], made)
+    if archives and linker.is_compiler:
+        command += _libraries_of(archives)
     _run(command)
     _check_made(made, command)
     os.chmod(made, 0o777 & ~current_umask())
     with made.open("rb") as file:
         os.fsync(file.fileno())
     return made
+
+
+def link_archive(archive: Path, folder: Path) -> Path:
+    """A shared library of all that an archive or an object holds, for this process to load. Raises
+    `LinkError` without a C compiler, or with the linker's words."""
+    linker = find_linker()
+    if not linker.is_compiler:
+        raise LinkError(f"{archive}: a C compiler is needed to load an archive")
+    made = folder / f"{archive.stem}.so"
+    whole = ("-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive")
+    libraries = _libraries_of([archive])
+    _run([*linker.command, "-shared", "-Wl,--no-undefined", "-o", str(made), *whole, *libraries])
+    return made
+
+
+def _libraries_of(archives: Sequence[Path]) -> list[str]:
+    """What code of archives may need beside libc: that of C++ its library."""
+    is_cpp = any(
+        b"__cxa_" in path.read_bytes() or b"_ZSt" in path.read_bytes() for path in archives
+    )
+    return (["-lstdc++"] if is_cpp else []) + ["-lm"]
 
 
 def _command(

@@ -67,6 +67,12 @@ _MEANINGS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
 )
 
 
+def failure_of(error: Exception, where: str = "") -> errors.OpError:
+    """What TensorFlow makes of an exception of Python in a run."""
+    kinds = (kind for cause, kind in _MEANINGS if isinstance(error, cause))
+    return next(kinds, UnknownError)(f"{where}{type(error).__name__}: {error}")
+
+
 def _called(
     inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, token: str
 ) -> list[Array]:
@@ -84,11 +90,9 @@ def _called(
         returned = known.function(*inputs)
         if not isinstance(returned, list | tuple):
             returned = () if returned is None else (returned,)
-        found = [_array(value) for value in returned]
+        found = [returned_array(value) for value in returned]
     except Exception as error:
-        kinds = (kind for cause, kind in _MEANINGS if isinstance(error, cause))
-        kind = next(kinds, UnknownError)
-        raise kind(f"{type(error).__name__}: {error}") from error
+        raise failure_of(error) from error
     if len(found) != len(dtypes):
         raise InvalidArgumentError(
             f"{token} returns {len(found)} values, but expects to see {len(dtypes)} values."
@@ -102,7 +106,7 @@ def _called(
     return found
 
 
-def _array(value: Any) -> Array:
+def returned_array(value: Any) -> Array:
     """A returned value as an array; strings as objects, each of bytes."""
     found = np.asarray(value, order="C")
     if found.dtype.kind not in "SU":

@@ -1,0 +1,50 @@
+"""What a Saver saves of a resource of a registered op: the tensors that one op of it gives, and
+another takes.
+
+In: a handle, and the names of the ops. Out: tensors, and the operation that restores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from flowc.api.framework.raw_ops import call
+from flowc.graph import Operation, Tensor, get_default_graph
+from flowc.graph.building.creation import record_of
+from flowc.graph.default import name_scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SaveableResource:
+    """A resource: `export_type` is the op that gives what a checkpoint holds of it, `import_type`
+    the one that takes it."""
+
+    handle: Tensor
+    export_type: str
+    import_type: str
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes the resource."""
+        return self.handle.op
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The names of the tensors."""
+        return [arg.name for arg in record_of(self.export_type).signature.outputs]
+
+    def export(self) -> tuple[Tensor, ...]:
+        """The tensors to save."""
+        with self._named("export"), get_default_graph().colocate_with(self.handle):
+            found = call(self.export_type, self.handle)
+        return (found,) if isinstance(found, Tensor) else tuple(found)
+
+    def import_values(self, *tensors: Tensor) -> Operation:
+        """Replaces what the resource holds."""
+        with self._named("restore"), get_default_graph().colocate_with(self.handle):
+            return call(self.import_type, self.handle, *tensors)
+
+    def _named(self, what: str) -> AbstractContextManager[str]:
+        return name_scope(f"{self.op.name.rpartition('/')[2]}_{what}", "", [self.handle])

@@ -1,0 +1,129 @@
+"""Kernels of ops that take handles of resources: they get the objects behind them.
+
+In: functions of Python. Out: steps of the host. Invariant: an object belongs to a Session, which
+closes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from flowc import dtypes as all_dtypes
+from flowc.dtypes import DType, as_dtype
+from flowc.errors import InvalidArgumentError
+from flowc.extending.kernels import (
+    Choice,
+    Function,
+    HostStep,
+    Kernels,
+    Types,
+)
+from flowc.ir.extraction import Bound, Extractor, Resource
+from flowc.ir.host_run import HostRun
+from flowc.ir.lowering import Host
+from flowc.ir.op import Attrs, Op, define
+from flowc.ir.signature import OpSignature
+from flowc.ops import tf_op
+from flowc.ops.state.variables import STATE, value_of
+
+Array = np.ndarray[Any, Any]
+KIND = "resource of a registered op"
+
+
+@dataclass(slots=True, eq=False)
+class HeldObject:
+    """An object among the states of a Session. `op_type`: what made it."""
+
+    value: Any
+    op_type: str
+
+    def close(self) -> None:
+        """The Session is closed."""
+        close = getattr(self.value, "close", None)
+        if close is not None:
+            close()
+
+
+def handle_places(signature: OpSignature) -> tuple[int, ...]:
+    """The inputs that are handles."""
+    return tuple(i for i, a in enumerate(signature.inputs) if a.dtype is all_dtypes.resource)
+
+
+class HandleKernels(Kernels):
+    """The kernels of an op with handles among its inputs: what emits its nodes."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
+        places = handle_places(self.signature)
+        for i in places:
+            bound = inputs[i]
+            if not isinstance(bound, Resource) or bound.kind != KIND:
+                raise InvalidArgumentError(
+                    f"input '{self.signature.inputs[i].name}' of '{x.name}' "
+                    f"({self.signature.name}) is no handle of a registered resource",
+                    node=x.name,
+                )
+        values = [value_of(x, bound) for bound in inputs]
+        dtypes = [all_dtypes.resource if i in places else v.dtype for i, v in enumerate(values)]
+        record = tf_op(self.signature.name)
+        assert record is not None
+        step = self.chosen(record, dtypes, attrs, x.name).step
+        assert step is not None, "a kernel of an op with handles is a step"
+        node = x.b.emit(step, values, attrs)
+        x.effect(node)
+        return node.outputs
+
+    def add_lowering(self, lowering: Choice, dtypes: Types) -> None:
+        raise ValueError(
+            f"op {self.signature.name!r} takes a resource: its kernels are functions of Python"
+        )
+
+    def add_function(self, record: Op, function: Function, dtypes: Types) -> None:
+        self.add_step(record, _HandleStep(record, function), dtypes, function)
+
+    def define_step(self, record: Op, host: Host) -> Op:
+        number = len(self.found)
+        given, arrow, made = record.tf.partition("->")
+        text = re.sub(r"(:\s*)resource\b", r"\1string", given)
+        return define(
+            f"{record.name}_step{number}",
+            "_" + text.replace("(", f"Step{number}(", 1) + arrow + made,
+            infer=record.infer,
+            lowering=replace(host, may_block=True, linked=""),
+            traits=STATE,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _HandleStep:
+    """Calls a function of objects and arrays."""
+
+    record: Op
+    function: Function
+
+    def __call__(
+        self, inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, **settings: Any
+    ) -> list[Array]:
+        run.check()
+        places = handle_places(self.record.signature)
+        given = [as_dtype(np.asarray(x).dtype) for x in inputs]
+        found = list(inputs)
+        for i in places:
+            given[i] = all_dtypes.resource
+            found[i] = object_of(run, bytes(inputs[i]).decode())
+        return HostStep(self.record, self.function).called(found, given, dtypes, settings)
+
+
+def object_of(run: HostRun, id: str) -> Any:
+    """The object that a handle means."""
+
+    def missing() -> HeldObject:
+        raise InvalidArgumentError(f"no resource of this session has the handle {id!r}")
+
+    return run.states.find(id, HeldObject, missing).value

@@ -1,0 +1,195 @@
+"""Ops and kernels that a program registers, as flowc's own are defined: one record an op.
+
+In: a signature as TensorFlow's registry has it, a shape function, kernels, a gradient. Out: the
+record, and a function that makes its nodes. Invariant: what is registered is an op like any other:
+graphs hold it, files import and export it, gradients and fusion know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
+
+from flowc.api.framework.plain_ops import op_function
+from flowc.dtypes import DType, as_dtype
+from flowc.errors import NotFoundError, did_you_mean
+from flowc.extending.handles import HandleKernels, handle_places
+from flowc.extending.kernels import Choice, Kernels, kernels_of
+from flowc.extending.signatures import Texts, check_new, ir_name, joined, signature_text
+from flowc.extending.stamps import stamp_of
+from flowc.ir.capability import ALL, known_names
+from flowc.ir.lowering import Extracted
+from flowc.ir.op import Inference, Op, define
+from flowc.ir.signature import OpSignature, parse_signature
+from flowc.ops import tf_names, tf_op
+
+ShapeFunction = Callable[[Inference], Any]  # dims, or a list of dims for each output
+Decorator = Callable[[Callable[..., Any] | None], Callable[..., Any]]
+
+
+@overload
+def register_op(
+    name: str,
+    inputs: Texts,
+    outputs: Texts,
+    shape_fn: ShapeFunction,
+    *,
+    attrs: Texts = "",
+    lowering: Choice | None = None,
+    reference: Callable[..., Any] | None = None,
+    gradient: Callable[..., Any] | None = None,
+    stateful: bool = False,
+    examples: Sequence[str] = (),
+    capability: str | None = None,
+) -> Callable[..., Any]: ...
+@overload
+def register_op(
+    name: str,
+    *,
+    shape_fn: ShapeFunction,
+    lowering: Choice | None = None,
+    gradient: Callable[..., Any] | None = None,
+    stateful: bool = False,
+    examples: Sequence[str] = (),
+    capability: str | None = None,
+) -> Decorator: ...
+def register_op(
+    name: str,
+    inputs: Texts | None = None,
+    outputs: Texts | None = None,
+    shape_fn: ShapeFunction | None = None,
+    *,
+    attrs: Texts = "",
+    lowering: Choice | None = None,
+    reference: Callable[..., Any] | None = None,
+    gradient: Callable[..., Any] | None = None,
+    stateful: bool = False,
+    examples: Sequence[str] = (),
+    capability: str | None = None,
+) -> Any:
+    """Registers an op, and returns the function that adds nodes of it to the default graph.
+
+    `inputs`, `outputs`, `attrs` are what TensorFlow's `REGISTER_OP` takes: `"to_zero: int32"`,
+    `"x: T"`, `"T: {float, double}"`. `shape_fn(c)` returns the sizes of the output, or a list of
+    them for each output: `c.dims(0)` are those of input 0. Kernels are registered apart, by
+    `register_kernel`, or here: `lowering`. Without either, `reference`, a function of NumPy arrays,
+    computes the op. `gradient(b, node, *dys)` returns the gradient of each input (None: none),
+    where `b.mul(x, y)` is flowc's op `mul`; `RegisterGradient` does as well. `stateful`: no node is
+    merged with an equal one, folded or left out. `capability`: `"files"`, `"network"` or
+    `"python"`, for an op that a model from a file may only use where it is allowed to.
+
+    With the whole signature as the name (`"Swish(x: T; T: {float}) -> y: T"`) and nothing behind
+    it, a decorator of the reference. Raises `AlreadyExistsError` for an op that there is, and
+    `ValueError` for a signature that is none.
+    """
+    if inputs is None or outputs is None:
+        if "(" not in name:
+            raise ValueError(f"op {name!r}: inputs and outputs are missing")
+        text = name
+    else:
+        text = signature_text(name, joined(inputs), joined(attrs), joined(outputs))
+    if shape_fn is None:
+        raise TypeError(f"op {name!r}: a shape function is missing")
+
+    def register(function: Callable[..., Any] | None) -> Callable[..., Any]:
+        check_new(text)
+        known_names([capability] if capability is not None else [])
+        signature = parse_signature(text)
+        takes_handles = bool(handle_places(signature))
+        kernels, chosen = _kernels_for(signature)
+        if lowering is not None:
+            kernels.add_lowering(lowering, {})
+        has_state = stateful or takes_handles
+        record = define(
+            ir_name(signature.name),
+            text,
+            infer=_infer_of(shape_fn),
+            lowering=chosen,
+            reference=function,
+            gradient=gradient,
+            traits=frozenset({"stateful"} if has_state else ()),
+            examples=tuple(examples),
+            capability=None if capability is None else ALL[capability],
+            stamp=lambda: stamp_of(shape_fn, function, gradient, kernels.stamp()),
+        )
+        if lowering is None and function is not None:
+            kernels.add_function(record, function, {})
+        made = op_function(record.name, record.tf_name)
+        made.op = record
+        return made
+
+    return register(reference) if text is not name else register
+
+
+def _kernels_for(signature: OpSignature) -> tuple[Kernels, Choice]:
+    """What kernels join, and the lowering that chooses among them."""
+    if handle_places(signature):
+        taking = HandleKernels(signature)
+        return taking, Extracted(taking)
+    kernels = Kernels(signature)
+    return kernels, kernels
+
+
+def _infer_of(shape_fn: ShapeFunction) -> Callable[[Inference], Any]:
+    def infer(c: Inference) -> Any:
+        found = shape_fn(c)
+        if isinstance(found, list) and all(isinstance(d, tuple | list) for d in found):
+            return [tuple(d) for d in found]
+        return tuple(found)
+
+    return infer
+
+
+def register_kernel(
+    op_type: str,
+    lowering: Choice | None = None,
+    *,
+    dtypes: Mapping[str, Any] | None = None,
+) -> Any:
+    """Registers a kernel of a registered op: a lowering (`Elementwise`, `Native`...), or, as a
+    decorator, a function `kernel(*arrays, **attrs)` over NumPy arrays, which a Session calls.
+
+    `dtypes`: by type attr, the dtype or dtypes that it takes: `{"T": tf.float32}`; kernels are
+    asked in the order of their registration. A function gets the attrs that it names as
+    keyword-only parameters. Raises `NotFoundError` for an op that nobody registered, `ValueError`
+    for one of flowc's own, for an attr that is no type, and for dtypes that have a kernel."""
+    record, kernels = registered(op_type)
+    taken = type_choices(record, dtypes or {})
+    if lowering is not None:
+        kernels.add_lowering(lowering, taken)
+        return None
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        kernels.add_function(record, function, taken)
+        return function
+
+    return decorate
+
+
+def registered(op_type: str) -> tuple[Op, Kernels]:
+    """The record of an op that is not flowc's own, and its kernels."""
+    record = tf_op(op_type)
+    if record is None:
+        hint = did_you_mean(op_type, tf_names())
+        raise NotFoundError(f"Op type not registered '{op_type}'", hint=hint)
+    kernels = kernels_of(record)
+    if kernels is None:
+        raise ValueError(f"op {op_type!r} is flowc's own, and takes no other kernels")
+    return record, kernels
+
+
+def type_choices(record: Op, dtypes: Mapping[str, Any]) -> dict[str, frozenset[DType]]:
+    """The dtypes that a kernel takes, by type attrs. Raises as `register_kernel` does."""
+    return {name: _types(record, name, given) for name, given in dtypes.items()}
+
+
+def _types(record: Op, name: str, given: Any) -> frozenset[DType]:
+    attr = record.signature.attrs.get(name)
+    if attr is None or attr.kind != "type":
+        raise ValueError(f"op {record.tf_name!r} has no type attr {name!r}")
+    several: Iterable[Any] = given if isinstance(given, list | tuple | set | frozenset) else [given]
+    found = frozenset(as_dtype(d) for d in several)
+    wrong = [d.name for d in found if attr.allowed is not None and d not in attr.allowed]
+    if wrong:
+        raise ValueError(f"op {record.tf_name!r} takes no {name} of {', '.join(sorted(wrong))}")
+    return found

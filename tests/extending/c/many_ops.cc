@@ -1,0 +1,132 @@
+// Ops in C++: dtypes, attrs, sizes that the kernel finds, faults, and a resource.
+
+#include <flowc/op_kernel.h>
+
+#include <map>
+#include <mutex>
+
+REGISTER_OP("Scaled")
+    .Input("x: T")
+    .Attr("T: {float, double}")
+    .Attr("by: float = 2.0")
+    .Attr("more: list(int) = [1]")
+    .Attr("mode: string = 'plain'")
+    .Output("y: T")
+    .SetShapeFn(flowc::UnchangedShape);
+
+template <typename T>
+struct Scaled {
+  void Compute(flowc::OpKernelContext *c) {
+    auto in = c->input(0).flat<T>();
+    auto out = c->output(0).flat<T>();
+    const T by = static_cast<T>(c->attrs().Float("by"));
+    const std::string mode = c->attrs().String("mode");
+    OP_REQUIRES(c, by >= 0, flowc::errors::OutOfRange("by is negative"));
+    if (mode == "throw") throw std::runtime_error("thrown by the kernel");
+    T sum = 0;
+    for (int64_t n : c->attrs().Ints("more")) sum += static_cast<T>(n);
+    for (int64_t i = 0; i < in.size(); i++) out[i] = in[i] * by * sum;
+    if (mode == "beyond") out[in.size()] = 1;
+    if (mode == "before") out.data()[-1] = 1;
+  }
+};
+REGISTER_KERNEL_BUILDER(Name("Scaled").TypeConstraint<float>("T"), Scaled<float>);
+REGISTER_KERNEL_BUILDER(Name("Scaled").TypeConstraint<double>("T"), Scaled<double>);
+
+REGISTER_OP("Positive")
+    .Input("x: float")
+    .Input("forget: bool")
+    .Output("y: float")
+    .SetShapeFn([](flowc::InferenceContext *c) { c->set_output(0, {FLOWC_BY_KERNEL}); });
+
+struct Positive {
+  void Compute(flowc::OpKernelContext *c) {
+    if (c->input(1).flat<bool>()[0]) return;
+    auto in = c->input(0).flat<float>();
+    int64_t n = 0;
+    for (float v : in) n += v > 0;
+    flowc::Tensor *made = nullptr;
+    OP_REQUIRES_OK(c, c->allocate_output(0, {n}, &made));
+    auto out = made->flat<float>();
+    n = 0;
+    for (float v : in)
+      if (v > 0) out[n++] = v;
+  }
+};
+REGISTER_KERNEL_BUILDER(Name("Positive").Device(flowc::DEVICE_CPU), Positive);
+
+// As TensorFlow's own kernels are written.
+namespace turned {
+using namespace flowc;
+
+REGISTER_OP("Turned").Input("x: float").Output("y: float").Attr("add: float = 0").SetShapeFn(
+    [](InferenceContext *c) {
+      if (c->Rank(0) != 2) return errors::InvalidArgument("a matrix is expected");
+      c->set_output(0, {c->Dim(0, 1), c->Dim(0, 0)});
+      return OkStatus();
+    });
+
+class TurnedOp : public OpKernel {
+ public:
+  explicit TurnedOp(OpKernelConstruction *context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, context->GetAttr("add", &add_));
+    OP_REQUIRES(context, add_ >= 0, errors::InvalidArgument("add is negative"));
+  }
+  void Compute(OpKernelContext *context) override {
+    const Tensor &x = context->input(0);
+    const int64_t rows = x.dim_size(0), columns = x.dim_size(1);
+    Tensor *y = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, {columns, rows}, &y));
+    for (int64_t i = 0; i < rows; i++)
+      for (int64_t j = 0; j < columns; j++)
+        y->flat<float>()(j * rows + i) = x.flat<float>()(i * columns + j) + add_;
+  }
+
+ private:
+  float add_ = 0;
+};
+REGISTER_KERNEL_BUILDER(Name("Turned").Device(DEVICE_CPU), TurnedOp);
+}  // namespace turned
+
+// A count for each key, which grows.
+struct Counts {
+  explicit Counts(const flowc::Attrs &attrs) : first(attrs.Int("first")) {}
+  int64_t Add(int64_t key) {
+    std::lock_guard<std::mutex> held(lock);
+    return ++counts.emplace(key, first).first->second;
+  }
+  std::string Save() {
+    std::lock_guard<std::mutex> held(lock);
+    std::string found;
+    for (const auto &pair : counts)
+      found.append(reinterpret_cast<const char *>(&pair.first), 8)
+          .append(reinterpret_cast<const char *>(&pair.second), 8);
+    return found;
+  }
+  void Restore(const std::string &text) {
+    std::lock_guard<std::mutex> held(lock);
+    counts.clear();
+    for (size_t i = 0; i + 16 <= text.size(); i += 16)
+      counts[*reinterpret_cast<const int64_t *>(&text[i])] =
+          *reinterpret_cast<const int64_t *>(&text[i + 8]);
+  }
+  int64_t first;
+  std::map<int64_t, int64_t> counts;
+  std::mutex lock;
+};
+REGISTER_RESOURCE("Counts", "first: int = 0", Counts);
+
+REGISTER_OP("Counted")
+    .Input("counts: resource")
+    .Input("keys: int64")
+    .Output("found: int64")
+    .SetShapeFn([](flowc::InferenceContext *c) { c->set_output(0, c->input(1)); });
+
+struct Counted {
+  void Compute(flowc::OpKernelContext *c) {
+    auto keys = c->input(1).flat<int64_t>();
+    for (int64_t i = 0; i < keys.size(); i++)
+      c->output(0).flat<int64_t>()[i] = c->resource<Counts>(0)->Add(keys[i]);
+  }
+};
+REGISTER_KERNEL_BUILDER(Name("Counted"), Counted);
