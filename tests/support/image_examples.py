@@ -60,3 +60,14 @@ def _others() -> list[tuple[Any, Any]]:
         (r.DecodeBmp(contents=BMP), [[RED, RED], [BLUE, BLUE]]),
         (r.DecodeGif(contents=GIF), frames),
     ]
+
+
+@example("SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2")
+def _boxes() -> list[tuple[Any, Any]]:
+    """The parts were read from TensorFlow."""
+    size, box = tf.constant([40, 60, 3]), [[[0.1, 0.2, 0.5, 0.7]]]
+    more = {"image_size": size, "bounding_boxes": box, "seed": 1, "seed2": 7}
+    part = r.SampleDistortedBoundingBoxV2(min_object_covered=0.5, **more)
+    with tf.control_dependencies([part.begin]):
+        same = r.SampleDistortedBoundingBox(min_object_covered=0.5, **more)
+    return [(part.begin, [2, 24, 0]), (part.size, [22, 27, -1]), (same.size, [22, 27, -1])]
