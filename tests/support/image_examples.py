@@ -71,3 +71,10 @@ def _boxes() -> list[tuple[Any, Any]]:
     with tf.control_dependencies([part.begin]):
         same = r.SampleDistortedBoundingBox(min_object_covered=0.5, **more)
     return [(part.begin, [2, 24, 0]), (part.size, [22, 27, -1]), (same.size, [22, 27, -1])]
+
+
+@example("EncodeWav", "DecodeWav")
+def _wav() -> list[tuple[Any, Any]]:
+    file = r.EncodeWav(audio=[[0.0, 1.0], [0.5, -2.0]], sample_rate=8000)
+    found = r.DecodeWav(contents=file, desired_samples=3, desired_channels=1)
+    return [(found.audio, [[0], [0.5], [0]]), (found.sample_rate, 8000)]

@@ -7,7 +7,6 @@ files may be of other bytes.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from flowc.encoding.fields import bytes_field, float_field, given, varint_field
 from flowc.errors import InvalidArgumentError
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.audio.wav_files import encode_wav
 from flowc.ops.image.png_files import encode_png
 from flowc.ops.strings.string_values import host_step
 from flowc.ops.strings.summaries import one_tag, value_of
@@ -94,18 +94,6 @@ image_summary = define(
 # -- sounds
 
 
-def wav(samples: Array, rate: int) -> bytes:
-    """f32[frames, channels] in [-1, 1] as a WAV file of 16 bits a sample, clipped."""
-    channels = samples.shape[1]
-    numbers = np.clip(np.rint(samples.astype(np.float32) * np.float32(32768)), -32768, 32767)
-    data = numbers.astype("<i2").tobytes()
-    form = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
-    head = (
-        b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data))
-    )
-    return b"RIFF" + struct.pack("<I", len(head) + len(data)) + head + data
-
-
 def _audio_of(tag: Array, tensor: Array, rate: float, most: int) -> Array:
     tags = _tags(tag, "audio", most)
     if not rate > 0:
@@ -116,7 +104,7 @@ def _audio_of(tag: Array, tensor: Array, rate: float, most: int) -> Array:
     for k, samples in enumerate(sounds[:most]):
         fields = float_field(1, rate) + given(varint_field(2, channels), channels)
         fields += given(varint_field(3, frames), frames)
-        fields += bytes_field(4, wav(samples, int(rate))) + bytes_field(5, b"audio/wav")
+        fields += bytes_field(4, encode_wav(samples, int(rate))) + bytes_field(5, b"audio/wav")
         found += value_of(tags(k), bytes_field(_AUDIO, fields))
     return np.array(found, object)
 
