@@ -5,6 +5,7 @@ from __future__ import annotations
 from api_snippets import Snippet
 from row_snippets_datasets import DATASET_ROWS
 from row_snippets_graphs import GRAPH_SNIPPETS
+from row_snippets_images import IMAGE_ROWS
 from row_snippets_inputs import INPUT_ROWS
 from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
@@ -21,6 +22,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *TRAINING_ROWS,
     *RECORD_ROWS,
     *DATASET_ROWS,
+    *IMAGE_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

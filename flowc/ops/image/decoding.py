@@ -63,7 +63,13 @@ def _infer_cropped(c: Inference) -> Dims:
     _check(c)
     c.need_rank(1, 1, f"Shape must be rank 1 but is rank {c.rank(1)}")
     c.equal(c.dims(1)[0], 4)
-    return (c.fresh("height"), c.fresh("width"), c.attrs["channels"] or c.fresh("channels"))
+    window = c.content(1)
+    known = [] if window is None else [n for n in window[2:] if isinstance(n, int | np.integer)]
+    if len(known) == 2 and min(known) > 0:
+        sizes: Dims = (int(known[0]), int(known[1]))
+    else:
+        sizes = (c.fresh("height"), c.fresh("width"))
+    return (*sizes, c.attrs["channels"] or c.fresh("channels"))
 
 
 def _infer_frames(c: Inference) -> Dims:
