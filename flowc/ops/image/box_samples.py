@@ -54,7 +54,8 @@ def _infer(c: Inference) -> list[Dims]:
         found = c.attrs[name]
         if len(found) != 2:
             raise c.fail(f"{shown} range field must specify 2 dimensions")
-        if min(found) <= 0 and name == "aspect_ratio_range" or min(found) < 0:
+        is_shape = name == "aspect_ratio_range"
+        if min(found) < 0 or (is_shape and min(found) == 0):
             raise c.fail(f"{shown} range must be non-negative: {list(found)}")
     if c.attrs["max_attempts"] <= 0:
         raise c.fail(f"Max attempts must be non-negative: {c.attrs['max_attempts']}")

@@ -74,7 +74,7 @@ def sample_box(
     wide = width
     at = 0
     attempt = 0
-    done = height < 1 or width < 1 or not MOST > f32(0) or LEAST > MOST
+    done = height < 1 or width < 1 or f32(0) >= MOST or LEAST > MOST
     while attempt < attempts and not done:
         attempt += 1
         word = word_at(key, counter, at)

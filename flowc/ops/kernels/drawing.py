@@ -55,9 +55,12 @@ def draw_boxes(
             last_column = width - 1 if right >= width else right
             color = (box % color_count) * color_size
             for row in range(first_row, last_row + 1):
-                whole = row == top or row == bottom
+                is_top = row == top
+                is_bottom = row == bottom
                 for column in range(first_column, last_column + 1):
-                    if whole or column == left or column == right:
+                    is_left = column == left
+                    is_right = column == right
+                    if is_top or is_bottom or is_left or is_right:
                         out = ((image * height + row) * width + column) * channels
                         for c in range(channels):
                             y[out + c] = colors[color + c]
