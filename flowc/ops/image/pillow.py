@@ -13,6 +13,7 @@ from flowc.errors import InvalidArgumentError, UnimplementedError
 
 # What Pillow raises for files that are damaged, by format and depth of the damage.
 FAULTS = (OSError, SyntaxError, ValueError, EOFError, IndexError)
+KEPT = 4  # blocks of at most 16 MiB
 
 
 def pillow() -> Any:
@@ -24,6 +25,10 @@ def pillow() -> Any:
             "images of this format are read and written by Pillow, which is not installed",
             hint="pip install 'flowc[images]'",
         ) from None
+    # Memory of an image that is gone serves the next one: to map it anew takes as long as to decode
+    # a small photograph. What a program or PILLOW_BLOCKS_MAX chose stays.
+    if not Image.core.get_blocks_max():
+        Image.core.set_blocks_max(KEPT)
     return Image
 
 
