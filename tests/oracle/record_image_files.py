@@ -14,7 +14,7 @@ from typing import Any
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
-import tensorflow as tf
+import tensorflow.compat.v1 as tf
 from image_file_cases import CASES, case_name
 
 OUT = Path(__file__).parents[1] / "recorded" / "image_files.npz"
