@@ -59,6 +59,9 @@ WITHOUT_EXAMPLES = {
     "fail_with": "an effect of Assert",
     "variable_shape": "takes a resource",
     "resource_gather": "takes a resource",
+    "spans": "has outputs of which only parts are filled; scale_and_translate is made of it",
+    "gather_spans": "takes what spans gives",
+    "scatter_spans": "takes what spans gives",
     "transform_rows": "has outputs to work in; the Fourier transforms are made of it",
 }
 each_op = pytest.mark.parametrize("op", TESTED, ids=lambda op: op.name)

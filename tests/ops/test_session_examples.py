@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from image_examples import IMAGE_EXAMPLES
 from input_examples import INPUT_EXAMPLES
 from session_examples import EXAMPLES as SESSION_EXAMPLES
 from session_examples import X
@@ -20,7 +21,7 @@ from flowc.ir.op import all_ops
 from flowc.proto.graph_pb2 import GraphDef
 
 FOLDER = Path(__file__).resolve().parents[1]
-EXAMPLES = SESSION_EXAMPLES | INPUT_EXAMPLES
+EXAMPLES = SESSION_EXAMPLES | INPUT_EXAMPLES | IMAGE_EXAMPLES
 # Ops that only flowc makes, and the ops of graphs that they come from.
 MADE_OF: dict[str, str] = {
     "_PythonCall": "PyFunc",
@@ -42,6 +43,7 @@ MADE_OF: dict[str, str] = {
     **{f"_{name}": name for name in INPUT_EXAMPLES},
     **TABLES_MADE_OF,
     "_ParsedTensor": "ParseTensor",
+    "_DecodedImage": "DecodeImage",
 }
 WITHOUT: dict[str, str] = {
     "DestroyResourceOp": "flowc refuses it: a Session's variables are freed when it is closed"

@@ -36,6 +36,13 @@ _SOFT = """
     sparse_softmax_cross_entropy_with_logits
 """
 
+# Images: a channel is a sum or difference of others, weights are sums that were divided.
+_IMAGES = """
+    adjust_contrast adjust_contrast_v2 adjust_saturation hsv_to_rgb scale_and_translate
+    scale_and_translate_grad image_projective_transform_v2 image_projective_transform_v3
+    fused_pad_conv2d fused_resize_and_pad_conv2d audio_spectrogram mfcc
+"""
+
 _SPECTRA = "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d"
 
 # Near zeros of a function the error is that of its terms.
@@ -46,7 +53,7 @@ _TERMS = """
 """
 
 TENSORFLOW: dict[str, Closeness] = {
-    **dict.fromkeys((*_CONTRACTIONS.split(), *_SPECTRA.split()), _SUMS),
+    **dict.fromkeys((*_CONTRACTIONS.split(), *_SPECTRA.split(), *_IMAGES.split()), _SUMS),
     **dict.fromkeys(_SOFT.split(), _ROUNDED_ONCE),
     **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
@@ -56,7 +63,7 @@ TENSORFLOW: dict[str, Closeness] = {
     "ctc_loss": Closeness(32, of_largest=True),
 }
 COMPILED: dict[str, Closeness] = {
-    **dict.fromkeys((*_CONTRACTIONS.split(), *_SPECTRA.split()), _SUMS),
+    **dict.fromkeys((*_CONTRACTIONS.split(), *_SPECTRA.split(), *_IMAGES.split()), _SUMS),
     **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
     "pow": Closeness(16),

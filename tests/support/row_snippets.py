@@ -6,6 +6,7 @@ from api_snippets import Snippet
 from row_snippets_datasets import DATASET_ROWS
 from row_snippets_extending import EXTENDING_ROWS
 from row_snippets_graphs import GRAPH_SNIPPETS
+from row_snippets_images import IMAGE_ROWS
 from row_snippets_inputs import INPUT_ROWS
 from row_snippets_records import RECORD_ROWS
 from row_snippets_saving import SAVING_ROWS
@@ -23,6 +24,7 @@ ROW_SNIPPETS: tuple[Snippet, ...] = (
     *RECORD_ROWS,
     *DATASET_ROWS,
     *EXTENDING_ROWS,
+    *IMAGE_ROWS,
 )
 
 # Programs in which flowc is seen to differ from TensorFlow, and how.

@@ -112,6 +112,7 @@ ROWS = {
     ),
     51: Row("string_to_number"),
     69: Row("layers.dense, losses.mean_squared_error", checked="tests/test_layers.py"),
+    70: Row("images, image files and sounds", checked="tests/api/test_image_files.py"),
     77: Row("gradients of loops", "gradients:while*", "tests/test_fuzz.py"),
     81: Row("feeding and preloading"),
     82: Row("names of files, epochs"),

@@ -80,3 +80,51 @@ def extract_patches(
 ) -> Tensor:
     """`extract_image_patches` with another name of an argument."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
+def draw_bounding_boxes(
+    images: Any, boxes: Any, name: str | None = None, colors: Any = None
+) -> Tensor:
+    """Images [batch, height, width, 1, 3 or 4] of float32 or float16 with the edges of boxes drawn:
+    float32[batch, n, 4] of y1, x1, y2, x2 in parts of the image. `colors`: float32[count,
+    channels], which boxes take in turn; else ten of TensorFlow's. Raises `ValueError` for other
+    shapes."""
+    if colors is None:
+        return output("DrawBoundingBoxes", images, boxes, name=name)
+    return output("DrawBoundingBoxesV2", images, boxes, colors, name=name)
+
+
+def sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: int | None = None,
+    seed2: int | None = None,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """A random part of an image as (begin int[3], size int[3], bboxes float32[1, 1, 4]): what
+    `slice` and `draw_bounding_boxes` take. `image_size`: int[3] of height, width and channels;
+    `bounding_boxes`: float32[batch, n, 4], of one of which it shows `min_object_covered` at least.
+    Its width over its height is in `aspect_ratio_range` (0.75, 1.33), its share of the image in
+    `area_range` (0.05, 1); after `max_attempts` (100) it is the whole image.
+
+    With seeds, the parts are TensorFlow's. Raises `ValueError` for other shapes and ranges; a run
+    raises `InvalidArgumentError` for boxes beyond the image, and for none unless
+    `use_image_if_no_bounding_boxes`."""
+    given = {
+        "seed": seed,
+        "seed2": seed2,
+        "aspect_ratio_range": aspect_ratio_range,
+        "area_range": area_range,
+        "max_attempts": max_attempts,
+        "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes,
+    }
+    attrs = {key: value for key, value in given.items() if value is not None}
+    with name_scope(name, "sample_distorted_bounding_box"):
+        return call(
+            "SampleDistortedBoundingBoxV2", image_size, bounding_boxes, min_object_covered, **attrs
+        )

@@ -13,8 +13,7 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.api.arrays.filling import ones
-from flowc.api.arrays.selection import where_v2
-from flowc.api.arrays.shaping import concat, expand_dims, rank, shape, stack, tile, unstack
+from flowc.api.arrays.shaping import concat, expand_dims, rank, shape, tile
 from flowc.api.framework.basics import cast, identity
 from flowc.api.framework.checks import Assert
 from flowc.api.framework.raw_ops import named
@@ -24,6 +23,7 @@ from flowc.api.math.reductions import reduce_mean, reduce_prod, reduce_std, tens
 from flowc.dtypes import DType
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import output
 
 LUMA = (0.2989, 0.5870, 0.1140)  # the weights of red, green and blue in grey
 _TO_YIQ = (
@@ -135,37 +135,15 @@ yuv_to_rgb = _by_matrix("yuv_to_rgb", _FROM_YUV, "Y, U and V as red, green and b
 
 
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
-    """Red, green and blue in [0, 1] as hue, saturation and value, in [0, 1] too."""
-    with name_scope(name, "RGBToHSV", [images]) as scope:
-        red, green, blue = unstack(as_tensor(images, name="images"), 3, -1)
-        value = elementwise.maximum(red, elementwise.maximum(green, blue))
-        spread = value - elementwise.minimum(red, elementwise.minimum(green, blue))
-        saturation = where_v2(value > 0.0, spread / value, elementwise.multiply(value, 0.0))
-        sixth = 1.0 / (6.0 * spread)
-        by_green = where_v2(
-            elementwise.equal(green, value),
-            sixth * (blue - red) + 2.0 / 6.0,
-            sixth * (red - green) + 4.0 / 6.0,
-        )
-        hue = where_v2(elementwise.equal(red, value), sixth * (green - blue), by_green)
-        hue = where_v2(spread > 0.0, hue, elementwise.multiply(value, 0.0))
-        hue = where_v2(hue < 0.0, hue + 1.0, hue)
-        return stack([hue, saturation, value], axis=-1, name=scope)
+    """Floats [..., 3] of red, green and blue in [0, 1] as hue, saturation and value, in [0, 1] too.
+    Raises `ValueError` for another number of channels."""
+    return output("RGBToHSV", images, name=name)
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Hue, saturation and value in [0, 1] as red, green and blue."""
-    with name_scope(name, "HSVToRGB", [images]) as scope:
-        hue, saturation, value = unstack(as_tensor(images, name="images"), 3, -1)
-        around = hue * 6.0
-        ramps = [
-            elementwise.abs(around - 3.0) - 1.0,
-            2.0 - elementwise.abs(around - 2.0),
-            2.0 - elementwise.abs(around - 4.0),
-        ]
-        bounded = [elementwise.clip_by_value(ramp, 0.0, 1.0) for ramp in ramps]
-        colors = [((1.0 - saturation) + saturation * ramp) * value for ramp in bounded]
-        return stack(colors, axis=-1, name=scope)
+    """Floats [..., 3] of hue, saturation and value in [0, 1] as red, green and blue. Raises
+    `ValueError` for another number of channels."""
+    return output("HSVToRGB", images, name=name)
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
@@ -178,10 +156,9 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Each channel's distance from its mean over the image times `contrast_factor`."""
-    with name_scope(None, "adjust_contrast", [images]):
+    with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         floats, dtype = _in_floats(images, "images")
-        mean = reduce_mean(floats, [-3, -2], keepdims=True)
-        adjusted = (floats - mean) * cast(contrast_factor, floats.dtype) + mean
+        adjusted = output("AdjustContrastv2", floats, contrast_factor, name=scope)
         return convert_image_dtype(adjusted, dtype, saturate=True)
 
 
@@ -198,24 +175,19 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """The image with its hue, in [0, 1], moved by `delta`."""
+    """The image [..., 3] with its hue, in [0, 1], moved by `delta`. Raises `ValueError` for fewer
+    than three dimensions and another number of channels."""
     with name_scope(name, "adjust_hue", [image]):
         floats, dtype = _in_floats(image)
-        hue, saturation, value = unstack(rgb_to_hsv(cast(floats, dtypes.f32)), 3, -1)
-        moved = elementwise.floormod(hue + cast(delta, dtypes.f32), 1.0)
-        adjusted = hsv_to_rgb(stack([moved, saturation, value], axis=-1))
-        return convert_image_dtype(cast(adjusted, floats.dtype), dtype)
+        return convert_image_dtype(output("AdjustHue", floats, delta), dtype)
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """The image with its saturation times `saturation_factor`, at most 1."""
+    """The image [..., 3] with its saturation times `saturation_factor`, at most 1. Raises as
+    `adjust_hue` does."""
     with name_scope(name, "adjust_saturation", [image]):
         floats, dtype = _in_floats(image)
-        hue, saturation, value = unstack(rgb_to_hsv(cast(floats, dtypes.f32)), 3, -1)
-        scaled = saturation * cast(saturation_factor, dtypes.f32)
-        bounded = elementwise.clip_by_value(scaled, 0.0, 1.0)
-        adjusted = hsv_to_rgb(stack([hue, bounded, value], axis=-1))
-        return convert_image_dtype(cast(adjusted, floats.dtype), dtype)
+        return convert_image_dtype(output("AdjustSaturation", floats, saturation_factor), dtype)
 
 
 def per_image_standardization(image: Any) -> Tensor:

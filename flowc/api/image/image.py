@@ -17,6 +17,7 @@ from flowc.api.math.reductions import one_of, reduce_min
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.building.creation import output
+from flowc.graph.shape_inference import constant_elements
 
 BOXES_LIMIT = float("-inf")
 
@@ -68,8 +69,9 @@ def resize_images(
 ) -> Tensor:
     """Images, one or a batch, in another size [height, width].
 
-    `preserve_aspect_ratio`: in the image's own proportions, within that size. Raises `ValueError`
-    for a rank other than 3 or 4, or an unknown method."""
+    `preserve_aspect_ratio`: in the image's own proportions, within that size. Images that are
+    known to be of that size stay as they are, in their dtype. Raises `ValueError` for a rank other
+    than 3 or 4, another shape of `size`, or an unknown method."""
     if method not in (0, 1, 2, 3):
         raise ValueError("Resize method is not implemented.")
     with name_scope(name, "resize", [images, size]):
@@ -78,9 +80,15 @@ def resize_images(
             raise ValueError("'images' must have either 3 or 4 dimensions.")
         single = value.shape.ndims == 3
         batch = arrays.expand_dims(value, 0) if single else value
+        wanted = as_tensor(size, dtypes.i32, "size")
+        if wanted.shape.ndims is not None and wanted.shape.as_list() != [2]:
+            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
         if preserve_aspect_ratio:
-            size = _in_proportion(batch, as_tensor(size, dtypes.i32, "size"))
-        found = _METHODS[method](batch, size, align_corners=align_corners)
+            wanted = _in_proportion(batch, wanted)
+        known = constant_elements(wanted)
+        if known is not None and known.tolist() == batch.shape.as_list()[1:3]:
+            return arrays.squeeze(batch, [0]) if single else batch
+        found = _METHODS[method](batch, wanted, align_corners=align_corners)
         return arrays.squeeze(found, [0]) if single else found
 
 
@@ -232,3 +240,28 @@ def extract_image_patches(
     window = list(one_of(sizes, "sizes", ksizes, "ksizes"))
     attrs = {"ksizes": window, "strides": list(strides), "rates": list(rates)}
     return output("ExtractImagePatches", images, padding=padding, name=name, **attrs)
+
+
+def extract_glimpse(
+    input: Any,
+    size: Any,
+    offsets: Any,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Parts float32[batch, height, width, channels] of float32 images, of `size` int32[2], whose
+    middles are at `offsets` float32[batch, 2] of y and x. `centered`: measured from the middle of
+    an image; `normalized`: in parts of it, -1 to 1 from edge to edge. Beyond the edges is random
+    noise. Raises `ValueError` for other shapes."""
+    return output(
+        "ExtractGlimpse",
+        input,
+        size,
+        offsets,
+        centered=centered,
+        normalized=normalized,
+        uniform_noise=uniform_noise,
+        name=name,
+    )

@@ -46,6 +46,8 @@ _WITHOUT = """
     TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
     TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
     TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
+    DrawBoundingBoxes ExtractGlimpse HSVToRGB SampleDistortedBoundingBox
+    SampleDistortedBoundingBoxV2
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 

@@ -60,7 +60,7 @@ def _least(bits: int, size: int) -> int:
     return 0 if size & (size - 1) == 0 else (2**bits - 1) % size + 1
 
 
-def _words_of(key: Array, counter: Array) -> Iterator[int]:
+def words_of(key: Array, counter: Array) -> Iterator[int]:
     philox = op_named("philox").reference
     assert philox is not None
     for step in itertools.count():
@@ -75,7 +75,7 @@ def _draw_reference(
     outside = right[(right < 0) | (right >= range_max)]
     if len(outside):
         raise InvalidArgumentError(OUTSIDE.format(a=outside[0], b=range_max))
-    words = _words_of(key, counter)
+    words = words_of(key, counter)
 
     def below(size: int, wide: bool = False) -> int:
         number, least = -1, _least(64 if wide else 32, size)

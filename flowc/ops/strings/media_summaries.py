@@ -1,30 +1,30 @@
 """Summaries of images and sounds: PNG and WAV files in serialized protos.
 
 In: tags, images [batch, height, width, 1, 3 or 4], sounds [batch, frames] or [batch, frames,
-channels]. Out: strings, made by host steps. Invariants: pixels and samples are TensorFlow's; PNG
-files are Pillow's, and may be of other bytes.
+channels]. Out: strings, made by host steps. Invariant: pixels and samples are TensorFlow's; PNG
+files may be of other bytes.
 """
 
 from __future__ import annotations
 
-import io
-import struct
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from flowc.encoding.fields import bytes_field, float_field, given, varint_field
-from flowc.errors import InvalidArgumentError, UnimplementedError
+from flowc.errors import InvalidArgumentError
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.audio.wav_files import encode_wav
+from flowc.ops.image.png_files import encode_png
 from flowc.ops.strings.string_values import host_step
 from flowc.ops.strings.summaries import one_tag, value_of
 
 Array = np.ndarray[Any, Any]
 
 _IMAGE, _AUDIO = 4, 6  # fields of a value
-_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+_CHANNELS = (1, 3, 4)
 BAD_COLOR = np.array([255, 0, 0, 255], np.uint8)
 SMALL = 1e-6  # an image whose largest number is below this is black
 
@@ -37,22 +37,6 @@ def _tags(tag: Array, kind: str, most: int) -> Callable[[int], bytes]:
 
 
 # -- images
-
-
-def png(pixels: Array) -> bytes:
-    """u8[height, width, channels] as a PNG file. Raises `UnimplementedError` without Pillow."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise UnimplementedError(
-            "images are written by Pillow, which is not installed",
-            hint="pip install 'flowc[images]'",
-        ) from None
-    channels = pixels.shape[2]
-    found = io.BytesIO()
-    rows = pixels[:, :, 0] if channels == 1 else pixels
-    Image.fromarray(np.ascontiguousarray(rows), _MODES[channels]).save(found, "PNG")
-    return found.getvalue()
 
 
 def _pixels(image: Array) -> Array:
@@ -82,14 +66,14 @@ def _image(tag: Array, tensor: Array, *, max_images: int) -> Array:
     for k, image in enumerate(tensor[:max_images]):
         numbers = (height, width, channels)
         fields = b"".join(given(varint_field(1 + i, n), n) for i, n in enumerate(numbers))
-        fields += bytes_field(4, png(_pixels(image)))
+        fields += bytes_field(4, encode_png(_pixels(image)))
         found += value_of(tags(k), bytes_field(_IMAGE, fields))
     return np.array(found, object)
 
 
 def _infer_image(c: Inference) -> Dims:
     one_tag(c)
-    if c.rank(1) != 4 or (isinstance(c.dims(1)[3], int) and c.dims(1)[3] not in _MODES):
+    if c.rank(1) != 4 or (isinstance(c.dims(1)[3], int) and c.dims(1)[3] not in _CHANNELS):
         raise c.fail("Tensor must be 4-D with last dim 1, 3, or 4, not " + shown_dims(c.dims(1)))
     color = c.attrs.get("bad_color")
     if color is not None and not np.array_equal(np.asarray(color).reshape(-1), BAD_COLOR):
@@ -110,18 +94,6 @@ image_summary = define(
 # -- sounds
 
 
-def wav(samples: Array, rate: int) -> bytes:
-    """f32[frames, channels] in [-1, 1] as a WAV file of 16 bits a sample, clipped."""
-    channels = samples.shape[1]
-    numbers = np.clip(np.rint(samples.astype(np.float32) * np.float32(32768)), -32768, 32767)
-    data = numbers.astype("<i2").tobytes()
-    form = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
-    head = (
-        b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data))
-    )
-    return b"RIFF" + struct.pack("<I", len(head) + len(data)) + head + data
-
-
 def _audio_of(tag: Array, tensor: Array, rate: float, most: int) -> Array:
     tags = _tags(tag, "audio", most)
     if not rate > 0:
@@ -132,7 +104,7 @@ def _audio_of(tag: Array, tensor: Array, rate: float, most: int) -> Array:
     for k, samples in enumerate(sounds[:most]):
         fields = float_field(1, rate) + given(varint_field(2, channels), channels)
         fields += given(varint_field(3, frames), frames)
-        fields += bytes_field(4, wav(samples, int(rate))) + bytes_field(5, b"audio/wav")
+        fields += bytes_field(4, encode_wav(samples, int(rate))) + bytes_field(5, b"audio/wav")
         found += value_of(tags(k), bytes_field(_AUDIO, fields))
     return np.array(found, object)
 

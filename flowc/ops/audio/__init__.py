@@ -1,0 +1,1 @@
+"""Sounds: WAV files, spectrograms, mel-frequency cepstral coefficients."""
