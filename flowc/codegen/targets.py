@@ -2,7 +2,8 @@
 
 In: a name from the command line. Out: a Target. A CPU is one word; a GPU is `cuda` for the one that
 is there, or `cuda:` with architectures (`sm_80`) and, if it is not this one, the CPU beside it:
-`cuda:sm_80,sm_90,x86-64-v3`.
+`cuda:sm_80,sm_90,x86-64-v3`. With `tf32` among them products of f32 may round their factors to 10
+bits of mantissa, as TensorFlow on a GPU does; without it they are exact.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from flowc.errors import UsageError, did_you_mean
 
 CPUS = ("native", *LEVELS)
 GPU = "cuda"
+TF32 = "tf32"
 SIMT = "simt"  # device code as code of the host, for tests with a driver that runs it
 NAMES = (*CPUS, GPU, f"{GPU}:sm_80,sm_90")
 
@@ -39,11 +41,12 @@ def _gpu(name: str, parts: list[str]) -> Target:
 
     levels = [p for p in parts if p in CPUS]
     known = {f"sm_{a}": a for a in ARCHITECTURES} | {SIMT: HOST_CODE}
-    wrong = [p for p in parts if p not in CPUS and p not in known]
+    wrong = [p for p in parts if p not in CPUS and p not in known and p != TF32]
     if wrong or len(levels) > 1:
         near = did_you_mean(wrong[0], [*known, *CPUS]) if wrong else None
         hint = near or f"architectures ({', '.join(known)}) and at most one CPU"
         raise UsageError(f"unknown target {name!r}", hint=hint)
     found = sorted({known[p] for p in parts if p in known})
     host = cpu_target(levels[0] if levels else "native")
-    return CudaTarget(host, tuple(found) or (present_architecture(ARCHITECTURES),))
+    there = tuple(found) or (present_architecture(ARCHITECTURES),)
+    return CudaTarget(host, there, tf32=TF32 in parts)
