@@ -11,13 +11,15 @@ class Options:
     """`target`: a name of codegen/targets.py. `fuse`: off, every node is a kernel of its own (for
     tests). `skip`: passes left out, by name (for tests and bug hunts). `max_memory`: the bytes that
     a compilation may make of values that the model does not hold itself, if that is less than the
-    machine has."""
+    machine has. `traced`: runs note when their steps begin and end."""
 
     target: str = "native"
     fuse: bool = True
     skip: tuple[str, ...] = ()
     max_memory: int | None = None
+    traced: bool = False
 
     @property
     def key(self) -> str:
-        return f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
+        traced = ";traced" if self.traced else ""
+        return f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}{traced}"
