@@ -61,7 +61,8 @@ def check(built: Built, seed: int, kind: str) -> None:
     theirs = RECORDED[f"{kind}s"][seed - START]
     if not np.isnan(theirs).any():
         np.testing.assert_allclose(flat(run(points(seed)[0])), theirs, rtol=1e-9, atol=1e-12)
-        assert built.rows == RECORDED[f"{kind}_rows"][seed - START].tolist()
+        if kind == "frame":  # those of functions are whole tensors
+            assert built.rows == RECORDED["frame_rows"][seed - START].tolist()
     if seed % COMPILED == COMPILED - 1:
         with flowc.Session() as session:
             assert fault(in_session(session, built), seed) is None

@@ -6,7 +6,7 @@
 V has tensorflow-cpu==2.21.0. Out: tests/recorded/gradient_fuzz.npz, or OUT for other seeds.
 `frames` and `functions`: for each seed the loss and its gradients (NaN where TensorFlow raises), of
 the program with the control flow of TensorFlow 1 and of another one with that of TensorFlow 2;
-`frame_rows`, `function_rows`: which of the gradients are rows (`IndexedSlices`). `graphs`: what
+`frame_rows`: which of the gradients are rows (`IndexedSlices`). `graphs`: what
 TensorFlow 2 builds, one GraphDef after another, for the first `IN_SUITE` seeds, or for all where
 OUT is given; `ends`: where each ends, `fetches`: the names of their losses.
 """
@@ -74,7 +74,8 @@ def main(out: str = "", first: int = 0, count: int = COUNT) -> None:
         for seed in range(first, first + count):
             recorded.add(seed, has_functions)
         arrays[f"{name}s"] = np.array(recorded.values)
-        arrays[f"{name}_rows"] = np.array(recorded.rows)
+        if not has_functions:
+            arrays["frame_rows"] = np.array(recorded.rows)
     kept = recorded.graphs if out else recorded.graphs[:IN_SUITE]
     arrays["ends"] = np.cumsum([len(g) for g in kept])
     arrays["graphs"] = np.frombuffer(lzma.compress(b"".join(kept), preset=9), np.uint8)

@@ -34,18 +34,18 @@ _WITHOUT = """
     QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueSize RaggedRange
     RandomShuffle RandomStandardNormal RandomUniform ReaderNumRecordsProduced
     ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState
-    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace ScalarSummary ScatterAdd
-    ScatterDiv ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor
+    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace ScalarSummary ScatterAdd ScatterDiv
+    ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor SparseAddGrad
     SparseConcat Stack StackClose StackPop StackPush StatelessMultinomial StatelessRandomNormal
     StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformFullInt
     StatelessRandomUniformFullIntV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
     StatelessRandomUniformV2 StatelessTruncatedNormal StatelessTruncatedNormalV2 StringJoin
-    StringSplit StringToHashBucket StringToHashBucketFast StringToHashBucketStrong
-    StringToNumber TFRecordReader TensorArray TensorArrayClose TensorArrayCloseV2
-    TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
-    TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
-    TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
-    TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
+    StringSplit StringToHashBucket StringToHashBucketFast StringToHashBucketStrong StringToNumber
+    TFRecordReader TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayCloseV3
+    TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 TensorArrayGradWithShape TensorArraySize
+    TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2 TensorArrayV3 TensorListConcatLists
+    TensorListElementShape TensorListLength TensorSummaryV2 TextLineReader TruncatedNormal
+    VarIsInitializedOp VariableShape WholeFileReader
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 
