@@ -30,7 +30,8 @@ def _concat(op: Operation, dy: IndexedSlices) -> list[Any]:
     at = 0 if op.type == "Concat" else len(op.inputs) - 1
     parts = [x for i, x in enumerate(op.inputs) if i != at]
     axis = _axis(op.inputs[at], parts[0])
-    found = _pieces_of_rows(parts, axis, dy) if axis else _rows_of_pieces(parts, dy)
+    with op.graph.control_dependencies([dy.values.op]):  # indices may be constants, alive or not
+        found = _pieces_of_rows(parts, axis, dy) if axis else _rows_of_pieces(parts, dy)
     return [*found[:at], None, *found[at:]]
 
 
