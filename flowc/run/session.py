@@ -49,8 +49,7 @@ from flowc.run.programs import ProgramCache
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
-from flowc.run.step_stats import tells, told_of_run
-from flowc.run.traces import Trace
+from flowc.run.traces import Trace, tells
 
 if TYPE_CHECKING:
     from flowc.cache.program_index import Request
@@ -225,6 +224,8 @@ class Session:
 
     def _run_told(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
         """A run that tells of itself in a `RunMetadata`."""
+        from flowc.run.step_stats import told_of_run  # late: who needs no message does without
+
         trace, session = Trace(), self
         if options.trace_level:
             if self._traced is None:

@@ -8,17 +8,11 @@ types of all.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from flowc.encoding.step_stats import NodeTimes, run_metadata
 from flowc.graph import Graph, Operation
 from flowc.run.devices import CPU
 from flowc.run.traces import Trace, TracedRun
-
-
-def tells(options: Any) -> bool:
-    """Whether a run with these `RunOptions` has something to tell."""
-    return bool(options.trace_level or options.output_partition_graphs)
 
 
 def told_of_run(graph: Graph, trace: Trace, has_graphs: bool) -> bytes:

@@ -44,6 +44,11 @@ class Trace:
     runs: list[TracedRun] = field(default_factory=list[TracedRun])
 
 
+def tells(options: Any) -> bool:
+    """Whether a run with these `RunOptions` has something to tell."""
+    return bool(options.trace_level or options.output_partition_graphs)
+
+
 class TracedCode:
     """The native function of a traced program. `trace_of_run`: where its notes go, if anyone wants
     them."""
