@@ -12,7 +12,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz sanitize simt lint format oracle rows bench clean
+.PHONY: help demo test fuzz gradients sanitize simt lint format oracle rows bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -28,6 +28,14 @@ fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and ev
 	  -k "(fuzz or flipped or compiled_code or serves_every_size) and not fuzzed_graphs"
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py \
 	  $$(($(FUZZ) * 131072 / 1000)) --jobs $(JOBS) --log docs/fuzz.log
+
+gradients: $(DEV_INSTALLED) $(ORACLE_INSTALLED) ## gradients of FUZZ random programs of each kind, beside TensorFlow's
+	mkdir -p build
+	PYTHONPATH=.:tests/support $(ORACLE_VENV)/bin/python tests/oracle/record_gradient_fuzz.py \
+	  build/gradient_fuzz.npz 0 $(FUZZ)
+	FLOWC_GRADIENT_FUZZ=$(CURDIR)/build/gradient_fuzz.npz FLOWC_FUZZ=$(FUZZ) $(BIN)/python -m pytest \
+	  -n $(JOBS) -o addopts= tests/api/test_gradient_fuzz.py | tee build/gradients.txt
+	tail -n 1 build/gradients.txt > docs/gradients.log
 
 sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memory (needs gcc)
 	FLOWC_SANITIZE=1 $(BIN)/python -m pytest -n $(JOBS) tests/security/test_sanitizers.py

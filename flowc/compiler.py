@@ -234,7 +234,8 @@ def compile_computation(
     report.clusters = sum(n.op.name == "cluster" for n in fused.nodes)
     report.seconds["passes"] = time.perf_counter() - clock
     compile_kernel = lambda k: store.object_of(k, target)
-    return compile_program(fused, target, compile_kernel, spec, report.stages, for_library)
+    stages, traced = report.stages, options.traced
+    return compile_program(fused, target, compile_kernel, spec, stages, for_library, traced)
 
 
 def _refuse_host_steps(c: Computation) -> None:

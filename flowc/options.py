@@ -11,15 +11,17 @@ class Options:
     """`target`: a name of codegen/targets.py. `fuse`: off, every node is a kernel of its own (for
     tests). `skip`: passes left out, by name (for tests and bug hunts). `max_memory`: the bytes that
     a compilation may make of values that the model does not hold itself, if that is less than the
-    machine has. `for_library`: there is no Python where the program runs."""
+    machine has. `for_library`: there is no Python where the program runs. `traced`: runs note when
+    their steps begin and end."""
 
     target: str = "native"
     fuse: bool = True
     skip: tuple[str, ...] = ()
     max_memory: int | None = None
     for_library: bool = False
+    traced: bool = False
 
     @property
     def key(self) -> str:
         chosen = f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
-        return f"{chosen};library={self.for_library}"
+        return f"{chosen};library={self.for_library}{';traced' * self.traced}"

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("flowc.importer", "flowc.extract"),
     ("flowc_runtime",),
     ("flowc.codegen",),
-    ("flowc.run.executable", "flowc.run.host_steps"),
+    ("flowc.run.executable", "flowc.run.host_steps", "flowc.run.traces"),
     ("flowc.cache",),
     ("flowc.compiler",),
     ("flowc.run", "flowc.aot"),

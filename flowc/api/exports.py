@@ -202,7 +202,8 @@ _TOP = {
         reset_default_graph""",
     "flowc.run.session": "InteractiveSession Session",
     "flowc.api.framework.config": """ConfigProto GPUOptions GraphOptions OptimizerOptions
-        RunMetadata RunOptions""",
+        RunOptions""",
+    "flowc.proto.step_stats_pb2": "RunMetadata",
     "flowc.api.framework.models": "Program compile import_graph_def load load_graph",
     "flowc.api.strings.strings": "as_string string_join=join",
     "flowc.api.training.gradients": "UnconnectedGradients gradients hessians",
@@ -322,6 +323,7 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             uniform_unit_scaling=uniform_unit_scaling_initializer
             variance_scaling=variance_scaling_initializer zeros=zeros_initializer""",
     },
+    "timeline": {"flowc.api.framework.timeline": "Timeline"},
     "logging": {
         "flowc.api.framework.logging": """DEBUG ERROR FATAL INFO WARN debug error fatal flush
             get_logger get_verbosity info log log_every_n log_first_n log_if set_verbosity vlog

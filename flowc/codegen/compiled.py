@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InternalError
-from flowc.ir.program_spec import ProgramSpec
+from flowc.ir.program_spec import ProgramSpec, TensorSpec
 from flowc.version import VERSION
 
 WEIGHT_ALIGNMENT = 64
 FORMAT = 1  # of the metadata in JSON
+LOG_WORD = 7  # of the status of a traced run: the address of its log
+MOST_NOTES = 1 << 16  # of one log
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,31 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
+class TracedStep:
+    """A step whose times a run notes. `kind`: what the plan calls it; `nodes`: the nodes that it
+    computes, what it gives by the last; `outputs`: their types."""
+
+    kind: str
+    nodes: tuple[str, ...]
+    outputs: tuple[TensorSpec, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        outputs = [o.to_json() for o in self.outputs]
+        return {"kind": self.kind, "nodes": list(self.nodes), "outputs": outputs}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> TracedStep:
+        outputs = tuple(map(TensorSpec.from_json, row["outputs"]))
+        return cls(row["kind"], tuple(row["nodes"]), outputs)
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramMetadata:
     """What a program says of itself. `sizes`: all sizes in the order of the run's table, of which
     the first `input_sizes` are those of the inputs; `constraints`: pairs of sizes that the run
     checks to be equal. `calls`: what Python computes, by number; `strings`: the first strings of a
-    run's table, None where a run holds none. `name`: that of a library. `has_device`: a GPU runs
-    some of it."""
+    run's table, None where a run holds none. `steps`: those whose times a run notes, by number.
+    `name`: that of a library. `has_device`: a GPU runs some of it."""
 
     spec: ProgramSpec = field(default_factory=ProgramSpec)
     sizes: tuple[str, ...] = ()
@@ -58,6 +79,7 @@ class ProgramMetadata:
     weights_bytes: int = 0
     calls: tuple[HostCall, ...] = ()
     strings: tuple[str, ...] | None = None
+    steps: tuple[TracedStep, ...] = ()
     version: str = VERSION
     name: str = ""
     has_device: bool = False
@@ -79,6 +101,8 @@ class ProgramMetadata:
             found["calls"] = [asdict(call) for call in self.calls]
         if self.strings is not None:
             found["strings"] = list(self.strings)
+        if self.steps:
+            found["steps"] = [step.to_json() for step in self.steps]
         return found
 
     @classmethod
@@ -96,6 +120,7 @@ class ProgramMetadata:
             weights_bytes=data["weights_bytes"],
             calls=tuple(HostCall(**row) for row in data.get("calls", ())),
             strings=None if strings is None else tuple(strings),
+            steps=tuple(map(TracedStep.from_json, data.get("steps", ()))),
             version=data["flowc"],
             name=data.get("name", ""),
             has_device="device" in data,

@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata
+from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata, TracedStep
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
@@ -26,7 +26,7 @@ from flowc.codegen.target import Target
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
-from flowc.ir.program_spec import Alias, ProgramSpec
+from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec
 from flowc.plan.plan import ALIGNMENT, Input, Needs, Plan
 from flowc.plan.planner import make_plan
 from flowc.plan.transfers import place_on_devices
@@ -98,11 +98,13 @@ def compile_program(
     spec: ProgramSpec,
     stages: Stages | None = None,
     keeps_values: bool = False,
+    traced: bool = False,
 ) -> CompiledProgram:
     """Machine code for a fused Computation.
 
     `compile_kernel` gives the object of one kernel (from a cache or new); `spec` says what the
-    inputs and outputs are. `keeps_values`: the first values of variables are among the weights.
+    inputs and outputs are. `keeps_values`: the first values of variables are among the weights;
+    `traced`: runs note the times of their steps.
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
@@ -120,7 +122,7 @@ def compile_program(
         weights = _Weights()
         sizes, input_sizes = size_symbols(plan)
         tables = DriverTables(sizes, input_sizes, weights.offset, lambda: weights.size)
-        driver = emit_driver(plan, launches, tables, target)
+        driver = emit_driver(plan, launches, tables, target, traced)
         stages.plan, stages.kernels, stages.driver = plan, kernels, driver
         stages.seconds["plan"] = time.perf_counter() - clock
         loops = any(n.op.name == "while" for node in c.nodes for n in nodes_within(node))
@@ -147,6 +149,7 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
         has_device=bool(on_device),
+        steps=tuple(map(_traced_step, driver.steps)),
     )
     symbols = tuple(sorted({k.symbol for k in kernels.values() if k.symbol is not None}))
     return CompiledProgram(made, weights.pieces, metadata, runtime.result(), symbols)
@@ -203,6 +206,12 @@ def has_texts(c: Computation) -> bool:
     """Whether a run holds strings."""
     values = (v for top in c.nodes for n in nodes_within(top) for v in (*n.inputs, *n.outputs))
     return any(v.type.dtype is dtypes.string for v in values)
+
+
+def _traced_step(node: Node) -> TracedStep:
+    """What tells a reader of a trace which step it was."""
+    outputs = tuple(TensorSpec.of(node.name, v.type) for v in node.outputs)
+    return TracedStep(node.op.name, node.origin or (node.name,), outputs)
 
 
 def _host_call(node: Node) -> HostCall:

@@ -45,12 +45,15 @@ def fill_shape(proto: TensorShapeProto, sizes: Sequence[int | None] | None) -> N
 
 def tensor_proto(value: np.ndarray, dtype: DType | None = None) -> TensorProto:
     """An array as TensorFlow's `make_tensor_proto` writes it: one element in its typed field,
-    several of most dtypes as raw little-endian content."""
+    several of most dtypes as raw little-endian content. One that was broadcast from an element is
+    written as that."""
     array = np.asarray(value)
     dtype = dtype or dtypes.as_dtype(array.dtype)
     proto = TensorProto(dtype=data_type(dtype))
     proto.tensor_shape.SetInParent()
     fill_shape(proto.tensor_shape, array.shape)
+    if array.size and not any(array.strides):
+        array = array.reshape(-1)[:1]
     if dtype is dtypes.string:
         proto.string_val.extend(_as_bytes(v) for v in array.reshape(-1))
     elif not dtype.size:

@@ -28,7 +28,8 @@ from flowc.errors import (
     misfit,
 )
 from flowc.ir.dims import Symbol, evaluate, lone_symbol
-from flowc.run.host_steps import HostCalls, current
+from flowc.run.host_steps import HostCalls, current, current_trace
+from flowc.run.traces import TracedCode
 from flowc_runtime.addresses import data_address
 from flowc_runtime.interpreter import deadline_after, interpreter_table
 from flowc_runtime.machine import memory_of_machine
@@ -179,6 +180,10 @@ class Executable:
         self._dims = ctypes.c_int64 * max(1, sum(len(o.dims) for o in self.outputs))
         self._native = self.code.run
         self._layouts: dict[tuple[Shape, ...], Layout] = {}
+
+    def trace_runs(self) -> None:
+        """Has the runs of a traced program give their notes to the trace of their thread."""
+        self._native = TracedCode(self.code.run, self.metadata, current_trace)
 
     def limit_memory(self, most: int | None) -> None:
         """What one run may take, its outputs among it, if that is less than the machine has. For a
@@ -350,7 +355,10 @@ class _TextExecutable(Executable):
 def open_program(program: CompiledProgram, threads: int | None = None, key: str = "") -> Executable:
     """A program, ready to run."""
     kind = Executable if program.metadata.strings is None else _TextExecutable
-    return kind(program, threads, key)
+    found = kind(program, threads, key)
+    if program.metadata.steps:
+        found.trace_runs()
+    return found
 
 
 def _taken_text(address: int) -> str:

@@ -27,6 +27,7 @@ from flowc.errors import (
     ResourceExhaustedError,
 )
 from flowc.ir.host_run import HostRun
+from flowc.run.traces import Trace
 from flowc_runtime.addresses import data_address
 
 Array = np.ndarray[Any, Any]
@@ -81,20 +82,26 @@ class _Current(threading.local):
     log: RunLog | None = None
     texts: Texts | None = None
     run: HostRun | None = None
+    trace: Trace | None = None
 
 
 _current = _Current()
 
 
 @contextmanager
-def current(**held: RunLog | Texts | None) -> Iterator[None]:
-    """`log`: what the runs of this thread write to. `texts`: the table of strings of its run."""
+def current(**held: RunLog | Texts | Trace | None) -> Iterator[None]:
+    """`log`: what the runs of this thread write to. `texts`: the table of strings of its run.
+    `trace`: what traced runs write to."""
     before = {name: getattr(_current, name) for name in held}
     _current.__dict__.update(held)
     try:
         yield
     finally:
         _current.__dict__.update(before)
+
+
+def current_trace() -> Trace | None:
+    return _current.trace
 
 
 class host_run:

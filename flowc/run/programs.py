@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from flowc import dtypes
 from flowc.codegen.forks import keepers
 from flowc.errors import FlowcError, InvalidArgumentError, NegativeSizeError
 from flowc.graph import Graph, Tensor
@@ -169,6 +170,11 @@ class ProgramCache:
             family.negative.add(values_key(fed, signed))
             for program in family.programs.values():
                 program.decided_by = family.deciding
+
+    def check_sizes(self, wanted: Segment, fed: FeedValues) -> None:
+        """Raises `ShapeError` where the rule of a node refuses the sizes of feeds."""
+        exact = {t: TensorType(dtypes.as_dtype(a.dtype), a.shape) for t, a in fed.items()}
+        self._extract(wanted, exact, {})
 
     def _family(self, wanted: Segment, exact: FeedTypes) -> _Family:
         asked = wanted.tensors, wanted.operations, wanted.done, outline(exact)

@@ -18,10 +18,12 @@ import numpy as np
 
 from flowc import dtypes
 from flowc.errors import (
+    FlowcError,
     InvalidArgumentError,
     NegativeSizeError,
     NotFoundError,
     OpError,
+    ShapeError,
     UsageError,
     did_you_mean,
 )
@@ -42,12 +44,13 @@ from flowc.run.fetches import (
 )
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
-from flowc.run.host_steps import RunLog
+from flowc.run.host_steps import RunLog, current
 from flowc.run.partial_runs import PartialRun
 from flowc.run.programs import ProgramCache
 from flowc.run.remembered_calls import RememberedCalls, are_arrays, form_of_array, is_flat
 from flowc.run.segments import Segment
 from flowc.run.state import RunState
+from flowc.run.traces import Trace, tells
 
 if TYPE_CHECKING:
     from flowc.cache.program_index import Request
@@ -145,20 +148,26 @@ class Session:
         self._state.functions = CalledFunctions(self._graph, self._inner)
         self._partial_runs: dict[str, PartialRun] = {}
         self._handles = count()
+        self._traced: Session | None = None
         self._closed = False
         self._contexts: list[Any] = []
 
     def _inner(self, graph: Graph, has_new_streams: bool) -> Callable[[Any, Any], Any]:
         """What runs the graph of a function that a host step of this Session calls."""
+        state = self._state.with_new_streams() if has_new_streams else self._state
+        return self._beside(graph, self._options, state).run
+
+    def _beside(self, graph: Graph, options: Options, state: RunState | None = None) -> Session:
+        """Another Session with the same state, if none is given."""
         found = Session(
-            graph=graph, threads=self._threads, max_memory=self._max_memory, options=self._options
+            graph=graph, threads=self._threads, max_memory=self._max_memory, options=options
         )
-        found._state = self._state.with_new_streams() if has_new_streams else self._state
+        found._state = state or self._state
         found._variables = found._state.variables
         found._programs = ProgramCache(
-            graph, self._options, self._threads, found._state, self._max_memory, self._placement
+            graph, options, self._threads, found._state, self._max_memory, self._placement
         )
-        return found.run
+        return found
 
     @property
     def graph(self) -> Graph:
@@ -196,13 +205,18 @@ class Session:
         None; lists, tuples, named tuples and dicts give the same structure.
 
         `feed_dict` maps tensors (or names) to values and may override any tensor.
-        `options.timeout_in_ms`: the longest that the run may take, once it is compiled.
+        `options.timeout_in_ms`: the longest that the run may take, once it is compiled;
+        `options.trace_level`: with `RunOptions.FULL_TRACE` (or any but `NO_TRACE`), `run_metadata`
+        gets the times and tensors of every step. A program is compiled anew for its first traced
+        run; runs that are not traced are as fast as ever.
 
         Raises `RuntimeError` when the session is closed, `TypeError` for fetches or feeds of other
         types, `ValueError` for unknown names, other graphs and shapes that do not fit,
         `DeadlineExceededError` for a run that takes too long.
         """
         feeds = feed_dict or {}
+        if run_metadata is not None and options is not None and tells(options):
+            return self._run_told(fetches, feeds, options, run_metadata)
         try:
             asked = tuple(fetches) if type(fetches) is list else fetches
             version = self._variables.version
@@ -218,11 +232,44 @@ class Session:
                 except (Outdated, NegativeSizeError):
                     pass
             return self._run_slowly(fetches, feeds, key, timeout)
-        except OpError as error:
+        except OpError as found:
+            error: OpError = found
+            if error.node is None and isinstance(error, InvalidArgumentError):
+                error = self._with_node(error, fetches, feeds)
             if error.node is not None and error.op is None:
                 with suppress(KeyError, ValueError):
                     error.op = self._graph.get_operation_by_name(error.node)
-            raise
+            if error is found:
+                raise
+            raise error from None
+
+    def _run_told(self, fetches: Any, feeds: Any, options: Any, run_metadata: Any) -> Any:
+        """A run that tells of itself in a `RunMetadata`."""
+        from flowc.run.step_stats import told_of_run  # late: who needs no message does without
+
+        trace, session = Trace(), self
+        if options.trace_level:
+            if self._traced is None:
+                self._traced = self._beside(self._graph, replace(self._options, traced=True))
+            session = self._traced
+        with current(trace=trace):
+            results = session.run(fetches, feeds, options)
+        told = told_of_run(self._graph, trace, options.output_partition_graphs)
+        run_metadata.ParseFromString(told)
+        return results
+
+    def _with_node(self, error: OpError, fetches: Any, feeds: Mapping[Any, Any]) -> OpError:
+        """What the rule of a node says of sizes that do not fit: a program that serves several
+        sizes knows only that some two differ."""
+        asked = Fetches(self._graph, fetches)
+        fed = self._feeds(feeds)
+        try:
+            self._programs.check_sizes(Segment(tuple(asked.tensors), tuple(asked.operations)), fed)
+        except ShapeError as found:
+            return found
+        except FlowcError:
+            pass
+        return error
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

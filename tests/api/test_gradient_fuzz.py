@@ -1,26 +1,51 @@
-"""Random programs with loops, branches and arrays: their gradients against differences.
+"""Random programs with loops, branches, arrays and calls: their gradients against differences and
+against TensorFlow's.
 
-A few of them always; `FLOWC_FUZZ=1000` takes that many, from `FLOWC_FUZZ_SEED` on. What a program
-computes is told by the references of its ops; every `COMPILED`-th one is compiled, too.
+`frames` have the control flow of TensorFlow 1 and are built here; `functions` have that of
+TensorFlow 2, and their graphs come from it. TensorFlow's values were recorded by
+`tests/oracle/record_gradient_fuzz.py`, NaN where it raises. A few seeds always; `FLOWC_FUZZ=1000`
+takes that many, from `FLOWC_FUZZ_SEED` on, of `FLOWC_GRADIENT_FUZZ`: another recording, which
+`make gradients` makes. What a program computes is told by the references of its ops; every
+`COMPILED`-th one is compiled, too.
 """
 
 from __future__ import annotations
 
+import lzma
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
-from gradient_programs import Built, GradientProgram, Results, fault, in_session
+from gradient_programs import (
+    INPUTS,
+    Built,
+    GradientProgram,
+    Results,
+    differentiated,
+    fault,
+    flat,
+    in_session,
+    points,
+)
 from ir_reference import reference_results
 
 import flowc
 from flowc.extract.program import extract_program
 from flowc.ir.types import tensor_type
+from flowc.proto.graph_pb2 import GraphDef
+
+HERE = Path(__file__).parents[1] / "recorded" / "gradient_fuzz.npz"
+RECORDED = dict(np.load(os.environ.get("FLOWC_GRADIENT_FUZZ", HERE)))
+GRAPHS = lzma.decompress(RECORDED["graphs"].tobytes())
+ENDS = [0, *RECORDED["ends"].tolist()]
+START = int(RECORDED["first"])
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
 COUNT = int(os.environ.get("FLOWC_FUZZ", "10"))
 COMPILED = 25
+SEEDS = range(FIRST, FIRST + COUNT)
 
 
 def by_references(built: Built) -> Callable[[list[np.ndarray]], Results]:
@@ -30,10 +55,31 @@ def by_references(built: Built) -> Callable[[list[np.ndarray]], Results]:
     return lambda arrays: reference_results(c, arrays)
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
-def test_fuzz_of_gradients(seed: int) -> None:
-    with flowc.Graph().as_default(), flowc.Session() as session:
-        built = GradientProgram(flowc, seed).build()
-        assert fault(by_references(built), seed) is None
-        if seed % COMPILED == COMPILED - 1:
+def check(built: Built, seed: int, kind: str) -> None:
+    run = by_references(built)
+    assert fault(run, seed) is None
+    theirs = RECORDED[f"{kind}s"][seed - START]
+    if not np.isnan(theirs).any():
+        np.testing.assert_allclose(flat(run(points(seed)[0])), theirs, rtol=1e-9, atol=1e-12)
+        if kind == "frame":  # those of functions are whole tensors
+            assert built.rows == RECORDED["frame_rows"][seed - START].tolist()
+    if seed % COMPILED == COMPILED - 1:
+        with flowc.Session() as session:
             assert fault(in_session(session, built), seed) is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_fuzz_of_gradients(seed: int) -> None:
+    with flowc.Graph().as_default():
+        check(GradientProgram(flowc, seed).build(), seed, "frame")
+
+
+@pytest.mark.parametrize("seed", [s for s in SEEDS if s - START < len(ENDS) - 1])
+def test_fuzz_of_gradients_of_functions(seed: int) -> None:
+    at = seed - START
+    message = GraphDef.FromString(GRAPHS[ENDS[at] : ENDS[at + 1]])
+    with flowc.Graph().as_default() as graph:
+        flowc.import_graph_def(message, name="")
+        fed = [graph.get_tensor_by_name(f"x{i}:0") for i in range(INPUTS)]
+        loss = graph.get_tensor_by_name(str(RECORDED["fetches"][at]))
+        check(differentiated(flowc, loss, fed), seed, "function")

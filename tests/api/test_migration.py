@@ -85,13 +85,14 @@ def test_devices_of_imported_nodes_are_kept_and_not_looked_at() -> None:
 
 
 def test_options() -> None:
-    x = tf.constant(1.0) * 2.0
+    given = tf.placeholder(tf.float32, [])
+    x = given * 2.0
     seen = tf.RunMetadata()
     every = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=10000)
     config = tf.ConfigProto(inter_op_parallelism_threads=8, device_count={"GPU": 0})
     with tf.Session(config=config) as session:
-        assert session.run(x, options=every, run_metadata=seen) == 2.0
-    assert seen.step_stats is None
+        assert session.run(x, {given: 1.0}, options=every, run_metadata=seen) == 2.0
+    assert [s.node_name for d in seen.step_stats.dev_stats for s in d.node_stats] == ["mul"]
 
 
 def test_data_files_of_a_second_save(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 In: a library (`flowc` or `tensorflow.compat.v1`), a seed. Out: what is fed, a scalar of f64 made of
 it, and the scalar's gradients. All is smooth but where branches meet, and numbers stay small, so
-that differences over a small step tell the slope.
+that differences over a small step tell the slope. With TensorFlow's second control flow switched
+on, loops and branches are functions, and `has_functions` adds calls.
 """
 
 from __future__ import annotations
@@ -23,13 +24,17 @@ class Built:
     fed: list[Any]
     loss: Any
     gradients: list[Any]
+    rows: list[bool]  # which gradients are rows of a tensor
 
 
 class GradientProgram:
     """Vectors of `SIZE` elements. `depth`: how many loops and branches stand round."""
 
-    def __init__(self, tf: Any, seed: int) -> None:
+    def __init__(self, tf: Any, seed: int, has_functions: bool = False) -> None:
         self.tf = tf
+        self.nested = (self.loop, self.branch, self.array, self.rows)
+        if has_functions:
+            self.nested += (self.call, self.case)
         self.random = np.random.default_rng(seed)
         self.nodes = 0
 
@@ -38,13 +43,12 @@ class GradientProgram:
         tf = self.tf
         fed = [tf.placeholder(tf.float64, [SIZE], name=f"x{i}") for i in range(INPUTS)]
         loss = self.loss_of(fed)
-        found = tf.gradients(loss, fed, unconnected_gradients="zero")
-        return Built(fed, loss, found)
+        return differentiated(tf, loss, fed)
 
     def loss_of(self, fed: list[Any]) -> Any:
         tf = self.tf
         known = [*fed, tf.constant([0.5, -0.25, 0.75], tf.float64)]
-        for kind in (None, self.pick(self.loop, self.branch, self.array, self.rows), None):
+        for kind in (None, self.pick(*self.nested), None):
             known.append(kind(known, 0) if kind is not None else self.value(known, 0))
         weights = tf.constant([1.0, 0.5, -0.75], tf.float64)
         return tf.identity(tf.reduce_sum((known[-1] + known[-2]) * weights), name="loss")
@@ -61,9 +65,8 @@ class GradientProgram:
         """A new vector, made of known ones."""
         self.nodes += 1
         plain = (self.curve, self.product, self.mixed, self.moved)
-        nested = (self.loop, self.branch, self.array, self.rows)
         deep = depth >= 3 or self.nodes > 8
-        return self.pick(*plain, *(() if deep else nested))(known, depth)
+        return self.pick(*plain, *(() if deep else self.nested))(known, depth)
 
     def chain(self, known: list[Any], depth: int) -> Any:
         """What a loop or a branch gives."""
@@ -171,6 +174,25 @@ class GradientProgram:
             )
         return tf.reduce_sum(found, 0)
 
+    # -- what only TensorFlow builds
+
+    def call(self, known: list[Any], depth: int) -> Any:
+        """Of a function that takes a few values and reads others of the caller."""
+        given = [self.one(known) for _ in range(2)]
+        return self.tf.function(lambda *xs: self.chain([*known, *xs], depth + 1))(*given)
+
+    def case(self, known: list[Any], depth: int) -> Any:
+        tf = self.tf
+        asked = tf.cast(tf.reduce_sum(self.one(known)) * 2.0, tf.int32)
+        ways = [lambda: self.chain(known, depth + 1) for _ in range(3)]
+        return tf.switch_case(asked, ways)
+
+
+def differentiated(tf: Any, loss: Any, fed: list[Any]) -> Built:
+    found = tf.gradients(loss, fed, unconnected_gradients="zero")
+    rows = [isinstance(g, tf.IndexedSlices) for g in found]
+    return Built(fed, loss, [tf.convert_to_tensor(g) for g in found], rows)
+
 
 def points(seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """(what is fed, a direction)"""
@@ -196,6 +218,10 @@ def fault(run: Callable[[list[np.ndarray]], Results], seed: int) -> str | None:
         if abs(slope - difference) <= 1e-5 * max(1, abs(difference)):
             return None
     return f"seed {seed}: the slope is {slope}, by differences {difference}"
+
+
+def flat(results: Results) -> np.ndarray:
+    return np.concatenate([np.reshape(r, -1) for r in results])
 
 
 def in_session(session: Any, built: Built) -> Callable[[list[np.ndarray]], Results]:

@@ -135,6 +135,32 @@ out = bent(tf.nn.fused_batch_norm(x, scale, offset, epsilon=0.5)[0] * 0.2, x, sc
 x = given(2, 3, 2, 2); scale = given(2); offset = given(2)
 y = tf.nn.fused_batch_norm(x, scale, offset, mean=tf.constant([0.1, 0.2]), variance=tf.constant([0.5, 0.6]), epsilon=0.01, is_training=False)[0]
 out = bent(y, x, scale, offset)
+# sparse_reordered
+v = given(4); s = tf.sparse_reorder(tf.SparseTensor([[2, 1], [0, 1], [1, 0], [0, 0]], v, [3, 2]))
+out = slopes(s.values, v)
+# sparse_added
+v = given(3); w = given(2)
+s = tf.sparse_add(tf.SparseTensor([[0, 1], [1, 0], [2, 1]], v, [3, 2]), tf.SparseTensor([[1, 0], [1, 1]], w, [3, 2]))
+out = slopes(s.values, v, w)
+# sparse_sliced
+v = given(4); s = tf.sparse_slice(tf.SparseTensor([[0, 0], [1, 0], [1, 2], [2, 1]], v, [3, 3]), [1, 0], [2, 2])
+out = slopes(s.values, v)
+# ragged_to_tensor
+v = given(5, 2); d = given(2)
+y = L.RaggedTensorToTensor(shape=tf.constant([3, 2, 2], tf.int64), values=v, default_value=d, row_partition_tensors=[tf.constant([0, 3, 3, 5], tf.int64)], row_partition_types=["ROW_SPLITS"])
+out = slopes(y, v, d)
+# ragged_to_tensor_whole
+v = given(5); d = given()
+y = L.RaggedTensorToTensor(shape=tf.constant(-1, tf.int64), values=v, default_value=d, row_partition_tensors=[tf.constant(3, tf.int64), tf.constant([0, 0, 2, 2, 2], tf.int64)], row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])
+out = slopes(y, v, d)
+# ragged_to_sparse
+v = given(4, 2)
+y = L.RaggedTensorToSparse(rt_nested_splits=[tf.constant([0, 1, 4], tf.int64)], rt_dense_values=v)
+out = slopes(y.sparse_values, v)
+# ragged_gathered
+v = given(5, 2)
+y = L.RaggedGather(params_nested_splits=[tf.constant([0, 2, 2, 5], tf.int64)], params_dense_values=v, indices=tf.constant([2, 0, 2]), OUTPUT_RAGGED_RANK=1)
+out = [tf.convert_to_tensor(g) for g in slopes(y.output_dense_values, v)]
 """
 
 OP_GRADIENT_SNIPPETS: tuple[Snippet, ...] = tuple(

@@ -301,6 +301,24 @@ def _candidates() -> list[tuple[Any, Any]]:
     return found
 
 
+@example("SparseAddGrad", "SparseSliceGrad")
+def _sparse_gradients() -> list[tuple[Any, Any]]:
+    places = [np.array(p, np.int64) for p in ([[0, 1], [1, 0]], [[1, 0]], [[1, 0], [0, 1]])]
+    added = r.SparseAddGrad(
+        backprop_val_grad=np.array([2.0, 3.0], np.float32),
+        a_indices=places[0],
+        b_indices=places[1],
+        sum_indices=places[2],
+    )
+    cut = r.SparseSliceGrad(
+        backprop_val_grad=np.array([5.0], np.float32),
+        input_indices=places[0],
+        input_start=np.array([1, 0], np.int64),
+        output_indices=np.array([[0, 0]], np.int64),
+    )
+    return [(added.a_val_grad, [3.0, 2.0]), (added.b_val_grad, [2.0]), (cut, [0.0, 5.0])]
+
+
 EXAMPLES.update(DATASETS)
 EXAMPLES.update(TABLES)
 EXAMPLES.update(SUMMARIES)

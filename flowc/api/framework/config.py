@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass
@@ -77,11 +76,3 @@ class RunOptions:
     inter_op_thread_pool: int = 0
     output_partition_graphs: bool = False
     report_tensor_allocations_upon_oom: bool = False
-
-
-@dataclass
-class RunMetadata:
-    """What a run tells of itself."""
-
-    step_stats: Any = None
-    partition_graphs: list[Any] = field(default_factory=list)

@@ -32,6 +32,7 @@ from flowc.codegen.driver.output_dims import emit_output_dims
 from flowc.codegen.driver.pending import Pending
 from flowc.codegen.driver.scalars import emit_direct, memory_type
 from flowc.codegen.driver.sizes import BYTES
+from flowc.codegen.driver.trace import StepTrace
 from flowc.codegen.kernels.kernel import Launch
 from flowc.codegen.target import Target
 from flowc.errors import BROADCAST_HINT, InternalError, NegativeSizeError
@@ -53,6 +54,7 @@ from flowc.plan.plan import (
     Region,
     Run,
     Side,
+    Step,
     Transfer,
     WriteSizes,
     bytes_of,
@@ -63,11 +65,13 @@ from flowc_runtime.native.writer import I8, I64, i64
 @dataclass(slots=True)
 class Driver:
     """`text`: LLVM IR. `errors`: rows of the error table, in the order of their numbers.
-    `calls`: the nodes that Python computes, in the order of theirs."""
+    `calls`: the nodes that Python computes, in the order of theirs; `steps`: those whose times the
+    run notes, in the order of theirs."""
 
     text: str
     errors: list[ErrorRow] = field(default_factory=list[ErrorRow])
     calls: list[Node] = field(default_factory=list[Node])
+    steps: list[Node] = field(default_factory=list[Node])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,10 @@ class _Emitter:
         launches: Mapping[Node, Sequence[Launch]],
         tables: DriverTables,
         target: Target,
+        traced: bool,
     ) -> None:
         self.plan = plan
+        self.traced = traced
         self.launches = launches
         self.target = target
         self.tables = tables
@@ -99,6 +105,7 @@ class _Emitter:
         self.region = plan.top
         self.pending = Pending(plan.computation)
         self.calls: list[Node] = []
+        self.steps: list[Node] = []
         self.where = ""  # the loop or branch whose steps are emitted
 
     def emit(self) -> Driver:
@@ -113,6 +120,7 @@ class _Emitter:
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(size, self.b.load(frame.element(frame.sizes, i)))
         self._check_sizes()
+        self.trace = StepTrace(frame) if self.traced else None
         self.memory.acquire_arena()
         if self.device is not None:
             self.device.begin()
@@ -128,7 +136,7 @@ class _Emitter:
         frame.finish()
         emit_output_dims(self.module, "dims", self.plan, self.tables.sizes, lambda d: d)
         emit_output_dims(self.module, "bounds", self.plan, self.tables.sizes, self.plan.bounded)
-        return Driver(str(self.module), frame.errors, self.calls)
+        return Driver(str(self.module), frame.errors, self.calls, self.steps)
 
     # -- sizes
 
@@ -164,25 +172,36 @@ class _Emitter:
             if isinstance(step, list):
                 copy_constants(self.frame, self.memory, step)
                 continue
-            copies = isinstance(step, Copy | Transfer)
-            self.frame.node = step.value.node.name if copies else step.node.name
-            match step:
-                case Run():
-                    self._run(step)
-                case CallHost(node):
-                    self._call(node)
-                case ReadSizes(node):
-                    self._read_sizes(node)
-                case WriteSizes(node):
-                    self._write_sizes(node)
-                case Copy(value, target, side):
-                    self._copy(value, target, bytes_of(value), side)
-                case Transfer():
-                    self._transfer(step)
-                case Loop():
-                    self._loop(step)
-                case Branch():
-                    self._branch(step)
+            if self.trace is None or isinstance(step, Copy | Transfer | ReadSizes | WriteSizes):
+                self._step(step)
+                continue
+            start = self.trace.now()
+            self._step(step)
+            if self.device is not None and isinstance(step, Run) and not self.device.is_idle:
+                self.device.wait()
+            self.trace.note(len(self.steps), start)
+            self.steps.append(step.node)
+
+    def _step(self, step: Step) -> None:
+        copies = isinstance(step, Copy | Transfer)
+        self.frame.node = step.value.node.name if copies else step.node.name
+        match step:
+            case Run():
+                self._run(step)
+            case CallHost(node):
+                self._call(node)
+            case ReadSizes(node):
+                self._read_sizes(node)
+            case WriteSizes(node):
+                self._write_sizes(node)
+            case Copy(value, target, side):
+                self._copy(value, target, bytes_of(value), side)
+            case Transfer():
+                self._transfer(step)
+            case Loop():
+                self._loop(step)
+            case Branch():
+                self._branch(step)
 
     def _nested(self, node: Node, region: Region, then: Callable[[], None]) -> None:
         """A region of a loop or branch, and what follows it where its sizes are known."""
@@ -467,9 +486,11 @@ def emit_driver(
     launches: Mapping[Node, Sequence[Launch]],
     tables: DriverTables,
     target: Target,
+    traced: bool = False,
 ) -> Driver:
-    """The driver of a plan. `launches`: for each cluster node the uses of its kernels."""
-    return _Emitter(plan, launches, tables, target).emit()
+    """The driver of a plan. `launches`: for each cluster node the uses of its kernels; `traced`:
+    whether it notes the times of its steps."""
+    return _Emitter(plan, launches, tables, target, traced).emit()
 
 
 def size_symbols(plan: Plan) -> tuple[tuple[Symbol, ...], int]:

@@ -260,6 +260,8 @@ def _filled(array: np.ndarray, shape: TensorShape) -> np.ndarray:
         )
     if not array.size:
         raise ValueError(f"No elements provided for a constant of shape {shape}")
+    if array.size == 1:
+        return np.broadcast_to(array.reshape(()), sizes)  # written as one element
     flat = np.full(count, array.reshape(-1)[-1], dtype=array.dtype)
     flat[: array.size] = array.reshape(-1)
     return flat.reshape(sizes)

@@ -21,7 +21,7 @@ from flowc.graph.control_types import FRAME_TYPES
 from flowc.graph.function import BodyNode, Function, FunctionArg, FunctionBody, InputRef, NodeRef
 from flowc.graph.gradients.registry import GradientRegistry
 from flowc.graph.gradients.walk import Walk, WalkOptions
-from flowc.graph.gradients.zeros import HELD, held_dtype, zeros_of
+from flowc.graph.gradients.zeros import HELD, held_dtype, zeros_of_value
 from flowc.graph.graph import Graph
 from flowc.graph.op_info import has_trait, resolve_attr, signature_of
 from flowc.graph.operation import Operation
@@ -157,17 +157,12 @@ def differentiated(
         return Differentiated(body, flowing, [g if g is None else as_tensor(g) for g in found])
 
 
-def backward_function(
-    found: Differentiated, wanted: Sequence[int], name: str, call: Operation
-) -> Function:
-    """The function of a body's arguments and of what flows back that gives the gradients of the
-    arguments `wanted`: zeros where there is none."""
-    args = found.body.args
+def given_back(found: Differentiated, wanted: Sequence[int]) -> list[Tensor]:
+    """The gradients of the arguments `wanted`, zeros where there is none."""
     with found.body.graph.as_default():
-        gradients = [(i, found.gradients[i]) for i in wanted]
-        results = [zeros_of(args[i]) if g is None else g for i, g in gradients]
-    given = [r for r in results if r is not None]
-    return function_of(name, [*args, *found.flowing], given, call)
+        gradients = [(found.body.args[i], found.gradients[i]) for i in wanted]
+        results = [zeros_of_value(arg) if g is None else g for arg, g in gradients]
+    return [r for r in results if r is not None]
 
 
 def function_of(
@@ -230,9 +225,12 @@ def function_from(
 
 
 def added_function(call: Operation, base: str, made: Callable[[str], Function]) -> FunctionRef:
-    """Adds a function under a new name to the graph of an operation."""
+    """Adds a function under a new name to the graph of an operation. Graphs of functions share
+    theirs with it, and have names of their own."""
     graph = call.graph
     name = graph.unique_name(f"__{base}").replace("/", "_")
+    while name in graph.functions:
+        name = graph.unique_name(f"__{base}").replace("/", "_")
     graph.functions[name] = made(name)
     return FunctionRef(name)
 

@@ -22,43 +22,57 @@ from flowc.graph.function import Function
 from flowc.graph.gradients.function_bodies import (
     added_function,
     argument,
-    backward_function,
     differentiated,
     function_of,
+    given_back,
     opened,
 )
 from flowc.graph.gradients.operation import is_trainable
 from flowc.graph.gradients.registry import GradientRegistry
-from flowc.graph.gradients.zeros import held_dtype, zeros_of
+from flowc.graph.gradients.zeros import held_dtype, zeros_of_value
 from flowc.graph.graph import Graph
 from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
+from flowc.ir.traversal import inputs_first
 
 
 def while_gradient(registry: GradientRegistry, op: Operation, *dys: Any) -> list[Tensor | None]:
     """The gradients of a loop's inputs."""
-    loop = _DifferentiatedLoop(op)
     flowing = [i for i, t in enumerate(op.inputs) if is_trainable(t)]
     starts: dict[int, Tensor] = {}
     for i in flowing:
-        start = zeros_of(op.outputs[i]) if dys[i] is None else as_tensor(dys[i])
+        start = zeros_of_value(op.outputs[i]) if dys[i] is None else as_tensor(dys[i])
         if start is not None:
             starts[i] = start
+    loop = _DifferentiatedLoop(registry, op, starts)
     count, lists = loop.recorded()
-    gradients = loop.gone_back(registry, count, lists, starts)
+    gradients = loop.gone_back(count, lists, starts)
     return [gradients.get(i) for i in range(len(op.inputs))]
 
 
 class _DifferentiatedLoop:
-    """A While that is differentiated. `kept`: its variables that change, and so are in lists."""
+    """A While that is differentiated. `needed`: the variables that the gradient of its body reads;
+    `kept`: those of them that change, and so are in lists; `fixed`: the others."""
 
-    def __init__(self, op: Operation) -> None:
+    def __init__(
+        self, registry: GradientRegistry, op: Operation, starts: dict[int, Tensor]
+    ) -> None:
         self.op = op
         self.graph = op.graph
         self.inputs = op.inputs
-        self.body: Function = op.graph.functions[op.attrs["body"].name]
-        results = self.body.body.results
-        self.kept = [i for i in range(len(self.inputs)) if results[i] != ("arg", i)]
+        function: Function = op.graph.functions[op.attrs["body"].name]
+        body = opened(function, op, self.inputs)
+        found = differentiated(registry, body, [starts.get(i) for i in range(len(self.inputs))])
+        self.flowing = found.flowing
+        self.step_results = given_back(found, list(starts))
+        behind = inputs_first(
+            {t.op: None for t in self.step_results}, lambda op: [t.op for t in op.inputs]
+        )
+        self.needed = [i for i, arg in enumerate(body.args) if arg.op in behind]
+        self.args = [body.args[i] for i in self.needed]
+        results = function.body.results
+        self.kept = [i for i in self.needed if results[i] != ("arg", i)]
+        self.fixed = [i for i in self.needed if results[i] == ("arg", i)]
 
     def recorded(self) -> tuple[Tensor, list[Tensor]]:
         """(the number of iterations, for each variable of `kept` the list of what it was)"""
@@ -98,21 +112,15 @@ class _DifferentiatedLoop:
             return function_of(name, args, results, self.op)
 
     def gone_back(
-        self,
-        registry: GradientRegistry,
-        count: Tensor,
-        lists: Sequence[Tensor],
-        starts: dict[int, Tensor],
+        self, count: Tensor, lists: Sequence[Tensor], starts: dict[int, Tensor]
     ) -> dict[int, Tensor]:
         """The gradients of the inputs that `starts` has those of the outputs of."""
-        fixed = [i for i in range(len(self.inputs)) if i not in self.kept]
-        given = [count, *(self.inputs[i] for i in fixed), *lists, *starts.values()]
-        body = opened(self.body, self.op, self.inputs)
-        found = differentiated(registry, body, [starts.get(i) for i in range(len(self.inputs))])
+        given = [count, *(self.inputs[i] for i in self.fixed), *lists, *starts.values()]
+        args = [*self.args, *self.flowing]
         step = added_function(
-            self.op, "loop_backward", lambda n: backward_function(found, list(starts), n, self.op)
+            self.op, "loop_backward", lambda n: function_of(n, args, self.step_results, self.op)
         )
-        back = _Back(self, given, fixed, step, list(starts))
+        back = _Back(self, given, step, list(starts))
         condition = added_function(self.op, "back_cond", back.condition)
         taken = self._while(given, condition, added_function(self.op, "back_body", back.body))
         return dict(zip(starts, taken[-len(starts) :])) if starts else {}
@@ -168,11 +176,10 @@ class _DifferentiatedLoop:
 @dataclass(frozen=True)
 class _Back:
     """The functions of the loop that goes back. `step`: the gradient of the forward body, for the
-    variables `flowing`; `fixed`: the variables that do not change."""
+    variables `flowing`."""
 
     loop: _DifferentiatedLoop
     given: list[Tensor]
-    fixed: list[int]
     step: FunctionRef
     flowing: list[int]
 
@@ -184,16 +191,16 @@ class _Back:
     def body(self, name: str) -> Function:
         loop = self.loop
         graph, args = loop._inside(self.given)
-        first = 1 + len(self.fixed)
+        first = 1 + len(loop.fixed)
         lists = args[first : first + len(loop.kept)]
         flowing = args[first + len(loop.kept) :]
-        values: dict[int, Tensor] = dict(zip(self.fixed, args[1:first]))
+        values: dict[int, Tensor] = dict(zip(loop.fixed, args[1:first]))
         shorter: list[Tensor] = []
         with graph.as_default():
             for i, held in zip(loop.kept, lists):
                 rest, values[i] = self._popped(graph, held, loop.inputs[i].base_dtype)
                 shorter.append(rest)
-            inputs = [*(values[i] for i in range(len(loop.inputs))), *flowing]
+            inputs = [*(values[i] for i in loop.needed), *flowing]
             types = [(held_dtype(loop.inputs[i]), None) for i in self.flowing]
             found = loop._call(graph, self.step, inputs, types)
             results = [output("Sub", args[0], 1), *args[1:first], *shorter, *found]

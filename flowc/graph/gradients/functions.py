@@ -17,8 +17,9 @@ from flowc.graph.attrs import FunctionRef
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.gradients.function_bodies import (
     added_function,
-    backward_function,
     differentiated,
+    function_of,
+    given_back,
     opened,
 )
 from flowc.graph.gradients.function_loops import while_gradient
@@ -51,7 +52,12 @@ def _back(
         return [None] * len(op.inputs)
     references = []
     for name, one in zip(names, found):
-        made = partial(backward_function, one, wanted, call=op)
+        made = partial(
+            function_of,
+            args=[*one.body.args, *one.flowing],
+            results=given_back(one, wanted),
+            call=op,
+        )
         references.append(added_function(op, f"backward_{name}", made))
     flowing = [dy for dy in dense if dy is not None]
     inputs = [*given, *flowing]

@@ -19,6 +19,7 @@ from flowc.errors import UnimplementedError
 from flowc.graph.building.conversion import as_tensor, constant_array, constant_tensor
 from flowc.graph.building.creation import create, output
 from flowc.graph.default import get_default_graph
+from flowc.graph.gradients.rows import ROW_GRADIENTS
 from flowc.graph.indexed_slices import IndexedSlices
 from flowc.graph.op_info import node_attrs, with_defaults
 from flowc.graph.operation import Operation
@@ -185,10 +186,8 @@ def record_gradient(operation: Operation, *grad_ys: Gradient | None) -> list[Any
     record = tf_op(operation.type)
     assert record is not None and record.gradient is not None
     forward = _ForwardOperation(operation, record)
-    if operation.type == "Cast" and isinstance(grad_ys[0], IndexedSlices):
-        rows = grad_ys[0]
-        (values,) = input_gradients(GraphGradients(operation.type), forward, rows.values)
-        return [None if values is None else IndexedSlices(values, rows.indices, rows.dense_shape)]
+    if operation.type in ROW_GRADIENTS and isinstance(grad_ys[0], IndexedSlices):
+        return ROW_GRADIENTS[operation.type](operation, grad_ys[0])
     passes = record.gradient is same_gradient or operation.type == "IdentityN"
     dys = grad_ys if passes else [_dense(operation, dy) for dy in grad_ys]
     return input_gradients(GraphGradients(operation.type), forward, *dys)

@@ -34,8 +34,8 @@ _WITHOUT = """
     QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueSize RaggedRange
     RandomShuffle RandomStandardNormal RandomUniform ReaderNumRecordsProduced
     ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState
-    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace ScalarSummary ScatterAdd
-    ScatterDiv ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor
+    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace ScalarSummary ScatterAdd ScatterDiv
+    ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor SparseAddGrad
     SparseConcat Stack StackClose StackPop StackPush StatelessMultinomial StatelessRandomNormal
     StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformFullInt
     StatelessRandomUniformFullIntV2 StatelessRandomUniformInt StatelessRandomUniformIntV2

@@ -71,6 +71,21 @@ def zeros_of(tensor: Tensor) -> Tensor | None:
     return output("ZerosLike", tensor, name="zeros_like")
 
 
+def zeros_of_value(tensor: Tensor) -> Tensor | None:
+    """The same for what a function takes or gives, which may be a list: of zeros then."""
+    if tensor.base_dtype is dtypes.variant and _may_be_list(tensor):
+        return output("ZerosLike", tensor, name="zeros_like")
+    return zeros_of(tensor)
+
+
+def _may_be_list(tensor: Tensor) -> bool:
+    """Whether a variant can be a list, whose elements gradients flow into."""
+    while tensor.op.type in ("StatelessWhile", "While"):
+        tensor = tensor.op.inputs[tensor.value_index]
+    op_type = tensor.op.type
+    return not ("Dataset" in op_type or op_type.startswith(("Iterator", "Optional")))
+
+
 def _zeros_of_branch(op: Operation, context: CondContext) -> Tensor:
     """Zeros that are alive where the branch behind a Switch is not taken."""
     data = op.inputs[0]

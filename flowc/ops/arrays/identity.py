@@ -179,6 +179,10 @@ identity = _identity(
     aliases=("DebugGradientIdentity",),
 )
 
+guarantee_const = _identity(
+    "guarantee_const", "GuaranteeConst(input: T; T: type) -> output: T", ("f32[2,3]", "i32[]")
+)
+
 ref_identity = _identity(
     "ref_identity",
     "RefIdentity(input: ref(T); T: type) -> output: ref(T)",

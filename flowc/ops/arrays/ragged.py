@@ -17,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.strings.string_values import check_count
 
 Array = np.ndarray[Any, Any]
@@ -134,6 +135,27 @@ def _infer_to_tensor(c: Inference) -> Dims:
     return (*found, *inner)
 
 
+def _to_tensor_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """Where each value went is told by the same op of their numbers."""
+    shape, values, default, *partitions = node.inputs
+    count = b.size_of(values, 0)
+    inner = b.rank_of(values) - 1
+    if b.rank_of(shape):
+        shape = b.slice(shape, (0,), (b.rank_of(dy) - inner,))
+    numbers = b.range(np.int32(0), count, np.int32(1))
+    attrs = {"row_partition_types": node.attrs["row_partition_types"]}
+    places = b.ragged_tensor_to_tensor(shape, numbers, np.int32(-1), *partitions, **attrs)
+    rows = b.reshape(dy, b.concat(np.array([-1], np.int32), b.shape_of(values, 1), np.int32(0)))
+    flat = b.reshape(places, (-1,))
+    kept = b.reshape(b.where(b.greater_equal(flat, np.int32(0))), (-1,))
+    axis = np.int32(0)
+    to_values = b.sum_rows(b.gather(rows, kept, axis), b.gather(flat, kept, axis), values)
+    empty = b.cast(b.less(places, np.int32(0)), DstT=dy.dtype)
+    for _ in range(inner):
+        empty = b.expand_dims(empty, np.int32(-1))
+    return None, to_values, b.sum_to_shape_of(b.mul(dy, empty), default)
+
+
 define(
     "ragged_tensor_to_tensor",
     "RaggedTensorToTensor(shape: Tshape, values: T, default_value: T, row_partition_tensors:"
@@ -141,6 +163,7 @@ define(
     " num_row_partition_tensors: int >= 1, row_partition_types: list(string)) -> result: T",
     infer=_infer_to_tensor,
     lowering=Host(_to_tensor, "RaggedTensorToTensor", ("row_partition_types",), only_reads=True),
+    gradient=_to_tensor_gradient,
 )
 
 
@@ -175,6 +198,10 @@ define(
     " sparse_dense_shape: i64",
     infer=_infer_to_sparse,
     lowering=Host(_to_sparse, "RaggedTensorToSparse", only_reads=True),
+    gradient=lambda b, node, _, dy, *rest: (
+        *(None for _ in node.inputs[1:]),
+        b.reshape(dy, b.shape_of(node.inputs[-1])),
+    ),
 )
 
 
@@ -218,6 +245,14 @@ def _infer_gather(c: Inference) -> list[Dims]:
     return [*found, (c.fresh("values"), *values[1:])]
 
 
+def _gather_gradient(b: GradientBuilder, node: Forward, *dys: Any) -> Any:
+    """Which values were read is told by the same op of their numbers."""
+    *splits, values, indices = node.inputs
+    numbers = b.range(np.int32(0), b.size_of(values, 0), np.int32(1))
+    *_, places = b.with_attrs_of(node, "ragged_gather", *splits, numbers, indices)
+    return *(None for _ in splits), b.sum_rows(dys[-1], places, values)
+
+
 define(
     "ragged_gather",
     "RaggedGather(params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues,"
@@ -226,6 +261,7 @@ define(
     " OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
     infer=_infer_gather,
     lowering=Host(_gather, "RaggedGather", only_reads=True),
+    gradient=_gather_gradient,
 )
 
 

@@ -191,7 +191,11 @@ def _static_length(c: Inference, i: int) -> int:
     c.need_rank(i, 1, f"In[{i}] must be a vector. {c.dims(i)}")
     length = c.dims(i)[0]
     if not isinstance(length, int):
-        raise c.fail(f"input {i} must have a known length")
+        raise NeedsContent(
+            f"{c.op.tf_name} needs an input {i} ({c.inputs[i]}) of a known length",
+            node=c.node_name,
+            input=i,
+        )
     return length
 
 

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 def _infer_slice(c: Inference) -> Dims:
     dims = c.dims(0)
     for i, name in ((1, "begin"), (2, "size")):
-        if c.dims(i) != (len(dims),):
-            raise c.fail(f"{name} must be a vector of {len(dims)} elements, one a dimension")
+        fault = f"{name} must be a vector of {len(dims)} elements, one a dimension"
+        if c.rank(i) != 1:
+            raise c.fail(fault)
+        c.match_dims((len(dims),), c.dims(i), fault)
     begins = c.content(1)
     sizes = list(c.need_sizes(2, below=1))
     if begins is None and any(s == -1 or may_be_rest(s) for s in sizes):

@@ -66,12 +66,20 @@ def _infer_reorder(c: Inference) -> list[Dims]:
     return [c.dims(0), c.dims(1)]
 
 
+def _reorder_gradient(b: Any, node: Any, _: Any, dy: Any) -> Any:
+    indices, values, sizes = node.inputs
+    numbers = b.range(np.int64(0), b.count_of(values), np.int64(1))
+    _, order = b.sparse_reorder(indices, numbers, sizes)
+    return None, b.gather(dy, b.invert_permutation(order), np.int32(0))
+
+
 define(
     "sparse_reorder",
     "SparseReorder(input_indices: i64, input_values: T, input_shape: i64; T: type) ->"
     " output_indices: i64, output_values: T",
     infer=_infer_reorder,
     lowering=Host(_reorder, "SparseReorder", only_reads=True),
+    gradient=_reorder_gradient,
 )
 
 
@@ -161,6 +169,31 @@ define(
     " output_indices: i64, output_values: T, output_shape: i64",
     infer=_infer_slice,
     lowering=Host(_slice, "SparseSlice", only_reads=True),
+    gradient=lambda b, node, _, dy, *rest: (
+        None,
+        b.sparse_slice_grad(dy, node.inputs[0], node.inputs[3], node.outputs[0]),
+    ),
+)
+
+
+def _slice_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
+    dy, indices, start, kept = inputs
+    at = _found_in(indices, kept + start)
+    return _results(_taken(dy, at))
+
+
+def _found_in(places: Array, others: Array) -> Array:
+    """Where each place stands among others, -1 where it does not."""
+    where = {tuple(place): i for i, place in enumerate(others.tolist())}
+    return np.array([where.get(tuple(place), -1) for place in places.tolist()], np.int64)
+
+
+define(
+    "sparse_slice_grad",
+    "SparseSliceGrad(backprop_val_grad: T, input_indices: i64, input_start: i64, output_indices:"
+    f" i64; T: {NUMERIC}) -> val_grad: T",
+    infer=lambda c: c.dims(1)[:1],
+    lowering=Host(_slice_grad, "SparseSliceGrad", only_reads=True),
 )
 
 
@@ -358,6 +391,12 @@ def _infer_two(c: Inference, sized: bool) -> list[Dims]:
     return [(count, c.dims(0)[1]), (count,), *[c.dims(2)] * sized]
 
 
+def _add_gradient(b: Any, node: Any, _: Any, dy: Any, *rest: Any) -> Any:
+    a, other = node.inputs[0], node.inputs[3]
+    to_a, to_other = b.sparse_add_grad(dy, a, other, node.outputs[0])
+    return None, to_a, None, None, to_other
+
+
 define(
     "sparse_add",
     "SparseAdd(a_indices: i64, a_values: T, a_shape: i64, b_indices: i64, b_values: T, b_shape:"
@@ -365,6 +404,21 @@ define(
     " sum_shape: i64",
     infer=lambda c: _infer_two(c, True),
     lowering=Host(_add, "SparseAdd", only_reads=True),
+    gradient=_add_gradient,
+)
+
+
+def _add_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
+    dy, a, b, summed = inputs
+    return _results(*(_taken(dy, _found_in(places, summed)) for places in (a, b)))
+
+
+define(
+    "sparse_add_grad",
+    "SparseAddGrad(backprop_val_grad: T, a_indices: i64, b_indices: i64, sum_indices: i64; T:"
+    f" {NUMERIC}) -> a_val_grad: T, b_val_grad: T",
+    infer=lambda c: [c.dims(1)[:1], c.dims(2)[:1]],
+    lowering=Host(_add_grad, "SparseAddGrad", only_reads=True),
 )
 
 

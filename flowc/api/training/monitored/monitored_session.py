@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from flowc.api.framework import logging
-from flowc.api.framework.config import RunMetadata, RunOptions
+from flowc.api.framework.config import RunOptions
 from flowc.api.framework.nest import flatten, pack_sequence_as
 from flowc.api.inputs.queue_runner import runners_of
 from flowc.api.training.coordinator import Coordinator
@@ -26,6 +26,7 @@ from flowc.api.training.monitored.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from flowc.encoding.step_stats import RunMetadata
 from flowc.errors import AbortedError, OutOfRangeError, UnavailableError
 from flowc.graph import Graph, get_default_graph
 

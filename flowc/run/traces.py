@@ -1,0 +1,90 @@
+"""What traced programs note of their runs.
+
+In: native code that writes a log (`codegen/driver/trace.py`), and what its numbers mean. Out: a
+`Trace`: which step ran from when to when, and the tensors that it gave. Invariant: programs that
+are not traced know nothing of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flowc.codegen.compiled import LOG_WORD, MOST_NOTES, ProgramMetadata, TracedStep
+from flowc.dtypes import DType
+from flowc.ir.dims import Dim, Symbol, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class TracedOutput:
+    """A tensor that a step gave; `shape` is None where only the run's own steps knew it."""
+
+    dtype: DType
+    shape: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRun:
+    """One execution of a step, in nanoseconds since 1970."""
+
+    step: TracedStep
+    start: int
+    end: int
+    outputs: tuple[TracedOutput, ...]
+
+
+@dataclass(slots=True)
+class Trace:
+    """The steps that ran, in the order in which they ended."""
+
+    runs: list[TracedRun] = field(default_factory=list[TracedRun])
+
+
+def tells(options: Any) -> bool:
+    """Whether a run with these `RunOptions` has something to tell."""
+    return bool(options.trace_level or options.output_partition_graphs)
+
+
+class TracedCode:
+    """The native function of a traced program. `trace_of_run`: where its notes go, if anyone wants
+    them."""
+
+    def __init__(
+        self,
+        run: Callable[..., int],
+        metadata: ProgramMetadata,
+        trace_of_run: Callable[[], Trace | None],
+    ) -> None:
+        self._run = run
+        self._trace_of_run = trace_of_run
+        self._steps = metadata.steps
+        self._sizes = [Symbol(name) for name in metadata.sizes]
+
+    def __call__(self, *arguments: Any) -> int:
+        log = np.zeros(1 + 3 * MOST_NOTES, np.int64)
+        _, _, sizes, _, _, status, _ = arguments
+        word = ctypes.sizeof(ctypes.c_int64)
+        ctypes.c_int64.from_address(status.value + LOG_WORD * word).value = log.ctypes.data
+        code = self._run(*arguments)
+        trace = self._trace_of_run()
+        if trace is not None:
+            table = (ctypes.c_int64 * max(1, len(self._sizes))).from_address(sizes.value)
+            env = dict(zip(self._sizes, table))
+            outputs = [
+                tuple(TracedOutput(o.dtype, _shape(o.dims, env)) for o in step.outputs)
+                for step in self._steps
+            ]
+            for number, start, end in log[1 : 1 + 3 * log[0]].reshape(-1, 3).tolist():
+                trace.runs.append(TracedRun(self._steps[number], start, end, outputs[number]))
+        return code
+
+
+def _shape(dims: tuple[Dim, ...], sizes: dict[Symbol, int]) -> tuple[int, ...] | None:
+    try:
+        return tuple(evaluate(d, sizes) for d in dims)
+    except KeyError:
+        return None
