@@ -16,6 +16,8 @@ from flowc.cli.parameters import (
     Bytes,
     allow_option,
     debug_option,
+    feed_option,
+    fetch_option,
     init_option,
     model_options,
     threads_option,
@@ -64,20 +66,8 @@ class _Wish:
     "-o", "--out", required=True, metavar="OUT.so", help="The library; - prints texts of --emit."
 )
 @model_options
-@click.option(
-    "--feed",
-    "feeds",
-    multiple=True,
-    metavar="NAME[=DTYPE[DIMS]]",
-    help="An input: x=f32[batch,784]. Named sizes stay dynamic.",
-)
-@click.option(
-    "--fetch",
-    "fetches",
-    multiple=True,
-    metavar="NAME",
-    help="An output: scope/op:0; or an operation that every run does.",
-)
+@feed_option
+@fetch_option
 @click.option(
     "--set",
     "values",
@@ -234,9 +224,11 @@ def _compile(
 ) -> None:
     from flowc.api.framework.models import initialize
     from flowc.cli.arrays import parse_inputs
+    from flowc.cli.check import hint_of
     from flowc.cli.models import what_was_chosen
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report, compile_library
+    from flowc.errors import UnsupportedError
     from flowc.extract.feed_specs import parse_feed
     from flowc.extract.set_inputs import choose_interface_with
     from flowc.options import Options
@@ -270,6 +262,9 @@ def _compile(
             watch=_watcher(wish, shown),
             kernels=shown.counting_kernels(),
         )
+    except UnsupportedError as error:
+        error.hint = hint_of(graph, chosen, error)
+        raise
     finally:
         if not unified:
             extracted(chosen)

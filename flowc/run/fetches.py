@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import did_you_mean
+from flowc.extract.expand_calls import expand_calls_to
 from flowc.graph import Graph, Operation, Tensor
 
 Rebuild = Callable[[Sequence[Any]], Any]
@@ -72,6 +73,7 @@ def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
     """The tensor or operation meant by a name or object. Raises as TensorFlow does: `ValueError`
     for unknown names and other graphs, `TypeError` for other types."""
     try:
+        expand_calls_to(graph, item)
         found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
     except KeyError as error:
         near = did_you_mean(str(item), operation_names(graph))

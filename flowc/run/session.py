@@ -24,6 +24,7 @@ from flowc.errors import (
     OpError,
     did_you_mean,
 )
+from flowc.extract.expand_calls import expand_calls_to
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
@@ -368,6 +369,7 @@ class Session:
 
     def _feed_key(self, key: Any) -> Tensor:
         try:
+            expand_calls_to(self._graph, key)
             tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
         except (KeyError, ValueError, TypeError) as error:
             near = (
