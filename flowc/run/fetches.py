@@ -15,6 +15,7 @@ import numpy as np
 from flowc.errors import did_you_mean
 from flowc.extract.expand_calls import expand_calls_to
 from flowc.graph import Graph, Operation, Tensor
+from flowc_runtime.element_types import check_range
 
 Rebuild = Callable[[Sequence[Any]], Any]
 
@@ -118,6 +119,14 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             f"{value} which was passed to the argument `feed_dict` with key {tensor}."
         )
     dtype = tensor.base_dtype
+    if isinstance(value, np.ndarray) and dtype is not None and dtype.is_integer:
+        try:
+            check_range(value, dtype.numpy)
+        except TypeError as error:
+            raise TypeError(
+                f"The array that is fed to {tensor.name} is not compatible with Tensor type "
+                f"{dtype.name}: {error}"
+            ) from None
     if isinstance(value, int) and dtype is not None and dtype.is_integer:
         limits = np.iinfo(dtype.numpy)
         if not limits.min <= value <= limits.max:

@@ -93,7 +93,9 @@ class Model:
         self.inputs = tuple(map(_port, described["inputs"]))
         self.outputs = tuple(map(_port, described["outputs"]))
         self.variables = tuple(map(_port, described.get("variables", ())))
-        self._run = self._library.flowc_run
+        # Of libraries that do not say so, the C function does.
+        refuses = described.get("needs_instance", False)
+        self._run: _Run = self._needs_instance if refuses else self._library.flowc_run
         self._wanted = [(p.dtype, len(p.dims), p) for p in self.inputs]
         self._input_places = _places(self.inputs)
         self._frames: list[_Frame] = []
@@ -135,6 +137,15 @@ class Model:
     def __call__(self, *arrays: Any, **by_name: Any) -> Any:
         """Raises `InvalidArgumentError` for inputs that do not fit, and for failing values."""
         return self._answer(arrays, by_name, self._run)
+
+    def _needs_instance(self, *_: Any) -> int:
+        """The run of a model whose variables have to be kept between runs."""
+        names = ", ".join(p.name for p in self.variables[:3])
+        more = ", ..." if len(self.variables) > 3 else ""
+        raise InvalidArgumentError(
+            f"the model has variables ({names}{more}), which an instance keeps: "
+            "instance = model.new_instance(), then instance(...)"
+        )
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Array]:
         """Outputs by name, for inputs by name."""
