@@ -21,7 +21,7 @@ import numpy as np
 from flowc_runtime.addresses import data_address
 from flowc_runtime.element_types import as_dense, numpy_dtype
 from flowc_runtime.errors import InvalidArgumentError, LoadError, ModelError, ResourceExhaustedError
-from flowc_runtime.library import open_library
+from flowc_runtime.library import functions_of, open_library
 
 KNOWN_SHAPES = 256
 _DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
@@ -84,9 +84,12 @@ class Model:
     instance: `model.new_instance()`.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], signature: str | None = None) -> None:
         self.path = os.path.abspath(os.fspath(path))
-        self._library = open_library(self.path)
+        library = open_library(self.path)
+        self._library = functions_of(library)
+        if signature is not None:
+            self._library = functions_of(library, self._prefix_of(signature))
         described = json.loads(self._library.flowc_metadata())
         self.name: str = described["name"]
         self.metadata: dict[str, Any] = described
@@ -137,6 +140,15 @@ class Model:
     def __call__(self, *arrays: Any, **by_name: Any) -> Any:
         """Raises `InvalidArgumentError` for inputs that do not fit, and for failing values."""
         return self._answer(arrays, by_name, self._run)
+
+    def _prefix_of(self, signature: str) -> str:
+        """What the functions of a signature begin with."""
+        described = json.loads(self._library.flowc_metadata())
+        prefixes = described.get("signatures", {})
+        if signature not in prefixes:
+            names = ", ".join(prefixes) or "one program, without the names of signatures"
+            raise LoadError(f"{self.path} has no signature {signature!r}; it has {names}")
+        return prefixes[signature]
 
     def _needs_instance(self, *_: Any) -> int:
         """The run of a model whose variables have to be kept between runs."""
@@ -326,12 +338,12 @@ class Instance:
         raise InvalidArgumentError(f"the model has no variable {name!r}; it has {names}")
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """The compiled model at `path`.
+def load(path: str | os.PathLike[str], signature: str | None = None) -> Model:
+    """The compiled model at `path`; of a library of several signatures that one, or the first.
 
     Raises `LoadError` when the file is not a model library, or one of another ABI version.
     """
-    return Model(path)
+    return Model(path, signature)
 
 
 def _convert(value: Any, port: Port, role: str = "input") -> Array:
