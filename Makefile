@@ -13,7 +13,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz sanitize lint format oracle rows bench wheels clean
+.PHONY: help demo test fuzz sanitize lint format oracle rows stub bench wheels clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -53,6 +53,9 @@ rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
 
 bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow after `make oracle`)
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+stub: $(DEV_INSTALLED) ## write what editors read of the public API
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/api_stub.py
 
 wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime

@@ -113,6 +113,11 @@ class Model:
         return f"<Model {self.name!r}: {ports.replace('; ', ' -> ')}>"
 
     @property
+    def abi_version(self) -> int:
+        """The version of the library's C interface."""
+        return self._library.library.flowc_abi_version()
+
+    @property
     def threads(self) -> int:
         return self._library.flowc_get_threads()
 
