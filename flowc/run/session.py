@@ -140,6 +140,11 @@ class Session:
         )
         return found.run
 
+    def __repr__(self) -> str:
+        held = len(self._variables.types()[1])
+        state = "closed" if self._closed else f"{held} values held"
+        return f"<Session of {self._graph!r}, {state}>"
+
     @property
     def graph(self) -> Graph:
         return self._graph

@@ -22,6 +22,7 @@ from flowc_runtime.addresses import data_address
 from flowc_runtime.element_types import as_dense, numpy_dtype
 from flowc_runtime.errors import InvalidArgumentError, LoadError, ModelError, ResourceExhaustedError
 from flowc_runtime.library import functions_of, open_library
+from flowc_runtime.notebook import table_of
 
 KNOWN_SHAPES = 256
 _DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
@@ -145,6 +146,14 @@ class Model:
     def __call__(self, *arrays: Any, **by_name: Any) -> Any:
         """Raises `InvalidArgumentError` for inputs that do not fit, and for failing values."""
         return self._answer(arrays, by_name, self._run)
+
+    def _repr_html_(self) -> str:
+        sides = {"inputs": self.inputs, "outputs": self.outputs, "variables": self.variables}
+        rows = {
+            side: [(p.name, str(p).removeprefix(f"{p.name}: ")) for p in ports]
+            for side, ports in sides.items()
+        }
+        return table_of(f"Model {self.name}", rows)
 
     def _prefix_of(self, signature: str) -> str:
         """What the functions of a signature begin with."""

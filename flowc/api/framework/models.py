@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flowc.graph import Graph
+from flowc_runtime.notebook import table_of
 
 if TYPE_CHECKING:
     from flowc.extract.interface import Interface
@@ -102,10 +103,16 @@ class Program:
         self._variables = variables
         from flowc.run.variables import Access
 
+        self._spec = spec
         self._access = Access.of(spec)
         variables.adopt(self._access.reads)
         self.inputs: tuple[str, ...] = tuple(t.name for t in spec.fed)
         self.outputs: tuple[str, ...] = tuple(t.name for t in spec.fetched)
+
+    def _repr_html_(self) -> str:
+        sides = {"inputs": self._spec.fed, "outputs": self._spec.fetched}
+        rows = {s: [(p.name, str(p)[len(p.name) + 1 :]) for p in x] for s, x in sides.items()}
+        return table_of("Program", rows)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs,
@@ -156,7 +163,8 @@ class Program:
         return name
 
     def __repr__(self) -> str:
-        return f"<flowc.Program {', '.join(self.inputs)} -> {', '.join(self.outputs)}>"
+        ports = (self._spec.fed, self._spec.fetched)
+        return f"<flowc.Program {' -> '.join(', '.join(map(str, p)) or 'nothing' for p in ports)}>"
 
 
 def compile(
