@@ -31,6 +31,7 @@ COMMANDS = {
     "compile": "Compile a model to a shared library.",
     "run": "Run a model or a compiled library.",
     "check": "Say what stands in the way of compiling a model, and what compiles.",
+    "bench": "Measure how fast a model or a library runs.",
     "inspect": "Show what a model holds, and what flowc can compile of it.",
     "scan": "List what a model could do beyond computing.",
     "freeze": "Write a model with constants in place of variables.",

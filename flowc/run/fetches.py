@@ -77,7 +77,7 @@ def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
         expand_calls_to(graph, item)
         found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
     except KeyError as error:
-        near = did_you_mean(str(item), operation_names(graph))
+        near = near_tensors(graph, str(item))
         hint = f" ({near})" if near else ""
         raise ValueError(
             f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error.args[0]}){hint}"
@@ -94,8 +94,12 @@ def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
     return found
 
 
-def operation_names(graph: Graph) -> list[str]:
-    return [op.name for op in graph.get_operations()]
+def near_tensors(graph: Graph, name: str) -> str | None:
+    """`did you mean 'ids:0'?` for the name of a tensor or operation that is not there."""
+    typed, colon, index = name.partition(":")
+    suffix = f":{index if colon and index.isdigit() else 0}"
+    names = (op.name + (suffix if op.outputs else "") for op in graph.get_operations())
+    return did_you_mean(typed + suffix, names)
 
 
 def only(values: Sequence[Any]) -> Any:

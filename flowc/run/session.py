@@ -22,7 +22,6 @@ from flowc.errors import (
     NegativeSizeError,
     NotFoundError,
     OpError,
-    did_you_mean,
 )
 from flowc.extract.expand_calls import expand_calls_to
 from flowc.graph import Graph, Tensor, get_default_graph
@@ -37,8 +36,8 @@ from flowc.run.fetches import (
     Rebuild,
     check_feed_shape,
     feed_value,
+    near_tensors,
     only,
-    operation_names,
 )
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
@@ -377,11 +376,7 @@ class Session:
             expand_calls_to(self._graph, key)
             tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
         except (KeyError, ValueError, TypeError) as error:
-            near = (
-                did_you_mean(str(key), operation_names(self._graph))
-                if isinstance(key, str)
-                else None
-            )
+            near = near_tensors(self._graph, key) if isinstance(key, str) else None
             text = error.args[0] if error.args else str(error)
             raise TypeError(
                 f"Cannot interpret feed_dict key as Tensor: {text}" + (f" ({near})" if near else "")

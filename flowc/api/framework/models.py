@@ -19,7 +19,7 @@ from flowc_runtime.notebook import table_of
 
 if TYPE_CHECKING:
     from flowc.extract.interface import Interface
-    from flowc.ir.program_spec import ProgramSpec
+    from flowc.ir.program_spec import ProgramSpec, TensorSpec
     from flowc.options import Options
     from flowc.run.executable import Executable
     from flowc.run.variables import HeldVariables
@@ -161,6 +161,10 @@ class Program:
             if name in (feed.name, feed.tensor.name, feed.tensor.op.name):
                 return feed.name
         return name
+
+    def ports(self, kind: Literal["input", "output"]) -> tuple[TensorSpec, ...]:
+        """The inputs or outputs with their dtypes and dims, of which those with names are open."""
+        return self._spec.fed if kind == "input" else self._spec.fetched
 
     def __repr__(self) -> str:
         ports = (self._spec.fed, self._spec.fetched)
