@@ -13,7 +13,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz sanitize lint format oracle rows stub bench wheels clean
+.PHONY: help demo test fuzz sanitize lint format oracle rows stub coverage bench wheels clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -56,6 +56,9 @@ bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow afte
 
 stub: $(DEV_INSTALLED) ## write what editors read of the public API
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/api_stub.py
+
+coverage: $(DEV_INSTALLED) ## write docs/coverage.md, which names of TensorFlow are there
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/coverage_page.py
 
 wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
