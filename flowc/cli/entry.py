@@ -39,6 +39,9 @@ COMMANDS = {
     "edit": "Replace, rewire, rename or remove nodes of a model.",
     "ops": "List the TensorFlow ops that flowc knows.",
     "config": "Print compiler flags for C++ programs with Sessions.",
+    "cache": "Show or empty the cache of compiled programs.",
+    "doctor": "Say whether this machine has what flowc needs.",
+    "completion": "Print what a shell needs to complete commands.",
 }
 
 USAGE, BUG, INTERRUPTED = 2, 70, 130
