@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -19,6 +20,7 @@ from flowc.cli.parameters import (
     feed_option,
     fetch_option,
     init_option,
+    json_option,
     model_options,
     threads_option,
 )
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from flowc.graph import Graph
     from flowc.ir.computation import Computation
 
+SCHEMA = 1
 DEFAULT_KINDS = "so,header"
 # Endings that no library has.
 OTHER_FILES = (
@@ -54,6 +57,7 @@ class _Wish:
     force: bool
     max_memory: int | None
     prefix: str | None
+    shows: Literal["text", "json", "nothing"]
 
     @property
     def to_stdout(self) -> bool:
@@ -115,6 +119,8 @@ class _Wish:
     help="What compiling may make beside the model's weights: 512M, 2G.  [default: what the "
     "machine has]",
 )
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
 def compile_command(
     model: str,
@@ -136,6 +142,8 @@ def compile_command(
     force: bool,
     max_memory: int | None,
     prefix: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Compile MODEL to a shared library that needs libc alone.
 
@@ -148,7 +156,10 @@ def compile_command(
 
     _check_passes(print_after)
     kinds = _kinds(emit)
-    wish = _Wish(Path(out), kinds, print_after, target, weights, threads, force, max_memory, prefix)
+    shows = "json" if as_json else "nothing" if quiet else "text"
+    wish = _Wish(
+        Path(out), kinds, print_after, target, weights, threads, force, max_memory, prefix, shows
+    )
     _check_out(wish)
     signatures = [s.strip() for s in (signature or "").split(",") if s.strip()]
     if len(signatures) > 1 and (feeds or fetches or not {"so", "a"} & set(kinds)):
@@ -240,7 +251,7 @@ def _compile(
     """`signatures`: those of a library of several; none for one program."""
     from flowc.api.framework.models import initialize
     from flowc.cli.arrays import parse_inputs
-    from flowc.cli.compiled_summary import print_summary
+    from flowc.cli.compiled_summary import print_summary, summary_of
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report
     from flowc.extract.feed_specs import parse_feed
@@ -265,11 +276,16 @@ def _compile(
     programs = {name: program for name, (program, _) in made.items()}
     written = _write(graph, programs, made, wish, shown)
     shown.stage(None)
-    _said_of_files(written, wish)
-    for name, (program, report) in made.items():
-        if name:
-            print(f"{'signature':>12}  {name}", file=sys.stderr)
-        print_summary(graph, report, program, wish.target)
+    files = _files(written, wish)
+    rows = {
+        name: {"target": wish.target, **summary_of(graph, report, program)}
+        for name, (program, report) in made.items()
+    }
+    if wish.shows == "json":
+        json.dump({"schema": SCHEMA, "files": files, "programs": rows}, sys.stdout, indent=2)
+        print()
+    elif wish.shows == "text":
+        print_summary(files, rows)
 
 
 def _compiled(
@@ -286,7 +302,7 @@ def _compiled(
 
     def extracted(found: Interface) -> None:
         unified.append(found)
-        for line in what_was_chosen(found):
+        for line in what_was_chosen(found) if wish.shows == "text" else ():
             shown.say(line)
 
     try:
@@ -374,14 +390,12 @@ def _texts(report: Report, wish: _Wish, infix: str) -> dict[Path, bytes]:
     return texts
 
 
-def _said_of_files(written: AotReport | None, wish: _Wish) -> None:
+def _files(written: AotReport | None, wish: _Wish) -> list[dict[str, Any]]:
+    """The files that were written for programs that use the library, with their sizes."""
     from flowc.cli.emit import BESIDE
 
     if written is None:
-        return
-    files: list[object] = [written.weights_file, written.header]
-    if "so" in wish.kinds:
-        files.insert(0, f"{written.library} ({written.library_bytes:,} bytes)")
-    files += [wish.out.with_suffix(suffix) for k, suffix in BESIDE.items() if k in wish.kinds]
-    for number, file in enumerate(f for f in files if f is not None):
-        print(f"{'' if number else 'wrote':>12}  {file}", file=sys.stderr)
+        return []
+    paths = [wish.out if "so" in wish.kinds else None, written.weights_file, written.header]
+    paths += [wish.out.with_suffix(suffix) for k, suffix in BESIDE.items() if k in wish.kinds]
+    return [{"path": str(p), "bytes": p.stat().st_size} for p in paths if p is not None]

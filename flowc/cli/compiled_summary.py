@@ -1,11 +1,12 @@
 """What `flowc compile` says of a program at the end.
 
-In: the graph, the report of its compilation, the program. Out: lines on stderr.
+In: the graph, the report of its compilation, the program. Out: plain data; lines on stderr.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,26 +16,50 @@ if TYPE_CHECKING:
     from flowc.ir.dims import Dim
 
 
-def print_summary(graph: Graph, report: Report, program: CompiledProgram, target: str) -> None:
-    """What became of a model, in a few lines on stderr."""
-    rows: list[tuple[str, Any]] = []
+def summary_of(graph: Graph, report: Report, program: CompiledProgram) -> dict[str, Any]:
+    """What became of a model, as plain data."""
     plan = report.stages.plan
     spec = program.metadata.spec
-    variables = ", ".join(str(v.tensor) for v in spec.variables)
-    if variables:
-        rows.append(("variables", variables))
-    rows += [
-        ("inputs", ", ".join(map(str, spec.fed)) or "none"),
-        ("outputs", ", ".join(map(str, spec.fetched)) or "none"),
-        ("nodes in", f"{report.nodes_in:,} of {_nodes_held(graph):,}"),
-        ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
-        ("arena", _bytes(plan.arena_bytes) if plan is not None else "none"),
-        ("weights", f"{program.metadata.weights_bytes:,} bytes"),
-        ("target", target),
-        ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in report.seconds.items())),
-    ]
+    return {
+        "variables": [str(v.tensor) for v in spec.variables],
+        "inputs": list(map(str, spec.fed)),
+        "outputs": list(map(str, spec.fetched)),
+        "nodes in": report.nodes_in,
+        "nodes of the model": _nodes_held(graph),
+        "kernels out": len(report.stages.kernels),
+        "launches": report.clusters,
+        "arena": _bytes(plan.arena_bytes) if plan is not None else "none",
+        "weights": program.metadata.weights_bytes,
+        "seconds": dict(report.seconds),
+    }
+
+
+def print_summary(files: Sequence[Mapping[str, Any]], programs: Mapping[str, Any]) -> None:
+    """The files and what became of each program, in a few lines on stderr."""
+    rows = [("" if n else "wrote", _file_text(file)) for n, file in enumerate(files)]
+    for name, found in programs.items():
+        if name:
+            rows.append(("signature", name))
+        if found["variables"]:
+            rows.append(("variables", ", ".join(found["variables"])))
+        times = ", ".join(f"{k} {v:.2f}" for k, v in found["seconds"].items())
+        rows += [
+            ("inputs", ", ".join(found["inputs"]) or "none"),
+            ("outputs", ", ".join(found["outputs"]) or "none"),
+            ("nodes in", f"{found['nodes in']:,} of {found['nodes of the model']:,}"),
+            ("kernels out", f"{found['kernels out']}, launched from {found['launches']} places"),
+            ("arena", found["arena"]),
+            ("weights", f"{found['weights']:,} bytes"),
+            ("target", found["target"]),
+            ("seconds", times),
+        ]
     for name, value in rows:
         print(f"{name:>12}  {value}", file=sys.stderr)
+
+
+def _file_text(file: Mapping[str, Any]) -> str:
+    is_library = str(file["path"]).endswith((".so", ".a"))
+    return f"{file['path']} ({file['bytes']:,} bytes)" if is_library else file["path"]
 
 
 def _bytes(size: Dim) -> str:

@@ -74,7 +74,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = did_you_mean(name, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+            near = did_you_mean(name, COMMANDS, least=0.75) or f"the commands are {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command is named {name!r}\n  try: {near}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -88,7 +88,7 @@ class _Commands(click.Group):
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 scan found something, 2 usage, 3 unsupported op or dtype, 4 bad "
+    epilog="Exit codes: 0 done, 1 scan or bench found something, 2 usage, 3 unsupported, 4 bad "
     "input, 5 out of memory, disk or tools, 70 a fault of flowc.",
 )
 @click.version_option(VERSION, prog_name="flowc", message="%(prog)s %(version)s")
