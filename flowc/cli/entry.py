@@ -74,7 +74,10 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = did_you_mean(name, COMMANDS, least=0.75) or f"the commands are {', '.join(COMMANDS)}"
+            near = (
+                did_you_mean(name, COMMANDS, least=0.75)
+                or f"the commands are {', '.join(COMMANDS)}"
+            )
             raise click.UsageError(f"no command is named {name!r}\n  try: {near}", ctx)
         return super().resolve_command(ctx, args)
 

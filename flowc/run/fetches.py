@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import did_you_mean
-from flowc.extract.expand_calls import expand_calls_to
 from flowc.graph import Graph, Operation, Tensor
 from flowc_runtime.element_types import check_range
 
@@ -70,11 +69,19 @@ class Fetches:
         return found
 
 
+def make_nameable(graph: Graph, item: Any) -> None:
+    """Has the graph know the name `item` where it is one in functions that the graph calls."""
+    if isinstance(item, str) and "/" in item and item.partition(":")[0] not in graph:
+        from flowc.extract.expand_calls import expand_calls_to  # late: loads the op records
+
+        expand_calls_to(graph, item)
+
+
 def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
     """The tensor or operation meant by a name or object. Raises as TensorFlow does: `ValueError`
     for unknown names and other graphs, `TypeError` for other types."""
     try:
-        expand_calls_to(graph, item)
+        make_nameable(graph, item)
         found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
     except KeyError as error:
         near = near_tensors(graph, str(item))

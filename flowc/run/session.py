@@ -23,7 +23,6 @@ from flowc.errors import (
     NotFoundError,
     OpError,
 )
-from flowc.extract.expand_calls import expand_calls_to
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
@@ -36,6 +35,7 @@ from flowc.run.fetches import (
     Rebuild,
     check_feed_shape,
     feed_value,
+    make_nameable,
     near_tensors,
     only,
 )
@@ -373,7 +373,7 @@ class Session:
 
     def _feed_key(self, key: Any) -> Tensor:
         try:
-            expand_calls_to(self._graph, key)
+            make_nameable(self._graph, key)
             tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
         except (KeyError, ValueError, TypeError) as error:
             near = near_tensors(self._graph, key) if isinstance(key, str) else None
