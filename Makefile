@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 ORACLE_VENV ?= .venv-oracle
 DEMO_OUT ?= demo-out
+WHEELS_OUT ?= dist
 JOBS ?= 2
 FUZZ ?= 1000
 
@@ -12,7 +13,8 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients sanitize simt lint format oracle rows bench clean
+.PHONY: help demo test fuzz gradients sanitize simt lint format oracle rows stub coverage bench \
+	wheels clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -63,6 +65,15 @@ rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
 
 bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow after `make oracle`)
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+stub: $(DEV_INSTALLED) ## write what editors read of the public API
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/api_stub.py
+
+coverage: $(DEV_INSTALLED) ## write docs/coverage.md, which names of TensorFlow are there
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/coverage_page.py
+
+wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
+	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
 
 clean: ## remove the environments and what the demo made
 	rm -rf $(VENV) $(ORACLE_VENV) $(DEMO_OUT)

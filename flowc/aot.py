@@ -11,19 +11,25 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
-from flowc.codegen.abi.c_header import header_text, stem_of
+import numpy as np
+
+from flowc.codegen.abi.c_abi import EXPORTS
+from flowc.codegen.abi.c_header import exported_name, header_text, identifier, stem_of
+from flowc.codegen.abi.model_objects import LibraryMember, named, separate_objects
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf
+from flowc.codegen.link.archive import archive_of
 from flowc.codegen.link.linker import Linker, find_linker, link
+from flowc.codegen.link.symbols import with_more_names
 from flowc.codegen.link.weights_file import OWN_DIGITS, SUFFIX, WeightsFile
-from flowc.codegen.llvm.compile import Processor, compile_module
+from flowc.codegen.llvm.compile import Processor
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import (
     check_place,
@@ -36,6 +42,7 @@ from flowc.files.safe_write import (
 
 # Code reaches data by 32-bit distances, and the embedded blob lies between the two.
 MOST_EMBEDDED = 1900 << 20
+CHECKED_ELEMENTS = 4096  # of each constant, by which headers of other weights differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class AotReport:
 
 
 def write_library(
-    program: CompiledProgram,
+    program: CompiledProgram | Mapping[str, CompiledProgram],
     out: Path,
     *,
     weights: Literal["embed", "file"] = "embed",
@@ -61,70 +68,174 @@ def write_library(
     linker: Linker | None = None,
     texts: Mapping[Path, bytes] | None = None,
     linked: Mapping[str, tuple[str, Path]] | None = None,
+    prefix: str | None = None,
+    about: Mapping[str, Any] | None = None,
+    archive: Path | None = None,
+    shared: bool = True,
 ) -> AotReport:
-    """Links the program into the shared library `out`.
+    """Links a program into the shared library `out`, or one a signature, by the signatures' names.
 
     `weights`: inside the library, or in the file `<out>.weights`, which belongs beside it.
     `header`: where to write the C header, if anywhere. `threads`: the thread count a run starts
     with, 0 for one per core. `texts`: other files that take their places with the library, or
-    none does. `linked`: for `program.symbols`, their names in archives, and these. Raises
-    `UsageError` for a bad path or choice, `LinkError` when linking fails.
+    none does. `prefix`: what the names of its C functions begin with (default: the name of `out`);
+    those of a signature have its name behind that. `about`: what the library says of itself beside
+    its metadata. `archive`: where to write the static library, if anywhere; `shared`: whether to
+    write the shared one. `linked`: for symbols that programs want, their names in archives, and
+    these. Raises `UsageError` for a bad path or choice, `LinkError` when linking fails.
     """
     started = time.perf_counter()
+    models = _models(program, out, prefix, about or {}, threads)
+    size = _weights_bytes(models, weights, archive is not None)
+    machine = elf.machine_of([data for m in models for data in m.program.objects])
+    baseline = _baseline(machine)
+    side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
+    if side is not None:
+        check_place(side)
+    written = dict(texts or {})
+    if header is not None:
+        rows = [(m.prefix, m.program.metadata) for m in models]
+        written[header] = header_text(rows, stem_of(out), _checksum(models)).encode()
+    if archive is not None and linked:
+        raise UsageError(
+            f"a static library cannot hold the kernels of {', '.join(linked)}",
+            hint="--emit so, or link their archives yourself with the program that uses it",
+        )
+    if archive is not None:
+        parts = [o for m in models for o in separate_objects(m, baseline, machine, True)]
+        written[archive] = archive_of([(f"{n}.o", data) for n, data in enumerate(parts)])
+    if not shared:
+        return _report(out, None, header, started, size, _write_texts(written))
+    linker = linker or find_linker()
+    # Beside the library, not in /tmp: the weights may be too large for a file system in memory. No
+    # file takes its place before all are whole and on disk.
+    with scratch_folder(out, _bytes_of(models) + size) as folder:
+        known = None
+        if side is not None:
+            known = _write_weights_file(models[0].program, size, folder / side.name)
+        objects = _written_objects(models, folder, baseline, machine, known)
+        made = link(objects, _exports(models), folder, out.name, linker, linked)
+        beside = {p: d for p, d in written.items() if p.parent.samefile(out.parent)}
+        ready = [(_made_text(folder, n, p, d), p) for n, (p, d) in enumerate(beside.items())]
+        own = None if side is None or known is None else Path(f"{out}{known.own_suffix}")
+        _write_texts(dict(written.items() - beside.items()))
+        with signals_waiting():
+            _publish(made, out, ready, (folder / side.name, own, side) if side and own else None)
+    _sync(out.parent)
+    return _report(out, side, header, started, size, str(linker))
+
+
+def _report(
+    out: Path, side: Path | None, header: Path | None, started: float, size: int, linker: str
+) -> AotReport:
+    return AotReport(
+        library=out,
+        header=header,
+        weights_file=side,
+        library_bytes=out.stat().st_size if linker else 0,
+        weights_bytes=size,
+        linker=linker,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _write_texts(texts: Mapping[Path, bytes]) -> str:
+    for place, data in texts.items():
+        with replacing(place, len(data)) as file:
+            file.write(data)
+    return ""
+
+
+def _models(
+    program: CompiledProgram | Mapping[str, CompiledProgram],
+    out: Path,
+    prefix: str | None,
+    about: Mapping[str, Any],
+    threads: int,
+) -> list[LibraryMember]:
+    """The models of a library; the first one also has the plain names."""
+    stem = prefix or identifier(stem_of(out))
+    if identifier(stem) != stem:
+        raise UsageError(f"the prefix {stem!r} is no name in C", hint=f"{identifier(stem)!r}")
+    if isinstance(program, CompiledProgram):
+        return [named(LibraryMember(stem, program, about, threads), stem_of(out))]
+    prefixes = {name: f"{stem}_{identifier(name)}" for name in program}
+    if len(set(prefixes.values())) < len(prefixes):
+        raise UsageError(f"signatures have one name in C: {', '.join(program)}")
+    more = {**about, "signatures": prefixes}
+    return [
+        named(LibraryMember(prefixes[n], p, {**more, "signature": n}, threads), stem_of(out))
+        for n, p in program.items()
+    ]
+
+
+def _weights_bytes(models: Sequence[LibraryMember], weights: str, is_archived: bool) -> int:
+    """The bytes of all weights. Raises `UsageError` where they cannot be where they are wanted."""
+    size = sum(m.program.metadata.weights_bytes for m in models)
     if weights not in ("embed", "file"):
         raise UsageError(f"weights={weights!r}: expected 'embed' or 'file'")
-    size = program.metadata.weights_bytes
+    if weights == "file" and (is_archived or len(models) > 1):
+        what = "a static library" if is_archived else "a library of several signatures"
+        raise UsageError(f"{what} has its weights inside", hint="--weights embed")
     if weights == "embed" and size > MOST_EMBEDDED:
         raise UsageError(
             f"{size} bytes of weights do not fit into a library: at most {MOST_EMBEDDED} do",
             hint="--weights file",
         )
-    linker = linker or find_linker()
-    metadata = replace(program.metadata, name=program.metadata.name or stem_of(out))
-    machine = elf.machine_of(program.objects)
-    baseline = _baseline(machine)
-    side = Path(f"{out}{SUFFIX}") if size and weights == "file" else None
-    if side is not None:
-        check_place(side)
-    parts = [data for data in (*program.objects, program.runtime) if data]
-    # Beside the library, not in /tmp: the weights may be too large for a file system in memory. No
-    # file takes its place before all are whole and on disk.
-    with scratch_folder(out, sum(map(len, parts)) + size) as folder:
-        objects = [folder / f"{index}.o" for index in range(len(parts))]
-        for path, data in zip(objects, parts):
-            path.write_bytes(data)
-        known = None
-        if side is not None:
-            known = _write_weights_file(program, size, folder / side.name)
-        elif size:
-            objects.append(folder / "weights.o")
-            with objects[-1].open("wb") as file:
-                elf.write_weights_object(program.weights, size, machine, file)
-        text = c_abi_text(metadata, baseline.triple, weights=known, threads=threads)
-        objects.append(folder / "abi.o")
-        objects[-1].write_bytes(compile_module([text], baseline, speed=2))
-        made = link(objects, EXPORTS, folder, out.name, linker, linked)
-        written = dict(texts or {})
-        if header is not None:
-            written[header] = header_text(metadata, stem_of(out)).encode()
-        beside = {p: d for p, d in written.items() if p.parent.samefile(out.parent)}
-        ready = [(_made_text(folder, n, p, d), p) for n, (p, d) in enumerate(beside.items())]
-        own = None if side is None or known is None else Path(f"{out}{known.own_suffix}")
-        for place, data in written.items() - beside.items():
-            with replacing(place, len(data)) as file:
-                file.write(data)
-        with signals_waiting():
-            _publish(made, out, ready, (folder / side.name, own, side) if side and own else None)
-    _sync(out.parent)
-    return AotReport(
-        library=out,
-        header=header,
-        weights_file=side,
-        library_bytes=out.stat().st_size,
-        weights_bytes=size,
-        linker=str(linker),
-        seconds=time.perf_counter() - started,
-    )
+    return size
+
+
+def _checksum(models: Sequence[LibraryMember]) -> int:
+    """A number of the code and of the beginnings of the weights."""
+    found = 0
+    for model in models:
+        for data in model.program.objects:
+            found = zlib.crc32(data, found)
+        for _, array in model.program.weights:
+            first = np.ascontiguousarray(array.reshape(-1)[:CHECKED_ELEMENTS])
+            found = zlib.crc32(first.tobytes(), found)
+    return found
+
+
+def _bytes_of(models: Sequence[LibraryMember]) -> int:
+    return sum(len(data) for m in models for data in (*m.program.objects, m.program.runtime))
+
+
+def _exports(models: Sequence[LibraryMember]) -> list[str]:
+    return [*EXPORTS, *(exported_name(m.prefix, name) for m in models for name in EXPORTS)]
+
+
+def _written_objects(
+    models: Sequence[LibraryMember],
+    folder: Path,
+    baseline: Processor,
+    machine: int,
+    weights: WeightsFile | None,
+) -> list[Path]:
+    """The objects of a library in a folder. Those of one model keep their names."""
+    first = models[0]
+    runtime = [first.program.runtime] if first.program.runtime else []
+    if len(models) > 1:
+        parts = [o for m in models for o in separate_objects(m, baseline, machine, False)]
+        plain = {exported_name(first.prefix, name): name for name in EXPORTS}
+        parts = [with_more_names(p, lambda n: [plain[n]] if n in plain else []) for p in parts]
+        return _numbered(folder, [*parts, *runtime])
+    abi = first.with_own_names(first.abi_object(baseline, weights))
+    objects = _numbered(folder, [*filter(None, first.program.objects), *runtime, abi])
+    size = first.program.metadata.weights_bytes
+    if size and weights is None:
+        objects.append(folder / "weights.o")
+        with objects[-1].open("wb") as file:
+            elf.write_weights_object(first.program.weights, size, machine, file)
+    return objects
+
+
+def _numbered(folder: Path, parts: Iterable[bytes]) -> list[Path]:
+    objects = []
+    for index, data in enumerate(parts):
+        objects.append(folder / f"{index}.o")
+        objects[-1].write_bytes(data)
+    return objects
 
 
 def _publish(

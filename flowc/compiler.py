@@ -197,6 +197,23 @@ def compile_library(
 
 
 @_collecting_rarely()
+def check_library(
+    graph: Graph,
+    wanted: Fetched,
+    options: Options,
+    extracted: Callable[[Fetched], None] = lambda _: None,
+) -> None:
+    """Raises what `compile_library` would raise before it makes any code."""
+    from flowc.extract.size_unification import extract_fetches
+
+    with _faults_reported(graph, wanted):
+        unified, found = extract_fetches(graph, wanted)
+        extracted(unified)
+        _with_first_values(found.spec, graph.variable_values)
+        _fused(found.computation, options, Report(), None, True)
+
+
+@_collecting_rarely()
 def compile_computation(
     c: Computation,
     options: Options,
@@ -215,12 +232,24 @@ def compile_computation(
     """
     # Late: what comes from the cache does without the compiler.
     from flowc.codegen.program import compile_program
-    from flowc.passes.check_sizes import check_constants
-    from flowc.passes.pipeline import run_passes
 
     report = report if report is not None else Report()
     target = target_named(options.target)
     store = kernels if kernels is not None else kernel_cache()
+    fused = _fused(c, options, report, watch, for_library)
+    compile_kernel = lambda k: store.object_of(k, target)
+    stages, traced = report.stages, options.traced
+    return compile_program(fused, target, compile_kernel, spec, stages, for_library, traced)
+
+
+def _fused(
+    c: Computation, options: Options, report: Report, watch: Watcher | None, for_library: bool
+) -> Computation:
+    """What the passes make of a Computation. Raises as `compile_computation`."""
+    # Late: what comes from the cache does without the compiler.
+    from flowc.passes.check_sizes import check_constants
+    from flowc.passes.pipeline import run_passes
+
     clock = time.perf_counter()
     report.nodes_in = len(c.nodes)
     most = memory_of_machine()
@@ -233,9 +262,7 @@ def compile_computation(
     report.fused = fused
     report.clusters = sum(n.op.name == "cluster" for n in fused.nodes)
     report.seconds["passes"] = time.perf_counter() - clock
-    compile_kernel = lambda k: store.object_of(k, target)
-    stages, traced = report.stages, options.traced
-    return compile_program(fused, target, compile_kernel, spec, stages, for_library, traced)
+    return fused
 
 
 def _refuse_host_steps(c: Computation) -> None:

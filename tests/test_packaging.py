@@ -25,6 +25,33 @@ def test_one_version() -> None:
     assert f"({VERSION})" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_runtime_is_a_distribution_that_needs_numpy_alone(tmp_path: Path) -> None:
+    runtime = tomllib.loads((ROOT / "runtime" / "pyproject.toml").read_text())
+    assert runtime["project"]["name"] == "flowc-runtime"
+    assert runtime["project"]["version"] == VERSION
+    assert runtime["project"]["dependencies"] == [
+        d for d in PROJECT["dependencies"] if d.startswith("numpy")
+    ]
+    wheel = runtime["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["exclude"] == ["flowc_runtime/native"]
+    for path in (ROOT / "runtime" / "flowc_runtime").glob("*.py"):  # what the wheel holds
+        place = tmp_path / "flowc_runtime" / path.name
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(path.read_bytes())
+    modules = [f"flowc_runtime.{p.stem}" for p in (tmp_path / "flowc_runtime").glob("[!_]*.py")]
+    script = f"import sys, {', '.join(modules)}; sys.exit('llvmlite' in sys.modules)"
+    environment = {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_building_leaves_nothing_in_the_checkout() -> None:
+    for folder in (".", "runtime"):
+        build = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["build-system"]
+        assert build["build-backend"] == "hatchling.build"  # setuptools leaves build/, egg-info/
+
+
 def test_every_folder_of_code_is_a_package() -> None:
     folders = {
         p.parent for top in ("flowc", "runtime/flowc_runtime") for p in (ROOT / top).rglob("*.py")

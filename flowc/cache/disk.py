@@ -76,7 +76,7 @@ def size_limit() -> int:
 _held: dict[Path, int] = {}  # bytes in each folder, as far as this process knows
 
 
-def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+def entries_of(folder: Path) -> list[tuple[float, int, Path]]:
     """(last use, size, path) of every entry."""
     found: list[tuple[float, int, Path]] = []
     for path in folder.glob("*/*.flowc"):
@@ -89,13 +89,13 @@ def _entries(folder: Path) -> list[tuple[float, int, Path]]:
 
 
 def _measured(folder: Path) -> int:
-    return sum(size for _, size, _ in _entries(folder))
+    return sum(size for _, size, _ in entries_of(folder))
 
 
 def evict(folder: Path, limit: int, keep: Path) -> int:
     """Drops the entries unused for longest until the folder holds no more than it may; gives the
     bytes that are left."""
-    found = _entries(folder)
+    found = entries_of(folder)
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:

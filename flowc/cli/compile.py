@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +17,10 @@ from flowc.cli.parameters import (
     Bytes,
     allow_option,
     debug_option,
+    feed_option,
+    fetch_option,
     init_option,
+    json_option,
     model_options,
     threads_option,
 )
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
     from flowc.extract.interface import Interface
     from flowc.graph import Graph
     from flowc.ir.computation import Computation
-    from flowc.ir.dims import Dim
 
+SCHEMA = 1
 DEFAULT_KINDS = "so,header"
 # Endings that no library has.
 OTHER_FILES = (
@@ -52,6 +56,8 @@ class _Wish:
     threads: int
     force: bool
     max_memory: int | None
+    prefix: str | None
+    shows: Literal["text", "json", "nothing"]
 
     @property
     def to_stdout(self) -> bool:
@@ -64,20 +70,8 @@ class _Wish:
     "-o", "--out", required=True, metavar="OUT.so", help="The library; - prints texts of --emit."
 )
 @model_options
-@click.option(
-    "--feed",
-    "feeds",
-    multiple=True,
-    metavar="NAME[=DTYPE[DIMS]]",
-    help="An input: x=f32[batch,784]. Named sizes stay dynamic.",
-)
-@click.option(
-    "--fetch",
-    "fetches",
-    multiple=True,
-    metavar="NAME",
-    help="An output: scope/op:0; or an operation that every run does.",
-)
+@feed_option
+@fetch_option
 @click.option(
     "--set",
     "values",
@@ -100,7 +94,8 @@ class _Wish:
     multiple=True,
     show_default=True,
     metavar="KIND,...",
-    help="so, header, py, kernel, ir, plan, llvm, asm, obj: each beside OUT.so.",
+    help="so, header, a (static), pc (for pkg-config), py, kernel, ir, plan, llvm, asm, obj: each "
+    "beside OUT.so.",
 )
 @click.option("--print-after", multiple=True, metavar="PASS", help="Print the IR after a pass.")
 @threads_option
@@ -111,6 +106,11 @@ class _Wish:
     show_default=True,
     help="Inside the library, or in OUT.so.weights.",
 )
+@click.option(
+    "--prefix",
+    metavar="NAME",
+    help="What the names of the C functions begin with.  [default: the name of OUT]",
+)
 @click.option("--force", is_flag=True, help="Replace files that flowc did not write.")
 @click.option(
     "--max-memory",
@@ -119,6 +119,8 @@ class _Wish:
     help="What compiling may make beside the model's weights: 512M, 2G.  [default: what the "
     "machine has]",
 )
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @debug_option
 def compile_command(
     model: str,
@@ -139,23 +141,33 @@ def compile_command(
     weights: Literal["embed", "file"],
     force: bool,
     max_memory: int | None,
+    prefix: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Compile MODEL to a shared library that needs libc alone.
 
     MODEL is a GraphDef, a MetaGraphDef (.meta) or a SavedModel folder. Inputs and outputs default
-    to the signature, else to the placeholders and sinks; what was chosen is said.
+    to the signature, else to the placeholders and sinks; what was chosen is said. --signature a,b
+    compiles several signatures to one library.
     """
     from flowc.cli.models import load_model
     from flowc.cli.progress import progress
 
     _check_passes(print_after)
     kinds = _kinds(emit)
-    wish = _Wish(Path(out), kinds, print_after, target, weights, threads, force, max_memory)
+    shows = "json" if as_json else "nothing" if quiet else "text"
+    wish = _Wish(
+        Path(out), kinds, print_after, target, weights, threads, force, max_memory, prefix, shows
+    )
     _check_out(wish)
+    signatures = [s.strip() for s in (signature or "").split(",") if s.strip()]
+    if len(signatures) > 1 and (feeds or fetches or not {"so", "a"} & set(kinds)):
+        raise click.UsageError("--signature a,b: --feed, --fetch and -o - are for one signature")
     with progress() as shown:
-        place = (checkpoint, tags, signature, allow_links)
+        place = (checkpoint, tags, signatures[0] if signatures else None, allow_links)
         read = partial(load_model, model, place, allow)
-        _compile(read, (feeds, fetches, inits, values), wish, shown)
+        _compile(read, signatures[1:] and signatures, (feeds, fetches, inits, values), wish, shown)
 
 
 def _kinds(emit: tuple[str, ...]) -> tuple[str, ...]:
@@ -201,7 +213,7 @@ def _check_out(wish: _Wish) -> None:
 def _check_foreign(wish: _Wish) -> None:
     """Raises `UsageError` where a file would be replaced that flowc did not write, or where the
     name of the library is that of another kind of file."""
-    from flowc.cli.emit import TEXTS, is_ours
+    from flowc.cli.emit import BESIDE, TEXTS, is_ours
     from flowc.codegen.link.weights_file import SUFFIX
     from flowc.errors import UsageError
 
@@ -214,6 +226,9 @@ def _check_foreign(wish: _Wish) -> None:
     places = {kind: wish.out.with_suffix(TEXTS[kind]) for kind in wish.kinds if kind in TEXTS}
     if "header" in wish.kinds:
         places["header"] = wish.out.with_suffix(".h")
+    for kind, suffix in BESIDE.items():
+        if kind in wish.kinds:
+            places[kind] = wish.out.with_suffix(suffix)
     if "so" in wish.kinds:
         places["so"] = wish.out
         if wish.weights == "file":
@@ -228,40 +243,70 @@ def _check_foreign(wish: _Wish) -> None:
 
 def _compile(
     read: Callable[[], Graph],
+    signatures: list[str],
     named: tuple[tuple[str, ...], ...],
     wish: _Wish,
     shown: Progress,
 ) -> None:
+    """`signatures`: those of a library of several; none for one program."""
     from flowc.api.framework.models import initialize
     from flowc.cli.arrays import parse_inputs
-    from flowc.cli.models import what_was_chosen
+    from flowc.cli.compiled_summary import print_summary, summary_of
     from flowc.codegen.targets import target_named
-    from flowc.compiler import Report, compile_library
+    from flowc.compiler import Report
     from flowc.extract.feed_specs import parse_feed
     from flowc.extract.set_inputs import choose_interface_with
-    from flowc.options import Options
 
     target_named(wish.target)
     feeds = [parse_feed(text) for text in named[0]]  # before the model is read
     values = parse_inputs(named[3], "--set")
-    report = Report()
     clock = time.perf_counter()
     shown.stage("reading")
     graph = read()
     if named[2]:
         shown.stage("initialising")
         initialize(graph, list(named[2]))
-    chosen = choose_interface_with(graph, feeds or None, named[1] or None, None, values)
+    made: dict[str, tuple[CompiledProgram, Report]] = {}
+    for name in signatures or [None]:
+        report = Report()
+        chosen = choose_interface_with(graph, feeds or None, named[1] or None, name, values)
+        report.seconds["reading"] = time.perf_counter() - clock
+        made[name or ""] = _compiled(graph, chosen, wish, shown, report), report
+        clock = time.perf_counter()
+    programs = {name: program for name, (program, _) in made.items()}
+    written = _write(graph, programs, made, wish, shown)
+    shown.stage(None)
+    files = _files(written, wish)
+    rows = {
+        name: {"target": wish.target, **summary_of(graph, report, program)}
+        for name, (program, report) in made.items()
+    }
+    if wish.shows == "json":
+        json.dump({"schema": SCHEMA, "files": files, "programs": rows}, sys.stdout, indent=2)
+        print()
+    elif wish.shows == "text":
+        print_summary(files, rows)
+
+
+def _compiled(
+    graph: Graph, chosen: Interface, wish: _Wish, shown: Progress, report: Report
+) -> CompiledProgram:
+    """The program of one fetch set, whose inputs and outputs are said where they were chosen."""
+    from flowc.cli.check import hint_of
+    from flowc.cli.models import what_was_chosen
+    from flowc.compiler import compile_library
+    from flowc.errors import UnsupportedError
+    from flowc.options import Options
+
     unified: list[Interface] = []
 
     def extracted(found: Interface) -> None:
         unified.append(found)
-        report.seconds["reading"] = time.perf_counter() - clock
-        for line in what_was_chosen(found):
+        for line in what_was_chosen(found) if wish.shows == "text" else ():
             shown.say(line)
 
     try:
-        program = compile_library(
+        return compile_library(
             graph,
             chosen,
             Options(target=wish.target, max_memory=wish.max_memory),
@@ -270,12 +315,12 @@ def _compile(
             watch=_watcher(wish, shown),
             kernels=shown.counting_kernels(),
         )
+    except UnsupportedError as error:
+        error.hint = hint_of(graph, chosen, error)
+        raise
     finally:
         if not unified:
             extracted(chosen)
-    written = _write(program, report, wish, shown)
-    shown.stage(None)
-    _summary(graph, report, program, written, wish)
 
 
 def _watcher(wish: _Wish, shown: Progress) -> Callable[[str, Computation], None]:
@@ -288,102 +333,76 @@ def _watcher(wish: _Wish, shown: Progress) -> Callable[[str, Computation], None]
 
 
 def _write(
-    program: CompiledProgram, report: Report, wish: _Wish, shown: Progress
+    graph: Graph,
+    programs: dict[str, CompiledProgram],
+    made: dict[str, tuple[CompiledProgram, Report]],
+    wish: _Wish,
+    shown: Progress,
 ) -> AotReport | None:
-    from flowc.cli.emit import TEXTS, emitted_text, write_objects
-    from flowc.codegen.targets import target_named
+    from flowc.aot import write_library
+    from flowc.cli.emit import BESIDE, package_text, write_objects
     from flowc.files.safe_write import replacing
 
     shown.stage("writing")
-    target = target_named(wish.target)
     texts: dict[Path, bytes] = {}
-    for kind in [k for k in wish.kinds if k in TEXTS]:
-        text = emitted_text(kind, report, target)
-        if wish.to_stdout:
-            sys.stdout.write(text)
-        else:
-            texts[wish.out.with_suffix(TEXTS[kind])] = text.encode()
-    if "obj" in wish.kinds:
-        write_objects(program, report, wish.out.with_suffix(".objects"))
-    header = wish.out.with_suffix(".h") if "header" in wish.kinds else None
-    if "so" not in wish.kinds:
-        if header is not None:
-            texts[header] = _header(program, wish.out)
+    for name, (program, report) in made.items():
+        texts |= _texts(report, wish, f".{name}" if name else "")
+        if "obj" in wish.kinds:
+            write_objects(
+                program, report, wish.out.with_suffix(f".{name}.objects".replace("..", "."))
+            )
+    if "pc" in wish.kinds:
+        texts[wish.out.with_suffix(BESIDE["pc"])] = package_text(wish.out, wish.kinds).encode()
+    if not {"so", "a", "header"} & set(wish.kinds):
         for path, data in texts.items():
             with replacing(path, len(data)) as file:
                 file.write(data)
         return None
-    from flowc.aot import write_library
+    linked: dict[str, tuple[str, Path]] = {}
+    for program in programs.values():
+        if program.symbols:
+            from flowc.extending.linked import linked_symbols
 
-    linked = None
-    if program.symbols:
-        from flowc.extending.linked import linked_symbols
-
-        linked = linked_symbols(program)
+            linked |= linked_symbols(program)
     written = write_library(
-        program,
+        programs if list(programs) != [""] else programs[""],
         wish.out,
         weights=wish.weights,
-        header=header,
+        header=wish.out.with_suffix(".h") if "header" in wish.kinds else None,
         threads=wish.threads,
         texts=texts,
-        linked=linked,
+        linked=linked or None,
+        prefix=wish.prefix,
+        about={"target": wish.target, "model": Path(graph.source.path).name},
+        archive=wish.out.with_suffix(BESIDE["a"]) if "a" in wish.kinds else None,
+        shared="so" in wish.kinds,
     )
-    report.seconds["linking"] = written.seconds
+    for _, report in made.values():
+        report.seconds["linking"] = written.seconds
     return written
 
 
-def _header(program: CompiledProgram, out: Path) -> bytes:
-    from flowc.codegen.abi.c_header import header_text, stem_of
+def _texts(report: Report, wish: _Wish, infix: str) -> dict[Path, bytes]:
+    """What is shown of one program, each in its file; printed where that is asked for."""
+    from flowc.cli.emit import TEXTS, emitted_text
+    from flowc.codegen.targets import target_named
 
-    metadata = replace(program.metadata, name=stem_of(out))
-    return header_text(metadata, stem_of(out)).encode()
-
-
-def _summary(
-    graph: Graph,
-    report: Report,
-    program: CompiledProgram,
-    written: AotReport | None,
-    wish: _Wish,
-) -> None:
-    """The short report at the end, on stderr."""
-    rows: list[tuple[str, Any]] = []
-    if written is not None:
-        rows.append(("wrote", f"{written.library} ({written.library_bytes:,} bytes)"))
-        rows += [("", p) for p in (written.weights_file, written.header) if p is not None]
-    plan = report.stages.plan
-    spec = program.metadata.spec
-    variables = ", ".join(str(v.tensor) for v in spec.variables)
-    if variables:
-        rows.append(("variables", variables))
-    rows += [
-        ("inputs", ", ".join(map(str, spec.fed)) or "none"),
-        ("outputs", ", ".join(map(str, spec.fetched)) or "none"),
-        ("nodes in", f"{report.nodes_in:,} of {_nodes_held(graph):,}"),
-        ("kernels out", f"{len(report.stages.kernels)}, launched from {report.clusters} places"),
-        ("arena", _bytes(plan.arena_bytes) if plan is not None else "none"),
-        ("weights", f"{program.metadata.weights_bytes:,} bytes"),
-        ("target", wish.target),
-        ("seconds", ", ".join(f"{k} {v:.2f}" for k, v in report.seconds.items())),
-    ]
-    for name, value in rows:
-        print(f"{name:>12}  {value}", file=sys.stderr)
+    texts: dict[Path, bytes] = {}
+    for kind in [k for k in wish.kinds if k in TEXTS]:
+        text = emitted_text(kind, report, target_named(wish.target))
+        if wish.to_stdout:
+            sys.stdout.write(text)
+        else:
+            texts[wish.out.with_suffix(f"{infix}{TEXTS[kind]}")] = text.encode()
+    return texts
 
 
-def _bytes(size: Dim) -> str:
-    """A size in bytes; one that grows with the inputs is told where every named size is 1."""
-    from flowc.ir.dims import evaluate, symbols_of
+def _files(written: AotReport | None, wish: _Wish) -> list[dict[str, Any]]:
+    """The files that were written for programs that use the library, with their sizes."""
+    from flowc.cli.emit import BESIDE
 
-    if isinstance(size, int):
-        return f"{size:,} bytes"
-    named = symbols_of(size)
-    least = evaluate(size, dict.fromkeys(named, 1))
-    names = ", ".join(map(str, named))
-    return f"{least:,} bytes where {names} {'is' if len(named) == 1 else 'are'} 1"
-
-
-def _nodes_held(graph: Graph) -> int:
-    """As `flowc inspect` counts them: those of a function once, however often it is called."""
-    inner = sum(len(f.body.nodes) for f in graph.functions.values())
-    return len(graph.get_operations()) + inner
+    if written is None:
+        return []
+    paths = [wish.out if "so" in wish.kinds else None, written.weights_file, written.header]
+    paths += [wish.out.with_suffix(suffix) for k, suffix in BESIDE.items() if k in wish.kinds]
+    return [{"path": str(p), "bytes": p.stat().st_size} for p in paths if p is not None]

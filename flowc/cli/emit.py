@@ -7,7 +7,7 @@ shown is what the library was made of; nothing is compiled again for another tar
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from flowc.codegen.target import Target
 from flowc.compiler import Report
 from flowc.errors import InternalError
 from flowc.files.safe_write import make_folder, replacing
+from flowc.version import VERSION
 
 ELF = b"\x7fELF"
 
@@ -24,11 +25,15 @@ ELF = b"\x7fELF"
 TEXTS = {
     "py": ".py", "kernel": ".kernel", "ir": ".ir", "plan": ".plan", "llvm": ".ll", "asm": ".s"
 }  # fmt: skip
-KINDS = ("so", "header", *TEXTS, "obj")
+# Other ways to link the library.
+BESIDE = {"a": ".a", "pc": ".pc"}
+KINDS = ("so", "header", *BESIDE, *TEXTS, "obj")
 
 
 # What the files of a kind begin with, or hold near the beginning, where flowc has written them.
 _BEGINNINGS: dict[str, tuple[bytes, ...]] = {
+    "a": (b"!<arch>",),
+    "pc": (b"# made by flowc",),
     "header": (b"a model compiled by flowc",),
     "weights": (b"FLOWCWTS",),
     "ir": (b"computation(",),
@@ -49,6 +54,17 @@ def is_ours(kind: str, path: Path) -> bool:
             with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as whole:
                 return whole.find(b"flowc_abi_version") >= 0
     return not begin.strip() or any(mark in begin for mark in _BEGINNINGS.get(kind, ()))
+
+
+def package_text(out: Path, kinds: Collection[str]) -> str:
+    """The pkg-config file of a library, which may be moved with it."""
+    stem = out.name.removesuffix(out.suffix)
+    shared = "${pcfiledir}/" + out.name + " -Wl,-rpath,${pcfiledir}"
+    static = "${pcfiledir}/" + f"{stem}.a -lm -pthread"
+    lines = ["# made by flowc", f"Name: {stem}", "Description: a model compiled by flowc"]
+    lines += [f"Version: {VERSION}", "Cflags: -I${pcfiledir}"]
+    lines += [f"Libs: {static if 'so' not in kinds else shared}"]
+    return "\n".join(lines) + "\n"
 
 
 def emitted_text(kind: str, report: Report, target: Target) -> str:

@@ -31,6 +31,8 @@ from flowc.version import VERSION
 COMMANDS = {
     "compile": "Compile a model to a shared library.",
     "run": "Run a model or a compiled library.",
+    "check": "Say what stands in the way of compiling a model, and what compiles.",
+    "bench": "Measure how fast a model or a library runs.",
     "inspect": "Show what a model holds, and what flowc can compile of it.",
     "scan": "List what a model could do beyond computing.",
     "freeze": "Write a model with constants in place of variables.",
@@ -38,6 +40,9 @@ COMMANDS = {
     "edit": "Replace, rewire, rename or remove nodes of a model.",
     "ops": "List the TensorFlow ops that flowc knows.",
     "config": "Print compiler flags for C++ programs with Sessions.",
+    "cache": "Show or empty the cache of compiled programs.",
+    "doctor": "Say whether this machine has what flowc needs.",
+    "completion": "Print what a shell needs to complete commands.",
 }
 
 USAGE, BUG, INTERRUPTED = 2, 70, 130
@@ -70,7 +75,10 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = did_you_mean(name, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+            near = (
+                did_you_mean(name, COMMANDS, least=0.75)
+                or f"the commands are {', '.join(COMMANDS)}"
+            )
             raise click.UsageError(f"no command is named {name!r}\n  try: {near}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -84,7 +92,7 @@ class _Commands(click.Group):
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 scan found something, 2 usage, 3 unsupported op or dtype, 4 bad "
+    epilog="Exit codes: 0 done, 1 scan or bench found something, 2 usage, 3 unsupported, 4 bad "
     "input, 5 out of memory, disk or tools, 70 a fault of flowc.",
 )
 @click.version_option(VERSION, prog_name="flowc", message="%(prog)s %(version)s")

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,23 +58,39 @@ def inspect_command(
 
 
 def _library(path: str) -> dict[str, Any]:
+    """All that `inspect` says of a library, as plain data."""
     import flowc_runtime
 
     model = flowc_runtime.load(path)
-    ports = {
-        side: [{"name": p["name"], "type": _typed(p["dtype"], p["dims"])} for p in rows]
-        for side, rows in (
-            ("inputs", model.metadata["inputs"]),
-            ("outputs", model.metadata["outputs"]),
-        )
-    }
-    return {
+    known = model.metadata
+    weights = Path(f"{path}.weights")
+    found = {
         "schema": SCHEMA,
         "path": path,
         "format": "compiled library",
-        "flowc": model.metadata["flowc"],
-        "bytes": {"model": os.path.getsize(path), "weights": model.metadata["weights_bytes"]},
-        **ports,
+        "flowc": known["flowc"],
+        "abi": model.abi_version,
+        "model": known.get("model"),
+        "target": known.get("target"),
+        "threads": model.threads,
+        "prefix": known.get("prefix", "flowc"),
+        "needs_instance": known.get("needs_instance", bool(model.variables)),
+        "bytes": {"model": os.path.getsize(path), "weights": known["weights_bytes"]},
+        "weights_file": str(weights) if weights.is_file() else None,
+        **_library_ports(known),
+    }
+    if "signatures" in known:
+        found["signatures"] = {
+            name: {"prefix": prefix, **_library_ports(flowc_runtime.load(path, name).metadata)}
+            for name, prefix in known["signatures"].items()
+        }
+    return found
+
+
+def _library_ports(known: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
+    return {
+        side: [{"name": p["name"], "type": _typed(p["dtype"], p["dims"])} for p in known[side]]
+        for side in ("inputs", "outputs", "variables")
     }
 
 
@@ -206,7 +222,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     sizes = ", ".join(f"{k} {v:,} bytes" for k, v in found["bytes"].items())
     lines = [f"{found['path']}: {found['format']}", f"  size        {sizes}"]
     if "ops" not in found:
-        return lines + _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])
+        return lines + _library_lines(found)
     if found["tags"]:
         lines.append(f"  tags        {', '.join(found['tags'])}")
     lines.append(f"  checkpoint  {found['checkpoint'] or 'none'}")
@@ -229,6 +245,26 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"not compiled as it is: {found['no_default']}")
     lines += _ports("inputs", found["inputs"]) + _ports("outputs", found["outputs"])
     return lines + _op_lines(found)
+
+
+def _library_lines(found: dict[str, Any]) -> list[str]:
+    where = "an instance (model.new_instance())" if found["needs_instance"] else "itself"
+    lines = [
+        f"  made by     flowc {found['flowc']}, ABI {found['abi']}"
+        + (f", of {found['model']}" if found["model"] else ""),
+        f"  target      {found['target'] or 'not said'}",
+        f"  threads     {found['threads']}",
+        f"  weights     {found['weights_file'] or 'inside'}",
+        f"  functions   {found['prefix']}_run, ...; flowc_run, ...",
+        f"  runs in     {where}",
+    ]
+    for name, row in found.get("signatures", {}).items():
+        lines.append(f"signature {name}: {row['prefix']}_run, ...")
+        lines += _ports("  inputs", row["inputs"]) + _ports("  outputs", row["outputs"])
+    sides = [
+        side for side in ("inputs", "outputs", "variables") if found[side] or side != "variables"
+    ]
+    return lines + [line for side in sides for line in _ports(side, found[side])]
 
 
 def _some(names: list[str]) -> str:

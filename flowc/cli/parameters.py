@@ -52,6 +52,24 @@ memory_option = click.option(
 )
 
 
+feed_option = click.option(
+    "--feed",
+    "feeds",
+    multiple=True,
+    metavar="NAME[=DTYPE[DIMS]]",
+    help="An input: x=f32[batch,784]. Named sizes stay dynamic.",
+)
+
+
+fetch_option = click.option(
+    "--fetch",
+    "fetches",
+    multiple=True,
+    metavar="NAME",
+    help="An output: scope/op:0; or an operation that every run does.",
+)
+
+
 init_option = click.option(
     "--init",
     "inits",

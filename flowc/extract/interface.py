@@ -16,6 +16,8 @@ from typing import Any
 
 from flowc.dtypes import DType
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
+from flowc.extract.behind_feeds import not_waited_for
+from flowc.extract.expand_calls import expand_calls_to, passed_on
 from flowc.extract.feed_specs import FeedSpec, Specs, open_sizes, plain_name, read_specs
 from flowc.extract.size_unification import BATCH
 from flowc.graph import Graph, Operation, Signature, Tensor, TensorInfo, TensorShape
@@ -57,10 +59,13 @@ def _is_fed(op: Operation) -> bool:
 
 
 def element_named(graph: Graph, name: str, role: str) -> Tensor:
-    """The tensor `scope/op:0` or `scope/op`. Raises `UnknownNameError` with the nearest names."""
+    """The tensor `scope/op:0` or `scope/op`, also one of a function that the graph calls (its call
+    is expanded). Raises `UnknownNameError` with the nearest names."""
     plain = name if ":" in name else f"{name}:0"
+    expand_calls_to(graph, name)
     try:
-        return graph.get_tensor_by_name(plain)
+        found = graph.get_tensor_by_name(plain)
+        return passed_on(found) if role == "fetch" else found
     except (KeyError, ValueError):
         known = [op.name for op in graph.get_operations()]
         op_name = name.partition(":")[0]
@@ -70,7 +75,20 @@ def element_named(graph: Graph, name: str, role: str) -> Tensor:
         near = did_you_mean(op_name, known) or did_you_mean(
             op_name.rpartition("/")[2], (k.rpartition("/")[2] for k in known)
         )
-        raise UnknownNameError(f"{role} {name!r}: '{op_name}' {what}", hint=near) from None
+        text = f"{role} {name!r}: '{op_name}' {what}"
+        raise UnknownNameError(text + _signature_text(graph), hint=near) from None
+
+
+def _signature_text(graph: Graph) -> str:
+    """The names that the model's signature has, for who asked for another one."""
+    chosen = graph.signatures.get(getattr(graph.source, "signature", None) or "")
+    if chosen is None:
+        return ""
+    ports = [
+        ", ".join(f"{name} ({info.name})" for name, info in side.items()) or "none"
+        for side in (chosen.inputs, chosen.outputs)
+    ]
+    return f"\n  signature {graph.source.signature}: inputs {ports[0]}; outputs {ports[1]}"
 
 
 def feed_of(tensor: Tensor, spec: FeedSpec, shape: Any = None, dtype: DType | None = None) -> Feed:
@@ -112,7 +130,7 @@ def _shown(dims: Iterable[Dim | None]) -> str:
     return f"[{','.join('?' if d is None else str(d) for d in dims)}]"
 
 
-def _named_apart(feeds: Sequence[Feed]) -> list[Feed]:
+def named_apart(feeds: Sequence[Feed]) -> list[Feed]:
     """The feeds with a name of its own for each size that nobody named: `batch` for the first that
     leads, if no caller means another by it, else input and axis."""
     named = [d for f in feeds for axis, d in enumerate(f.type.dims) if axis not in f.open]
@@ -150,7 +168,7 @@ def choose_feeds(graph: Graph, specs: Specs | None = None) -> list[Feed]:
         if any(f.tensor is tensor for f in found):
             raise UsageError(f"the feed {spec.name!r} is given twice")
         found.append(feed_of(tensor, spec, None if info is None else info.shape))
-    return _named_apart(found)
+    return named_apart(found)
 
 
 def choose_fetches(graph: Graph, names: Any = None, feeds: Sequence[Feed] = ()) -> list[Fetch]:
@@ -192,7 +210,7 @@ def choose_interface(
         ins = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
         outs = [Fetch(n, element_named(graph, i.name, "fetch")) for n, i in found.outputs.items()]
         text = f"signature {name}"
-        return Interface(tuple(_named_apart(ins)), tuple(outs), feeds_from=text, fetches_from=text)
+        return Interface(tuple(named_apart(ins)), tuple(outs), feeds_from=text, fetches_from=text)
     given_feeds = None if feeds is None else choose_feeds(graph, feeds)
     targets: list[Operation] = []
     if fetches is not None:
@@ -203,9 +221,12 @@ def choose_interface(
         out_list, outs_from = default_fetches(graph, given_feeds or ())
     ends = tuple(targets)
     if given_feeds is not None:
-        return Interface(tuple(given_feeds), tuple(out_list), ends, fetches_from=outs_from)
+        done = not_waited_for(
+            [*(f.tensor.op for f in out_list), *targets], {f.tensor for f in given_feeds}
+        )
+        return Interface(tuple(given_feeds), tuple(out_list), ends, done, fetches_from=outs_from)
     in_list, ins_from = _needed_feeds(graph, [*(f.tensor.op for f in out_list), *targets])
-    feeds_of = tuple(_named_apart(in_list))
+    feeds_of = tuple(named_apart(in_list))
     return Interface(feeds_of, tuple(out_list), ends, feeds_from=ins_from, fetches_from=outs_from)
 
 
@@ -254,10 +275,10 @@ def default_feeds(graph: Graph) -> tuple[list[Feed], str]:
     if chosen is not None:
         name, found = chosen
         feeds = [_signature_feed(graph, n, i) for n, i in found.inputs.items()]
-        return _named_apart(feeds), f"signature {name}"
+        return named_apart(feeds), f"signature {name}"
     ops = [op for op in graph.get_operations() if is_placeholder(op)]
     feeds = [feed_of(op.output(0), FeedSpec(op.name)) for op in ops]
-    return _named_apart(feeds), "placeholders"
+    return named_apart(feeds), "placeholders"
 
 
 def default_fetches(graph: Graph, feeds: Sequence[Feed] = ()) -> tuple[list[Fetch], str]:
@@ -279,7 +300,7 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     starts = {t.op for t in fed} or set(filter(_is_fed, graph.get_operations()))
     reached = _descendants(starts)
     awaited = {c for op in graph.get_operations() for c in op.control_inputs}
-    inside = _inside_loops(graph)
+    inside = inside_loops(graph)
     found: list[Tensor] = []
     spare: list[Tensor] = []
     for op in graph.get_operations():
@@ -295,7 +316,7 @@ def _sinks(graph: Graph, fed: set[Tensor]) -> list[Tensor]:
     return found or spare
 
 
-def _inside_loops(graph: Graph) -> set[Operation]:
+def inside_loops(graph: Graph) -> set[Operation]:
     """Operations in loops of TensorFlow 1, one of whose many values nobody can ask for."""
     depths: dict[Operation, int] = {}
     stack = [op for op in graph.get_operations() if op.type in ENTER]

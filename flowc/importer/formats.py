@@ -37,14 +37,17 @@ MESSAGES: dict[Kind, Any] = {
     Kind.META_GRAPH: MetaGraphDef,
     Kind.SAVED_MODEL: SavedModel,
 }
+_KERAS = "model.export('FOLDER') or tf.saved_model.save(model, 'FOLDER') makes a SavedModel of it: "
+# Where a file says what it is, how, what that is, and the way from there to flowc.
 _FOREIGN = (
-    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file (Keras weights)"),
-    (0, b"PK\x03\x04", "a zip archive (a .keras file or a packed model)"),
-    (0, b"\x1f\x8b", "a gzip archive"),
-    (4, b"TFL3", "a TensorFlow Lite model"),
-    (0, b"\x93NUMPY", "a NumPy array"),
-    (0, b"\x7fELF", "a shared library or program"),
+    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file (a Keras model or its weights)", _KERAS),
+    (0, b"PK\x03\x04", "a zip archive (a .keras file or a packed model)", _KERAS),
+    (0, b"\x1f\x8b", "a gzip archive", "unpack it: "),
+    (4, b"TFL3", "a TensorFlow Lite model", "use the model that it was converted from: "),
+    (0, b"\x93NUMPY", "a NumPy array", ""),
+    (0, b"\x7fELF", "a shared library or program", "`flowc run` and `inspect` take libraries: "),
 )
+_ONNX = re.compile(rb"\x08[\x03-\x7f][\x12\x1a\x22\x2a\x32\x3a\x42]")
 _TABLE_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # bytes that texts do not have
 _FIELD_OF_TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*([A-Za-z_]\w*)\s*[:{<]")
@@ -54,12 +57,15 @@ _TEXT_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|[{}<>
 def detect(region: FileBytes) -> tuple[Kind, Encoding]:
     """What a region holds."""
     head = bytes(region.view[:4096])
-    for at, magic, what in _FOREIGN:
-        if head[at : at + len(magic)] == magic:
-            raise InvalidModelError(
-                f"{region.name}: this is {what}, which flowc does not read",
-                hint="give a GraphDef, a .meta file or a SavedModel folder",
-            )
+    foreign = [row for row in _FOREIGN if head[row[0] : row[0] + len(row[1])] == row[1]]
+    what, way_out = foreign[0][2:] if foreign else ("", "")
+    if _ONNX.match(head):  # of whose fields the first is the version of its format, 3 or more
+        what, way_out = "an ONNX model", "use the TensorFlow model that it was made from: "
+    if what:
+        raise InvalidModelError(
+            f"{region.name}: this is {what}, which flowc does not read",
+            hint=f"{way_out}give a GraphDef, a .meta file or a SavedModel folder",
+        )
     if bytes(region.view[-8:]) == _TABLE_MAGIC:
         raise InvalidModelError(
             f"{region.name}: this is the index of a checkpoint, which holds no graph",

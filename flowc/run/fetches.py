@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc.errors import did_you_mean
 from flowc.graph import Graph, Operation, Tensor
+from flowc_runtime.element_types import check_range
 
 Rebuild = Callable[[Sequence[Any]], Any]
 
@@ -68,13 +69,22 @@ class Fetches:
         return found
 
 
+def make_nameable(graph: Graph, item: Any) -> None:
+    """Has the graph know the name `item` where it is one in functions that the graph calls."""
+    if isinstance(item, str) and "/" in item and item.partition(":")[0] not in graph:
+        from flowc.extract.expand_calls import expand_calls_to  # late: loads the op records
+
+        expand_calls_to(graph, item)
+
+
 def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
     """The tensor or operation meant by a name or object. Raises as TensorFlow does: `ValueError`
     for unknown names and other graphs, `TypeError` for other types."""
     try:
+        make_nameable(graph, item)
         found = graph.as_graph_element(item, allow_tensor=True, allow_operation=True)
     except KeyError as error:
-        near = did_you_mean(str(item), operation_names(graph))
+        near = near_tensors(graph, str(item))
         hint = f" ({near})" if near else ""
         raise ValueError(
             f"{role} argument {item!r} cannot be interpreted as a Tensor. ({error.args[0]}){hint}"
@@ -91,8 +101,12 @@ def as_element(graph: Graph, item: Any, role: str) -> Tensor | Operation:
     return found
 
 
-def operation_names(graph: Graph) -> list[str]:
-    return [op.name for op in graph.get_operations()]
+def near_tensors(graph: Graph, name: str) -> str | None:
+    """`did you mean 'ids:0'?` for the name of a tensor or operation that is not there."""
+    typed, colon, index = name.partition(":")
+    suffix = f":{index if colon and index.isdigit() else 0}"
+    names = (op.name + (suffix if op.outputs else "") for op in graph.get_operations())
+    return did_you_mean(typed + suffix, names)
 
 
 def only(values: Sequence[Any]) -> Any:
@@ -116,6 +130,14 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             f"{value} which was passed to the argument `feed_dict` with key {tensor}."
         )
     dtype = tensor.base_dtype
+    if isinstance(value, np.ndarray) and dtype is not None and dtype.is_integer:
+        try:
+            check_range(value, dtype.numpy)
+        except TypeError as error:
+            raise TypeError(
+                f"The array that is fed to {tensor.name} is not compatible with Tensor type "
+                f"{dtype.name}: {error}"
+            ) from None
     if isinstance(value, int) and dtype is not None and dtype.is_integer:
         limits = np.iinfo(dtype.numpy)
         if not limits.min <= value <= limits.max:

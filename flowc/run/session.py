@@ -25,7 +25,6 @@ from flowc.errors import (
     OpError,
     ShapeError,
     UsageError,
-    did_you_mean,
 )
 from flowc.graph import Graph, Tensor, get_default_graph
 from flowc.graph.default import default_session
@@ -39,8 +38,9 @@ from flowc.run.fetches import (
     Rebuild,
     check_feed_shape,
     feed_value,
+    make_nameable,
+    near_tensors,
     only,
-    operation_names,
 )
 from flowc.run.functions import CalledFunctions
 from flowc.run.host_ranks import Outdated
@@ -168,6 +168,11 @@ class Session:
             graph, options, self._threads, found._state, self._max_memory, self._placement
         )
         return found
+
+    def __repr__(self) -> str:
+        held = len(self._variables.types()[1])
+        state = "closed" if self._closed else f"{held} values held"
+        return f"<Session of {self._graph!r}, {state}>"
 
     @property
     def graph(self) -> Graph:
@@ -436,13 +441,10 @@ class Session:
 
     def _feed_key(self, key: Any) -> Tensor:
         try:
+            make_nameable(self._graph, key)
             tensor = self._graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
         except (KeyError, ValueError, TypeError) as error:
-            near = (
-                did_you_mean(str(key), operation_names(self._graph))
-                if isinstance(key, str)
-                else None
-            )
+            near = near_tensors(self._graph, key) if isinstance(key, str) else None
             text = error.args[0] if error.args else str(error)
             raise TypeError(
                 f"Cannot interpret feed_dict key as Tensor: {text}" + (f" ({near})" if near else "")

@@ -2,7 +2,7 @@
 
 In: arrays, scalars, lists, DLPack objects. Out: a dense array of the wanted dtype. Invariant:
 values are converted within a kind or to a wider kind (int to float, never float to int), as NumPy's
-"same_kind" rule has it.
+"same_kind" rule has it; integers keep their values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 def as_dense(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The value as a C-contiguous, aligned array of the dtype; itself when it is one.
 
-    Raises `TypeError` when its elements cannot become that dtype.
+    Raises `TypeError` when its elements cannot become that dtype, or integers do not fit it.
     """
     if isinstance(value, np.ndarray):
         array: np.ndarray[Any, Any] = value
@@ -47,7 +47,20 @@ def as_dense(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         return _from_python(value, dtype)
     if array.dtype != dtype and not _is_convertible(array.dtype, dtype):
         raise TypeError(f"elements of type {array.dtype} cannot become {dtype}")
+    check_range(array, dtype)
     return np.require(array, dtype, ("C", "A"))
+
+
+def check_range(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
+    """Raises `TypeError` for integers that an integer dtype does not hold."""
+    if array.dtype.kind not in "iu" or dtype.kind not in "iu" or not array.size:
+        return
+    if np.can_cast(array.dtype, dtype):
+        return
+    limits = np.iinfo(dtype)
+    for found in (int(array.min()), int(array.max())):
+        if not limits.min <= found <= limits.max:
+            raise TypeError(f"{found} does not fit {dtype}: {limits.min} to {limits.max}")
 
 
 def _is_convertible(source: np.dtype[Any], wanted: np.dtype[Any]) -> bool:

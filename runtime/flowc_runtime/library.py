@@ -10,6 +10,7 @@ import ctypes
 import os
 import stat
 import struct
+from types import SimpleNamespace
 from typing import Any
 
 from flowc_runtime.errors import LoadError
@@ -20,7 +21,7 @@ _opened: dict[str, list[tuple[int, int, int]]] = {}
 
 
 def open_library(path: str) -> Any:
-    """The library at an absolute path, its functions ready to call. Raises `LoadError`."""
+    """The library at an absolute path. Raises `LoadError`."""
     try:
         status = os.stat(path)
         # The loader knows libraries by the text of their path: a file that was replaced since needs
@@ -40,6 +41,11 @@ def open_library(path: str) -> Any:
     found = library.flowc_abi_version()
     if found != ABI_VERSION:
         raise LoadError(f"{path} has ABI version {found}, expected {ABI_VERSION}")
+    return library
+
+
+def functions_of(library: Any, prefix: str = "flowc") -> SimpleNamespace:
+    """The C functions of one of the library's models, ready to call, by their plain names."""
     pointer, number = ctypes.c_void_p, ctypes.c_int32
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "flowc_metadata": (ctypes.c_char_p, []),
@@ -58,10 +64,12 @@ def open_library(path: str) -> Any:
         "flowc_instance_read": (number, [pointer, number, pointer]),
         "flowc_instance_write": (number, [pointer, number, pointer]),
     }
+    found = SimpleNamespace(library=library)
     for name, (result, args) in signatures.items():
-        function = getattr(library, name)
+        function = getattr(library, prefix + name.removeprefix("flowc"))
         function.restype, function.argtypes = result, args
-    return library
+        setattr(found, name, function)
+    return found
 
 
 def _check_whole(path: str, size: int) -> None:

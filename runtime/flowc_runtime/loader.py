@@ -27,7 +27,8 @@ from flowc_runtime.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from flowc_runtime.library import open_library
+from flowc_runtime.library import functions_of, open_library
+from flowc_runtime.notebook import table_of
 
 KNOWN_SHAPES = 256
 _DENSE = 0x0001 | 0x0100  # NumPy's flag bits for C-contiguous and aligned
@@ -91,16 +92,21 @@ class Model:
     instance: `model.new_instance()`.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], signature: str | None = None) -> None:
         self.path = os.path.abspath(os.fspath(path))
-        self._library = open_library(self.path)
+        library = open_library(self.path)
+        self._library = functions_of(library)
+        if signature is not None:
+            self._library = functions_of(library, self._prefix_of(signature))
         described = json.loads(self._library.flowc_metadata())
         self.name: str = described["name"]
         self.metadata: dict[str, Any] = described
         self.inputs = tuple(map(_port, described["inputs"]))
         self.outputs = tuple(map(_port, described["outputs"]))
         self.variables = tuple(map(_port, described.get("variables", ())))
-        self._run = self._library.flowc_run
+        # Of libraries that do not say so, the C function does.
+        refuses = described.get("needs_instance", False)
+        self._run: _Run = self._needs_instance if refuses else self._library.flowc_run
         self._wanted = [(p.dtype, len(p.dims), p) for p in self.inputs]
         self._input_places = _places(self.inputs)
         self._frames: list[_Frame] = []
@@ -113,6 +119,11 @@ class Model:
     def __repr__(self) -> str:
         ports = "; ".join(", ".join(map(str, p)) for p in (self.inputs, self.outputs))
         return f"<Model {self.name!r}: {ports.replace('; ', ' -> ')}>"
+
+    @property
+    def abi_version(self) -> int:
+        """The version of the library's C interface."""
+        return self._library.library.flowc_abi_version()
 
     @property
     def threads(self) -> int:
@@ -142,6 +153,32 @@ class Model:
     def __call__(self, *arrays: Any, **by_name: Any) -> Any:
         """Raises `InvalidArgumentError` for inputs that do not fit, and for failing values."""
         return self._answer(arrays, by_name, self._run)
+
+    def _repr_html_(self) -> str:
+        sides = {"inputs": self.inputs, "outputs": self.outputs, "variables": self.variables}
+        rows = {
+            side: [(p.name, str(p).removeprefix(f"{p.name}: ")) for p in ports]
+            for side, ports in sides.items()
+        }
+        return table_of(f"Model {self.name}", rows)
+
+    def _prefix_of(self, signature: str) -> str:
+        """What the functions of a signature begin with."""
+        described = json.loads(self._library.flowc_metadata())
+        prefixes = described.get("signatures", {})
+        if signature not in prefixes:
+            names = ", ".join(prefixes) or "one program, without the names of signatures"
+            raise LoadError(f"{self.path} has no signature {signature!r}; it has {names}")
+        return prefixes[signature]
+
+    def _needs_instance(self, *_: Any) -> int:
+        """The run of a model whose variables have to be kept between runs."""
+        names = ", ".join(p.name for p in self.variables[:3])
+        more = ", ..." if len(self.variables) > 3 else ""
+        raise InvalidArgumentError(
+            f"the model has variables ({names}{more}), which an instance keeps: "
+            "instance = model.new_instance(), then instance(...)"
+        )
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Array]:
         """Outputs by name, for inputs by name."""
@@ -322,12 +359,12 @@ class Instance:
         raise InvalidArgumentError(f"the model has no variable {name!r}; it has {names}")
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """The compiled model at `path`.
+def load(path: str | os.PathLike[str], signature: str | None = None) -> Model:
+    """The compiled model at `path`; of a library of several signatures that one, or the first.
 
     Raises `LoadError` when the file is not a model library, or one of another ABI version.
     """
-    return Model(path)
+    return Model(path, signature)
 
 
 def _convert(value: Any, port: Port, role: str = "input") -> Array:

@@ -20,7 +20,12 @@ from elftools.elf.elffile import ELFFile
 from flowc import aot
 from flowc.aot import write_library
 from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
-from flowc.codegen.abi.c_header import constant_names, header_text, identifier
+from flowc.codegen.abi.c_header import (
+    constant_names,
+    exported_name,
+    header_text,
+    identifier,
+)
 from flowc.codegen.abi.model import check_sizes, message_of
 from flowc.codegen.compiled import CompiledProgram
 from flowc.codegen.link import elf, linker
@@ -60,7 +65,8 @@ def _dynamic_symbols(path: Path) -> tuple[set[str], set[str]]:
 @needs_cc
 def test_it_exports_the_abi_and_needs_libc_only(library: Path) -> None:
     exported, needed = _dynamic_symbols(library)
-    assert exported == set(EXPORTS)
+    own = {exported_name("hand", name) for name in EXPORTS}
+    assert exported == {*EXPORTS, *own}
     assert not [n for n in needed if n.startswith(("Py", "numba", "NRT_", "flowc", "_ITM", "__"))]
     with library.open("rb") as file:
         parsed = ELFFile(file)
@@ -85,9 +91,12 @@ def test_equal_programs_give_equal_bytes(
 
 
 def test_the_header_declares_what_is_exported() -> None:
-    text = header_text(described(aot_programs.metadata()), "hand")
+    text = header_text([("hand", described(aot_programs.metadata()))], "hand")
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    assert set(re.findall(r"\b(flowc_\w+)\(", code)) == set(EXPORTS)
+    own = {exported_name("hand", name) for name in EXPORTS}
+    assert set(re.findall(r"\b(\w+)\(", code)) == own
+    plain = re.findall(r"#define (flowc_\w+) (hand_\w+)", code)
+    assert {name: exported_name("hand", name) for name in EXPORTS} == dict(plain)
     assert "input 0: in/x:0  f32[batch, 4]  float" in text
     assert "Known only after a run: kept_count, step_count." in text
 
@@ -101,7 +110,7 @@ def test_the_header_compiles_by_itself(
 ) -> None:
     source = tmp_path / f"include{suffix}"
     other = tmp_path / "other.h"
-    other.write_text(header_text(described(aot_programs.metadata()), "other"))
+    other.write_text(header_text([("other", described(aot_programs.metadata()))], "other"))
     source.write_text('#include "hand.h"\n#include "other.h"\nint main(void) { return 0; }\n')
     command = [str(CC), *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
     subprocess.run([*command, f"-I{library.parent}", str(source)], check=True)

@@ -504,3 +504,15 @@ def test_what_goes_wrong_inside_has_a_code_too(
             "  this is a fault of flowc: please report it with what --debug prints\n"
         )
         assert "Traceback" in flowc("ops", "--debug").err
+
+
+def test_compile_tells_programs_or_nobody(flowc: Command, scale: Path) -> None:
+    done = flowc(
+        "compile", scale, "-o", scale.with_suffix(".so"), "--json", "--emit", "so,a,header"
+    )
+    found = json.loads(done.out)
+    assert (done.code, done.err) == (0, "")
+    assert [Path(f["path"]).suffix for f in found["files"]] == [".so", ".h", ".a"]
+    program = found["programs"][""]
+    assert program["inputs"] == ["x=f32[batch,3]"] and program["outputs"] == ["out=f32[batch,3]"]
+    assert flowc("compile", scale, "-o", scale.with_suffix(".so"), "-q") == Done(0, "", "")

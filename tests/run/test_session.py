@@ -75,7 +75,7 @@ def test_row_6_refused_fetches(graph: tf.Graph) -> None:
                 session.run(bad)
         with pytest.raises(ValueError, match=r"cannot be interpreted as a Tensor"):
             session.run(other)
-        with pytest.raises(ValueError, match=r"did you mean 'value'"):
+        with pytest.raises(ValueError, match=r"did you mean 'value:0'"):
             session.run("valeu:0")
 
 

@@ -184,3 +184,11 @@ def test_settings_of_a_session_are_checked(
 def test_the_graph_of_a_session_as_a_message(session: tf.Session) -> None:
     tf.constant(1.0, name="c")
     assert [n.name for n in session.graph_def.node] == ["c"]
+
+
+def test_integers_that_do_not_fit_are_not_fed() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.int32, [None], name="ids")
+        assert session.run(x + 1, {x: np.array([3], np.int64)}).tolist() == [4]
+        with pytest.raises(TypeError, match=r"fed to ids:0 .* int32: 1099511627776 does not fit"):
+            session.run(x + 1, {x: np.array([1 << 40], np.int64)})

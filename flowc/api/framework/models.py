@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flowc.graph import Graph
+from flowc_runtime.notebook import table_of
 
 if TYPE_CHECKING:
     from flowc.extract.interface import Interface
-    from flowc.ir.program_spec import ProgramSpec
+    from flowc.ir.program_spec import ProgramSpec, TensorSpec
     from flowc.options import Options
     from flowc.run.executable import Executable
     from flowc.run.variables import HeldVariables
@@ -102,10 +103,16 @@ class Program:
         self._variables = variables
         from flowc.run.variables import Access
 
+        self._spec = spec
         self._access = Access.of(spec)
         variables.adopt(self._access.reads)
         self.inputs: tuple[str, ...] = tuple(t.name for t in spec.fed)
         self.outputs: tuple[str, ...] = tuple(t.name for t in spec.fetched)
+
+    def _repr_html_(self) -> str:
+        sides = {"inputs": self._spec.fed, "outputs": self._spec.fetched}
+        rows = {s: [(p.name, str(p)[len(p.name) + 1 :]) for p in x] for s, x in sides.items()}
+        return table_of("Program", rows)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs,
@@ -156,8 +163,13 @@ class Program:
                 return feed.name
         return name
 
+    def ports(self, kind: Literal["input", "output"]) -> tuple[TensorSpec, ...]:
+        """The inputs or outputs with their dtypes and dims, of which those with names are open."""
+        return self._spec.fed if kind == "input" else self._spec.fetched
+
     def __repr__(self) -> str:
-        return f"<flowc.Program {', '.join(self.inputs)} -> {', '.join(self.outputs)}>"
+        ports = (self._spec.fed, self._spec.fetched)
+        return f"<flowc.Program {' -> '.join(', '.join(map(str, p)) or 'nothing' for p in ports)}>"
 
 
 def compile(

@@ -6,6 +6,7 @@ In: tensors or Python values; the first tensor's dtype decides for numbers. Out:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
 from flowc import dtypes
@@ -44,7 +45,17 @@ def _function(op_type: str, inputs: Sequence[str], errors: str, default: str | N
 
     meaning = MEANINGS.get(op_type, f"TensorFlow's `{op_type}`")
     function.__doc__ = f"{meaning}.\n\nTakes `{taken}`. Raises `TypeError` {errors}."
+    described: Any = function
+    described.__signature__ = _signature(inputs)
     return function
+
+
+def _signature(inputs: Sequence[str]) -> Signature:
+    """What `help` and editors show of a function of these inputs."""
+    either = Parameter.POSITIONAL_OR_KEYWORD
+    taken = [Parameter(name, either, annotation="Any") for name in inputs]
+    name = Parameter("name", either, default=None, annotation="str | None")
+    return Signature([*taken, name], return_annotation="Tensor")
 
 
 # The functions of these ops have the ops' own names: `is_nan` is that of `IsNan`.

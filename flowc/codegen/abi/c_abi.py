@@ -13,6 +13,7 @@ instances.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from llvmlite import ir
@@ -63,11 +64,13 @@ def c_abi_text(
     *,
     weights: WeightsFile | None = None,
     threads: int = 0,
+    about: Mapping[str, Any] | None = None,
 ) -> str:
     """LLVM IR of the ABI module.
 
     `weights`: the side file, None when weights are linked in. `threads`: the thread count until
-    `flowc_set_threads` is called; 0 means as many as the process has cores.
+    `flowc_set_threads` is called; 0 means as many as the process has cores. `about`: what the
+    library says of itself beside its metadata.
     """
     abi = AbiModule(metadata, triple, weights)
     started, ended = [abi.emit_message()], [abi.emit_close_messages()]
@@ -75,7 +78,7 @@ def c_abi_text(
         mapping = emit_weights_mapping(abi.module, weights)
         started.append(mapping.open)
         ended.append(mapping.close)
-    DescriptionEmitter(abi).emit()
+    DescriptionEmitter(abi, about or {}).emit()
     SizesEmitter(abi).emit()
     _CallEmitter(abi, threads).emit()
     InstanceEmitter(abi).emit()

@@ -8,6 +8,8 @@ it declares exactly the functions that the library exports, and compiles as C99 
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flowc.codegen.abi.model import dims_text, ports_of
@@ -23,17 +25,13 @@ _C_TYPES = {
     "c64": "float[2]", "c128": "double[2]",
 }  # fmt: skip
 
-DECLARATIONS = """\
+TYPES = """\
 #ifndef FLOWC_ABI_VERSION
 #define FLOWC_ABI_VERSION 3
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* What functions return. After any code but FLOWC_OK, flowc_last_error() tells what was wrong. */
+/* What functions return. After any code but FLOWC_OK, ..._last_error() tells what was wrong. */
 enum {
   FLOWC_OK = 0,
   FLOWC_BAD_ARGUMENT = 2, /* NULL, wrong dims, no such input: the model did not run */
@@ -49,6 +47,15 @@ enum {
   FLOWC_C64 = 8, FLOWC_I64 = 9, FLOWC_BOOL = 10, FLOWC_BF16 = 14, FLOWC_U16 = 17, FLOWC_C128 = 18,
   FLOWC_F16 = 19, FLOWC_U32 = 22, FLOWC_U64 = 23
 };
+
+typedef struct flowc_instance flowc_instance;
+#endif /* FLOWC_ABI_VERSION */
+"""
+
+DECLARATIONS = """\
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* All functions may be called from any number of threads at once. */
 
@@ -105,7 +112,6 @@ int32_t flowc_variable_dims(int32_t variable, int64_t *dims);
 
 /* Makes an instance, whose variables have the values that the model was compiled with, if it was
  * with any; flowc_instance_destroy ends it (NULL is nothing to end), when no call is inside it. */
-typedef struct flowc_instance flowc_instance;
 int32_t flowc_instance_create(flowc_instance **instance);
 void flowc_instance_destroy(flowc_instance *instance);
 /* As it was made. */
@@ -136,14 +142,81 @@ const char *flowc_last_error(void);
 #ifdef __cplusplus
 }
 #endif
-#endif /* FLOWC_ABI_VERSION */
 """
 
+# `flowc_instance` is a type, the same for all models.
+_FUNCTION = re.compile(r"\bflowc_(?!instance\b)")
+_FUNCTION_NAMES = sorted(set(re.findall(r"\b(flowc_\w+)\(", DECLARATIONS)))
 
-def header_text(metadata: ProgramMetadata, stem: str) -> str:
-    """The header for the library `stem`.so; its own constants begin with that name in capitals."""
+
+def header_text(models: Sequence[tuple[str, ProgramMetadata]], stem: str, contents: int = 0) -> str:
+    """The header for the library `stem`.so with these models; of each the prefix that its functions
+    have, and in capitals its constants. `contents`: a number that other code and weights change."""
+    guard = f"{identifier(stem).upper()}_H"
+    mark = zlib.crc32(repr([(p, m.to_json()) for p, m in models]).encode(), contents)
+    parts = [part for prefix, metadata in models for part in _model_lines(prefix, metadata)]
+    return "\n".join(
+        [
+            *(line for _, metadata in models for line in _comment_lines(metadata)),
+            f"#ifdef {guard}",
+            f"#if {guard} != {mark:#x}",
+            f'#error "two models are named {identifier(stem)}: give one another file name"',
+            "#endif",
+            "#else",
+            f"#define {guard} {mark:#x}",
+            "",
+            TYPES,
+            *parts,
+            _plain_names(models[0][0]),
+            f"#endif /* {guard} */",
+            "",
+        ]
+    )
+
+
+def exported_name(prefix: str, name: str) -> str:
+    """A function of the C interface (`flowc_run`) as a model with that prefix calls it."""
+    return prefix + name.removeprefix("flowc")
+
+
+def _model_lines(prefix: str, metadata: ProgramMetadata) -> Iterator[str]:
+    """The functions and constants of one model."""
+    yield _FUNCTION.sub(f"{prefix}_", DECLARATIONS)
+    capitals = prefix.upper()
+    for kind in ("input", "output", "variable"):
+        rows = ports_of(metadata, kind)
+        if kind == "variable" and not rows:
+            continue
+        yield f"#define {capitals}_{kind.upper()}S {len(rows)}"
+        for index, name in enumerate(constant_names(rows)):
+            yield f"#define {capitals}_{kind.upper()}_{name} {index}"
+    yield ""
+
+
+def _plain_names(prefix: str) -> str:
+    """The names that all models share, as macros: they mean the model whose header is alone in a
+    source file, and where there are two they do not compile."""
+    if prefix == "flowc":
+        return ""
+    pairs = [(n, exported_name(prefix, n)) for n in _FUNCTION_NAMES]
+    unclear = [(n, f"{n}_of_which_model_call_it_by_its_prefix") for n in _FUNCTION_NAMES]
+    return "\n".join(
+        [
+            "#ifndef FLOWC_NO_PLAIN_NAMES",
+            "#ifndef FLOWC_PLAIN_NAMES",
+            f'#define FLOWC_PLAIN_NAMES "{prefix}"',
+            *(f"#define {plain} {own}" for plain, own in pairs),
+            "#else /* a second model: flowc_run would be one of two */",
+            *(line for n, other in unclear for line in (f"#undef {n}", f"#define {n} {other}")),
+            "#endif",
+            "#endif",
+            "",
+        ]
+    )
+
+
+def _comment_lines(metadata: ProgramMetadata) -> list[str]:
     ports = {kind: ports_of(metadata, kind) for kind in ("input", "output", "variable")}
-    prefix = identifier(stem).upper()
     lines = [
         f"/* {_comment(metadata.name)}: a model compiled by flowc {_comment(metadata.version)}.",
         " *",
@@ -152,15 +225,7 @@ def header_text(metadata: ProgramMetadata, stem: str) -> str:
     late = sorted(_late_sizes(metadata.spec))
     if late:
         lines += [" *", f" * Known only after a run: {', '.join(map(str, late))}."]
-    lines += [" */", f"#ifndef {prefix}_H", f"#define {prefix}_H", "", DECLARATIONS]
-    for kind, rows in ports.items():
-        if kind == "variable" and not rows:
-            continue
-        lines.append(f"#define {prefix}_{kind.upper()}S {len(rows)}")
-        for index, name in enumerate(constant_names(rows)):
-            lines.append(f"#define {prefix}_{kind.upper()}_{name} {index}")
-    lines += ["", f"#endif /* {prefix}_H */", ""]
-    return "\n".join(lines)
+    return [*lines, " */"]
 
 
 def constant_names(ports: tuple[TensorSpec, ...]) -> list[str]:

@@ -7,7 +7,7 @@ gives NULL, -1 or an error code.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -19,8 +19,9 @@ ABI_VERSION = 3
 
 
 class DescriptionEmitter:
-    def __init__(self, abi: AbiModule) -> None:
+    def __init__(self, abi: AbiModule, about: Mapping[str, Any]) -> None:
         self.abi = abi
+        self.about = about
 
     def emit(self) -> None:
         self._constants()
@@ -34,7 +35,8 @@ class DescriptionEmitter:
         w.give(i32(ABI_VERSION))
         known = self.abi.metadata
         texts = {"version": known.version, "model_name": known.name}
-        described = json.dumps(known.to_json(), ensure_ascii=True, separators=(",", ":"))
+        every = {**known.to_json(), **self.about}
+        described = json.dumps(every, ensure_ascii=True, separators=(",", ":"))
         for name, text in {**texts, "metadata": described}.items():
             w = self.abi.export(f"flowc_{name}")
             w.give(w.text(text))

@@ -27,6 +27,7 @@ _FLAGS = (
     "-z", "relro",
     "-z", "now",
     "--build-id=none",
+    "-Bsymbolic",  # another model in the program has functions of the same names
     "--no-undefined",
     "--hash-style=gnu",
     "--as-needed",

@@ -1,0 +1,4 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from flowc.api.framework.app import flags as flags
+from flowc.api.framework.app import run as run
+

@@ -1,0 +1,43 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from typing import Any
+from flowc.graph import Operation, Tensor
+from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.data.csv import CsvDataset as CsvDataset
+from flowc.api.data.csv import make_csv_dataset as make_csv_dataset
+from flowc.api.data.dataset import DatasetSpec as DatasetStructure
+from flowc.api.data.experimental import Counter as Counter
+from flowc.api.data.experimental import RandomDataset as RandomDataset
+from flowc.api.data.experimental import assert_cardinality as assert_cardinality
+from flowc.api.data.experimental import cardinality as cardinality
+from flowc.api.data.experimental import dense_to_sparse_batch as dense_to_sparse_batch
+from flowc.api.data.experimental import enumerate_dataset as enumerate_dataset
+from flowc.api.data.experimental import from_variant as from_variant
+from flowc.api.data.experimental import get_single_element as get_single_element
+from flowc.api.data.experimental import get_structure as get_structure
+from flowc.api.data.experimental import ignore_errors as ignore_errors
+from flowc.api.data.experimental import map_and_batch as map_and_batch
+from flowc.api.data.experimental import parallel_interleave as parallel_interleave
+from flowc.api.data.experimental import scan as scan
+from flowc.api.data.experimental import shuffle_and_repeat as shuffle_and_repeat
+from flowc.api.data.experimental import take_while as take_while
+from flowc.api.data.experimental import to_variant as to_variant
+from flowc.api.data.experimental import unbatch as unbatch
+from flowc.api.data.experimental import unique as unique
+from flowc.api.data.grouping import Reducer as Reducer
+from flowc.api.data.grouping import bucket_by_sequence_length as bucket_by_sequence_length
+from flowc.api.data.grouping import group_by_reducer as group_by_reducer
+from flowc.api.data.grouping import group_by_window as group_by_window
+from flowc.api.data.mixing import choose_from_datasets as choose_from_datasets
+from flowc.api.data.mixing import sample_from_datasets as sample_from_datasets
+from flowc.api.data.options import DistributeOptions as DistributeOptions
+from flowc.api.data.options import OptimizationOptions as OptimizationOptions
+from flowc.api.data.options import ThreadingOptions as ThreadingOptions
+from flowc.api.data.structure import ComponentSpec as Structure
+from flowc.api.data.structure import ComponentSpec as TensorStructure
+from flowc.api.data.structure import SparseTensorSpec as SparseTensorStructure
+
+AUTOTUNE: int
+INFINITE_CARDINALITY: int
+UNKNOWN_CARDINALITY: int
+def map_and_batch_with_legacy_function(map_func: Any, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: bool = False, num_parallel_calls: Any = None) -> Any:
+    """`map`, then `batch`. Raises `ValueError` where both numbers of calls are given."""

@@ -1,0 +1,4 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from flowc.api.lookup.mutable_tables import DenseHashTable as DenseHashTable
+from flowc.api.lookup.mutable_tables import MutableHashTable as MutableHashTable
+

@@ -1,0 +1,73 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from typing import Any
+from flowc.graph import Operation, Tensor
+from flowc.graph.indexed_slices import IndexedSlices
+
+def bessel_i0(x: Any, name: str | None = None) -> Tensor:
+    """The modified Bessel function of order 0, of floats.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_i0e(x: Any, name: str | None = None) -> Tensor:
+    """The modified Bessel function of order 0 times exp(-abs(x)), of floats.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_i1(x: Any, name: str | None = None) -> Tensor:
+    """The modified Bessel function of order 1, of floats.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_i1e(x: Any, name: str | None = None) -> Tensor:
+    """The modified Bessel function of order 1 times exp(-abs(x)), of floats.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_j0(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselJ0`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_j1(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselJ1`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_k0(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselK0`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_k0e(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselK0e`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_k1(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselK1`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_k1e(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselK1e`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_y0(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselY0`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def bessel_y1(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `BesselY1`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def dawsn(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `Dawsn`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def expint(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `Expint`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def fresnel_cos(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `FresnelCos`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def fresnel_sin(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `FresnelSin`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def spence(x: Any, name: str | None = None) -> Tensor:
+    """TensorFlow's `Spence`.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""

@@ -1,0 +1,145 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from typing import Any
+from flowc.graph import Operation, Tensor
+from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.arrays.blocks import space_to_batch as space_to_batch
+from flowc.api.arrays.selection import in_top_k as in_top_k
+from flowc.api.arrays.selection import top_k as top_k
+from flowc.api.nn.activations import crelu as crelu
+from flowc.api.nn.activations import gelu as gelu
+from flowc.api.nn.activations import leaky_relu as leaky_relu
+from flowc.api.nn.activations import swish as swish
+from flowc.api.nn.candidates import all_candidate_sampler as all_candidate_sampler
+from flowc.api.nn.candidates import compute_accidental_hits as compute_accidental_hits
+from flowc.api.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from flowc.api.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
+from flowc.api.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from flowc.api.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
+from flowc.api.nn.convolutions import conv1d as conv1d
+from flowc.api.nn.convolutions import conv2d as conv2d
+from flowc.api.nn.convolutions import conv2d_backprop_input as conv2d_backprop_input
+from flowc.api.nn.convolutions import conv2d_transpose as conv2d_transpose
+from flowc.api.nn.convolutions import conv3d as conv3d
+from flowc.api.nn.convolutions import conv3d_transpose as conv3d_transpose
+from flowc.api.nn.convolutions import depthwise_conv2d as depthwise_conv2d
+from flowc.api.nn.convolutions import depthwise_conv2d_native as depthwise_conv2d_native
+from flowc.api.nn.convolutions import dilation2d as dilation2d
+from flowc.api.nn.convolutions import max_pool_with_argmax as max_pool_with_argmax
+from flowc.api.nn.convolutions import separable_conv2d as separable_conv2d
+from flowc.api.nn.ctc import ctc_beam_search_decoder as ctc_beam_search_decoder
+from flowc.api.nn.ctc import ctc_greedy_decoder as ctc_greedy_decoder
+from flowc.api.nn.ctc import ctc_loss as ctc_loss
+from flowc.api.nn.dropout import dropout as dropout
+from flowc.api.nn.embedding import embedding_lookup as embedding_lookup
+from flowc.api.nn.embedding import embedding_lookup_sparse as embedding_lookup_sparse
+from flowc.api.nn.losses import log_poisson_loss as log_poisson_loss
+from flowc.api.nn.losses import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
+from flowc.api.nn.losses import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
+from flowc.api.nn.losses import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
+from flowc.api.nn.losses import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
+from flowc.api.nn.losses import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from flowc.api.nn.normalization import batch_norm_with_global_normalization as batch_norm_with_global_normalization
+from flowc.api.nn.normalization import batch_normalization as batch_normalization
+from flowc.api.nn.normalization import bias_add as bias_add
+from flowc.api.nn.normalization import fused_batch_norm as fused_batch_norm
+from flowc.api.nn.normalization import l2_normalize as l2_normalize
+from flowc.api.nn.normalization import lrn as lrn
+from flowc.api.nn.normalization import moments as moments
+from flowc.api.nn.normalization import normalize_moments as normalize_moments
+from flowc.api.nn.normalization import relu_layer as relu_layer
+from flowc.api.nn.normalization import sufficient_statistics as sufficient_statistics
+from flowc.api.nn.normalization import weighted_moments as weighted_moments
+from flowc.api.nn.normalization import xw_plus_b as xw_plus_b
+from flowc.api.nn.normalization import zero_fraction as zero_fraction
+from flowc.api.nn.other_rnn import raw_rnn as raw_rnn
+from flowc.api.nn.other_rnn import static_bidirectional_rnn as static_bidirectional_rnn
+from flowc.api.nn.rnn import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+from flowc.api.nn.rnn import dynamic_rnn as dynamic_rnn
+from flowc.api.nn.rnn import static_rnn as static_rnn
+from flowc.api.nn.sampling import nce_loss as nce_loss
+from flowc.api.nn.sampling import sampled_softmax_loss as sampled_softmax_loss
+from flowc.api.nn.transposed_convolutions import atrous_conv2d_transpose as atrous_conv2d_transpose
+from flowc.api.nn.transposed_convolutions import conv1d_transpose as conv1d_transpose
+from flowc.api.nn.transposed_convolutions import conv2d_backprop_filter as conv2d_backprop_filter
+from flowc.api.nn.transposed_convolutions import conv3d_backprop_filter_v2 as conv3d_backprop_filter
+from flowc.api.nn.transposed_convolutions import conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2
+from flowc.api.nn.transposed_convolutions import conv_transpose as conv_transpose
+from flowc.api.nn.transposed_convolutions import depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter
+from flowc.api.nn.transposed_convolutions import depthwise_conv2d_native_backprop_filter as depthwise_conv2d_native_backprop_filter
+from flowc.api.nn.transposed_convolutions import depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input
+from flowc.api.nn.transposed_convolutions import depthwise_conv2d_native_backprop_input as depthwise_conv2d_native_backprop_input
+from flowc.api.nn.windows import atrous_conv2d as atrous_conv2d
+from flowc.api.nn.windows import avg_pool1d as avg_pool1d
+from flowc.api.nn.windows import avg_pool_v2 as avg_pool_v2
+from flowc.api.nn.windows import convolution as convolution
+from flowc.api.nn.windows import erosion2d as erosion2d
+from flowc.api.nn.windows import max_pool1d as max_pool1d
+from flowc.api.nn.windows import max_pool_v2 as max_pool_v2
+from flowc.api.nn.windows import pool as pool
+from flowc.api.nn.windows import with_space_to_batch as with_space_to_batch
+
+def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = 'NHWC') -> Tensor:
+    """The inverse of `space_to_depth`. Raises `ValueError` where the channels are no multiple of the square of `block_size`, and for a size below 2."""
+def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = 'NHWC') -> Tensor:
+    """Blocks of `block_size` rows and columns of images [batch, height, width, channels] moved to the channels, which grow by its square. Raises `ValueError` where height or width is no multiple of it, and for a size below 2."""
+def elu(features: Any, name: str | None = None) -> Tensor:
+    """Each element, or exp(x) - 1 where it is negative, of floats.
+    
+    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """log(sigmoid(x)) of floats, without overflow. Raises `TypeError` for other dtypes."""
+def log_softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """log(softmax(x)) along `axis` (the last), in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, `ValueError` for a scalar and an axis out of range."""
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """Each element, or 0 where it is negative, of real numbers.
+    
+    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """Each element, but at least 0 and at most 6, of real numbers.
+    
+    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """`elu` scaled for self-normalising networks (Klambauer et al., 2017), of floats.
+    
+    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
+def sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """1 / (1 + exp(-x)), of floats or complex numbers.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
+    """`x * sigmoid(beta * x)`."""
+def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """exp(x) divided by its sum along `axis` (the last), in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, `ValueError` for a scalar and an axis out of range."""
+def softplus(features: Any, name: str | None = None) -> Tensor:
+    """log(1 + exp(x)), without overflow, of floats.
+    
+    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """x / (1 + abs(x)), of floats.
+    
+    Takes `(features, name=None)`. Raises `TypeError` for other dtypes."""
+def tanh(x: Any, name: str | None = None) -> Tensor:
+    """The hyperbolic tangent, of floats or complex numbers.
+    
+    Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
+def avg_pool(value: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NHWC', name: str | None = None, input: Any = None) -> Tensor:
+    """The mean, of floats, of each window of images [batch, height, width, channels] (`data_format` NC...: channels second), in their dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` for another rank, other lengths and paddings."""
+def avg_pool2d(value: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NHWC', name: str | None = None, input: Any = None) -> Tensor:
+    """The mean, of floats, of each window of images [batch, height, width, channels] (`data_format` NC...: channels second), in their dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` for another rank, other lengths and paddings."""
+def avg_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NDHWC', name: str | None = None) -> Tensor:
+    """The mean, of floats, of each window of volumes [batch, depth, height, width, channels] (`data_format` NC...: channels second), in their dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` for another rank, other lengths and paddings."""
+def max_pool(value: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NHWC', name: str | None = None, input: Any = None) -> Tensor:
+    """The maximum, of real numbers, of each window of images [batch, height, width, channels] (`data_format` NC...: channels second), in their dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` for another rank, other lengths and paddings."""
+def max_pool2d(value: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NHWC', name: str | None = None, input: Any = None) -> Tensor:
+    """The maximum, of real numbers, of each window of images [batch, height, width, channels] (`data_format` NC...: channels second), in their dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` for another rank, other lengths and paddings."""
+def max_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = 'NDHWC', name: str | None = None) -> Tensor:
+    """The maximum, of real numbers, of each window of volumes [batch, depth, height, width, channels] (`data_format` NC...: channels second), in their dtype; `ksize` is the window's size. Raises `TypeError` for other dtypes, `ValueError` for another rank, other lengths and paddings."""
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of the squares of all elements, a scalar, of floats.
+    
+    Takes `(t, name=None)`. Raises `TypeError` for other dtypes."""
+def local_response_normalization(input: Any, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, name: str | None = None) -> Tensor:
+    """Local response normalisation of floats [batch, height, width, channels] across channels: `x /
+    (bias + alpha * s) ** beta`, where s is the sum of the squares of the channels at most
+    `depth_radius` away. Raises `ValueError` for another rank."""
+from flowc.api.stubs import nn_rnn_cell as rnn_cell

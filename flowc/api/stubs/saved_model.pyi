@@ -1,0 +1,22 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from flowc.api.saving.saved_model_builder import SavedModelBuilder as Builder
+from flowc.api.saving.saved_model_builder import simple_save as simple_save
+from flowc.api.saving.saved_model_loader import contains_saved_model as contains_saved_model
+from flowc.api.saving.saved_model_loader import contains_saved_model as maybe_saved_model_directory
+from flowc.api.saving.saved_model_loader import load as load
+from flowc.api.saving.signature_defs import build_signature_def as build_signature_def
+from flowc.api.saving.signature_defs import build_tensor_info as build_tensor_info
+from flowc.api.saving.signature_defs import classification_signature_def as classification_signature_def
+from flowc.api.saving.signature_defs import get_tensor_from_tensor_info as get_tensor_from_tensor_info
+from flowc.api.saving.signature_defs import is_valid_signature as is_valid_signature
+from flowc.api.saving.signature_defs import predict_signature_def as predict_signature_def
+from flowc.api.saving.signature_defs import regression_signature_def as regression_signature_def
+
+from flowc.api.stubs import saved_model_builder as builder
+from flowc.api.stubs import saved_model_constants as constants
+from flowc.api.stubs import saved_model_loader as loader
+from flowc.api.stubs import saved_model_main_op as main_op
+from flowc.api.stubs import saved_model_signature_constants as signature_constants
+from flowc.api.stubs import saved_model_signature_def_utils as signature_def_utils
+from flowc.api.stubs import saved_model_tag_constants as tag_constants
+from flowc.api.stubs import saved_model_utils as utils

@@ -1,0 +1,3 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from flowc.api.saving.saved_model_builder import SavedModelBuilder as SavedModelBuilder
+

@@ -1,0 +1,43 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from typing import Any
+from flowc.graph import Operation, Tensor
+from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.math.cosine_transforms import dct as dct
+from flowc.api.math.cosine_transforms import idct as idct
+
+def fft(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `FFT`:
+    
+    FFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def fft2d(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `FFT2D`:
+    
+    FFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def fft3d(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `FFT3D`:
+    
+    FFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def ifft(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `IFFT`:
+    
+    IFFT(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def ifft2d(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `IFFT2D`:
+    
+    IFFT2D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def ifft3d(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `IFFT3D`:
+    
+    IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The inverse of `rfft`: real numbers. `fft_length` [axes]: the lengths of the result, by default twice the last axis less 2. Raises `ValueError` for other dtypes than complex64 and complex128."""
+def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The inverse of `rfft2d`: real numbers. `fft_length` [axes]: the lengths of the result, by default twice the last axis less 2. Raises `ValueError` for other dtypes than complex64 and complex128."""
+def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The inverse of `rfft3d`: real numbers. `fft_length` [axes]: the lengths of the result, by default twice the last axis less 2. Raises `ValueError` for other dtypes than complex64 and complex128."""
+def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The Fourier transform of real numbers along the last 1 axes, of which the last keeps length // 2 + 1 elements. `fft_length` [axes]: to which lengths the axes are cut or filled with zeros. Raises `ValueError` for other dtypes than float32 and float64."""
+def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The Fourier transform of real numbers along the last 2 axes, of which the last keeps length // 2 + 1 elements. `fft_length` [axes]: to which lengths the axes are cut or filled with zeros. Raises `ValueError` for other dtypes than float32 and float64."""
+def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The Fourier transform of real numbers along the last 3 axes, of which the last keeps length // 2 + 1 elements. `fft_length` [axes]: to which lengths the axes are cut or filled with zeros. Raises `ValueError` for other dtypes than float32 and float64."""

@@ -1,0 +1,175 @@
+"""`flowc bench`: how fast a model or a library runs, for batch sizes and thread counts."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flowc.cli.parameters import debug_option, json_option, model_options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SCHEMA = 1
+WARM_RUNS = 3
+SLOWER = 1.1  # so many times the baseline is slower, which ends the command with 1
+
+Ports = Sequence[tuple[str, Any, Sequence[Any]]]
+Run = Callable[[dict[str, "np.ndarray"]], Any]
+
+
+@click.command("bench")
+@click.argument("model")
+@click.option("--batch", "batches", default="1", show_default=True, metavar="N,...",
+              help="Batch sizes: what sizes with names are, one after another.")  # fmt: skip
+@click.option("--threads", default="0", show_default=True, metavar="N,...",
+              help="Thread counts; 0 is one a core.")  # fmt: skip
+@click.option("--seconds", default=1.0, show_default=True, type=click.FloatRange(0, 3600),
+              help="How long each is measured, at least 10 runs.")  # fmt: skip
+@click.option("--fetch", "fetches", multiple=True, metavar="NAME", help="A result of a model.")
+@click.option("--baseline", metavar="FILE.json",
+              help="What --json wrote before: figures stand beside those, and 1 is the exit code "
+              "where a median is over 10 % slower.")  # fmt: skip
+@model_options
+@json_option
+@debug_option
+def bench_command(
+    model: str,
+    batches: str,
+    threads: str,
+    seconds: float,
+    fetches: tuple[str, ...],
+    baseline: str | None,
+    checkpoint: str | None,
+    tags: str | None,
+    signature: str | None,
+    allow_links: bool,
+    as_json: bool,
+) -> int:
+    """Measure runs of MODEL, a model or a library made by `flowc compile`, with random inputs."""
+    from flowc.cli.run import is_library
+
+    known = _read_baseline(baseline)
+    rows: list[dict[str, Any]] = []
+    for count in _numbers(threads, "--threads", 0):
+        if is_library(model):
+            run, ports = _library(model, signature, count)
+        else:
+            place = (checkpoint, tags, signature, allow_links)
+            run, ports = _model(model, place, fetches, count)
+        for batch in _numbers(batches, "--batch", 1):
+            row = {"batch": batch, "threads": count, **measured(run, ports, batch, seconds)}
+            rows.append(row | _beside(row, known))
+    found = {"schema": SCHEMA, "path": model, "runs": rows}
+    if as_json:
+        json.dump(found, sys.stdout, indent=2)
+        print()
+    else:
+        print("\n".join(_lines(rows)))
+    return int(any(row.get("ratio", 0) > SLOWER for row in rows))
+
+
+def _numbers(text: str, option: str, least: int) -> list[int]:
+    words = [w.strip() for w in text.split(",")]
+    if not all(w.isdecimal() and int(w) >= least for w in words):
+        raise click.UsageError(f"{option} {text}: expected numbers from {least} on: 1,8,32")
+    return [int(w) for w in words]
+
+
+def _library(path: str, signature: str | None, threads: int) -> tuple[Run, Ports]:
+    import flowc_runtime
+
+    model = flowc_runtime.load(path, signature)
+    model.threads = threads
+    runner = model.new_instance() if model.metadata.get("needs_instance") else model
+    return runner.run, [(p.name, p.dtype, p.dims) for p in model.inputs]
+
+
+def _model(path: str, place: Any, fetches: Sequence[str], threads: int) -> tuple[Run, Ports]:
+    from flowc.api.framework.models import compile as compile_model
+    from flowc.cli.models import load_model
+
+    program = compile_model(load_model(path, place), None, fetches or None, threads=threads or None)
+    return program.run, [(p.name, p.dtype.numpy, p.dims) for p in program.ports("input")]
+
+
+def measured(run: Run, ports: Ports, batch: int, seconds: float) -> dict[str, Any]:
+    """Times of one run in milliseconds, runs and examples a second, and the memory of the process
+    at its peak."""
+    import numpy as np
+
+    from flowc.cli.arrays import complete
+
+    wishes = {name: (name, dtype, _sized(dims, batch)) for name, dtype, dims in ports}
+    feeds = complete(wishes, [], 0)
+    started = time.perf_counter()
+    run(feeds)
+    first = time.perf_counter() - started
+    for _ in range(WARM_RUNS):
+        run(feeds)
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < 10 or time.perf_counter() < end:
+        started = time.perf_counter()
+        run(feeds)
+        times.append(time.perf_counter() - started)
+    middle, slow, slowest = (float(v) * 1e3 for v in np.percentile(times, (50, 90, 99)))
+    return {
+        "runs": len(times),
+        "first_ms": first * 1e3,
+        "p50_ms": middle,
+        "p90_ms": slow,
+        "p99_ms": slowest,
+        "runs_per_s": len(times) / sum(times),
+        "examples_per_s": batch * len(times) / sum(times),
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def _sized(dims: Sequence[Any], batch: int) -> list[int]:
+    """Dims as numbers: each size with a name is the batch."""
+    from flowc.ir.dims import Dim, evaluate, parse_dim, symbols_of
+
+    found: list[int] = []
+    for dim in dims:
+        parsed: Dim = parse_dim(dim) if isinstance(dim, str) else dim
+        found.append(evaluate(parsed, dict.fromkeys(symbols_of(parsed), batch)))
+    return found
+
+
+def _read_baseline(path: str | None) -> dict[tuple[int, int], float]:
+    """Medians by batch and threads."""
+    from flowc.errors import InvalidModelError
+
+    if path is None:
+        return {}
+    try:
+        rows = json.loads(Path(path).read_text())["runs"]
+        return {(row["batch"], row["threads"]): float(row["p50_ms"]) for row in rows}
+    except (ValueError, KeyError, TypeError):
+        raise InvalidModelError(f"{path}: this is not what `flowc bench --json` writes") from None
+
+
+def _beside(row: dict[str, Any], known: dict[tuple[int, int], float]) -> dict[str, float]:
+    before = known.get((row["batch"], row["threads"]))
+    return {} if before is None else {"before_ms": before, "ratio": row["p50_ms"] / before}
+
+
+def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    lines = ["batch threads   p50 ms   p90 ms   p99 ms   examples/s   peak MiB"]
+    for row in rows:
+        times = " ".join(f"{row[f'p{p}_ms']:8.3f}" for p in (50, 90, 99))
+        peak = row["peak_bytes"] / (1 << 20)
+        text = f"{row['batch']:5} {row['threads'] or 'cores':>7} {times}"
+        text += f" {row['examples_per_s']:12,.1f} {peak:10,.0f}"
+        if "ratio" in row:
+            text += f"   {row['ratio']:.2f} of {row['before_ms']:.3f} ms"
+        lines.append(text)
+    return lines

@@ -1,0 +1,175 @@
+"""`flowc check`: whether a model can be compiled, and what stands in the way, all at once."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flowc.cli.parameters import (
+    allow_option,
+    debug_option,
+    feed_option,
+    fetch_option,
+    json_option,
+    model_options,
+)
+
+if TYPE_CHECKING:
+    from flowc.errors import UnsupportedError
+    from flowc.extract.interface import Interface
+    from flowc.graph import Graph
+
+SCHEMA = 1
+IN_THE_WAY = 3  # the exit code where something stands in the way
+ROUNDS = 20
+NAMES_SHOWN = 3
+
+
+@click.command("check")
+@click.argument("model")
+@feed_option
+@fetch_option
+@model_options
+@allow_option
+@json_option
+@debug_option
+def check_command(
+    model: str,
+    feeds: tuple[str, ...],
+    fetches: tuple[str, ...],
+    checkpoint: str | None,
+    tags: str | None,
+    signature: str | None,
+    allow_links: bool,
+    allow: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Say whether MODEL can be compiled to a library: what stands in the way, all at once, and the
+    command line that compiles the rest. Exits with 3 where something does.
+    """
+    from flowc.cli.models import load_model
+
+    graph = load_model(model, (checkpoint, tags, signature, allow_links), allow)
+    found = checked(graph, feeds, fetches)
+    if as_json:
+        json.dump(found, sys.stdout, indent=2)
+        print()
+    else:
+        print("\n".join(_lines(found)))
+    return IN_THE_WAY if found["in_the_way"] else 0
+
+
+def checked(graph: Graph, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> dict[str, Any]:
+    """All that `check` says of a Graph, as plain data. `command`: what compiles, or None."""
+    from flowc.extract.cuts import command_line
+    from flowc.extract.feed_specs import parse_feed
+    from flowc.extract.interface import choose_interface
+
+    allowed: list[str] = []
+    rows: dict[str, dict[str, Any]] = {}
+    wanted = choose_interface(graph, [parse_feed(f) for f in feeds] or None, fetches or None)
+    asked = [f.name for f in wanted.fetches]
+    left, note = _cut(graph, wanted, rows, allowed)
+    return {
+        "schema": SCHEMA,
+        "path": graph.source.path,
+        "in_the_way": list(rows.values()),
+        "command": None if left is None else command_line(graph, left, allowed),
+        "not_computed": [n for n in asked if left is None or n not in _names(left)],
+        "note": note,
+    }
+
+
+def hint_of(graph: Graph, wanted: Interface, error: UnsupportedError) -> str | None:
+    """What to try where a compilation ended with `error`: the command line that compiles the rest,
+    if there is one."""
+    from flowc.extract.cuts import command_line
+
+    allowed: list[str] = []
+    left, _ = _cut(graph, wanted, {}, allowed)
+    if left is None:
+        return error.hint
+    return (
+        "run the model in a Session, or compile the part behind these nodes, fed with what they "
+        f"compute:\n  {command_line(graph, left, allowed)}"
+    )
+
+
+def _names(wanted: Interface) -> list[str]:
+    return [f.name for f in wanted.fetches]
+
+
+def _cut(
+    graph: Graph, wanted: Interface, rows: dict[str, dict[str, Any]], allowed: list[str]
+) -> tuple[Interface | None, str]:
+    """What compiles of a fetch set, and a word on why it is nothing. `rows` and `allowed` are told
+    what stands in the way of the rest, and what has to be allowed."""
+    from flowc.compiler import check_library
+    from flowc.errors import FlowcError, PermissionDeniedError, UnsupportedError
+    from flowc.extract.cuts import without
+    from flowc.options import Options
+
+    unified: list[Any] = []
+    for _ in range(ROUNDS):
+        try:
+            check_library(graph, wanted, Options(), unified.append)
+            return unified[-1], ""
+        except PermissionDeniedError as error:
+            needed = _capabilities(graph, wanted)
+            if not needed:
+                raise
+            _note(rows, f"needs --allow {', '.join(needed)}", [error.node or ""])
+            allowed += needed
+            graph.allow(*needed)
+        except UnsupportedError as error:
+            found = error.problems or [(error.message, 1, (error.node or "",))]
+            for what, _count, names in found:
+                _note(rows, what, names)
+            names = [name for _, _, names in found for name in names]
+            try:
+                rest = without(graph, wanted, names)
+            except FlowcError as fault:
+                return None, str(fault)
+            if rest is None:
+                return None, "none of the outputs can be had without these nodes"
+            if rest == wanted:
+                return None, str(error)
+            wanted = rest
+    return None, f"{ROUNDS} cuts were tried"
+
+
+def _note(rows: dict[str, dict[str, Any]], what: str, names: Any) -> None:
+    row = rows.setdefault(what, {"what": what, "nodes": []})
+    row["nodes"] += [n for n in names if n not in row["nodes"]]
+
+
+def _capabilities(graph: Graph, wanted: Interface) -> list[str]:
+    """What the nodes that are needed may not do yet."""
+    from flowc.extract.unsupported_ops import needed_nodes
+    from flowc.graph.capabilities import capability_of
+
+    feeds = [f.tensor for f in wanted.feeds]
+    fetches = [f.tensor for f in wanted.fetches]
+    needed = needed_nodes(graph, fetches, wanted.targets, feeds)
+    found = {capability_of(node.type) for _, node in needed}
+    names = {c.name for c in found if c is not None and not c.is_free}
+    return sorted(names - set(graph.allowed))
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    rows, command = found["in_the_way"], found["command"]
+    if not rows:
+        return [f"{found['path']}: flowc can compile this", f"  {command}"]
+    lines = [f"{found['path']}: this stands in the way of a library"]
+    for row in rows:
+        more = len(row["nodes"]) - NAMES_SHOWN
+        shown = ", ".join(row["nodes"][:NAMES_SHOWN]) + (f", and {more} more" if more > 0 else "")
+        lines.append(f"  {row['what']} ({len(row['nodes'])}): {shown}")
+    if command is None:
+        return [*lines, f"no command compiles a part of it: {found['note']}"]
+    if found["not_computed"]:
+        lines.append(f"left out, as they need these nodes: {', '.join(found['not_computed'])}")
+    return [*lines, "this compiles the rest, fed with what these nodes compute:", f"  {command}"]

@@ -1,0 +1,130 @@
+"""What to feed so that a model can be compiled without the nodes that stand in the way.
+
+In: a fetch set, and the names of nodes that cannot be compiled, as errors have them. Out: a fetch
+set that needs none of them. Invariant: what is fed has a dtype that arrays have, and lies outside
+of loops, so that every call of the program can give it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from flowc.dtypes import DType
+from flowc.errors import FlowcError, UsageError
+from flowc.extract.behind_feeds import changes_nothing, not_waited_for
+from flowc.extract.expand_calls import expand_calls_to, is_call, passed_on
+from flowc.extract.feed_specs import FeedSpec, plain_name
+from flowc.extract.interface import Interface, feed_of, inside_loops, named_apart
+from flowc.graph import Graph, Operation, Tensor
+from flowc.graph.fetch_set import Feed, Fetch
+from flowc.ir.traversal import inputs_first, reachable
+
+
+def without(graph: Graph, wanted: Interface, names: Iterable[str]) -> Interface | None:
+    """The fetch set with feeds in place of the named nodes, without the fetches and targets that
+    need them; None where nothing is left. Calls of functions that hold such nodes are expanded.
+
+    Raises `UsageError` for a tensor to feed of which nobody knows the rank.
+    """
+    blocked = {op for op in (_standing_for(graph, name) for name in names) if op is not None}
+    fed = {f.tensor: f for f in wanted.feeds if _is_array(f.tensor.base_dtype)}
+    wanted = replace(
+        wanted, fetches=tuple(Fetch(f.name, passed_on(f.tensor)) for f in wanted.fetches)
+    )
+    asked = [*(f.tensor.op for f in wanted.fetches), *wanted.targets]
+    fallen = _fallen(graph, asked, blocked, set(fed))
+    fetches = tuple(f for f in wanted.fetches if f.tensor.op not in fallen or f.tensor in fed)
+    targets = tuple(op for op in wanted.targets if op not in fallen)
+    if not fetches and not targets:
+        return None
+    read = _read_of(fetches, targets, fallen, set(fed))
+    kept = [f for f in wanted.feeds if f.tensor in read and f.tensor in fed]
+    cut = [_feed(t) for t in read if t.op in fallen and t not in fed]
+    feeds = tuple(named_apart([*kept, *cut]))
+    ends = [*(f.tensor.op for f in fetches), *targets]
+    done = not_waited_for(ends, {f.tensor for f in feeds})
+    return Interface(feeds, fetches, targets, done)
+
+
+def command_line(graph: Graph, wanted: Interface, allow: Iterable[str] = ()) -> str:
+    """The arguments with which `flowc compile` makes a library of the fetch set."""
+    words = ["flowc", "compile", graph.source.path, "-o", "OUT.so"]
+    for feed in wanted.feeds:
+        words += ["--feed", f"{feed.name}={feed.type}".replace(" ", "")]
+    for name in [*(f.name for f in wanted.fetches), *(op.name for op in wanted.targets)]:
+        words += ["--fetch", name]
+    for name in allow:
+        words += ["--allow", name]
+    return shlex.join(words)
+
+
+def _standing_for(graph: Graph, name: str) -> Operation | None:
+    """The operation of a name that a message has; for a node inside of a loop or a branch that is
+    a function, the operation that runs it."""
+    name = name.partition(":")[0]
+    with suppress(FlowcError):
+        expand_calls_to(graph, name)
+    while name and name not in graph:
+        name = name.rpartition("/")[0]
+    found = graph.get_operation_by_name(name) if name else None
+    return found if found is None or not is_call(graph, found) else None
+
+
+def _fallen(
+    graph: Graph, ends: Iterable[Operation], blocked: set[Operation], fed: set[Tensor]
+) -> set[Operation]:
+    """The blocked operations, and those that cannot be had without them: they read what cannot be
+    fed in place of one, or wait for one."""
+    looped = inside_loops(graph)
+
+    def before(op: Operation) -> list[Operation]:
+        return [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]
+
+    fallen = set(blocked)
+    order = inputs_first(ends, before)
+    grows = True
+    while grows:  # circles are looked at until nothing changes
+        count = len(fallen)
+        for op in order:
+            lost = any(t.op in fallen and not _is_fit(t, looped) for t in op.inputs if t not in fed)
+            if lost or any(c in fallen and not changes_nothing(c.type) for c in op.control_inputs):
+                fallen.add(op)
+        grows = len(fallen) > count
+    return fallen
+
+
+def _is_fit(tensor: Tensor, looped: set[Operation]) -> bool:
+    """Whether every run can be given a tensor."""
+    return tensor.op not in looped and not tensor.is_ref and _is_array(tensor.base_dtype)
+
+
+def _is_array(dtype: DType | None) -> bool:
+    return dtype is not None and dtype.kind not in ("handle", "string")
+
+
+def _read_of(
+    fetches: Iterable[Fetch], targets: Iterable[Operation], fallen: set[Operation], fed: set[Tensor]
+) -> dict[Tensor, None]:
+    """The tensors that are read on the way back from the ends to what is fed."""
+    read: dict[Tensor, None] = dict.fromkeys(f.tensor for f in fetches)
+
+    def before(op: Operation) -> list[Operation]:
+        read.update(dict.fromkeys(op.inputs))
+        inner = [t.op for t in op.inputs if t not in fed and t.op not in fallen]
+        return [*inner, *(c for c in op.control_inputs if c not in fallen)]
+
+    reachable([*(f.tensor.op for f in fetches if f.tensor not in fed), *targets], before)
+    return read
+
+
+def _feed(tensor: Tensor) -> Feed:
+    name = plain_name(tensor)
+    if tensor.shape.sizes is None:
+        raise UsageError(
+            f"{name!r} would have to be fed, and nothing says its rank",
+            hint=f"--feed '{name}={tensor.base_dtype}[...]' with its dims",
+        )
+    return feed_of(tensor, FeedSpec(name))

@@ -1,0 +1,48 @@
+"""The stub that editors and type checkers read says what is there."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import api_stub
+import pytest
+
+import flowc as tf
+from flowc.api import exports
+
+
+def test_it_is_what_the_tables_say() -> None:
+    assert api_stub.differences() == [], "make stub"
+
+
+def _names(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname for alias in node.names if alias.asname}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            found |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+    return found
+
+
+def test_it_has_every_public_name_and_no_other() -> None:
+    top = api_stub.ROOT / "flowc" / "__init__.pyi"
+    assert _names(top) == {*dir(tf), "__version__"}
+    for path, space in api_stub.namespaces_of(exports.NAMESPACES):
+        assert _names(api_stub.stub_of(path)) == set(dir(space)), path
+
+
+def test_functions_that_are_made_at_run_time_say_their_arguments() -> None:
+    text = (api_stub.ROOT / "flowc" / "__init__.pyi").read_text()
+    assert "def exp(x: Any, name: str | None = None) -> Tensor:\n" in text
+    assert "*args: Any, **kwargs: Any" not in text
+
+
+@pytest.mark.parametrize("name", ["graph", "ops", "run", "importer"])
+def test_packages_inside_are_no_public_names(name: str) -> None:
+    assert name not in dir(tf)

@@ -1,0 +1,34 @@
+"""Files of other programs are named, with the way to what flowc reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import flowc as tf
+
+FILES = {
+    "a.onnx": (b"\x08\x08\x12\x07pytorch", "this is an ONNX model", "TensorFlow model that"),
+    "a.onnx2": (b"\x08\x03\x3a\x05graph", "this is an ONNX model", "TensorFlow model that"),
+    "a.tflite": (b"\x1c\0\0\0TFL3", "a TensorFlow Lite model", "converted from"),
+    "a.h5": (b"\x89HDF\r\n\x1a\n", "an HDF5 file", r"model.export\('FOLDER'\)"),
+    "a.keras": (b"PK\x03\x04", "a .keras file", r"model.export\('FOLDER'\)"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_they_are_named_with_the_way_out(name: str, tmp_path: Path) -> None:
+    data, what, way_out = FILES[name]
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(tf.errors.InvalidModelError, match=f"(?s){what}.*{way_out}.*SavedModel"):
+        tf.load_graph(tmp_path / name)
+
+
+def test_names_that_are_near_are_those_of_tensors() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.placeholder(tf.int32, [], name="ids")
+        with pytest.raises(ValueError, match="did you mean 'ids:0'"):
+            session.run("idz:0")
+        with pytest.raises(TypeError, match="did you mean 'ids:0'"):
+            session.run("ids:0", {"idz": 1})
