@@ -373,6 +373,12 @@ def test_tensor_cores_convolve(dtype: dtypes.DType) -> None:
     )
 
 
+def test_operands_that_32_bits_do_not_count_stay_on_the_host() -> None:
+    types = [(F32, (2, 1 << 30)), (F32, (1 << 30, 1))]
+    _, node = contraction(lambda k, x, y: k.mat_mul(x, y), types)
+    assert "32 bits" in (contraction_host_reason(node) or "")
+
+
 SQUARE = [(F32, (4096, 64)), (F32, (64, 4096))]
 ASSEMBLED: list[tuple[int, bool, Emit, list[Typed]]] = [
     *((a, False, lambda k, x, y: k.mat_mul(x, y), SQUARE) for a in (70, 80, 90, 120)),
