@@ -57,6 +57,7 @@ NEW_ARCHITECTURE = 80  # the first whose tensor cores take tf32 and bf16
 # Where two blocks with the largest tile of single threads fit into one multiprocessor's registers
 # without spills, as `ptxas` 12.9 has it: one block waits while the other multiplies.
 TWO_BLOCKS: dict[type[Any], set[int]] = {MatMul: {80, 86, 89, 90, 100}, Convolution: {90}}
+MOST_ELEMENTS = 1 << 31
 AXES = {1: "w", 2: "hw", 3: "dhw"}
 
 
@@ -68,6 +69,9 @@ def contraction_host_reason(node: Node) -> str | None:
         return f"no kernel of a GPU takes images in {lowering.layout}"
     if inner.output.type.dtype.is_complex:
         return "no kernel of a GPU multiplies complex numbers"
+    sizes = [v.type.size for v in inner.inputs]
+    if any(isinstance(size, int) and size >= MOST_ELEMENTS for size in sizes):
+        return "kernels of a GPU count the steps of a product and a picture's pixels in 32 bits"
     return None
 
 

@@ -64,9 +64,13 @@ def contraction(emit: Emit, types: Sequence[Typed]) -> tuple[Computation, Node]:
 
 
 def run(
-    node: Node, given: Sequence[Array], sizes: Mapping[Symbol, int], target: CudaTarget
+    node: Node,
+    given: Sequence[Array],
+    sizes: Mapping[Symbol, int],
+    target: CudaTarget,
+    fault: Sequence[int] = (0, 0, 0, 0),
 ) -> list[Array]:
-    """The cluster's results, from a grid on this processor."""
+    """The cluster's results, from a grid on this processor, which leaves these words of a fault."""
     assert contraction_host_reason(node) is None
     known: dict[Value, Array] = dict(zip([v for v in node.inputs if v.constant is None], given))
     known |= {v: v.constant for v in node.inputs if v.constant is not None}
@@ -94,7 +98,7 @@ def run(
     for whole, inside in (*results.values(), workspace):
         edge = np.concatenate([whole[:CANARY], whole[CANARY + inside.size :]])
         assert (edge.view(np.uint8) == 0xA5).all(), "written past the result"
-    assert not status.any()
+    assert tuple(status) == tuple(fault)
     return [x for _, x in results.values()]
 
 
@@ -245,6 +249,21 @@ def test_what_follows_a_product(emit: Emit, shapes: Sequence[tuple[int, ...]]) -
     check(emit, types if shapes[0] != (5, 3) else [*types[:2], (dtypes.f64, shapes[2])])
 
 
+def test_the_first_fault_of_what_follows_is_told() -> None:
+    def emit(k: Builder, x: Value, y: Value, table: Value, rows: Value) -> Value:
+        return k.add(k.mat_mul(x, y), k.gather(table, rows, np.int32(0)))
+
+    types = [(F32, (20, 3)), (F32, (3, 40)), (F32, (9, 40)), (dtypes.i32, (20,))]
+    before, node = contraction(emit, types)
+    given = [numbers(t, s, i) for i, (t, s) in enumerate(types[:3])]
+    rows = np.arange(20, dtype=np.int32) % 9
+    (wanted,) = reference_results(before, [*given, rows])
+    (found,) = run(node, [*given, rows], {}, TARGET)
+    np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5)
+    rows[7] = 12
+    run(node, [*given, rows], {}, TARGET, (1, 12, 9, 0))
+
+
 Convolution = tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]
 CONVOLUTIONS: list[Convolution] = [
     ((2, 9, 11, 3), (3, 3, 3, 8), {"strides": [1, 1, 1, 1], "padding": "SAME"}),
@@ -373,8 +392,14 @@ def test_tensor_cores_convolve(dtype: dtypes.DType) -> None:
     )
 
 
-SQUARE = [(F32, (4096, 64)), (F32, (64, 4096))]
-ASSEMBLED: list[tuple[int, bool, Emit, list[Typed]]] = [
+def test_operands_that_32_bits_do_not_count_stay_on_the_host() -> None:
+    types = [(F32, (2, 1 << 30)), (F32, (1 << 30, 1))]
+    _, node = contraction(lambda k, x, y: k.mat_mul(x, y), types)
+    assert "32 bits" in (contraction_host_reason(node) or "")
+
+
+SQUARE: list[Typed] = [(F32, (4096, 64)), (F32, (64, 4096))]
+ASSEMBLED: list[tuple[int, bool, Emit, Sequence[Typed]]] = [
     *((a, False, lambda k, x, y: k.mat_mul(x, y), SQUARE) for a in (70, 80, 90, 120)),
     *(
         (
