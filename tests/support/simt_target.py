@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 from unittest import mock
 
 from llvmlite import ir
@@ -19,35 +19,78 @@ from flowc import compiler
 from flowc.cache.disk import DiskCache
 from flowc.cache.store import KernelCache
 from flowc.codegen.cuda.launch import DeviceLaunch
+from flowc.codegen.cuda.simt import ARCHITECTURE
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.driver.frame import RunFrame
-from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Launch
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Kernel, Launch
+from flowc.codegen.kernels.loop_choices import LoopChoices
+from flowc.codegen.kernels.nest import LoopNest
+from flowc.codegen.llvm.compile import Processor
 from flowc.codegen.targets import target_named
-from flowc.ir.computation import Node
-from flowc.ir.dims import maximum
+from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Dim, maximum
 from flowc_runtime.native.writer import I8, I64, VOID, i64
 
 BYTES = I8.as_pointer()
 _ENTRY = ir.FunctionType(VOID, [BYTES.as_pointer(), I64, I64, I64, I64, I64])
 
 
+@dataclass(frozen=True, eq=False)
+class SimtLaunch(DeviceLaunch):
+    """`stride`: bytes of scratch that each thread of the grid has, in a workspace."""
+
+    stride: Dim = 0
+
+
 @dataclass(frozen=True, slots=True)
-class SimtTarget(CudaTarget):
-    """The grid of every launch on the device is run by a call from the driver."""
+class SimtTarget:
+    """A host that has the kernels of a GPU: the driver calls what runs their grids."""
+
+    device: CudaTarget
+
+    @property
+    def key(self) -> str:
+        return self.device.key
+
+    @property
+    def processor(self) -> Processor:
+        return self.device.processor
+
+    @property
+    def choices(self) -> LoopChoices:
+        return self.device.choices
+
+    @property
+    def host(self) -> SimtTarget:
+        return self
+
+    def on_device(self, c: Computation) -> frozenset[Node]:
+        """Nothing is on another machine."""
+        return frozenset()
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
-        return tuple(map(_with_scratch, CudaTarget.launches(self, node)))
+        return tuple(map(_on_host, self.device.launches(node)))
+
+    def kernel(self, nest: LoopNest) -> Kernel:
+        return self.device.kernel(nest)
+
+    def object_of(self, kernel: Kernel) -> bytes:
+        return self.device.object_of(kernel)
+
+    def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
+        return self.device.kernel_text(kernel, form)
 
     def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
-        if not isinstance(launch, DeviceLaunch):
-            self.host.emit_call(frame, launch, buffers, ints)
+        if not isinstance(launch, SimtLaunch):
+            self.device.host.emit_call(frame, launch, buffers, ints)
             return
         b = frame.b
-        numbers = len(launch.ints) + 1
-        total = frame.variable(I64, "total")
+        stride, total = frame.variable(I64, "stride"), frame.variable(I64, "total")
+        b.store(frame.dim(launch.stride), stride)
         b.store(frame.dim(launch.total), total)
         places = [frame.element(buffers, i) for i in range(len(launch.operands))]
-        places += [*(frame.element(ints, i) for i in range(numbers)), total]
+        places += [frame.element(ints, i) for i in range(len(launch.ints))]
+        places += [stride, total]
         table = frame.variable(BYTES, "parameters", len(places))
         for i, place in enumerate(places):
             b.store(b.bitcast(place, BYTES), frame.element(table, i))
@@ -70,23 +113,24 @@ def _entry(frame: RunFrame, key: str) -> Any:
     return b.load(b.gep(found, [zero, word(1)]))
 
 
-def _with_scratch(launch: Launch) -> Launch:
-    """Every thread of the grid has scratch, which are more than the workers of a CPU."""
-    if not isinstance(launch, DeviceLaunch) or launch.scratch == 0:
+def _on_host(launch: Launch) -> Launch:
+    """A launch whose threads, of which there are more than workers, have their scratch together."""
+    if not isinstance(launch, DeviceLaunch):
         return launch
-    assert launch.workspace == 0
-    operands = tuple(
-        WORKSPACE if isinstance(o, str) and o == SCRATCH else o for o in launch.operands
-    )
-    each = (launch.scratch + 63) // 64 * 64
-    bytes_of_grid = maximum(64, launch.grid[0] * launch.block * each)
-    return replace(launch, operands=operands, workspace=bytes_of_grid)
+    given = {f.name: getattr(launch, f.name) for f in fields(DeviceLaunch)}
+    if launch.scratch != 0:
+        given["operands"] = tuple(
+            WORKSPACE if isinstance(o, str) and o == SCRATCH else o for o in launch.operands
+        )
+        size = maximum(64, launch.grid[0] * launch.block * launch.scratch)
+        given |= {"scratch": 0, "workspace": size}
+    return SimtLaunch(**given, stride=launch.scratch)
 
 
 @contextmanager
 def running_on_device() -> Iterator[SimtTarget]:
     """What is compiled meanwhile."""
-    target = SimtTarget(target_named("native"), (-1,))
+    target = SimtTarget(CudaTarget(target_named("native"), (ARCHITECTURE,)))
     kernels = KernelCache(DiskCache(None))
     with (
         mock.patch.object(compiler, "target_named", lambda name: target),

@@ -165,7 +165,7 @@ def device_launch(launch: Launch) -> DeviceLaunch:
         assert isinstance(stack, int)
         del operands[place], buffers[place]
     elif place >= 0:
-        most = SCRATCH_BLOCKS
+        most, scratch = SCRATCH_BLOCKS, ceildiv(scratch, ALIGNMENT) * ALIGNMENT
     given = {f.name: getattr(function, f.name) for f in fields(Kernel)}
     given |= {"buffers": tuple(buffers)}
     kernel = ThreadKernel(

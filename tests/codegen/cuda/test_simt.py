@@ -81,7 +81,7 @@ class Written(DeviceKernel):
     body: str = ""
 
     @property
-    def key(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def key(self) -> str:
         return f"d_{self.entry}"
 
     def module_texts(self) -> list[str]:
