@@ -58,6 +58,7 @@ REFUSED: dict[str, str] = {
         "each channel is a group of its own",
     ),
     "edit_distance": "the places of the truth are compared with those of the hypothesis",
+    **dict.fromkeys(("qr", "svd", "matrix_solve_ls"), "the smaller one of two sizes"),
     "parallel_concat": "the attr has all sizes",
     **dict.fromkeys(
         (o.name for o in TESTED if o.name.startswith("stateless_random_get_key_counter")),
