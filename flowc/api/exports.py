@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowc.api import array_exports, data_exports, input_exports, record_exports
+from flowc.api import (
+    array_exports,
+    data_exports,
+    input_exports,
+    matrix_exports,
+    record_exports,
+)
 from flowc.api.namespaces import Namespace, entries, namespaces
 
 _ELEMENTWISE = """
@@ -455,7 +461,7 @@ def _merged(*tables: Mapping[str, str]) -> dict[str, str]:
     return {module: " ".join(table.get(module, "") for table in tables) for module in modules}
 
 
-_MORE = (array_exports, data_exports, input_exports, record_exports)
+_MORE = (array_exports, data_exports, input_exports, matrix_exports, record_exports)
 _SPACES = (_NAMESPACES, *(module.NAMESPACES for module in _MORE))
 _ALL = {n: _merged(*(s.get(n, {}) for s in _SPACES)) for spaces in _SPACES for n in spaces}
 TOP: dict[str, tuple[str, str]] = entries(_merged(_TOP, *(module.TOP for module in _MORE)))

@@ -247,6 +247,11 @@ NO_SLOPE = {
     },
     ("max_pool_grad_v2", 0): "the maxima are not those of the images",
     ("max_pool_with_argmax", 1): "equal elements",
+    **{
+        (f"quantize_and_dequantize_v{version}", i): "the gradient passes the steps by"
+        for version in range(1, 5)
+        for i in range(6)
+    },
     ("softmax_cross_entropy_with_logits", 2): "the labels do not add up to 1",
     ("top_k", 1): "equal elements",
     ("top_k", 2): "equal elements",

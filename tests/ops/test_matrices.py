@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from linalg_snippets import CALLS
 from matrix_programs import PROGRAMS
 
 import flowc as tf
@@ -184,3 +185,11 @@ def test_gradients_are_those_of_tensorflow(name: str) -> None:
     found = run(*PROGRAMS[name](tf))
     for i, result in enumerate(found):
         np.testing.assert_allclose(result, RECORDED[f"{name}/{i}"], 1e-8, 1e-9)
+
+
+def test_calls_give_what_tensorflow_gives() -> None:
+    found = run(*(call(tf) for call in CALLS.values()))
+    for name, results in zip(CALLS, found):
+        near = 1e-5 if name.endswith("f32") else 1e-9
+        for i, result in enumerate(results if isinstance(results, list) else [results]):
+            np.testing.assert_allclose(result, RECORDED[f"{name}/{i}"], near, near, err_msg=name)

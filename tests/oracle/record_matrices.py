@@ -1,4 +1,4 @@
-"""Records what TensorFlow gives for the programs of linear algebra.
+"""Records what TensorFlow gives for the programs and calls of linear algebra.
 
 Run in an environment with TensorFlow from the repository's root:
 `PYTHONPATH=.:tests/support python tests/oracle/record_matrices.py`. It writes
@@ -14,6 +14,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import numpy as np
 import tensorflow.compat.v1 as tf
+from linalg_snippets import CALLS
 from matrix_programs import PROGRAMS
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
@@ -21,13 +22,14 @@ FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 
 def main() -> None:
     found = {}
-    for name, program in PROGRAMS.items():
+    for name, program in {**PROGRAMS, **CALLS}.items():
         with tf.Graph().as_default(), tf.Session() as session:
             try:
                 results = session.run(program(tf))
-            except NotImplementedError as error:
+            except (NotImplementedError, ValueError) as error:
                 print(name, error)
                 continue
+            results = results if isinstance(results, list) else [results]
             found |= {f"{name}/{i}": np.asarray(x) for i, x in enumerate(results)}
     np.savez_compressed(FOLDER / "matrices.npz", **found)
     print(len(found), "results")

@@ -18,6 +18,8 @@ _PRODUCTS = Closeness(16, half=2)
 _ROUNDED_ONCE = Closeness(4, of_largest=True, half=4)
 
 _CONTRACTIONS = """
+    conv conv2d_backprop_input_v2 conv2d_backprop_filter_v2 conv3d_backprop_input_v1
+    conv3d_backprop_filter_v1
     lstm_block_cell gru_block_cell ctc_beam_search_decoder joined_mat_mul
     mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad
     conv2d conv3d depthwise_conv2d conv2d_backprop_filter depthwise_conv2d_backprop_filter
@@ -162,6 +164,7 @@ EXAMPLES_BESIDE: dict[str, tuple[str, ...]] = {
 NO_KERNEL: frozenset[tuple[str, str, str]] = frozenset(
     {
         ("tensor_scatter_sub", "T", "bool"),
+        ("in_place_sub", "T", "bool"),
         ("mirror_pad_grad", "T", "bool"),
         *((f"tensor_scatter_{x}", "T", t) for x in ("min", "max") for t in ("c64", "c128")),
     }

@@ -40,16 +40,17 @@ def _solve_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     return b.neg(times(b, back, node.output, adj_y=True)), back
 
 
+def _build_solve(b: Builder, node: Node) -> Value:
+    matrix, right = node.inputs
+    return solved(b, matrix, right, node.attrs["adjoint"], "Input matrix is not invertible.")
+
+
 define(
     "matrix_solve",
     f"MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {matrices.FLOATS}) -> output: T",
     traits=matrices.RUN,
     infer=_infer_solve,
-    lowering=Decompose(
-        lambda b, node: solved(
-            b, *node.inputs, node.attrs["adjoint"], "Input matrix is not invertible."
-        )
-    ),
+    lowering=Decompose(_build_solve),
     reference=lambda matrix, rhs, *, adjoint: np.linalg.solve(
         wide(matrices.adjoint_array(matrix) if adjoint else matrix), wide(rhs)
     ).astype(rhs.dtype),

@@ -32,8 +32,13 @@ def _infer_eig(c: Inference) -> list[Dims]:
     return [dims[:-1], dims if c.attrs["compute_v"] else (0,)]
 
 
+def _eigen(x: Array) -> tuple[Any, Any]:
+    values, vectors = np.linalg.eig(x)
+    return values, vectors
+
+
 def _eig(x: Array, *, compute_v: bool, Tout: DType) -> list[Array]:
-    values, vectors = np.linalg.eig(wide(x))
+    values, vectors = _eigen(wide(x))
     order = np.lexsort((values.imag, values.real), axis=-1)
     values = np.take_along_axis(values, order, -1)
     vectors = np.take_along_axis(vectors, order[..., None, :], -1)
@@ -117,7 +122,7 @@ define(
 
 def _principal_root(x: Array) -> Array:
     """By eigenvalues, which examples have all different."""
-    values, vectors = np.linalg.eig(x.astype(np.complex128))
+    values, vectors = _eigen(x.astype(np.complex128))
     found = vectors @ np.diag(np.sqrt(values)) @ np.linalg.inv(vectors)
     if x.dtype.kind == "c":
         return found
@@ -126,7 +131,7 @@ def _principal_root(x: Array) -> Array:
 
 
 def _principal_logarithm(x: Array) -> Array:
-    values, vectors = np.linalg.eig(x)
+    values, vectors = _eigen(x)
     return vectors @ np.diag(np.log(values)) @ np.linalg.inv(vectors)
 
 
@@ -136,7 +141,7 @@ def _by_rule(x: Array, points: Array, weights: Array) -> Array:
         x, factor = _principal_root(x), factor * 2
     own = x - one
     terms = (w * own @ np.linalg.inv(one + u * own) for u, w in zip(points, weights))
-    return factor * sum(terms)
+    return factor * np.sum(list(terms), 0)
 
 
 complex_square_root = define(
