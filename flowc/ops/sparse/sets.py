@@ -43,9 +43,8 @@ def _dense_sets(x: Array) -> tuple[dict[Group, set[Any]], Group]:
     return {at: set(x[at].tolist()) for at in np.ndindex(*sizes)}, sizes
 
 
-def _sparse_sets(
-    indices: Array, values: Array, sizes: Array, validate: bool
-) -> tuple[dict[Group, set[Any]], Group]:
+def _sparse_sets(parts: Sequence[Array], validate: bool) -> tuple[dict[Group, set[Any]], Group]:
+    indices, values, sizes = parts
     if validate:
         wrong = np.any((indices < 0) | (indices >= sizes), axis=1)
         if wrong.any():
@@ -105,7 +104,7 @@ def _dense_sparse(
 ) -> list[Array]:
     a, *b = inputs
     change = _checked_change(set_operation)
-    return _changed(_dense_sets(a), _sparse_sets(*b, validate_indices), change, types[1])
+    return _changed(_dense_sets(a), _sparse_sets(b, validate_indices), change, types[1])
 
 
 def _sparse_sparse(
@@ -113,7 +112,7 @@ def _sparse_sparse(
 ) -> list[Array]:
     a, b = inputs[:3], inputs[3:]
     change = _checked_change(set_operation)
-    first, second = (_sparse_sets(*x, validate_indices) for x in (a, b))
+    first, second = (_sparse_sets(x, validate_indices) for x in (a, b))
     return _changed(first, second, change, types[1])
 
 
@@ -146,7 +145,7 @@ for _tf_name, _inputs, _function in (
 
 
 def _set_size(inputs: Sequence[Any], _: Sequence[DType], *, validate_indices: bool) -> list[Array]:
-    sets, sizes = _sparse_sets(*inputs, validate_indices)
+    sets, sizes = _sparse_sets(inputs, validate_indices)
     found = np.zeros(sizes, np.int32)
     for group, own in sets.items():
         found[group] = len(own)
