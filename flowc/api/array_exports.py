@@ -37,7 +37,6 @@ TOP: Mapping[str, str] = {
     "flowc.api.arrays.static_values": _STATIC_VALUES,
     "flowc.api.image.image": "extract_image_patches",
     "flowc.api.math.counting": _HISTOGRAMS,
-    "flowc.api.math.linear_algebra": "cross matrix_set_diag=set_diag trace",
     "flowc.api.math.special": "lbeta",
     "flowc.api.variables.templates": "make_template",
     "flowc.graph.device": "DeviceSpec",
@@ -60,11 +59,6 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
             resize_image_with_crop_or_pad resize_image_with_pad
             resize_with_crop_or_pad=resize_image_with_crop_or_pad""",
         "flowc.api.random.random_ops": "random_crop",
-    },
-    "linalg": {
-        "flowc.api.math.linear_algebra": """adjoint cross normalize set_diag trace
-            tridiagonal_matmul""",
-        "flowc.api.training.clipping": "global_norm",
     },
     "manip": {
         "flowc.api.arrays.blocks": """batch_to_space_nd space_to_batch_nd""",

@@ -13,6 +13,7 @@ from flowc.api import (
     data_exports,
     extension_exports,
     input_exports,
+    matrix_exports,
     media_exports,
     record_exports,
 )
@@ -469,6 +470,7 @@ _MORE = (
     data_exports,
     extension_exports,
     input_exports,
+    matrix_exports,
     media_exports,
     record_exports,
 )

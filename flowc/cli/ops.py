@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,16 @@ SCHEMA = 1
 
 @click.command("ops")
 @click.argument("names", nargs=-1, metavar="[OP]...")
+@click.option("--missing", is_flag=True, help="List those that flowc does not have, and why.")
 @json_option
 @op_library_option
 @debug_option
-def ops_command(names: tuple[str, ...], as_json: bool) -> None:
+def ops_command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
     """List the TensorFlow ops that flowc knows: their dtypes, how they become code, and whether
     they have a gradient. With OP, only those."""
+    if missing:
+        _show_missing(as_json)
+        return
     from flowc.errors import UnknownNameError, did_you_mean
 
     rows = coverage()
@@ -49,6 +54,22 @@ def ops_command(names: tuple[str, ...], as_json: bool) -> None:
     if not names:
         compiled = sum(row["compiles"] for row in rows)
         print(f"{len(rows)} ops, of which {compiled} compile", file=sys.stderr)
+
+
+def _show_missing(as_json: bool) -> None:
+    from flowc.cli.missing_ops import missing_ops
+
+    rows = missing_ops()
+    if as_json:
+        found = [{"op": name, "reason": reason} for name, reason in rows]
+        json.dump({"schema": SCHEMA, "missing": found}, sys.stdout, indent=2)
+        print()
+        return
+    for reason in dict.fromkeys(reason for _, reason in rows):
+        names = [name for name, why in rows if why == reason]
+        print(f"{reason} ({len(names)})")
+        print(textwrap.indent(textwrap.fill(" ".join(names), 96, break_on_hyphens=False), "  "))
+    print(f"{len(rows)} ops of TensorFlow are missing", file=sys.stderr)
 
 
 def coverage() -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from flowc.cli.entry import run_command_line
+from flowc.importer.tensorflow_ops import tensorflow_ops
 
 ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "examples" / "digits"
@@ -327,6 +328,16 @@ def test_an_unknown_feed_is_named_with_what_is_like_it(flowc: Command, scale: Pa
     )
 
 
+def test_missing_ops_have_reasons(flowc: Command) -> None:
+    found = json.loads(flowc("ops", "--missing", "--json").out)["missing"]
+    have = {row["op"] for row in json.loads(flowc("ops", "--json").out)["ops"] if row["compiles"]}
+    rows = {row["op"]: row["reason"] for row in found}
+    assert not have & set(rows) and len(tensorflow_ops() - set(rows)) >= 900
+    assert all(rows.values()) and "TPUs" in rows["TPUPartitionedCall"]
+    done = flowc("ops", "--missing")
+    assert done.code == 0 and f"{len(rows)} ops of TensorFlow are missing" in done.err
+
+
 def test_unsupported_ops_are_told_all_at_once(flowc: Command, tmp_path: Path) -> None:
     path = tmp_path / "m.pbtxt"
     path.write_text(UNKNOWN_OPS)
@@ -457,7 +468,7 @@ def test_a_library_and_its_model_say_the_same_of_dims(flowc: Command, tmp_path: 
         (["run", META, "--input", "image=[1]"], 2, "did you mean 'images'"),
         (["run", META, "--random-seed", "x"], 2, "'x' is not a valid integer"),
         (["run", META, "--signature", "s", "--random-seed", "1"], 2, "no signature 's'"),
-        (["ops", "Conv"], 2, "flowc has no op named 'Conv'"),
+        (["ops", "Conv4D"], 2, "flowc has no op named 'Conv4D'"),
     ],
 )  # fmt: skip
 def test_an_error_ends_with_its_code(flowc: Command, args: list[str], code: int, said: str) -> None:

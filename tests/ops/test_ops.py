@@ -151,7 +151,11 @@ def _plain(kind: str, value: Any) -> object:
     if kind == "type":
         return dtypes.from_enum(DataType.Value(value))
     if kind == "shape":
-        return None if value.get("unknownRank") else tuple(int(d["size"]) for d in value["dim"])
+        return (
+            None
+            if value.get("unknownRank")
+            else tuple(int(d["size"]) for d in value.get("dim", ()))
+        )
     return int(value)
 
 

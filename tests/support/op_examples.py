@@ -10,7 +10,7 @@ function of the op's name, the text and the dtypes, on every machine.
 
 Domains: `finite` (without `~`), `positive`, `unit` (-1 to 1), `prob` (0 to 1), `nonzero`,
 `distinct`, `small` (whole numbers 0 to 6), `index7` (0 to 6), `true`, `false`, `any` (every bit
-pattern).
+pattern), `regular` (square matrices far from singular), `definite` (the same, positive definite).
 Elementwise ops also see infinities, NaN, zeros of both signs, subnormal and extreme numbers.
 """
 
@@ -156,10 +156,20 @@ def _elements(op: Op, operand: Operand, dtype: DType, seed: str, position: int) 
         return array.astype(dtype.numpy).reshape(operand.dims)
     count = int(np.prod(operand.dims))
     random = np.random.Generator(np.random.PCG64(zlib.crc32(f"{seed}|{dtype}".encode())))
-    array = _drawn(operand.domain, dtype, count, random)
+    matrices = operand.domain in ("regular", "definite")
+    array = _drawn("unit" if matrices else operand.domain, dtype, count, random)
+    if matrices:
+        return _far_from_singular(array.reshape(operand.dims), operand.domain == "definite")
     if isinstance(op.lowering, Elementwise):
         _add_extremes(array, dtype, operand.domain, position)
     return array.reshape(operand.dims)
+
+
+def _far_from_singular(array: np.ndarray, definite: bool) -> np.ndarray:
+    n = array.shape[-1]
+    wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    own = wide @ np.conj(np.swapaxes(wide, -1, -2)) if definite else wide
+    return (own + n * np.eye(n)).astype(array.dtype)
 
 
 def _drawn(

@@ -18,6 +18,8 @@ _PRODUCTS = Closeness(16, half=2)
 _ROUNDED_ONCE = Closeness(4, of_largest=True, half=4)
 
 _CONTRACTIONS = """
+    xla_einsum conv conv2d_backprop_input_v2 conv2d_backprop_filter_v2 conv3d_backprop_input_v1
+    conv3d_backprop_filter_v1
     lstm_block_cell gru_block_cell ctc_beam_search_decoder joined_mat_mul
     mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad
     conv2d conv3d depthwise_conv2d conv2d_backprop_filter depthwise_conv2d_backprop_filter
@@ -45,6 +47,17 @@ _IMAGES = """
 
 _SPECTRA = "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d"
 
+# Matrices: sums of products in another order, whose errors grow with the condition of a matrix.
+_FACTORS = Closeness(64, of_largest=True, half=16)
+_MATRICES = """
+    xla_self_adjoint_eig
+    cholesky checked_cholesky cholesky_grad lu pivoted_lu triangular_solve matrix_inverse
+    log_matrix_determinant matrix_determinant matrix_solve matrix_triangular_solve matrix_solve_ls
+    qr svd eig complex_eig self_adjoint_eig_v1 self_adjoint_eig tridiagonal_solve
+    tridiagonal_mat_mul banded_triangular_solve matrix_exponential matrix_logarithm
+    matrix_square_root complex_square_root complex_logarithm
+"""
+
 # Near zeros of a function the error is that of its terms.
 _SPECIAL = Closeness(16, of_largest=True, half=1)
 _TERMS = """
@@ -57,6 +70,7 @@ TENSORFLOW: dict[str, Closeness] = {
     **dict.fromkeys(_SOFT.split(), _ROUNDED_ONCE),
     **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
+    **dict.fromkeys(_MATRICES.split(), _FACTORS),
     # By logarithms, in f32 for c64.
     "pow": Closeness(16),
     # Sums of logarithms over the steps, in f32 for f32.
@@ -66,6 +80,7 @@ COMPILED: dict[str, Closeness] = {
     **dict.fromkeys((*_CONTRACTIONS.split(), *_SPECTRA.split(), *_IMAGES.split()), _SUMS),
     **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
+    **dict.fromkeys(_MATRICES.split(), _FACTORS),
     "pow": Closeness(16),
     # A power, a factorial and a sum of a series, each rounded: 8 ulp were seen in f64.
     "polygamma": Closeness(12),
@@ -121,7 +136,14 @@ COMPILED_EXTREMES_APART: dict[str, str] = {
 # The first output that TensorFlow leaves unspecified: what only its GPU kernels fill.
 UNSPECIFIED: dict[str, int] = dict.fromkeys(
     ("fused_batch_norm_grad_v1", "fused_batch_norm_grad_v2", "fused_batch_norm_grad"), 3
-) | {"fused_batch_norm": 5}
+) | {
+    "fused_batch_norm": 5,
+    # The signs of vectors, and the order of complex eigenvalues, are anything: test_matrices.py.
+    "svd": 1,
+    "self_adjoint_eig": 1,
+    "xla_self_adjoint_eig": 1,
+    "eig": 0,
+}
 # The same, where the attr is_training is off.
 UNSPECIFIED_AT_INFERENCE: dict[str, int] = dict.fromkeys(
     ("fused_batch_norm_v1", "fused_batch_norm_v2", "fused_batch_norm"), 3
@@ -151,6 +173,7 @@ EXAMPLES_BESIDE: dict[str, tuple[str, ...]] = {
 NO_KERNEL: frozenset[tuple[str, str, str]] = frozenset(
     {
         ("tensor_scatter_sub", "T", "bool"),
+        ("in_place_sub", "T", "bool"),
         ("mirror_pad_grad", "T", "bool"),
         *((f"tensor_scatter_{x}", "T", t) for x in ("min", "max") for t in ("c64", "c128")),
     }

@@ -13,6 +13,8 @@ from flowc.graph.building.creation import record_of
 from flowc.ir.signature import REQUIRED
 
 OPS = {
+    "cholesky": "Cholesky",
+    "cross": "Cross",
     "fake_quant_with_min_max_args": "FakeQuantWithMinMaxArgs",
     "fake_quant_with_min_max_args_gradient": "FakeQuantWithMinMaxArgsGradient",
     "fake_quant_with_min_max_vars": "FakeQuantWithMinMaxVars",
@@ -27,7 +29,15 @@ OPS = {
     "ifft": "IFFT",
     "ifft2d": "IFFT2D",
     "ifft3d": "IFFT3D",
+    "logm": "MatrixLogarithm",
+    "lu": "Lu",
+    "matrix_determinant": "MatrixDeterminant",
+    "matrix_inverse": "MatrixInverse",
+    "matrix_solve": "MatrixSolve",
+    "matrix_square_root": "MatrixSquareRoot",
     "nextafter": "NextAfter",
+    "qr": "Qr",
+    "slogdet": "LogMatrixDeterminant",
     "tensor_scatter_add": "TensorScatterAdd",
     "tensor_scatter_max": "TensorScatterMax",
     "tensor_scatter_min": "TensorScatterMin",

@@ -6,14 +6,15 @@ In: a tensor of any rank, and over which axes. Out: norms, of the tensor's real 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from flowc.api.arrays.shaping import squeeze
+from flowc.api.arrays.shaping import expand_dims, squeeze, transpose
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math import elementwise, reductions
-from flowc.errors import UnimplementedError
 from flowc.graph import Tensor
 from flowc.graph.building.conversion import as_tensor
+from flowc.graph.building.creation import create
 
 
 def norm(
@@ -27,8 +28,8 @@ def norm(
     """The norm of vectors, or of matrices where `axis` is a pair; of all elements for None.
 
     `ord`: `"euclidean"`, a positive number or infinity for vectors; `"euclidean"`, `"fro"`, 1 or
-    infinity for matrices. Raises `ValueError` for another one, `UnimplementedError` for the
-    2-norm of matrices.
+    infinity for matrices, and 2 for their largest singular value. Raises `ValueError` for another
+    one.
     """
     kept = bool(keepdims if keepdims is not None else keep_dims)
     is_matrix = isinstance(axis, list | tuple)
@@ -59,12 +60,22 @@ def norm(
             powers = reductions.reduce_sum(elementwise.pow(size, power), axis, keepdims=True)
             return _settled(elementwise.pow(powers, 1.0 / power), axis, kept)
         if ord == 2:
-            raise UnimplementedError("the 2-norm of matrices needs singular values")
+            return _settled(_largest_singular_value(tensor, axis), axis, kept)
         summed, other = axis if ord == 1 else axis[::-1]
         largest = reductions.reduce_max(
             reductions.reduce_sum(size, summed, keepdims=True), other, keepdims=True
         )
         return _settled(largest, axis, kept)
+
+
+def _largest_singular_value(tensor: Tensor, axis: Sequence[int]) -> Tensor:
+    """Of the matrices in two axes, which have a size of 1 then."""
+    rank = len(tensor.shape)
+    own = [a % rank for a in axis]
+    order = [*(a for a in range(rank) if a not in own), *own]
+    s = create("Svd", [transpose(tensor, order)], {"compute_uv": False}).outputs[0]
+    largest = reductions.reduce_max(elementwise.abs(s), -1, keepdims=True)
+    return transpose(expand_dims(largest, -1), [order.index(a) for a in range(rank)])
 
 
 def _settled(found: Tensor, axis: Any, kept: bool) -> Tensor:

@@ -18,6 +18,7 @@ from numba.core import compiler_lock, errors, types
 
 from flowc import dtypes
 from flowc.codegen import math as vector_math
+from flowc.codegen.cpu.complex_numbers import number_functions
 from flowc.codegen.cpu.numba_stages import contexts, lower
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.numba_functions import numba_function
@@ -162,7 +163,7 @@ def base_globals() -> dict[str, Any]:
         found[f"as_{name}_pointer"] = _bitcast_to(types.CPointer(scalar))
         if name[0] in "fiu":
             found[f"bits_{name}"] = _bitcast_to(scalar)
-    return found
+    return found | number_functions()
 
 
 def module_texts(kernel: Kernel) -> list[str]:
@@ -198,6 +199,7 @@ def _python_function(kernel: Kernel) -> Any:
     space.update(kernel.globals)
     if kernel.element is not None:
         space["elem"] = numba_type(kernel.element)
+        space["as_elem_pointer"] = base_globals().get(f"as_{kernel.element}_pointer")
     for name, value in kernel.constants.items():
         space[name] = value if isinstance(value, (np.generic, int, float)) else np.asarray(value)
     exec(compile(kernel.source, f"<{kernel.key}>", "exec"), space)  # our own generated source

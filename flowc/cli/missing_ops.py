@@ -1,0 +1,94 @@
+"""`flowc ops --missing`: what of TensorFlow's ops flowc does not have, and why.
+
+In: the names of TensorFlow's ops, and the records. Out: (name, reason). Invariant: every op that is
+missing has one reason: that of the first line whose pattern its name matches.
+"""
+
+from __future__ import annotations
+
+import re
+
+# (reason, what the names match), the more particular ones first.
+REASONS: tuple[tuple[str, str], ...] = (
+    (
+        "TPUs: embeddings, feeds and partitions of their programs",
+        r".*TPU.*|.*SparseCore.*|XlaSparse.*|.*(XlaConcatND|XlaSplitND)$|Infeed.*|Outfeed.*"
+        r"|Prelinearize.*|.*PhysicalReplica|StoreMinibatch.*|ConvertToCooTensor|GlobalIterId",
+    ),
+    (
+        "several machines or devices: collectives, transfers, remote calls",
+        r"Collective.*|Nccl.*|Send|Recv|AllToAll|CrossReplicaSum|RemoteCall|WorkerHeartbeat"
+        r"|DataService.*|DistributedSave|SyncDevice|DeviceIndex|.*MultiDeviceIterator.*"
+        r"|.*IteratorGetDevice|Rpc.*|DTensor.*|CopyToMesh.*|Relayout.*|DeleteRpc.*",
+    ),
+    ("GPUs: TensorFlow has no kernel for CPUs", r"Cudnn.*|GenerateBoundingBoxProposals"),
+    ("boosted trees, which TensorFlow 2.21 has no kernels of", r".*BoostedTrees.*"),
+    ("the debugger, copies for it, and tests of the runtime", r"Debug.*|Copy|CopyHost|Abort|Fact"),
+    ("linear models trained by dual coordinate ascent", r"Sdca.*"),
+    (
+        "summaries of TensorFlow 2, written by resources; FileWriter writes those of TensorFlow 1",
+        r"Write.*Summary|(Close|Flush)SummaryWriter|CreateSummary.*|SummaryWriter|ImportEvent"
+        r"|SummaryDb.*",
+    ),
+    (
+        "datasets that measure, tune, share or save themselves",
+        r".*Stats.*|.*ThreadPool.*|.*ChooseFastest.*|.*AutoShard.*|.*Snapshot.*|.*Rebatch.*"
+        r"|(Save|Load|Global|List|Index|Window|Weighted|Sampling|Finalize|Register|Sliding|Shuffle"
+        r"|Random|ParallelFilter|ParseExample).*Dataset.*|.*DatasetFromGraph|.*DatasetTo.*"
+        r"|DatasetFingerprint|Experimental.*Dataset.*|AssertPrevDataset|.*MemoryCache|.*Iterator.*"
+        r"|.*SeedGenerator|WindowOp|ComputeBatchSize|(Unc|C)ompressElement|GetOptions"
+        r"|RegisterDataset.*|GetElementAtIndex|DummyIterationCounter",
+    ),
+    ("other formats of data files", r".*LMDB.*|.*Sql.*|RecordInput|(De|En)code.*Proto.*"),
+    (
+        "pictures and sound",
+        r".*(Jpeg|Png|Gif|Bmp|WebP|Jxl|Image|Wav|Spectrogram|Mfcc|Hue|Saturation|Contrast|HSV|RGB"
+        r"|BoundingBox|Glimpse|ScaleAndTranslate).*|FusedResize.*|FusedPadConv2D",
+    ),
+    (
+        "elements that are quantized (qint8 and the like), which no kernel holds",
+        r"Quantize.*|Dequantize|Requanti.*|UniformQuantize.*|Uniform(De|Re)quantize",
+    ),
+    (
+        "sparse matrices held as variants",
+        r".*CSRSparseMatrix.*|SparseMatrix.*|.*TensorMap.*|.*CompositeTensorVariant.*",
+    ),
+    (
+        "stages, maps and barriers that sessions share, and batches across calls",
+        r"(Ordered)?Map(Stage|Unstage|Peek|Size|Clear|Incomplete).*|Barrier.*|Batch|Unbatch"
+        r"|UnbatchGrad|BatchFunction|Mutex.*|ConsumeMutexLock|FakeQueue|FileSystemSet.*"
+        r"|.*Session(Handle.*|Tensor)",
+    ),
+    ("only within TensorFlow's runtime", r"FakeParam|EagerPyFunc|CheckPinned|ImmutableConst"),
+    (
+        "random numbers that are drawn by resources, or from other distributions",
+        r"Stateful.*|Rng.*|.*Random.*|.*Truncated.*|.*Poisson.*|SobolSample|NonDeterministicInts"
+        r"|StatelessShuffle",
+    ),
+    ("a reduced set of ops that no runtime executes", r"Risc.*"),
+    (
+        "ops of TensorFlow's own tests",
+        r"A|B|Attr.*|Binary|Complex?Struct|ConstructionFails|CopyOp|DefaultAttrs|DevicePlacementOp"
+        r"|DtypeWithDefaultOp|DumpTensor|Five.*|Float(In|Out).*|Foo\d|Func(List)?Attr|GetDeadline"
+        r"|GraphDefVersion|HostConst|In(Out)?Polymorphic.*|Int(64|Attr|In|Out).*|KernelLabel.*"
+        r"|List(In|Out)put|MakeWeakResourceHandle|Mi(xed|lirPassthrough).*|N(In|Ints|Poly).*"
+        r"|Namespace>.*|None|Old|OpWith.*|Out(T|Type.*)|Polymorphic.*|Ref(In|Out).*"
+        r"|RequiresOlderGraphVersion|Reserved.*|Resource(Create|Initialized|Using)Op|Restrict"
+        r"|Simple(Struct)?|Sleep.*|StringListAttr|StubResourceHandleOp|Test.*|Two.*|TypeList.*"
+        r"|Unary|IsResourceHandleRefCounting|IsTensorFloat32Enabled",
+    ),
+    ("not built yet", r".*"),
+)
+
+
+def missing_ops() -> list[tuple[str, str]]:
+    """TensorFlow's ops that flowc does not compile or run, each with the reason."""
+    from flowc.extract.unsupported_ops import is_supported
+    from flowc.importer.tensorflow_ops import tensorflow_ops
+
+    return [(name, reason_of(name)) for name in sorted(tensorflow_ops()) if not is_supported(name)]
+
+
+def reason_of(name: str) -> str:
+    """Why an op is missing."""
+    return next(reason for reason, pattern in REASONS if re.fullmatch(pattern, name))

@@ -1,0 +1,362 @@
+"""Sets in the rows of tensors, dense, sparse or ragged: unions and the like, sizes, counts.
+
+In: the last dim of a tensor holds sets, or numbers that are counted. Out: host steps that give
+sparse tensors [n, rank], their values in ascending order, or counts. Invariant: groups of both
+operands have the same sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError
+from flowc.ir.lowering import Host
+from flowc.ir.op import Inference, define
+from flowc.ir.types import Dims
+
+Array = np.ndarray[Any, Any]
+Group = tuple[int, ...]
+TYPES = "{i8, i16, i32, i64, u8, u16, string}"
+CHANGES: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
+    "a-b": lambda a, b: a - b,
+    "b-a": lambda a, b: b - a,
+    "intersection": lambda a, b: a & b,
+    "union": lambda a, b: a | b,
+}
+
+
+def _checked_change(name: str) -> Callable[[set[Any], set[Any]], set[Any]]:
+    found = CHANGES.get(name.lower())
+    if found is None:
+        raise InvalidArgumentError(f"Invalid set_operation {name}.")
+    return found
+
+
+def _dense_sets(x: Array) -> tuple[dict[Group, set[Any]], Group]:
+    if x.ndim < 2:
+        raise InvalidArgumentError(f"Invalid input set1 rank {x.ndim}, expected at least 2")
+    sizes = x.shape[:-1]
+    return {at: set(x[at].tolist()) for at in np.ndindex(*sizes)}, sizes
+
+
+def _sparse_sets(parts: Sequence[Array], validate: bool) -> tuple[dict[Group, set[Any]], Group]:
+    indices, values, sizes = parts
+    if validate:
+        wrong = np.any((indices < 0) | (indices >= sizes), axis=1)
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            raise InvalidArgumentError(
+                f"indices[{at}] = [{','.join(map(str, indices[at]))}] is out of bounds: need"
+                f" 0 <= index < [{','.join(map(str, sizes))}]"
+            )
+    found: dict[Group, set[Any]] = {}
+    for place, value in zip(indices[:, :-1].tolist(), values.tolist()):
+        found.setdefault(tuple(place), set()).add(value)
+    return found, tuple(sizes[:-1].tolist())
+
+
+def _changed(
+    a: tuple[dict[Group, set[Any]], Group], b: tuple[dict[Group, set[Any]], Group],
+    change: Callable[[set[Any], set[Any]], set[Any]], dtype: DType,
+) -> list[Array]:  # fmt: skip
+    if a[1] != b[1]:
+        raise InvalidArgumentError(
+            f"Mismatched group shapes {list(a[1])} vs. {list(b[1])} of the sets"
+        )
+    places: list[Group] = []
+    values: list[Any] = []
+    most = 0
+    for group in sorted({*a[0], *b[0]}):
+        found = sorted(change(a[0].get(group, set()), b[0].get(group, set())))
+        most = max(most, len(found))
+        places += [(*group, i) for i in range(len(found))]
+        values += found
+    rank = len(a[1]) + 1
+    held = np.empty(len(values), object) if dtype.name == "string" else None
+    if held is not None:
+        held[:] = values
+    return [
+        np.array(places, np.int64).reshape(len(places), rank),
+        np.array(values, dtype.numpy) if held is None else held,
+        np.array([*a[1], most], np.int64),
+    ]
+
+
+def _result_dims(c: Inference, rank: Any) -> list[Dims]:
+    count = c.fresh("n")
+    return [(count, rank), (count,), (rank,)]
+
+
+def _dense_dense(
+    inputs: Sequence[Any], types: Sequence[DType], *, set_operation: str, validate_indices: bool
+) -> list[Array]:
+    a, b = inputs
+    change = _checked_change(set_operation)
+    return _changed(_dense_sets(a), _dense_sets(b), change, types[1])
+
+
+def _dense_sparse(
+    inputs: Sequence[Any], types: Sequence[DType], *, set_operation: str, validate_indices: bool
+) -> list[Array]:
+    a, *b = inputs
+    change = _checked_change(set_operation)
+    return _changed(_dense_sets(a), _sparse_sets(b, validate_indices), change, types[1])
+
+
+def _sparse_sparse(
+    inputs: Sequence[Any], types: Sequence[DType], *, set_operation: str, validate_indices: bool
+) -> list[Array]:
+    a, b = inputs[:3], inputs[3:]
+    change = _checked_change(set_operation)
+    first, second = (_sparse_sets(x, validate_indices) for x in (a, b))
+    return _changed(first, second, change, types[1])
+
+
+_SETTINGS = f"set_operation: string, validate_indices: bool = True, T: {TYPES}"
+_SPARSE = "set{0}_indices: i64, set{0}_values: T, set{0}_shape: i64"
+for _tf_name, _inputs, _function in (
+    ("DenseToDense", "set1: T, set2: T", _dense_dense),
+    ("DenseToSparse", f"set1: T, {_SPARSE.format(2)}", _dense_sparse),
+    ("SparseToSparse", f"{_SPARSE.format(1)}, {_SPARSE.format(2)}", _sparse_sparse),
+):
+    _is_sparse = _tf_name.startswith("Sparse")
+    define(
+        {
+            "DenseToDense": "dense_to_dense_sets",
+            "DenseToSparse": "dense_to_sparse_sets",
+            "SparseToSparse": "sparse_to_sparse_sets",
+        }[_tf_name],
+        f"{_tf_name}SetOperation({_inputs}; {_SETTINGS}) -> result_indices: i64,"
+        " result_values: T, result_shape: i64",
+        infer=lambda c, sparse=_is_sparse: _result_dims(
+            c, c.dims(0)[1] if sparse else len(c.dims(0))
+        ),
+        lowering=Host(
+            _function,
+            f"{_tf_name}SetOperation",
+            ("set_operation", "validate_indices"),
+            only_reads=True,
+        ),
+    )
+
+
+def _set_size(inputs: Sequence[Any], _: Sequence[DType], *, validate_indices: bool) -> list[Array]:
+    sets, sizes = _sparse_sets(inputs, validate_indices)
+    found = np.zeros(sizes, np.int32)
+    for group, own in sets.items():
+        found[group] = len(own)
+    return [found]
+
+
+def _infer_size(c: Inference) -> Dims:
+    rank = c.dims(2)[0]
+    if not isinstance(rank, int):
+        raise c.fail("the rank of sets must be known")
+    return tuple(c.fresh("n") for _ in range(rank - 1))
+
+
+define(
+    "set_size",
+    "SetSize(set_indices: i64, set_values: T, set_shape: i64; validate_indices: bool = True, T:"
+    f" {TYPES}) -> size: i32",
+    infer=_infer_size,
+    lowering=Host(_set_size, "SetSize", ("validate_indices",), only_reads=True),
+)
+
+
+# -- counts
+
+
+def _check_numbers(values: Array) -> None:
+    if np.any(values < 0):
+        raise InvalidArgumentError("Input values must all be non-negative")
+
+
+def _counted(
+    rows: Array, values: Array, weights: Array, shape: Sequence[int], binary: bool, dtype: DType
+) -> Array:
+    """How often, or with what weights, each number occurs in each row; larger ones are left out."""
+    found = np.zeros(shape, dtype.numpy)
+    kept = values < shape[1]
+    if binary:
+        found[rows[kept], values[kept]] = 1
+    else:
+        own = weights[kept] if len(weights) else np.ones(int(kept.sum()), dtype.numpy)
+        np.add.at(found, (rows[kept], values[kept]), own)
+    return found
+
+
+def _sparse_bincount(
+    inputs: Sequence[Any], types: Sequence[DType], *, binary_output: bool
+) -> list[Array]:
+    indices, values, sizes, size, weights = inputs
+    _check_numbers(values)
+    flat = len(sizes) == 1
+    rows = np.zeros(len(values), np.int64) if flat else indices[:, 0]
+    count = 1 if flat else int(sizes[0])
+    if len(rows) and int(rows.max()) >= count:
+        raise InvalidArgumentError(f"Index out of bound. `batch` ({rows.max()}) must be less than "
+                                   f"the dimension size ({count}).")  # fmt: skip
+    found = _counted(rows, values, weights, (count, int(size)), binary_output, types[0])
+    return [found[0] if flat else found]
+
+
+def _size_of(c: Inference, i: int) -> Any:
+    known = c.content(i)
+    if known is None:
+        return c.fresh("size")
+    size = known[()]
+    if isinstance(size, (int, np.integer)):
+        if size < 0:
+            raise c.fail(f"size ({size}) must be non-negative")
+        return int(size)
+    return size
+
+
+def _infer_sparse_bincount(c: Inference) -> Dims:
+    size = _size_of(c, 3)
+    return (size,) if c.dims(2)[0] == 1 else (c.fresh("rows"), size)
+
+
+define(
+    "sparse_bincount",
+    "SparseBincount(indices: i64, values: Tidx, dense_shape: i64, size: Tidx, weights: T; Tidx:"
+    " {i32, i64}, T: {i32, i64, f32, f64}, binary_output: bool = False) -> output: T",
+    infer=_infer_sparse_bincount,
+    lowering=Host(_sparse_bincount, "SparseBincount", ("binary_output",), only_reads=True),
+)
+
+
+def _rows_of(splits: Array, count: int) -> Array:
+    if not len(splits) or splits[0] != 0:
+        raise InvalidArgumentError("Splits must start with 0, not with "
+                                   f"{splits[0] if len(splits) else 'nothing'}")  # fmt: skip
+    if splits[-1] != count:
+        raise InvalidArgumentError(
+            f"Splits must end with the number of values, got {splits[-1]} instead of {count}"
+        )
+    return np.repeat(np.arange(len(splits) - 1), np.diff(splits))
+
+
+def _ragged_bincount(
+    inputs: Sequence[Any], types: Sequence[DType], *, binary_output: bool
+) -> list[Array]:
+    splits, values, size, weights = inputs
+    _check_numbers(values)
+    rows = _rows_of(splits, len(values))
+    shape = (len(splits) - 1, int(size))
+    return [_counted(rows, values, weights, shape, binary_output, types[0])]
+
+
+def _infer_ragged_bincount(c: Inference) -> Dims:
+    c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
+    return (c.dims(0)[0] - 1, _size_of(c, 2))
+
+
+define(
+    "ragged_bincount",
+    "RaggedBincount(splits: i64, values: Tidx, size: Tidx, weights: T; Tidx: {i32, i64}, T: {i32,"
+    " i64, f32, f64}, binary_output: bool = False) -> output: T",
+    infer=_infer_ragged_bincount,
+    lowering=Host(_ragged_bincount, "RaggedBincount", ("binary_output",), only_reads=True),
+)
+
+
+def _sparse_counts(
+    rows: Iterator[tuple[int, int, Any]], count: int, flat: bool, dtype: DType, settings: Any
+) -> list[Array]:
+    """(row, number, weight) of each number as a sparse tensor of sums."""
+    least, most, binary = settings
+    sums: dict[tuple[int, int], Any] = {}
+    largest = 0
+    for row, number, weight in rows:
+        if number < 0:
+            raise InvalidArgumentError("Input values must all be non-negative")
+        if most >= 0 and number >= most:
+            continue
+        largest = max(largest, number + 1)
+        sums[row, number] = 1 if binary else sums.get((row, number), 0) + weight
+    width = most if most > 0 else max(largest, least, 0)
+    order = sorted(sums)
+    places = np.array([place[1:] if flat else place for place in order], np.int64)
+    return [
+        places.reshape(len(order), 1 if flat else 2),
+        np.array([sums[place] for place in order], dtype.numpy),
+        np.array([width] if flat else [count, width], np.int64),
+    ]
+
+
+def _weights(weights: Array, count: int) -> list[Any]:
+    return weights.reshape(-1).tolist() if weights.size else [1] * count
+
+
+def _dense_count(
+    inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
+    binary_output: bool,
+) -> list[Array]:  # fmt: skip
+    values, weights = inputs
+    flat = values.ndim == 1
+    table = values.reshape(1, -1) if flat else values
+    rows = np.repeat(np.arange(len(table)), table.shape[1]).tolist()
+    triples = zip(rows, table.reshape(-1).tolist(), _weights(weights, table.size))
+    return _sparse_counts(
+        iter(triples), len(table), flat, types[1], (minlength, maxlength, binary_output)
+    )
+
+
+def _sparse_count(
+    inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
+    binary_output: bool,
+) -> list[Array]:  # fmt: skip
+    indices, values, sizes, weights = inputs
+    flat = len(sizes) == 1
+    rows = [0] * len(values) if flat else indices[:, 0].tolist()
+    triples = zip(rows, values.tolist(), _weights(weights, len(values)))
+    count = 1 if flat else int(sizes[0])
+    return _sparse_counts(
+        iter(triples), count, flat, types[1], (minlength, maxlength, binary_output)
+    )
+
+
+def _ragged_count(
+    inputs: Sequence[Any], types: Sequence[DType], *, minlength: int, maxlength: int,
+    binary_output: bool,
+) -> list[Array]:  # fmt: skip
+    splits, values, weights = inputs
+    rows = _rows_of(splits, len(values)).tolist()
+    triples = zip(rows, values.tolist(), _weights(weights, len(values)))
+    return _sparse_counts(
+        iter(triples), len(splits) - 1, False, types[1], (minlength, maxlength, binary_output)
+    )
+
+
+def _infer_counts(c: Inference, rank: Any) -> list[Dims]:
+    count = c.fresh("n")
+    return [(count, rank), (count,), (rank,)]
+
+
+_COUNTS = (
+    "T: {i32, i64}, minlength: int >= -1 = -1, maxlength: int >= -1 = -1, binary_output: bool,"
+    " output_type: {i32, i64, f32, f64}"
+)
+for _word, _inputs, _function, _rank in (
+    ("Dense", "values: T", _dense_count, lambda c: c.rank(0)),
+    ("Sparse", "indices: i64, values: T, dense_shape: i64", _sparse_count, lambda c: c.dims(2)[0]),
+    ("Ragged", "splits: i64, values: T", _ragged_count, lambda c: 2),
+):
+    define(
+        f"{_word.lower()}_counts",
+        f"{_word}CountSparseOutput({_inputs}, weights: output_type; {_COUNTS}) ->"
+        " output_indices: i64, output_values: output_type, output_dense_shape: i64",
+        infer=lambda c, rank=_rank: _infer_counts(c, rank(c)),
+        lowering=Host(
+            _function,
+            f"{_word}CountSparseOutput",
+            ("minlength", "maxlength", "binary_output"),
+            only_reads=True,
+        ),
+    )

@@ -1,0 +1,249 @@
+"""Sparse tensors folded over axes, made a softmax of, and combined with dense tensors.
+
+In: places [n, rank], values [n] and sizes [rank], which the run knows. Out: host steps. Invariant:
+what is not there is 0, and takes no part in an extremum or a softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.dtypes import DType
+from flowc.errors import InvalidArgumentError, UnimplementedError
+from flowc.ir.lowering import Host
+from flowc.ir.op import Inference, define
+from flowc.ir.types import Dims
+from flowc.ops.sparse.sparse_steps import NUMERIC, ORDERED, Array, check_sparse, linear
+
+Steps = Callable[..., list[Array]]
+
+
+def _results(*arrays: Any) -> list[Array]:
+    return [np.require(a, requirements="C") for a in arrays]
+
+
+# -- folds
+
+
+def _folded_axes(axes: Sequence[int], rank: int) -> list[int]:
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise InvalidArgumentError(
+                f"Invalid reduction dimension {axis}, for input with {rank} dimensions."
+            )
+    return sorted({a % rank for a in axes}) if len(axes) else list(range(rank))
+
+
+def _fold(inputs: Sequence[Any], choose: Any) -> tuple[Array, Array, list[int], list[int]]:
+    """Places of groups among the kept axes, their values, kept and folded axes."""
+    indices, values, sizes, axes = inputs
+    folded = _folded_axes(np.asarray(axes).reshape(-1).tolist(), len(sizes))
+    kept = [a for a in range(len(sizes)) if a not in folded]
+    flat = linear(indices[:, kept], [int(sizes[a]) for a in kept])
+    _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
+    found = values[first].copy()
+    if choose is np.add:
+        found[:] = 0
+    choose.at(found, inverse, values)
+    return indices[first][:, kept], found, kept, folded
+
+
+def _dense_fold(choose: Any) -> Steps:
+    def function(inputs: Sequence[Any], _: Sequence[DType], *, keep_dims: bool) -> list[Array]:
+        places, values, kept, folded = _fold(inputs, choose)
+        sizes = inputs[2]
+        found = np.zeros([int(sizes[a]) for a in kept], values.dtype)
+        found.reshape(-1)[linear(places, found.shape)] = values
+        return _results(np.expand_dims(found, tuple(folded)) if keep_dims else found)
+
+    return function
+
+
+def _sparse_fold(choose: Any) -> Steps:
+    def function(inputs: Sequence[Any], _: Sequence[DType], *, keep_dims: bool) -> list[Array]:
+        places, values, kept, folded = _fold(inputs, choose)
+        sizes = inputs[2][kept]
+        if keep_dims:
+            whole = np.zeros((len(values), len(inputs[2])), np.int64)
+            whole[:, kept] = places
+            sizes = inputs[2].copy()
+            sizes[folded] = 1
+            places = whole
+        return _results(places, values, sizes)
+
+    return function
+
+
+def _kept_sizes(c: Inference) -> list[Any]:
+    """The sizes that stay; fresh ones where the run knows them."""
+    check_sparse(c, 0, 1, 2)
+    rank = c.dims(2)[0]
+    if not isinstance(rank, int):
+        raise c.fail("the rank of a sparse tensor that is folded must be known")
+    folded = _folded_axes(list(c.need_ints(3)), rank)
+    sizes = c.content(2)
+    found: list[Any] = []
+    for axis in range(rank):
+        if axis in folded:
+            found += [1] if c.attrs["keep_dims"] else []
+        elif sizes is None or not isinstance(sizes[axis], (int, np.integer)):
+            found.append(c.fresh("n"))
+        else:
+            found.append(int(sizes[axis]))
+    return found
+
+
+def _infer_sparse_fold(c: Inference) -> list[Dims]:
+    rank = len(_kept_sizes(c))
+    count = c.fresh("n", c.dims(1)[0])
+    return [(count, rank), (count,), (rank,)]
+
+
+def _sum_gradient(b: Any, node: Any, dy: Any) -> Any:
+    """Each value gets the gradient at its place."""
+    indices, _, shape, axes = node.inputs
+    dims, known = b.dims_of(shape), b.elements_of(axes)
+    if dims is None or not isinstance(dims[0], int) or known is None:
+        raise UnimplementedError(
+            "the gradient of SparseReduceSum needs constant axes and a known rank", node=node.name
+        )
+    folded = np.zeros(dims[0], bool)
+    folded[_folded_axes(known.reshape(-1).tolist(), dims[0])] = True
+    kept = b.select_v2(folded, np.ones(dims[0], np.int64), shape)
+    places = b.mul(indices, (~folded).astype(np.int64))
+    return None, b.gather_nd(b.reshape(dy, kept), places), None, None
+
+
+_FOLD = "input_indices: i64, input_values: T, input_shape: i64, reduction_axes: i32"
+for _word, _choose, _kinds in (("Sum", np.add, NUMERIC), ("Max", np.maximum, ORDERED)):
+    define(
+        f"sparse_reduce_{_word.lower()}",
+        f"SparseReduce{_word}({_FOLD}; keep_dims: bool = False, T: {_kinds}) -> output: T",
+        infer=lambda c: tuple(_kept_sizes(c)),
+        lowering=Host(
+            _dense_fold(_choose), f"SparseReduce{_word}", ("keep_dims",), only_reads=True
+        ),
+        gradient=_sum_gradient if _choose is np.add else None,
+    )
+    define(
+        f"sparse_reduce_{_word.lower()}_sparse",
+        f"SparseReduce{_word}Sparse({_FOLD}; keep_dims: bool = False, T: {_kinds}) ->"
+        " output_indices: i64, output_values: T, output_shape: i64",
+        infer=_infer_sparse_fold,
+        lowering=Host(
+            _sparse_fold(_choose), f"SparseReduce{_word}Sparse", ("keep_dims",), only_reads=True
+        ),
+    )
+
+
+# -- a softmax of each row
+
+
+def _rows(indices: Array, sizes: Array) -> Array:
+    flat = linear(indices[:, :-1], sizes[:-1].tolist())
+    return np.unique(flat, return_inverse=True)[1]
+
+
+def _softmax(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
+    indices, values, sizes = inputs
+    if len(sizes) < 2:
+        raise InvalidArgumentError("Input should have rank >= 2, but got: " + str(sizes.tolist()))
+    rows = _rows(indices, sizes)
+    count = int(rows.max(initial=-1)) + 1
+    wide = values.astype(np.float64)
+    most = np.full(count, -np.inf)
+    np.maximum.at(most, rows, wide)
+    powers = np.exp(wide - most[rows])
+    return _results((powers / np.bincount(rows, powers, count)[rows]).astype(values.dtype))
+
+
+def _softmax_gradient(b: Any, node: Any, dy: Any) -> Any:
+    """(dy - the sum of dy y over the row) y, as sparse tensors of the same places."""
+    indices, _, shape = node.inputs
+    y = node.output
+    products = b.mul(dy, y)
+    last = np.array([-1], np.int32)
+    sums = b.neg(b.sparse_reduce_sum(indices, products, shape, last, keep_dims=True))
+    return None, b.mul(b.sparse_dense_cwise_add(indices, dy, shape, sums), y), None
+
+
+def _infer_softmax(c: Inference) -> Dims:
+    check_sparse(c, 0, 1, 2)
+    return c.dims(1)
+
+
+define(
+    "sparse_softmax",
+    "SparseSoftmax(sp_indices: i64, sp_values: T, sp_shape: i64; T: {f16, f32, f64}) -> output: T",
+    infer=_infer_softmax,
+    lowering=Host(_softmax, "SparseSoftmax", only_reads=True),
+    gradient=_softmax_gradient,
+)
+
+
+# -- with dense tensors, which broadcast to the sparse one
+
+
+def _at_places(indices: Array, sizes: Array, dense: Array) -> Array:
+    own = [1] * (len(sizes) - dense.ndim) + list(dense.shape)
+    fits = len(own) == len(sizes) and all(d in (1, s) for d, s in zip(own, sizes.tolist()))
+    if not fits:
+        raise InvalidArgumentError(
+            "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
+            f"[{','.join(map(str, sizes))}] vs. [{','.join(map(str, dense.shape))}]"
+        )
+    if len(indices) and (indices.min() < 0 or np.any(indices >= sizes)):
+        raise InvalidArgumentError("Provided indices are out-of-bounds w.r.t. dense side")
+    places = np.where(np.array(own) == 1, 0, indices)
+    return dense.reshape(own)[tuple(places.T)]
+
+
+def _with_dense(combine: Any) -> Steps:
+    def function(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
+        indices, values, sizes, dense = inputs
+        other = _at_places(indices, sizes, np.asarray(dense))
+        with np.errstate(all="ignore"):
+            return _results(combine(values, other).astype(values.dtype))
+
+    return function
+
+
+def _quotient(x: Array, y: Array) -> Array:
+    if x.dtype.kind not in "iu":
+        return x / y
+    if np.any(y == 0):
+        raise InvalidArgumentError("Integer division by zero")
+    return x // y
+
+
+def _infer_with_dense(c: Inference) -> Dims:
+    check_sparse(c, 0, 1, 2)
+    return c.dims(1)
+
+
+def _mul_gradient(b: Any, node: Any, dy: Any) -> Any:
+    indices, _, shape, dense = node.inputs
+    return None, b.sparse_dense_cwise_mul(indices, dy, shape, dense), None, None
+
+
+def _div_gradient(b: Any, node: Any, dy: Any) -> Any:
+    indices, _, shape, dense = node.inputs
+    return None, b.sparse_dense_cwise_div(indices, dy, shape, dense), None, None
+
+
+for _word, _combine, _gradient in (
+    ("Add", np.add, None),
+    ("Mul", np.multiply, _mul_gradient),
+    ("Div", _quotient, _div_gradient),
+):
+    define(
+        f"sparse_dense_cwise_{_word.lower()}",
+        f"SparseDenseCwise{_word}(sp_indices: i64, sp_values: T, sp_shape: i64, dense: T;"
+        f" T: {NUMERIC}) -> output: T",
+        infer=_infer_with_dense,
+        lowering=Host(_with_dense(_combine), f"SparseDenseCwise{_word}", only_reads=True),
+        gradient=_gradient,
+    )

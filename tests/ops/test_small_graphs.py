@@ -1,0 +1,71 @@
+"""Small graphs that once failed: broadcasts of one element, axes as lists, empty tensors, the shape
+of a list's elements, and where an error happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flowc as tf
+from flowc.importer import load_graph
+from flowc.proto.graph_pb2 import GraphDef
+
+r: Any = tf.raw_ops
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_results() -> None:
+    one = tf.placeholder(tf.float32, [1, 1])
+    rows = tf.placeholder_with_default(3, [])
+    empty = np.zeros((0, 2, 2, 3), "f4")
+    element_shape = r.EmptyTensorList(
+        element_shape=[rows, 15], max_num_elements=-1, element_dtype=tf.float32
+    )
+    variable = r.TemporaryVariable(shape=[2], dtype=tf.float32, var_name="v")
+    gradient = r.FusedBatchNormGradV3(
+        y_backprop=empty, x=empty, scale=np.ones(3, "f4"),
+        **{f"reserve_space_{i}": np.zeros(3, "f4") for i in (1, 2, 3)},
+    )  # fmt: skip
+    fetches = {
+        tf.matmul(one, tf.constant([[2.0]])): [[6]],
+        tf.reduce_max(tf.constant([[1, 2], [3, 4]]), [0, 1]): 4,
+        tf.sequence_mask([[0, 1], [2, 3]]): [
+            [[0, 0, 0], [1, 0, 0]], [[1, 1, 0], [1, 1, 1]],
+        ],
+        tf.repeat([1, 2], [2, 3]): [1, 1, 2, 2, 2],
+        r.TensorListElementShape(input_handle=element_shape, shape_type=tf.int32): [3, 15],
+        gradient[1]: [0, 0, 0],
+        tf.segment_sum([1.0, 2, 3, 4], [0, 0, 1, 4]): [3, 3, 0, 0, 4],
+        r.DestroyTemporaryVariable(ref=tf.assign(variable, [1.0, 2.0]), var_name="v"): [1, 2],
+    }  # fmt: skip
+    with tf.Session() as session, np.errstate(invalid="ignore", divide="ignore"):
+        found = session.run(list(fetches), {one: [[3.0]]})
+    for result, expected in zip(found, fetches.values()):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_errors_know_their_operation() -> None:
+    wrong = tf.gather([1, 2, 3], tf.placeholder_with_default([7], [1]), name="wrong")
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(wrong)
+    assert caught.value.op is wrong.op and "7 is not in [0, 3)" in str(caught.value)
+    gradient = r.SparseSegmentMeanGrad(
+        grad=np.ones((1, 2), "f4"), indices=[9], segment_ids=[0], output_dim0=3
+    )
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="9"):
+        session.run(gradient)
+
+
+def test_a_binary_graph_that_begins_like_json(tmp_path: Path) -> None:
+    graph = GraphDef()
+    node = graph.node.add(op="Placeholder", name="x")
+    node.attr["dtype"].type = 1
+    node.name += "a" * (123 - node.ByteSize())
+    path = tmp_path / "graph.pb"
+    path.write_bytes(graph.SerializeToString())
+    assert path.read_bytes().startswith(b"\n{")
+    (operation,) = load_graph(path).get_operations()
+    assert operation.name == node.name
