@@ -400,7 +400,7 @@ def test_operands_that_32_bits_do_not_count_stay_on_the_host() -> None:
 
 SQUARE: list[Typed] = [(F32, (4096, 64)), (F32, (64, 4096))]
 ASSEMBLED: list[tuple[int, bool, Emit, Sequence[Typed]]] = [
-    *((a, False, lambda k, x, y: k.mat_mul(x, y), SQUARE) for a in (70, 80, 90, 120)),
+    *((a, False, lambda k, x, y: k.mat_mul(x, y), SQUARE) for a in (70, 90, 120)),
     *(
         (
             a,
@@ -408,7 +408,7 @@ ASSEMBLED: list[tuple[int, bool, Emit, Sequence[Typed]]] = [
             lambda k, x, w: k.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"),
             [(F32, (32, 28, 28, 128)), (F32, (3, 3, 128, 128))],
         )
-        for a in (75, 86, 90)
+        for a in (75, 90)
     ),
     (100, True, lambda k, x, y: k.relu(k.mat_mul(x, y)), SQUARE),
     (89, True, lambda k, x, y: k.mat_mul(x, y), [(dtypes.bf16, s) for _, s in SQUARE]),
