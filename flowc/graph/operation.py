@@ -72,9 +72,12 @@ class Operation:
     @property
     def outputs(self) -> list[Tensor]:
         """The outputs that the op's record declares; without a record, those known so far."""
+        return [self.output(k) for k in range(self.output_count)]
+
+    @property
+    def output_count(self) -> int:
         declared = None if self._outputs_are_set else self.declared_outputs()
-        known = len(self._outputs)
-        return [self.output(k) for k in range(max(known, len(declared or ())))]
+        return max(len(self._outputs), len(declared or ()))
 
     def output(self, index: int) -> Tensor:
         """Output `index`. The caller answers for its existence where the op has no record."""

@@ -109,7 +109,7 @@ class Session:
         if max_memory is not None:
             self._options = replace(self._options, max_memory=max_memory)
         self._calls = RememberedCalls()
-        self._state = RunState(self._graph, random_seed)
+        self._state = RunState(self._graph, random_seed, max_memory)
         self._variables = self._state.variables
         self._max_memory = max_memory
         self._placement = Placement.of(config)

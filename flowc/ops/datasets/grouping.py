@@ -20,13 +20,14 @@ from flowc.ops.datasets.dataset import (
     HostDataset,
     Items,
     IterationContext,
+    Kept,
     OneByOne,
     dataset_of,
     kept,
     one,
     variant,
 )
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 
 def _held(element: Element) -> Element:
@@ -38,7 +39,7 @@ class _Window(HostDataset):
 
     def __init__(self, given: Given, names: tuple[str, str, str]) -> None:
         self._source = given.dataset
-        size, shift, stride = (as_int(given[name]) for name in names)
+        size, shift, stride = (given.number(name) for name in names)
         if size <= 0:
             raise InvalidArgumentError("Window size must be greater than zero.")
         if shift <= 0:
@@ -46,7 +47,7 @@ class _Window(HostDataset):
         if stride <= 0:
             raise InvalidArgumentError("Window stride must be greater than zero.")
         self.size, self.shift, self.stride = size, shift, stride
-        self.drops_rest = bool(given["drop_remainder"])
+        self.drops_rest = given.flag("drop_remainder")
 
     def items(self, context: IterationContext) -> Items:
         return _Windows(self, self._source.elements(context))
@@ -56,6 +57,7 @@ class _Windows(OneByOne):
     def __init__(self, window: _Window, items: Items) -> None:
         self._window, self._items = window, items
         self._buffer: list[Element] = []
+        self._kept = Kept("a window of a dataset")
         self._more = True
 
     def next(self, run: HostRun) -> Element | None:
@@ -67,6 +69,7 @@ class _Windows(OneByOne):
             if element is None:
                 self._more = False
                 break
+            self._kept.add([element], run)
             self._buffer.append(_held(element))
         if not self._buffer or (window.drops_rest and len(self._buffer) < reach):
             return None
@@ -76,6 +79,7 @@ class _Windows(OneByOne):
 
     def _advance(self, count: int, run: HostRun) -> None:
         missing = count - len(self._buffer)
+        self._kept.drop(self._buffer[:count])
         del self._buffer[:count]
         while self._more and missing > 0:
             run.check()
@@ -104,6 +108,7 @@ class _Groups(OneByOne):
         self._items = dataset.source.elements(context)
         self._key, self._reduce, self._size = dataset.functions
         self._groups: dict[int, list[Element]] = {}
+        self._kept = Kept("the groups of a dataset")
         self._sizes: dict[int, int] = {}
         self._ready: Items | None = None
         self._key_of: Callable[..., list[Array]] | None = None
@@ -118,6 +123,7 @@ class _Groups(OneByOne):
             run.check()
             element = one(self._items, run)
             if element is not None:
+                self._kept.add([element], run)
                 self._add(element)
             elif self._groups:
                 key = min(self._groups)
@@ -142,7 +148,9 @@ class _Groups(OneByOne):
             self._flush(key)
 
     def _flush(self, key: int) -> None:
-        group = variant(ElementList(self._groups.pop(key)))
+        elements = self._groups.pop(key)
+        self._kept.drop(elements)
+        group = variant(ElementList(elements))
         (found,) = self._context.function(self._reduce, 2)([np.array(key, np.int64), group])
         self._ready = dataset_of(found).elements(self._context)
 

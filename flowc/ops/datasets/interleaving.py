@@ -24,7 +24,7 @@ from flowc.ops.datasets.dataset import (
 )
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
 from flowc.ops.datasets.parallel import Prefetch
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 
 class FlatMap(Applied):
@@ -85,14 +85,15 @@ class _Interleaved(OneByOne):
         self._items = dataset.source.elements(context)
         self._apply = dataset.applied(context)
         self._block = dataset.block
-        self._open: list[Items | None] = [None] * dataset.cycle
+        self._cycle = dataset.cycle
+        self._open: list[Items | None] = []  # of places that had a dataset
         self._at = self._in_block = 0
         self._more = True
 
     def next(self, run: HostRun) -> Element | None:
         while self._more or any(inner is not None for inner in self._open):
             run.check()
-            inner = self._open[self._at]
+            inner = self._open[self._at] if self._at < len(self._open) else None
             if inner is None:
                 if not self._begin(run):
                     self._advance()
@@ -113,12 +114,16 @@ class _Interleaved(OneByOne):
         if element is None:
             self._more = False
             return False
+        if self._at == len(self._open):
+            self._open.append(None)
         self._open[self._at] = dataset_of(self._apply(element)[0]).elements(self._context)
         return True
 
     def _advance(self) -> None:
         self._in_block = 0
-        self._at = (self._at + 1) % len(self._open)
+        self._at += 1
+        if self._at >= (self._cycle if self._more else len(self._open)):
+            self._at = 0
 
 
 class _FilledUp(_Interleaved):
@@ -130,9 +135,10 @@ class _FilledUp(_Interleaved):
     def next(self, run: HostRun) -> Element | None:
         if self._is_new:
             self._is_new = False
-            for _ in self._open:
-                self._begin(run)
+            while len(self._open) < self._cycle and self._begin(run):
+                run.check()
                 self._advance()
+            self._at = 0
         empty = 0
         while empty < len(self._open):
             run.check()
@@ -190,7 +196,7 @@ class _Chosen(OneByOne):
 
 
 def _interleave(given: Given) -> HostDataset:
-    cycle, block = as_int(given["cycle_length"]), as_int(given["block_length"])
+    cycle, block = given.number("cycle_length"), given.number("block_length")
     return Interleave(given.dataset, given.function("f"), cycle, block)
 
 
@@ -199,7 +205,7 @@ def _parallel_interleave(given: Given) -> HostDataset:
 
 
 def _legacy_interleave(given: Given) -> HostDataset:
-    cycle, block = as_int(given["cycle_length"]), as_int(given["block_length"])
+    cycle, block = given.number("cycle_length"), given.number("block_length")
     found = Interleave(given.dataset, given.function("f"), cycle, block, fills_up=True)
     return Prefetch(found, 0)
 

@@ -19,7 +19,7 @@ from flowc.dtypes import DType
 from flowc.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
@@ -99,11 +99,9 @@ class IteratorState:
 
 
 def _state(handle: Any, run: HostRun) -> IteratorState:
-    return run.states.find(f"iterator:{_text(handle)}", IteratorState, IteratorState)
-
-
-def _text(value: Any) -> str:
-    return bytes(value[()] if isinstance(value, np.ndarray) else value).decode()
+    return run.states.find(
+        f"iterator:{text_of(handle, 'the handle')}", IteratorState, IteratorState
+    )
 
 
 def _owned(array: Array) -> Array:
@@ -133,7 +131,7 @@ def _results(found: Sequence[Array], types: Sequence[DType]) -> list[Array]:
 
 
 def _id(node: str, container: str, shared_name: str) -> bytes:
-    return f"{container}/{shared_name or node}".encode()
+    return f"{container}/{shared_name or node}".encode("utf-8", "surrogateescape")
 
 
 def _handle_alone(inputs: Sequence[Any], types: Sequence[DType], **says: Any) -> list[Array]:

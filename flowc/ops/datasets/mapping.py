@@ -26,7 +26,7 @@ from flowc.ops.datasets.dataset import (
     one,
 )
 from flowc.ops.datasets.parallel import Parallel
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 AUTOTUNE = -1
 ARGUMENTS = "Targuments: list(type) >= 0"
@@ -81,17 +81,17 @@ class _Mapped(OneByOne):
 
 
 def _parallel_map(given: Given) -> HostDataset:
-    calls = as_int(given["num_parallel_calls"])
+    calls = given.number("num_parallel_calls")
     if calls < 1 and calls != AUTOTUNE:
         raise InvalidArgumentError("num_parallel_calls must be greater than zero.")
     return Map(given.dataset, given.function("f"), calls)
 
 
 def _map_and_batch(given: Given) -> HostDataset:
-    size = as_int(given["batch_size"])
+    size = given.number("batch_size")
     if size <= 0:
         raise InvalidArgumentError("batch_size must be greater than zero.")
-    return Batch(_parallel_map(given), size, bool(given["drop_remainder"]))
+    return Batch(_parallel_map(given), size, given.flag("drop_remainder"))
 
 
 class _Filter(Applied):
