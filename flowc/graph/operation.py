@@ -76,8 +76,15 @@ class Operation:
 
     @property
     def output_count(self) -> int:
-        declared = None if self._outputs_are_set else self.declared_outputs()
-        return max(len(self._outputs), len(declared or ()))
+        """How many outputs there are, as far as is known."""
+        known = len(self._outputs)
+        if self._outputs_are_set:
+            return known
+        if self.type in self.graph.functions:
+            return max(known, len(self.declared_outputs() or ()))
+        from flowc.graph.op_info import output_count
+
+        return max(known, output_count(self.type, self.attrs) or 0)
 
     def output(self, index: int) -> Tensor:
         """Output `index`. The caller answers for its existence where the op has no record."""
