@@ -25,6 +25,7 @@ from flowc.ops.datasets.dataset import (
     held,
     one,
     shown,
+    the_value,
 )
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
@@ -103,6 +104,12 @@ class _PaddedBatch(Batch):
         return _Batches(self._source.elements(context), self._size, self._drops_rest, self._padded)
 
     def _padded(self, elements: Sequence[Element]) -> Element:
+        count = len(elements[0])
+        if not count == len(self._shapes) == len(self._values):
+            raise InvalidArgumentError(
+                f"elements of {count} components, {len(self._shapes)} padded shapes and "
+                f"{len(self._values)} padding values"
+            )
         columns = zip(*elements)
         return tuple([self._column(k, arrays) for k, arrays in enumerate(columns)])
 
@@ -155,7 +162,7 @@ class _SparseBatch(Batch):
     def _sparse(self, elements: Sequence[Element]) -> Element:
         from flowc.ops.datasets.sparse_values import sparse_variant
 
-        arrays = [element[0] for element in elements]
+        arrays = [the_value(element, "an element") for element in elements]
         for array in arrays:
             if array.ndim != len(self._row):
                 raise InvalidArgumentError(

@@ -37,6 +37,10 @@ class _Csv(FileDataset):
         self._missing = given.text("na_value").encode("utf-8", "surrogateescape")
         self.types = given.types
         self.defaults = [held(value).reshape(-1) for value in given["record_defaults"]]
+        if len(self.defaults) != len(self.types):
+            raise InvalidArgumentError(
+                f"{len(self.defaults)} defaults of fields and {len(self.types)} types"
+            )
         self._columns = self._chosen(given)
 
     def _chosen(self, given: Given) -> list[int] | None:

@@ -236,6 +236,14 @@ def shown(shape: Sequence[Any]) -> str:
 # -- functions
 
 
+def the_value(found: Sequence[Any], what: str) -> Any:
+    """What a function returns, or an element holds, that is one value. Raises
+    `InvalidArgumentError` for several or none."""
+    if len(found) != 1:
+        raise InvalidArgumentError(f"{what} must be one value, and is {len(found)}")
+    return found[0]
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceHandle:
     """A handle that a function captures, by the node that made it."""

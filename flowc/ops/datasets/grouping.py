@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ops.datasets.dataset import (
     Array,
     Element,
@@ -25,9 +25,18 @@ from flowc.ops.datasets.dataset import (
     dataset_of,
     kept,
     one,
+    the_value,
     variant,
 )
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
+
+
+def _number(found: Sequence[Any], function: str) -> int:
+    """The whole number that a function returned."""
+    value = scalar_of(the_value(found, f"what {function} returns"), function)
+    if not isinstance(value, int | np.integer):
+        raise InvalidArgumentError(f"{function} must return a whole number")
+    return int(value)
 
 
 def _held(element: Element) -> Element:
@@ -134,9 +143,10 @@ class _Groups(OneByOne):
     def _add(self, element: Element) -> None:
         if self._key_of is None:
             self._key_of = self._context.function(self._key, len(element))
-        key = int(self._key_of(element)[0])
+        key = _number(self._key_of(element), "key_func")
         if key not in self._groups:
-            size = int(self._context.function(self._size, 1)([np.array(key, np.int64)])[0])
+            found = self._context.function(self._size, 1)([np.array(key, np.int64)])
+            size = _number(found, "window_size_func")
             if size <= 0:
                 raise InvalidArgumentError(
                     f"Window size must be greater than zero, but got {size}."
@@ -151,8 +161,10 @@ class _Groups(OneByOne):
         elements = self._groups.pop(key)
         self._kept.drop(elements)
         group = variant(ElementList(elements))
-        (found,) = self._context.function(self._reduce, 2)([np.array(key, np.int64), group])
-        self._ready = dataset_of(found).elements(self._context)
+        found = self._context.function(self._reduce, 2)([np.array(key, np.int64), group])
+        self._ready = dataset_of(the_value(found, "what reduce_func returns")).elements(
+            self._context
+        )
 
 
 class _GroupByReducer(HostDataset):
@@ -186,7 +198,7 @@ class _Reduced(OneByOne):
         items = self._dataset.source.elements(self._context)
         while (element := one(items, run)) is not None:
             run.check()
-            key = int(call(key_of, len(element))(element)[0])
+            key = _number(call(key_of, len(element))(element), "key_func")
             if key not in states:
                 states[key] = call(first, 1)([np.array(key, np.int64)])
             state = states[key]

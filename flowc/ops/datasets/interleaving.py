@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ops.datasets.dataset import (
     Captured,
     Element,
@@ -19,8 +19,8 @@ from flowc.ops.datasets.dataset import (
     IterationContext,
     OneByOne,
     dataset_of,
-    held,
     one,
+    the_value,
 )
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
 from flowc.ops.datasets.parallel import Prefetch
@@ -45,7 +45,9 @@ class _Flat(OneByOne):
                 element = one(self._items, run)
                 if element is None:
                     return None
-                self._inner = dataset_of(self._apply(element)[0]).elements(self._context)
+                self._inner = dataset_of(
+                    the_value(self._apply(element), "what f returns")
+                ).elements(self._context)
             found = one(self._inner, run)
             if found is not None:
                 return found
@@ -116,7 +118,9 @@ class _Interleaved(OneByOne):
             return False
         if self._at == len(self._open):
             self._open.append(None)
-        self._open[self._at] = dataset_of(self._apply(element)[0]).elements(self._context)
+        self._open[self._at] = dataset_of(
+            the_value(self._apply(element), "what f returns")
+        ).elements(self._context)
         return True
 
     def _advance(self) -> None:
@@ -180,7 +184,7 @@ class _Chosen(OneByOne):
             choice = one(self._selector, run)
             if choice is None:
                 return None
-            number = int(held(choice[0]))
+            number = int(scalar_of(the_value(choice, "a selector"), "a selector"))
             if not 0 <= number < len(self._parts):
                 raise InvalidArgumentError(
                     f"Selector index out of range: {number} >= {len(self._parts)}"

@@ -7,6 +7,7 @@ Invariant: one run at a time asks an iterator; others wait, and hold no variable
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -33,6 +34,7 @@ from flowc.ops.datasets.dataset import (
     dataset_of,
     held,
     one,
+    the_value,
 )
 from flowc.ops.datasets.mapping import reduced
 from flowc.ops.datasets.records import METADATA, STATED, scalar
@@ -309,7 +311,8 @@ def _one_shot(
     state = _state(handle, run)
     if not state.is_begun:
         function = Captured(_setting(dataset_factory), ())
-        (found,) = IterationContext(run).function(function, 0)([])
+        made = IterationContext(run).function(function, 0)([])
+        found = the_value(made, "what dataset_factory returns")
         state.begin_once(dataset_of(found), run)
     return [held(handle)]
 
@@ -329,7 +332,7 @@ def _reduce(
 
 
 def _cardinality(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
-    return [np.array(dataset_of(inputs[0]).cardinality, np.int64)]
+    return [np.array(min(dataset_of(inputs[0]).cardinality, sys.maxsize), np.int64)]
 
 
 def _blocking(function: Any, shown: str, *settings: str) -> Host:
