@@ -5,8 +5,7 @@
 
 The header holds the key, the metadata, and the size and checksum of every part: SHA-256 of code,
 CRC32C of weights. Reading gives None for anything that is not exactly what was written. What was
-read stays as it is, whatever happens to the file; entries of more than `MOST_READ` bytes are
-mapped, not copied, and nobody but flowc, which replaces files whole, may change those.
+read stays as it is, whatever happens to the file.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy as np
 
 from flowc.codegen.compiled import CompiledProgram, ProgramMetadata
 from flowc.errors import FlowcError, NotFoundError
-from flowc.files.plain_file import MOST_READ, PlainFile
+from flowc.files.plain_file import PlainFile
 
 log = logging.getLogger("flowc.cache.store")
 
@@ -72,10 +71,7 @@ def read_entry(path: Path, key: str) -> CompiledProgram | None:
         file = PlainFile(path)
         if file.status.st_uid != os.getuid():
             return None
-        if len(file) <= MOST_READ:
-            whole = file.read(0, len(file))
-        else:
-            whole = memoryview(mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ))
+        whole = file.read(0, len(file))
     except NotFoundError:
         return None
     except (FlowcError, OSError, ValueError) as error:

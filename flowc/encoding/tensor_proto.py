@@ -162,6 +162,8 @@ def decode_tensor(tensor: TensorProto | MappedTensor, where: str) -> np.ndarray:
         )
     if elements == 0:
         found = np.empty(sizes, dtype.numpy)
+    elif dtype is dtypes.resource and len(proto.resource_handle_val) != elements:
+        raise InvalidModelError(f"{where}: {elements} handles of resources are not there")
     elif len(content):
         found = _from_content(content, dtype, elements, where).reshape(sizes)
     else:

@@ -23,6 +23,9 @@ from flowc.ir.lowering import Structural
 from flowc.ir.traversal import inputs_first, reachable
 from flowc.ops import op_named, tf_names, tf_op
 
+MAX_CALLED = 200_000  # nodes of functions, as often as they are called; or so many times as many
+MOST_TIMES = 4  # as the file has
+
 
 def check_supported(
     graph: Graph,
@@ -136,7 +139,7 @@ def called_functions(graph: Graph, node: Operation | BodyNode) -> list[str]:
 
 def _check_expanded(graph: Graph, needed: Sequence[NamedNode]) -> None:
     """Calls are extracted in place, so that functions that call others twice, which call others
-    twice, are more nodes than any memory holds."""
+    twice, are more nodes than any memory holds. A small file cannot ask for many."""
     if not graph.functions:
         return
     sizes: dict[str, int] = {}
@@ -153,9 +156,11 @@ def _check_expanded(graph: Graph, needed: Sequence[NamedNode]) -> None:
     for function in inputs_first(starts, called):
         sizes[function] = min(sum(map(expanded, body_of(graph, function))), MAX_NODES + 1)
     counts = {name: expanded(node) for name, node in top}
-    if sum(counts.values()) > MAX_NODES:
+    written = len(top) + sum(len(body_of(graph, function)) for function in sizes)
+    most = min(max(MAX_CALLED, MOST_TIMES * written), MAX_NODES)
+    if sum(counts.values()) > most:
         raise ResourceExhaustedError(
-            f"the functions that are called have more than {MAX_NODES:,} nodes, each counted as "
+            f"the functions that are called have more than {most:,} nodes, each counted as "
             "often as it is called",
             node=max(counts, key=counts.__getitem__),
         )

@@ -255,7 +255,7 @@ class Graph:
                 f"The name {name!r} refers to a Tensor which does not exist. The operation, "
                 f"{op_name!r}, does not exist in the graph."
             )
-        count = len(op.outputs)
+        count = op.output_count
         # How many outputs an op without a record has, nothing says: extraction refuses it by name.
         if int(index) >= count and op.declared_outputs() is not None:
             raise KeyError(

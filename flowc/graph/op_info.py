@@ -51,6 +51,14 @@ def output_types(op_type: str, attrs: Mapping[str, Any]) -> list[tuple[DType | N
     return found
 
 
+def output_count(op_type: str, attrs: Mapping[str, Any]) -> int | None:
+    """How many outputs there are, which may be a million; None where flowc has no record."""
+    signature = signature_of(op_type)
+    if signature is None:
+        return None
+    return sum(len(_arg_types(arg, signature, attrs)) for arg in signature.outputs)
+
+
 def _attr(name: str, signature: OpSignature, attrs: Mapping[str, Any]) -> Any:
     if name in attrs:
         return attrs[name]

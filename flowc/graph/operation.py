@@ -72,9 +72,19 @@ class Operation:
     @property
     def outputs(self) -> list[Tensor]:
         """The outputs that the op's record declares; without a record, those known so far."""
-        declared = None if self._outputs_are_set else self.declared_outputs()
+        return [self.output(k) for k in range(self.output_count)]
+
+    @property
+    def output_count(self) -> int:
+        """How many outputs there are, as far as is known."""
         known = len(self._outputs)
-        return [self.output(k) for k in range(max(known, len(declared or ())))]
+        if self._outputs_are_set:
+            return known
+        if self.type in self.graph.functions:
+            return max(known, len(self.declared_outputs() or ()))
+        from flowc.graph.op_info import output_count
+
+        return max(known, output_count(self.type, self.attrs) or 0)
 
     def output(self, index: int) -> Tensor:
         """Output `index`. The caller answers for its existence where the op has no record."""

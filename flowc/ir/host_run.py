@@ -7,6 +7,7 @@ lock while a step waits, neither of variables nor of Python; see docs/internals/
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,7 +16,13 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from flowc.errors import CancelledError, DeadlineExceededError, UnsupportedError
+from flowc.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnsupportedError,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -67,14 +74,15 @@ class HostStates:
         self._states: dict[str, HostState] = {}
 
     def find(self, id: str, kind: type[State], make: Callable[[], State]) -> State:
-        """The state with an id, made by whoever asks first. Raises `TypeError` for one of another
-        kind."""
+        """The state with an id, made by whoever asks first. Raises `InvalidArgumentError` for one
+        of another kind."""
         with self._lock:
             found = self._states.get(id)
             if found is None:
                 found = self._states[id] = make()
         if not isinstance(found, kind):
-            raise TypeError(f"'{id}' is a {type(found).__name__}, and not a {kind.__name__}")
+            text = f"'{id}' is a {type(found).__name__}, and not a {kind.__name__}"
+            raise InvalidArgumentError(text)
         return found
 
     def close(self) -> None:
@@ -108,6 +116,33 @@ def held(value: Any) -> Array:
     return np.asarray(value)
 
 
+def scalar_of(value: Any, name: str) -> Any:
+    """The number or the bytes of what a host step is given. Raises `InvalidArgumentError` where it
+    has another rank."""
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast(Array, value)
+    if array.ndim:
+        raise InvalidArgumentError(f"{name} must be a scalar")
+    return array[()]
+
+
+def vector_of(value: Any, name: str) -> list[int]:
+    """The whole numbers of a vector. Raises `InvalidArgumentError` where it has another rank."""
+    found = held(value)
+    if found.ndim != 1:
+        raise InvalidArgumentError(f"{name} must be a vector")
+    return found.tolist()
+
+
+def text_of(value: Any, name: str) -> str:
+    """Bytes that a host step is given as text, whatever they are. Raises as `scalar_of`."""
+    found = scalar_of(value, name)
+    if not isinstance(found, bytes):
+        raise InvalidArgumentError(f"{name} must be a string")
+    return found.decode("utf-8", "surrogateescape")
+
+
 # A function of the graph, compiled: arrays for arrays.
 HostFunction = Callable[[Sequence[Any]], list[Any]]
 
@@ -126,7 +161,7 @@ class HostFunctions(Protocol):
 
 class HostRun:
     """One run. `cancel`, `states` and `functions` are those of its Session; `timeout`: milliseconds
-    that it may take from now on, if not 0."""
+    that it may take from now on, if not 0. `max_memory`: bytes that its host steps may keep."""
 
     def __init__(
         self,
@@ -134,9 +169,11 @@ class HostRun:
         states: HostStates | None = None,
         timeout: float = 0,
         functions: HostFunctions | None = None,
+        max_memory: int = sys.maxsize,
     ) -> None:
         self.cancel = cancel or CancelToken()
         self.states = states or HostStates()
+        self.max_memory = max_memory
         self._functions = functions
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout / 1000 if timeout else None
@@ -153,7 +190,15 @@ class HostRun:
 
     def endless(self, cancel: CancelToken) -> HostRun:
         """The same for what outlasts this run, until `cancel` ends it."""
-        return HostRun(cancel, self.states, functions=self._functions)
+        return HostRun(cancel, self.states, 0, self._functions, self.max_memory)
+
+    def check_memory(self, size: int, what: str) -> None:
+        """Raises `ResourceExhaustedError` where so many bytes are more than the run may take."""
+        if size > self.max_memory:
+            raise ResourceExhaustedError(
+                f"{what} takes {size} bytes or more, and a run may take {self.max_memory} "
+                "(max_memory)"
+            )
 
     def check(self) -> None:
         """Raises where the run is to end."""

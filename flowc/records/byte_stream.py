@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import zlib
 from typing import BinaryIO
 
@@ -18,6 +19,7 @@ from flowc.errors import (
     InvalidArgumentError,
     InvalidModelError,
     NotFoundError,
+    ResourceExhaustedError,
 )
 from flowc.files.plain_file import PlainFile
 
@@ -58,10 +60,14 @@ def inflate_error(error: zlib.error) -> DataLossError:
 
 
 class ByteStream:
-    """A file from its beginning. Closed at the end of a `with`, or with `close`."""
+    """A file from its beginning. Closed at the end of a `with`, or with `close`. `most`: bytes that
+    who reads may gather of it at once."""
 
-    def __init__(self, path: Path, compression: str = "", piece: int = PIECE) -> None:
+    def __init__(
+        self, path: Path, compression: str = "", piece: int = PIECE, most: int = sys.maxsize
+    ) -> None:
         self.name = os.fsdecode(path)
+        self.most = most
         self.compression = check_compression(compression)
         self._file = open_data(path)
         self._piece = max(1, piece)
@@ -92,6 +98,14 @@ class ByteStream:
                 raise inflate_error(error) from None
             if found:
                 return found
+
+    def check(self, size: int) -> None:
+        """Raises `ResourceExhaustedError` where so much may not be gathered."""
+        if size > self.most:
+            raise ResourceExhaustedError(
+                f"a record of {self.name} takes {size} bytes or more, and a run may take "
+                f"{self.most} (max_memory)"
+            )
 
     def seek(self, offset: int) -> None:
         """Goes on at a byte of the file, which is not compressed."""

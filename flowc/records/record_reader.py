@@ -8,6 +8,7 @@ believed no further than the file reaches; an error says at which byte, as Tenso
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Iterator
 
 from google_crc32c import value as crc
@@ -19,7 +20,6 @@ from flowc.records.byte_stream import PIECE, ByteStream, Path
 _HEADER, _FOOTER = 12, 4
 _LENGTH = struct.Struct("<Q")
 _HEAD = struct.Struct("<QI")
-MOST_LENGTHS = 1 << 10  # that a reader notes
 _CHECK = struct.Struct("<I")
 
 
@@ -31,11 +31,12 @@ class RecordReader:
     bytes than the head of a record takes are the end of the file.
     """
 
-    def __init__(self, path: Path, compression: str = "", piece: int = PIECE) -> None:
-        self._stream = ByteStream(path, compression, piece)
+    def __init__(
+        self, path: Path, compression: str = "", piece: int = PIECE, most: int = sys.maxsize
+    ) -> None:
+        self._stream = ByteStream(path, compression, piece, most)
         self._bytes = b""
         self._at = 0
-        self._lengths: dict[bytes, int] = {}  # by heads whose checksums were right
         self._start = 0  # offset of the first of the bytes
 
     @property
@@ -89,17 +90,6 @@ class RecordReader:
                 break
             self._at += step
 
-    def _verified(self, head: bytes) -> int:
-        """The length that the head of a record says; noted, since many records are of one."""
-        length, check = _HEAD.unpack(head)
-        if mask(crc(head[: _LENGTH.size])) != check:
-            doubt = "" if self.offset else " (Is this even a TFRecord file?)"
-            raise self._fail(f"corrupted record at {self.offset}{doubt}")
-        if len(self._lengths) == MOST_LENGTHS:
-            self._lengths.clear()
-        self._lengths[head] = length
-        return length
-
     def _has(self, count: int) -> bool:
         """Whether `count` bytes follow, which then are in memory."""
         left = len(self._bytes) - self._at
@@ -114,6 +104,7 @@ class RecordReader:
                 break
             pieces.append(piece)
             left += len(piece)
+            self._stream.check(left)
         self._bytes = b"".join(pieces)
         return left >= count
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from flowc.errors import InvalidArgumentError
 from flowc.graph import Tensor
 from flowc.ir.program_spec import TensorSpec
 from flowc.run.fetches import Rebuild, feed_array
@@ -121,7 +122,10 @@ class SegmentedCall:
             whole.check()
             given = {t: found[t] for t in segment.feeds}
             results = self.run(segment, given, whole.left)
-            found |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
+            try:
+                found |= {t: feed_array(t, value) for t, value in zip(segment.tensors, results)}
+            except (TypeError, ValueError) as error:  # the graph says other things of a step
+                raise InvalidArgumentError(str(error)) from error
         results = [found[t] for t in self.tensors]
         return self.rebuild([r if r.ndim else r[()] for r in results])
 

@@ -25,6 +25,7 @@ from flowc.errors import (
     InternalError,
     InvalidArgumentError,
     ResourceExhaustedError,
+    as_raised,
 )
 from flowc.ir.host_run import HostRun
 from flowc.run.traces import Trace
@@ -119,6 +120,14 @@ class host_run:
         _current.run = self._before
 
 
+def fault_of_step(error: Exception, node: str) -> Exception:
+    """What to raise where a step failed that has no error of its own."""
+    if isinstance(error, MemoryError) or "array is too big" in str(error):  # NumPy's ValueError
+        text = f"no memory for what Python computes: {error}"
+        return ResourceExhaustedError(text, node=node)
+    return as_raised(error, "a step in Python", node)
+
+
 class HostCalls:
     """Called by native code with the number of a step and the address of its words."""
 
@@ -133,9 +142,8 @@ class HostCalls:
             return step.run(address)
         except FlowcError:
             raise
-        except MemoryError as error:
-            text = f"no memory for what Python computes: {error}"
-            raise ResourceExhaustedError(text, node=step.node) from error
+        except Exception as error:
+            raise fault_of_step(error, step.node) from error
 
 
 class _HostStep:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
-from flowc.errors import FlowcError, ResourceExhaustedError
+from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
 from flowc.ir.host_run import HostRun
+from flowc.run.host_steps import fault_of_step
 from flowc.run.segments import Segment, needed
 
 Array = np.ndarray[Any, Any]
@@ -40,9 +41,8 @@ class PythonSegment:
             except FlowcError as error:
                 error.node = error.node or op.name
                 raise
-            except MemoryError as error:
-                text = f"no memory for what Python computes: {error}"
-                raise ResourceExhaustedError(text, node=op.name) from error
+            except Exception as error:
+                raise fault_of_step(error, op.name) from error
             for tensor, array in zip(op.outputs, results):
                 found.setdefault(tensor, array)
         return [found[t] for t in self._segment.tensors]
@@ -64,6 +64,7 @@ def python_segment(segment: Segment) -> PythonSegment | None:
 
 def _step(op: Operation) -> Step | None:
     """What computes one operation; None where Python alone should not."""
+    from flowc.ir.builder import Builder
     from flowc.ir.lowering import Extracted, Host
     from flowc.ir.op import call_reference
     from flowc.ops import tf_op
@@ -92,7 +93,16 @@ def _step(op: Operation) -> Step | None:
     if reference is None or not types or not {*types} <= _PASSED:
         return None
     given = [t.base_dtype for t in op.inputs if t.base_dtype is not None]
-    return lambda inputs, run: call_reference(record, reference, inputs, attrs, given)
+
+    def compute(inputs: Sequence[Array], run: HostRun) -> Sequence[Array]:
+        try:
+            return call_reference(record, reference, inputs, attrs, given)
+        except (TypeError, ValueError, IndexError, OverflowError):
+            b = Builder()  # which says what is wrong with the operands
+            b.emit(record, [b.const(a, t) for a, t in zip(inputs, given)], attrs)
+            raise
+
+    return compute
 
 
 def _host_step(host: Any, types: Sequence[dtypes.DType], attrs: Mapping[str, Any]) -> Step:

@@ -133,7 +133,7 @@ class Session:
         if device is not None:
             self._options = replace(self._options, target=_target_of(device))
         self._calls = RememberedCalls()
-        self._state = RunState(self._graph, random_seed)
+        self._state = RunState(self._graph, random_seed, max_memory)
         self._variables = self._state.variables
         self._max_memory = max_memory
         self._placement = Placement.of(config)

@@ -6,6 +6,7 @@ node to begin with is what all find.
 
 from __future__ import annotations
 
+import sys
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +18,7 @@ from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
 from flowc.ir.program_spec import VariableSpec
 from flowc.run.random_states import first_states
 from flowc.run.variables import HeldVariables
+from flowc_runtime.machine import memory_of_machine
 
 if TYPE_CHECKING:
     from flowc.extract.program import OutputName
@@ -24,10 +26,14 @@ if TYPE_CHECKING:
 
 class RunState:
     """`ranks`: the last ones that functions of Python were found to return. `cancel` wakes the host
-    steps that wait, and `host` has what they share. `functions`: those that they call."""
+    steps that wait, and `host` has what they share. `functions`: those that they call.
+    `max_memory`: bytes that host steps may keep; by default what the machine has."""
 
-    def __init__(self, graph: Graph, random_seed: int | None) -> None:
+    def __init__(
+        self, graph: Graph, random_seed: int | None, max_memory: int | None = None
+    ) -> None:
         self.graph = graph
+        self.max_memory = min(memory_of_machine(), max_memory or sys.maxsize)
         self.functions: HostFunctions | None = None
         self._random_seed = random_seed
         self._random_states: dict[str, np.ndarray] = {}
@@ -52,12 +58,12 @@ class RunState:
 
     def host_run(self, timeout: float) -> HostRun:
         """What host steps know of a run that begins now; `timeout` in milliseconds, 0 for none."""
-        return HostRun(self.cancel, self.host, timeout, self.functions)
+        return HostRun(self.cancel, self.host, timeout, self.functions, self.max_memory)
 
     def with_new_streams(self) -> RunState:
         """The same but for variables: those of a function that draws random numbers and has no
         variables beside."""
-        found = RunState(self.graph, self._random_seed)
+        found = RunState(self.graph, self._random_seed, self.max_memory)
         found.cancel, found.host, found.functions = self.cancel, self.host, self.functions
         return found
 

@@ -54,6 +54,7 @@ def test_no_attribute_waits_for_that_of_another_object() -> None:
     assert first.number == 2
 
 
+@pytest.mark.timeout(max(300, 15 * CHILDREN))
 @pytest.mark.parametrize("kind", SHARES)
 def test_children(kind: str) -> None:
     count = SHARES[kind] * CHILDREN // 20

@@ -24,6 +24,8 @@ SIZES = "security/test_sizes.py"
 CACHE = "cache/test_cache.py"
 REFUSED_OPS = "test_tfsa_2021_170_and_2022_072_what_touches_more_than_tensors_is_no_op_of_a_model"
 BUDGETS = "security/test_budgets.py"
+DATA = "security/test_data_files.py"
+SESSIONS = "security/test_malformed_sessions.py"
 
 # How a promise begins -> its tests: the file below tests/, and names in it.
 PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
@@ -66,6 +68,19 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
     "What was read of the cache": [
         ("cache/test_damaged_entries.py",
          "test_what_was_read_stays_whatever_happens_to_the_entry"),
+    ],
+    "Batches, buffers": [
+        (DATA, "test_what_datasets_keep_has_a_bound", "test_lines_over_several_pieces"),
+    ],
+    "Lengths in a record": [
+        (DATA, "test_a_length_is_believed_no_further_than_the_file_reaches"),
+    ],
+    "Sizes, counts and names": [
+        (SESSIONS, "test_fuzzed_calls", "test_faults_stay_gone", "test_names_that_are_no_text"),
+    ],
+    "A handle names": [(SESSIONS, "test_faults_stay_gone")],
+    "Functions of datasets": [
+        (DATA, "test_functions_of_datasets_have_the_permissions_of_their_graph"),
     ],
     "A library takes": [
         ("run/test_max_memory.py", "test_a_run_of_a_library_takes_no_more_than_it_may")

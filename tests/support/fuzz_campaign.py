@@ -1,8 +1,10 @@
 """Malformed graphs in numbers, for hours: `python tests/support/fuzz_campaign.py COUNT [FIRST]`.
 
-In: how many mutants (graph_mutants.py), and the seed of the first. Out: on stdout a line for each
-fault as it is found, and a summary; with `--log FILE` the same in a file that can be committed.
-The campaign goes on after a fault; exit code 1 says that there was one. `--jobs`: processes.
+In: how many mutants, and the seed of the first. `--of`: `graphs` (graph_mutants.py), which are
+compiled; `calls` and `rows` (session_mutants.py), which a Session runs. Out: on stdout a line for
+each fault as it is found, and a summary; with `--log FILE` the same in a file that can be
+committed. The campaign goes on after a fault; exit code 1 says that there was one. `--jobs`:
+processes.
 """
 
 from __future__ import annotations
@@ -12,28 +14,31 @@ import time
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from mutant_trials import Ending, endings
+from mutant_trials import GRAPHS, Ending, endings
+from session_trials import CALLS, ROWS
 
 from flowc.version import VERSION
 
 AT_ONCE = 256  # seeds of one task
+KINDS = {"graphs": GRAPHS, "calls": CALLS, "rows": ROWS}
 
 
-def tried(first: int, count: int) -> list[Ending]:
+def tried(kind: str, first: int, count: int) -> list[Ending]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(endings(range(first, first + count)))
+        return list(endings(range(first, first + count), KINDS[kind]))
 
 
-def campaign(first: int, count: int, jobs: int) -> tuple[Counter[str], list[Ending]]:
+def campaign(kind: str, first: int, count: int, jobs: int) -> tuple[Counter[str], list[Ending]]:
     """How often each ending was met, and the faults."""
     began, counts, faults = time.monotonic(), Counter[str](), list[Ending]()
     with ProcessPoolExecutor(jobs) as pool:
         starts = range(first, first + count, AT_ONCE)
         sizes = [min(AT_ONCE, first + count - start) for start in starts]
-        for found in pool.map(tried, starts, sizes):
+        for found in pool.map(partial(tried, kind), starts, sizes):
             counts.update(e.name for e in found)
             for ending in found:
                 if ending.fault:
@@ -47,10 +52,12 @@ def campaign(first: int, count: int, jobs: int) -> tuple[Counter[str], list[Endi
     return counts, faults
 
 
-def summary(first: int, counts: Counter[str], faults: list[Ending], seconds: float) -> str:
+def summary(
+    kind: str, first: int, counts: Counter[str], faults: list[Ending], seconds: float
+) -> str:
     total = counts.total()
     lines = [
-        f"flowc {VERSION}: mutants of seeds {first} to {first + total - 1}, {seconds:.0f} s",
+        f"flowc {VERSION}: {kind}, seeds {first} to {first + total - 1}, {seconds:.0f} s",
         f"tried {total}, faults {len(faults)}",
         *(f"  {count:7} {name}" for name, count in counts.most_common()),
     ]
@@ -64,12 +71,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int)
     parser.add_argument("first", type=int, nargs="?", default=0)
+    parser.add_argument("--of", choices=sorted(KINDS), default="graphs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", type=Path)
     given = parser.parse_args()
     began = time.monotonic()
-    counts, faults = campaign(given.first, given.count, given.jobs)
-    text = summary(given.first, counts, faults, time.monotonic() - began)
+    counts, faults = campaign(given.of, given.first, given.count, given.jobs)
+    text = summary(given.of, given.first, counts, faults, time.monotonic() - began)
     print(text, end="")
     if given.log is not None:
         given.log.parent.mkdir(parents=True, exist_ok=True)

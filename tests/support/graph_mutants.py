@@ -45,21 +45,21 @@ def mutant(seed: int) -> bytes:
     sound = sound_graphs()
     content = sound[seed % len(sound)]
     if random.random() < BYTES:
-        return _changed_bytes(content, random)
+        return changed_bytes(content, random)
     graph = GraphDef.FromString(content)
     if random.random() < 0.8:
         _feed_some(graph, random)
     for _ in range(int(random.choice([1, 1, 1, 2, 3]))):
         if graph.node:
-            _one_of(_CHANGES, random)(graph, random)
+            one_of(CHANGES, random)(graph, random)
     return graph.SerializeToString(deterministic=True)
 
 
-def _one_of(found: Any, random: np.random.Generator) -> Any:
+def one_of(found: Any, random: np.random.Generator) -> Any:
     return found[int(random.integers(len(found)))]
 
 
-def _changed_bytes(content: bytes, random: np.random.Generator) -> bytes:
+def changed_bytes(content: bytes, random: np.random.Generator) -> bytes:
     """Some bytes flipped, cut out, or put in twice."""
     found = bytearray(content)
     for _ in range(int(random.integers(1, 4))):
@@ -97,14 +97,14 @@ def _node(graph: GraphDef, random: np.random.Generator) -> NodeDef:
     for function in graph.library.function:
         nodes += function.node_def
     telling = [node for node in nodes if node.op not in FED]
-    return _one_of(telling if telling and random.random() < 0.7 else nodes, random)
+    return one_of(telling if telling and random.random() < 0.7 else nodes, random)
 
 
 def _change_inputs(graph: GraphDef, random: np.random.Generator) -> None:
     node = _node(graph, random)
     names = [other.name for other in graph.node]
-    name = _one_of(names, random)
-    new = _one_of((name, f"{name}:1", f"{name}:-1", f"{name}:99999999", f"^{name}", ""), random)
+    name = one_of(names, random)
+    new = one_of((name, f"{name}:1", f"{name}:-1", f"{name}:99999999", f"^{name}", ""), random)
     at = int(random.integers(len(node.input) + 1))
     match int(random.integers(4)):
         case 0 if node.input:
@@ -122,17 +122,17 @@ def _change_inputs(graph: GraphDef, random: np.random.Generator) -> None:
 def _drop_attr(graph: GraphDef, random: np.random.Generator) -> None:
     node = _node(graph, random)
     if node.attr:
-        del node.attr[_one_of(sorted(node.attr), random)]
+        del node.attr[one_of(sorted(node.attr), random)]
 
 
 def _change_attr(graph: GraphDef, random: np.random.Generator) -> None:
     node = _node(graph, random)
     if not node.attr:
-        node.attr["T"].type = _one_of(ENUMS, random)
+        node.attr["T"].type = one_of(ENUMS, random)
         return
-    value = node.attr[_one_of(sorted(node.attr), random)]
+    value = node.attr[one_of(sorted(node.attr), random)]
     if random.random() < 0.15:
-        _set_kind(value, _one_of(KINDS, random), random)
+        _set_kind(value, one_of(KINDS, random), random)
     else:
         _change_value(value, random)
 
@@ -142,22 +142,22 @@ def _set_kind(value: AttrValue, kind: str, random: np.random.Generator) -> None:
     value.Clear()
     match kind:
         case "i":
-            value.i = _one_of(INTS, random)
+            value.i = one_of(INTS, random)
         case "f":
-            value.f = _one_of(FLOATS, random)
+            value.f = one_of(FLOATS, random)
         case "b":
             value.b = bool(random.integers(2))
         case "s":
-            value.s = _one_of(TEXTS, random)
+            value.s = one_of(TEXTS, random)
         case "type":
-            value.type = _one_of(ENUMS, random)
+            value.type = one_of(ENUMS, random)
         case "shape":
-            value.shape.dim.add().size = _one_of(INTS, random)
+            value.shape.dim.add().size = one_of(INTS, random)
         case "tensor":
-            value.tensor.dtype = _one_of(ENUMS, random)
+            value.tensor.dtype = one_of(ENUMS, random)
             value.tensor.int_val.append(1)
         case "list":
-            value.list.i.append(_one_of(INTS, random))
+            value.list.i.append(one_of(INTS, random))
         case "func":
             value.func.name = "f"
         case _:
@@ -175,14 +175,14 @@ def _change_value(value: AttrValue, random: np.random.Generator) -> None:
     elif kind == "list":
         _change_list(value.list, random)
     elif kind == "func":
-        value.func.name = _one_of(("", "nothing", value.func.name + "_2"), random)
+        value.func.name = one_of(("", "nothing", value.func.name + "_2"), random)
 
 
 def _change_list(found: Any, random: np.random.Generator) -> None:
     for field, values in (("i", INTS), ("f", FLOATS), ("s", TEXTS), ("type", ENUMS)):
         held = getattr(found, field)
         if len(held):
-            new = _one_of(values, random)
+            new = one_of(values, random)
             match int(random.integers(3)):
                 case 0:
                     del held[-1]
@@ -191,7 +191,7 @@ def _change_list(found: Any, random: np.random.Generator) -> None:
                 case _:
                     held[int(random.integers(len(held)))] = new
             return
-    found.i.append(_one_of(INTS, random))
+    found.i.append(one_of(INTS, random))
 
 
 def _change_dims(shape: Any, random: np.random.Generator) -> None:
@@ -199,11 +199,11 @@ def _change_dims(shape: Any, random: np.random.Generator) -> None:
         case 0:
             shape.unknown_rank = True
         case 1 if shape.dim:
-            _one_of(shape.dim, random).size = _one_of((*INTS, -5), random)
+            one_of(shape.dim, random).size = one_of((*INTS, -5), random)
         case 2 if shape.dim:
             del shape.dim[-1]
         case _:
-            for _ in range(int(_one_of((1, 2, 64, 260), random))):
+            for _ in range(int(one_of((1, 2, 64, 260), random))):
                 shape.dim.add().size = 1
 
 
@@ -211,7 +211,7 @@ def _change_tensor(tensor: Any, random: np.random.Generator) -> None:
     """Another dtype, other dims, or elements at the ends of their range."""
     match int(random.integers(6)):
         case 0:
-            tensor.dtype = _one_of(ENUMS, random)
+            tensor.dtype = one_of(ENUMS, random)
         case 1:
             _change_dims(tensor.tensor_shape, random)
         case _:
@@ -231,7 +231,7 @@ def _change_elements(tensor: Any, random: np.random.Generator) -> None:
     for at in range(count):
         if random.random() < (0.2 if count > 4 else 0.6):
             with np.errstate(all="ignore"):
-                found[at] = np.array(_one_of(extremes, random)).astype(kind)
+                found[at] = np.array(one_of(extremes, random)).astype(kind)
     for field in ("float_val", "double_val", "int_val", "int64_val"):
         tensor.ClearField(field)
     tensor.tensor_content = found.tobytes()
@@ -245,7 +245,7 @@ def _change_type(graph: GraphDef, random: np.random.Generator) -> None:
     )
     if not found:
         return
-    old, new = _one_of(found, random), _one_of(ENUMS, random)
+    old, new = one_of(found, random), one_of(ENUMS, random)
     for node in nodes:
         for name in sorted(node.attr):
             if node.attr[name].WhichOneof("value") == "type" and node.attr[name].type == old:
@@ -254,12 +254,12 @@ def _change_type(graph: GraphDef, random: np.random.Generator) -> None:
 
 def _change_op(graph: GraphDef, random: np.random.Generator) -> None:
     others = (*sorted(first_cases()), "Merge", "Switch", "Enter", "Exit", "NextIteration", "_Sizes")
-    _node(graph, random).op = _one_of(others, random)
+    _node(graph, random).op = one_of(others, random)
 
 
 def _change_name(graph: GraphDef, random: np.random.Generator) -> None:
     node = _node(graph, random)
-    node.name = _one_of(("", graph.node[0].name, "it", "a:b", "/", "x" * 300, "\u00e4"), random)
+    node.name = one_of(("", graph.node[0].name, "it", "a:b", "/", "x" * 300, "\u00e4"), random)
 
 
 def _drop_or_repeat(graph: GraphDef, random: np.random.Generator) -> None:
@@ -274,16 +274,16 @@ def _change_constant(graph: GraphDef, random: np.random.Generator) -> None:
     """The elements of a constant: sizes, axes, indices are such."""
     found = [node for node in graph.node if node.op == "Const" and "value" in node.attr]
     if found:
-        _change_tensor(_one_of(found, random).attr["value"].tensor, random)
+        _change_tensor(one_of(found, random).attr["value"].tensor, random)
 
 
 def _change_dims_fed(graph: GraphDef, random: np.random.Generator) -> None:
     found = [node for node in graph.node if "shape" in node.attr]
     if found:
-        _change_dims(_one_of(found, random).attr["shape"].shape, random)
+        _change_dims(one_of(found, random).attr["shape"].shape, random)
 
 
-_CHANGES: tuple[Callable[[GraphDef, np.random.Generator], None], ...] = (
+CHANGES: tuple[Callable[[GraphDef, np.random.Generator], None], ...] = (
     _change_inputs,
     _drop_attr,
     *[_change_attr] * 3,

@@ -1,9 +1,11 @@
 """Mutants of graphs on their way through flowc, in child processes.
 
-In: seeds of mutants (graph_mutants.py). Out: how each ended: the class of flowc's error, `lowered`,
-`ran`, or a fault: it ended its child, took longer than `SECONDS` of the processor's time or
-`WALL_SECONDS` of anybody's, or raised what is no error of flowc's users. Every mutant is loaded,
-looked over, extracted and lowered; some are compiled and run, too.
+In: seeds of mutants. Out: how each ended: the class of flowc's error, `lowered`, `ran`, or a fault:
+it ended its child, took longer than `SECONDS` of the processor's time or `WALL_SECONDS` of
+anybody's, or raised what is no error of flowc's users, in any thread.
+
+`GRAPHS` (graph_mutants.py): every mutant is loaded, looked over, extracted and lowered; some are
+compiled and run, too. `session_trials.py` has those that a Session runs.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import os
 import resource
 import select
 import signal
+import threading
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -41,6 +44,16 @@ EVERY = 32  # so many mutants are compiled and run as one
 
 
 @dataclass(frozen=True, slots=True)
+class Trials:
+    """`prepare` is called once, for all children. `attempt`: takes the mutant of a seed as far as
+    it goes, and says how far; raises `FlowcError` where it is not to the end."""
+
+    prepare: Callable[[], object]
+    attempt: Callable[[int], str]
+    lack_of_memory_is_fine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """How the mutant of a seed ended. `fault`: what went wrong, with where."""
 
@@ -49,9 +62,9 @@ class Ending:
     fault: str | None = None
 
 
-def pass_through(content: bytes, runs: bool) -> str:
-    """Takes a model as far as it goes: `lowered` or `ran`. Raises `FlowcError` where it is not to
-    the end."""
+def _pass_through(seed: int) -> str:
+    """Takes a model as far as it goes: `lowered` or `ran`."""
+    content, runs = mutant(seed), seed % EVERY == 0
     graph = loaded(content)
     with flowc.Graph().as_default(), suppress(FlowcError):
         flowc.import_graph_def(content, name="")  # which takes less
@@ -72,21 +85,24 @@ def pass_through(content: bytes, runs: bool) -> str:
     return "lowered"
 
 
-def faults(seeds: Iterable[int]) -> list[str]:
+GRAPHS = Trials(sound_graphs, _pass_through, lack_of_memory_is_fine=True)
+
+
+def faults(seeds: Iterable[int], trials: Trials = GRAPHS) -> list[str]:
     """What went wrong, one text a mutant."""
-    return [f"seed {e.seed}: {e.fault}" for e in endings(seeds) if e.fault]
+    return [f"seed {e.seed}: {e.fault}" for e in endings(seeds, trials) if e.fault]
 
 
-def endings(seeds: Iterable[int]) -> Iterator[Ending]:
+def endings(seeds: Iterable[int], trials: Trials = GRAPHS) -> Iterator[Ending]:
     """How the mutants end, one after another."""
-    sound_graphs()  # once, for all children
+    trials.prepare()
     left = list(seeds)
     while left:
         reader, writer = os.pipe()
         pid = os.fork()
         if not pid:
             os.close(reader)
-            _try_all(left, writer)
+            _try_all(left, trials, writer)
         os.close(writer)
         told = 0
         with os.fdopen(reader, "rb", buffering=0) as pipe:
@@ -114,7 +130,7 @@ def _lines(descriptor: int) -> Iterator[bytes]:
         yield from lines
 
 
-def _try_all(seeds: Iterable[int], writer: int) -> None:
+def _try_all(seeds: Iterable[int], trials: Trials, writer: int) -> None:
     """The child's work: a line for each mutant, when it is done."""
     try:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
@@ -123,20 +139,27 @@ def _try_all(seeds: Iterable[int], writer: int) -> None:
         with os.fdopen(writer, "w", buffering=1) as lines, np.errstate(all="ignore"):
             for seed in seeds:
                 signal.setitimer(signal.ITIMER_PROF, SECONDS)
-                lines.write(json.dumps((seed, *_ending(seed))) + "\n")
+                lines.write(json.dumps((seed, *_ending(seed, trials))) + "\n")
     finally:
         os._exit(0)
 
 
-def _ending(seed: int) -> tuple[str, str | None]:
+def _ending(seed: int, trials: Trials) -> tuple[str, str | None]:
+    in_threads: list[BaseException] = []
+    threading.excepthook = lambda given: in_threads.append(given.exc_value or SystemExit())
     try:
-        return pass_through(mutant(seed), seed % EVERY == 0), None
+        name = trials.attempt(seed)
+        if not in_threads:
+            return name, None
+        fault = in_threads[0]
     except InternalError as error:
         fault = error
     except FlowcError as error:
         return type(error).__name__, None
-    except MemoryError:
-        return "MemoryError", None  # the child's address space is small
+    except MemoryError as error:
+        if trials.lack_of_memory_is_fine:
+            return "MemoryError", None  # the child's address space is small
+        fault = error
     except BaseException as error:
         fault = error
     return type(fault).__name__, "".join(traceback.format_exception(fault)[-8:])

@@ -37,12 +37,13 @@ TWO32 = ((MAX32, MAX32), (2**30, 2**30), (MIN32, 2), (MAX32, 2))
 @dataclass(frozen=True)
 class Sized:
     """`call(n)`: the op, given a tensor of `dtype` that is one of `numbers`, which have one shape.
-    `may_answer`: TensorFlow takes some of them."""
+    `may_answer`: TensorFlow takes some of them. `in_library`: libraries hold the op."""
 
     call: Callable[[Any], Any]
     dtype: Any
     numbers: Sequence[Any]
     may_answer: bool = False
+    in_library: bool = True
 
 
 def _vectors(numbers: Sequence[Any]) -> list[Any]:

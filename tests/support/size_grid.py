@@ -1,8 +1,9 @@
 """Ops that take sizes, counts, bounds or indices, run with absurd ones.
 
-In: `size_calls`. Out: `CASES`: `OP KIND` -> a function that calls the op with each of its numbers,
-which are constants, fed, fed to a placeholder without a rank, or given to a library, and tells
-whether all were `refused`, and by which classes of errors, or what else became of the first.
+In: `size_calls`, `size_calls_rest`. Out: `CASES`: `OP KIND` -> a function that calls the op with
+each of its numbers, which are constants, fed, fed to a placeholder without a rank, or given to a
+library, and tells whether all were `refused`, and by which classes of errors, or what else became
+of the first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from size_calls import OPS, Sized
+from size_calls_rest import REST
 
 import flowc as tf
 import flowc_runtime
@@ -108,4 +110,9 @@ def _tried(op: Sized, kind: str) -> str:
     return f"refused: {', '.join(sorted(classes))}"
 
 
-CASES = {f"{name} {kind}": partial(_tried, op, kind) for name, op in OPS.items() for kind in KINDS}
+CASES = {
+    f"{name} {kind}": partial(_tried, op, kind)
+    for name, op in (OPS | REST).items()
+    for kind in KINDS
+    if op.in_library or kind != "library"
+}

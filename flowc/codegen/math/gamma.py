@@ -53,14 +53,34 @@ def _shifted(e: Emitter, x: Quantity) -> tuple[Quantity, Quantity]:
     return y, e.select(small, x, product)
 
 
+def _shifted_to_two(e: Emitter, x: Quantity) -> tuple[Quantity, Quantity]:
+    """y in [1.5, 2.5] a whole number away from x in [0, 10), and gamma(x) / gamma(y) or, for
+    x < 1.5, its inverse, which has no rounding next to the root at 1."""
+    tiny, small = x < 0.5, x < 1.5
+    y = e.select(tiny, x + 2.0, e.select(small, x + 1.0, x))
+    product = e.select(tiny, x * (x + 1.0), e.select(small, x, 1.0))
+    for i in range(1, 9):
+        above = x >= i + 1.5
+        product = e.select(above, product * (x - float(i)), product)
+        y = e.select(above, x - float(i), y)
+    return y, product
+
+
 def _lgamma_positive(
-    e: Emitter, x: Quantity, y: Quantity, product: Quantity, polynomial: Quantity, inverse: Quantity
+    e: Emitter,
+    x: Quantity,
+    y: Quantity,
+    product: Quantity,
+    polynomial: Quantity,
+    inverse: Quantity,
+    small: Quantity,
 ) -> Quantity:
-    """From 10 on by Stirling's series, below as (y - 1)(y - 2) p(y) and a product's logarithm.
+    """From 10 on by Stirling's series, below as (y - 1)(y - 2) p(y) and a product's logarithm,
+    which is taken off where x is `small`.
 
     `inverse` is 1 / x where x is at least 10.
     """
-    small, large = x < 0.75, x >= _SHIFTED
+    large = x >= _SHIFTED
     log = e.call("log_f64", e.select(large, x, product))
     series = inverse * e.polynomial(inverse * inverse, _STIRLING)
     stirling = (x - 0.5) * log - x + (0.5 * math.log(2 * math.pi) + series)
@@ -79,17 +99,16 @@ def _with_negative(
 
 @define("lgamma", 1, (dtypes.f32,))
 def lgamma_f32(e: Emitter, x: Quantity) -> Quantity:
-    """log|gamma(x)| in f64; below 0 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
+    """log|gamma(x)| in f64; below 0 by reflection: log pi - log|sin(pi x)| - lgamma(1 - x)."""
     x = e.convert(x, dtypes.f64)
     a = e.abs(x)
     argument = e.select(x < 0.0, a + 1.0, x)
-    y, product = _shifted(e, argument)
-    near_one = e.polynomial(y - 1.125, lgamma_rows.NEAR_ONE)
-    near_two = e.polynomial(y - 2.0, lgamma_rows.NEAR_TWO)
-    polynomial = e.select(y < 1.5, near_one, near_two)
-    positive = _lgamma_positive(e, argument, y, product, polynomial, 1.0 / argument)
+    y, product = _shifted_to_two(e, argument)
+    polynomial = e.polynomial(y - 2.0, lgamma_rows.NEAR_TWO)
+    less = argument < 1.5
+    positive = _lgamma_positive(e, argument, y, product, polynomial, 1.0 / argument, less)
     sine, _, _ = sin_cos_pi(e, a)
-    below = e.call("log_f64", math.pi / sine) - positive
+    below = math.log(math.pi) - e.call("log_f64", sine) - positive
     return e.convert(_with_negative(e, x, sine, positive, below), dtypes.f32)
 
 
@@ -137,7 +156,7 @@ def lgamma(e: Emitter, x: Quantity) -> Quantity:
     log = e.call("log_f64", e.select(close, near_one, ratio))
     inverse = 1.0 / e.select(close, near_one, argument)
     rounding = e.select(close, (ratio - (near_one - 1.0)) * inverse, 0.0)
-    positive = _lgamma_positive(e, argument, y, product, polynomial, inverse)
+    positive = _lgamma_positive(e, argument, y, product, polynomial, inverse, argument < 0.75)
     near_root = e.select(valley, 1.0, t) * polynomial - (log + rounding)
     below = e.select(rooted, near_root, log - positive)
     return _with_negative(e, x, sine, positive, below)

@@ -14,7 +14,7 @@ from typing import Any
 
 from flowc import dtypes
 from flowc.dtypes import DType
-from flowc.errors import UnimplementedError
+from flowc.errors import InvalidModelError, UnimplementedError
 from flowc.graph.attrs import Attrs, FunctionRef
 from flowc.graph.building.conversion import as_tensor
 from flowc.graph.control_types import FRAME_TYPES
@@ -74,7 +74,10 @@ def open_body(
     def tensor(reference: InputRef) -> Tensor:
         if reference[0] == "arg":
             return args[reference[1]]
-        source = made[reference[1]]
+        source = made.get(reference[1])
+        if source is None:
+            text = f"the nodes of {function.name} wait for one another at {reference[1]}"
+            raise InvalidModelError(text)
         return source.output(_output_index(source, reference))
 
     def sources(name: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import DataLossError, InvalidArgumentError
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of, vector_of
 from flowc.ops.datasets.dataset import (
     UNKNOWN,
     Array,
@@ -25,8 +25,9 @@ from flowc.ops.datasets.dataset import (
     held,
     one,
     shown,
+    the_value,
 )
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 
 def batched(elements: Sequence[Element]) -> Element:
@@ -83,8 +84,8 @@ class _Batches(OneByOne):
 
 
 def _batch(given: Given) -> HostDataset:
-    drops_rest = bool(given["drop_remainder"]) if "drop_remainder" in given else False
-    return Batch(given.dataset, as_int(given["batch_size"]), drops_rest)
+    drops_rest = given.flag("drop_remainder")
+    return Batch(given.dataset, given.number("batch_size"), drops_rest)
 
 
 # -- padded
@@ -92,9 +93,9 @@ def _batch(given: Given) -> HostDataset:
 
 class _PaddedBatch(Batch):
     def __init__(self, given: Given, drops_rest: bool) -> None:
-        super().__init__(given.dataset, as_int(given["batch_size"]), drops_rest)
-        self._shapes = [[int(size) for size in held(s)] for s in given["padded_shapes"]]
-        self._values = [held(value) for value in given["padding_values"]]
+        super().__init__(given.dataset, given.number("batch_size"), drops_rest)
+        self._shapes = [vector_of(s, "padded_shapes") for s in given["padded_shapes"]]
+        self._values = [scalar_of(value, "a padding value") for value in given["padding_values"]]
         for shape in self._shapes:
             if any(size < -1 for size in shape):
                 raise InvalidArgumentError("padded_shapes must be vectors of sizes, or -1")
@@ -103,6 +104,12 @@ class _PaddedBatch(Batch):
         return _Batches(self._source.elements(context), self._size, self._drops_rest, self._padded)
 
     def _padded(self, elements: Sequence[Element]) -> Element:
+        count = len(elements[0])
+        if not count == len(self._shapes) == len(self._values):
+            raise InvalidArgumentError(
+                f"elements of {count} components, {len(self._shapes)} padded shapes and "
+                f"{len(self._values)} padding values"
+            )
         columns = zip(*elements)
         return tuple([self._column(k, arrays) for k, arrays in enumerate(columns)])
 
@@ -123,15 +130,19 @@ class _PaddedBatch(Batch):
                         "Attempted to pad to a smaller size than the input element."
                     )
         shape = [most if size == -1 else size for size, most in zip(wanted, largest)]
-        found = np.empty((len(arrays), *shape), arrays[0].dtype)
-        found[...] = self._values[component]
+        padding = held(self._values[component])
+        if padding.dtype != arrays[0].dtype:
+            raise InvalidArgumentError(
+                f"a padding value of {padding.dtype} is of no use for elements of {arrays[0].dtype}"
+            )
+        found = np.full((len(arrays), *shape), padding, padding.dtype)
         for k, array in enumerate(arrays):
             found[(k, *map(slice, array.shape))] = array
         return found
 
 
 def _padded_batch(given: Given) -> HostDataset:
-    drops_rest = bool(given["drop_remainder"]) if "drop_remainder" in given else False
+    drops_rest = given.flag("drop_remainder")
     return _PaddedBatch(given, drops_rest)
 
 
@@ -142,8 +153,8 @@ class _SparseBatch(Batch):
     """Sparse tensors of elements of one component, each no larger than a row's shape."""
 
     def __init__(self, given: Given) -> None:
-        super().__init__(given.dataset, as_int(given["batch_size"]), False)
-        self._row = [int(size) for size in held(given["row_shape"])]
+        super().__init__(given.dataset, given.number("batch_size"), False)
+        self._row = given.numbers("row_shape")
 
     def items(self, context: IterationContext) -> Items:
         return _Batches(self._source.elements(context), self._size, False, self._sparse)
@@ -151,7 +162,7 @@ class _SparseBatch(Batch):
     def _sparse(self, elements: Sequence[Element]) -> Element:
         from flowc.ops.datasets.sparse_values import sparse_variant
 
-        arrays = [element[0] for element in elements]
+        arrays = [the_value(element, "an element") for element in elements]
         for array in arrays:
             if array.ndim != len(self._row):
                 raise InvalidArgumentError(

@@ -18,6 +18,7 @@ from flowc.ops.datasets.dataset import (
     HostDataset,
     Items,
     IterationContext,
+    Kept,
     OneByOne,
     SameItems,
     kept,
@@ -48,10 +49,12 @@ class _Writing(Items):
     def __init__(self, items: Items, path: str) -> None:
         self._items, self._path = items, path
         self._found: list[Element] = []
+        self._kept = Kept("what a dataset caches")
         self._is_written = False
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         found = [tuple([kept(array) for array in e]) for e in self._items.take(count, run)]
+        self._kept.add(found, run)
         self._found += found
         if not found and not self._is_written:
             self._write()

@@ -17,9 +17,10 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun, held
-from flowc.ops.datasets.dataset import Array, Element, Items, IterationContext, OneByOne, one, text
+from flowc.ops.datasets.dataset import Array, Element, Items, IterationContext, OneByOne, one
 from flowc.ops.datasets.files import FileDataset, FileItems
 from flowc.ops.datasets.records import Given, define_dataset
+from flowc.records.lines import lines_of
 
 _INTS = {dtypes.i32: (-(1 << 31), (1 << 31) - 1), dtypes.i64: (-(1 << 63), (1 << 63) - 1)}
 
@@ -27,25 +28,29 @@ _INTS = {dtypes.i32: (-(1 << 31), (1 << 31) - 1), dtypes.i64: (-(1 << 63), (1 <<
 class _Csv(FileDataset):
     def __init__(self, given: Given) -> None:
         super().__init__(given)
-        self._has_header = bool(given["header"])
-        delimiter = text(given["field_delim"])
+        self._has_header = given.flag("header")
+        delimiter = given.text("field_delim")
         if len(delimiter) != 1:
             raise InvalidArgumentError("field_delim should be only 1 char")
-        self._delimiter = delimiter.encode()
-        self._quotes = bool(given["use_quote_delim"])
-        self._missing = bytes(given["na_value"])
+        self._delimiter = delimiter.encode("utf-8", "surrogateescape")
+        self._quotes = given.flag("use_quote_delim")
+        self._missing = given.text("na_value").encode("utf-8", "surrogateescape")
         self.types = given.types
         self.defaults = [held(value).reshape(-1) for value in given["record_defaults"]]
+        if len(self.defaults) != len(self.types):
+            raise InvalidArgumentError(
+                f"{len(self.defaults)} defaults of fields and {len(self.types)} types"
+            )
         self._columns = self._chosen(given)
 
     def _chosen(self, given: Given) -> list[int] | None:
         """The columns that are read, all if None; those left out are numbers below 0."""
-        columns = [int(c) for c in held(given["select_cols"])]
+        columns = given.numbers("select_cols")
         if any(a >= b for a, b in pairwise(columns)):
             raise InvalidArgumentError("select_cols should be strictly increasing indices")
         if columns and columns[0] < 0:
             raise InvalidArgumentError("select_cols should be non-negative indices")
-        left_out = held(given["exclude_cols"]).tolist() if "exclude_cols" in given else []
+        left_out = given.numbers("exclude_cols") if "exclude_cols" in given else []
         if left_out:
             every = range(len(self.defaults) + len(left_out))
             return [c for c in every if c not in left_out]
@@ -56,29 +61,30 @@ class _Csv(FileDataset):
     def items(self, context: IterationContext) -> Items:
         return _Parsed(FileItems(self.names, self.read, context), self)
 
-    def read(self, name: str) -> Iterator[Any]:
+    def read(self, name: str, most: int) -> Iterator[Any]:
         """The records of a file: fields as bytes, and whether each was quoted."""
-        lines = self._lines(name)
+        lines = self._lines(name, most)
         if self._has_header and next(lines, None) is None:
             raise InvalidArgumentError("Can't read header of file")
         yield from lines
 
-    def _lines(self, name: str) -> Iterator[bytes]:
+    def _lines(self, name: str, most: int) -> Iterator[bytes]:
         """Records as text: a line break in quotes is part of a field."""
-        rest, scanned, quoted = b"", 0, False
-        with self.stream(name) as stream:
-            while piece := stream.more():
-                rest += piece
-                while (end := rest.find(b"\n", scanned)) >= 0:
-                    if self._quotes and rest.count(b'"', 0, end) % 2:
-                        scanned, quoted = end + 1, True
-                        continue
-                    yield rest[:end].removesuffix(b"\r")
-                    rest, scanned, quoted = rest[end + 1 :], 0, False
-        if rest:
-            if quoted and rest.count(b'"') % 2:
+        begun: list[bytes] = []
+        is_open, size = False, 0
+        with self.stream(name, most) as stream:
+            for line in lines_of(stream):
+                begun.append(line)
+                size += len(line) + 1
+                stream.check(size)
+                is_open ^= self._quotes and line.count(b'"') % 2 == 1
+                if not is_open:
+                    yield b"\n".join(begun).removesuffix(b"\r")
+                    begun, size = [], 0
+        if begun:
+            if len(begun) > 1:
                 raise InvalidArgumentError("Reached end of file without closing quoted field")
-            yield rest.removesuffix(b"\r")
+            yield begun[0].removesuffix(b"\r")
 
     def fields(self, line: bytes) -> list[bytes]:
         if not self._quotes or b'"' not in line:
@@ -136,8 +142,9 @@ class _Csv(FileDataset):
             return held(field)
         found = _number(field, dtype)
         if found is None:
+            shown = field.decode("utf-8", "surrogateescape")
             raise InvalidArgumentError(
-                f"Field {k} in record is not a valid {_SHOWN[dtype]}: {field.decode()}"
+                f"Field {k} in record is not a valid {_SHOWN[dtype]}: {shown}"
             )
         return np.array(found, dtype.numpy)
 

@@ -27,6 +27,7 @@ from flowc.ir.host_run import CancelToken, HostFunction, HostRun, HostValue, hel
 Array = np.ndarray[Any, Any]
 Element = tuple[Array, ...]
 UNKNOWN, INFINITE = -2, -1  # cardinalities
+OFTEN = 1024  # items, after which one looks whether the run is to end
 
 
 class Rows(Protocol):
@@ -48,6 +49,35 @@ class Items(ABC):
         ...
 
 
+def bytes_of(item: Any) -> int:
+    """What an item takes, roughly: an element, or the number of a row."""
+    if not isinstance(item, tuple):
+        return 40
+    size = 64
+    for array in item:
+        size += 112 + getattr(array, "nbytes", 0)
+        if isinstance(array, np.ndarray) and array.dtype == object and array.size == 1:
+            size += len(array.item() or b"")
+    return size
+
+
+class Kept:
+    """What items keep for later, which has a bound. `what` is said where it is passed."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._bytes = what, 0
+
+    def add(self, items: Sequence[Any], run: HostRun) -> None:
+        """Raises `ResourceExhaustedError` where it is more than a run may take."""
+        if items:
+            size = bytes_of(items[0]) if len(items) > 1 and items[0].__class__ is int else 0
+            self._bytes += size * len(items) if size else sum(map(bytes_of, items))
+            run.check_memory(self._bytes, self._what)
+
+    def drop(self, items: Sequence[Any]) -> None:
+        self._bytes -= sum(map(bytes_of, items))
+
+
 class OneByOne(Items):
     """Items that are made one after the other."""
 
@@ -66,6 +96,7 @@ class OneByOne(Items):
         if fault is not None:
             raise fault
         found: list[Any] = []
+        size = 0
         while len(found) < count:
             try:
                 item = self.next(run)
@@ -77,6 +108,10 @@ class OneByOne(Items):
             if item is None:
                 break
             found.append(item)
+            size += bytes_of(item)
+            if not len(found) % OFTEN or size > run.max_memory:
+                run.check()
+                run.check_memory(size, "what is gathered of a dataset")
         return found
 
 
@@ -91,11 +126,14 @@ def gathered(items: Items, count: int, run: HostRun) -> Sequence[Any]:
     found = items.take(count, run)
     if len(found) == count or not found:
         return found
-    found = list(found)
+    found, kept_items = list(found), Kept("what is gathered of a dataset")
+    kept_items.add(found, run)
     while len(found) < count:
+        run.check()
         more = items.take(count - len(found), run)
         if not more:
             break
+        kept_items.add(more, run)
         found += more
     return found
 
@@ -190,16 +228,20 @@ def variant(dataset: HostDataset) -> Array:
     return held(HostValue.of(dataset))
 
 
-def text(value: Any) -> str:
-    return bytes(held(value)[()]).decode()
-
-
 def shown(shape: Sequence[Any]) -> str:
     """A shape as TensorFlow's messages have it."""
     return f"[{','.join('?' if size is None else str(size) for size in shape)}]"
 
 
 # -- functions
+
+
+def the_value(found: Sequence[Any], what: str) -> Any:
+    """What a function returns, or an element holds, that is one value. Raises
+    `InvalidArgumentError` for several or none."""
+    if len(found) != 1:
+        raise InvalidArgumentError(f"{what} must be one value, and is {len(found)}")
+    return found[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,13 @@ from flowc.errors import (
 )
 from flowc.ir.capability import FILES
 from flowc.ir.host_run import HostRun, held
-from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext, text
-from flowc.ops.datasets.records import METADATA, Given, as_int, define_dataset
+from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext
+from flowc.ops.datasets.records import METADATA, Given, define_dataset
 from flowc.records.byte_stream import PIECE, ByteStream, check_compression
+from flowc.records.lines import lines_of
 from flowc.records.record_reader import RecordReader
 
-Read = Callable[[str], Iterator[Any]]  # the records of a file
+Read = Callable[[str, int], Iterator[Any]]  # the records of a file, and what one may take
 UNREADABLE = (NotFoundError, FailedPreconditionError, PermissionDeniedError)
 
 
@@ -48,7 +49,7 @@ class FileItems(Items):
                     self._context.closed(self)
                     break
                 self._name = self._names.pop(0)
-                self._open = self._read(self._name)
+                self._open = self._read(self._name, self._context.run.max_memory)
             try:
                 for record in self._open:
                     found.append(self.element(record))
@@ -83,42 +84,33 @@ class FileDataset(HostDataset):
 
     def __init__(self, given: Given) -> None:
         self.names = [os.fsdecode(n) for n in np.asarray(given["filenames"], object).reshape(-1)]
-        self.compression = (
-            "" if "compression_type" not in given else text(given["compression_type"])
-        )
+        self.compression = "" if "compression_type" not in given else given.text("compression_type")
         check_compression(self.compression)
-        size = as_int(given["buffer_size"])
+        size = given.number("buffer_size")
         if size < 0:
             raise InvalidArgumentError("`buffer_size` must be >= 0 (0 == default)")
-        self.piece = max(size, PIECE)
 
     @abstractmethod
-    def read(self, name: str) -> Iterator[Any]: ...
+    def read(self, name: str, most: int) -> Iterator[Any]: ...
 
     def items(self, context: IterationContext) -> Items:
         return FileItems(self.names, self.read, context)
 
-    def stream(self, name: str) -> ByteStream:
-        return ByteStream(name, self.compression, self.piece)
+    def stream(self, name: str, most: int) -> ByteStream:
+        return ByteStream(name, self.compression, PIECE, most)
 
 
 class _TextLines(FileDataset):
-    def read(self, name: str) -> Iterator[bytes]:
-        rest = b""
-        with self.stream(name) as stream:
-            while piece := stream.more():
-                lines = (rest + piece).split(b"\n")
-                rest = lines.pop()
-                for line in lines:
-                    yield line[:-1] if line.endswith(b"\r") else line
-        if rest:
-            yield rest[:-1] if rest.endswith(b"\r") else rest
+    def read(self, name: str, most: int) -> Iterator[bytes]:
+        with self.stream(name, most) as stream:
+            for line in lines_of(stream):
+                yield line[:-1] if line.endswith(b"\r") else line
 
 
 class _Records(FileDataset):
     def __init__(self, given: Given) -> None:
         super().__init__(given)
-        offsets = held(given["byte_offsets"]) if "byte_offsets" in given else np.zeros(0, np.int64)
+        offsets = given.numbers("byte_offsets") if "byte_offsets" in given else []
         if len(offsets) not in (0, len(self.names)):
             raise InvalidArgumentError(
                 f"The number of byte offsets provided ({len(offsets)}) must match the number of "
@@ -126,8 +118,8 @@ class _Records(FileDataset):
             )
         self._offsets = {n: int(at) for n, at in zip(self.names, offsets)}
 
-    def read(self, name: str) -> Iterator[bytes]:
-        with RecordReader(name, self.compression, self.piece) as reader:
+    def read(self, name: str, most: int) -> Iterator[bytes]:
+        with RecordReader(name, self.compression, PIECE, most) as reader:
             if self._offsets.get(name):
                 reader.seek(self._offsets[name])
             yield from reader
@@ -137,26 +129,33 @@ class _FixedLength(FileDataset):
     def __init__(self, given: Given) -> None:
         super().__init__(given)
         parts = ("header_bytes", "record_bytes", "footer_bytes")
-        self._header, self._record, self._footer = (as_int(given[part]) for part in parts)
+        self._header, self._record, self._footer = (given.number(part) for part in parts)
         if self._header < 0 or self._footer < 0:
             raise InvalidArgumentError("`header_bytes` and `footer_bytes` must be >= 0")
         if self._record <= 0:
             raise InvalidArgumentError("`record_bytes` must be > 0")
 
-    def read(self, name: str) -> Iterator[bytes]:
-        with self.stream(name) as stream:
+    def read(self, name: str, most: int) -> Iterator[bytes]:
+        with self.stream(name, most) as stream:
             if not self.compression:
                 self._check(name, os.path.getsize(name))
-            held_back, skipped, total = b"", 0, 0
+            gathered: list[bytes] = []
+            size = skipped = total = 0
             while piece := stream.more():
                 total += len(piece)
                 dropped = min(self._header - skipped, len(piece))
                 skipped += dropped
-                data = held_back + piece[dropped:]
-                count = max(0, len(data) - self._footer) // self._record
+                gathered.append(piece[dropped:])
+                size += len(gathered[-1])
+                if size < self._record + self._footer:
+                    stream.check(size)
+                    continue
+                data = b"".join(gathered)
+                count = (size - self._footer) // self._record
                 for k in range(count):
                     yield data[k * self._record : (k + 1) * self._record]
-                held_back = data[count * self._record :]
+                gathered = [data[count * self._record :]]
+                size = len(gathered[0])
             if self.compression:
                 self._check(name, total)
 
@@ -180,7 +179,7 @@ class _MatchingFiles(HostDataset):
         return len(self._names)
 
     def items(self, context: IterationContext) -> Items:
-        return FileItems([""], lambda _: (os.fsencode(n) for n in self._names), context)
+        return FileItems([""], lambda *_: (os.fsencode(n) for n in self._names), context)
 
 
 _FILES = "filenames: string"

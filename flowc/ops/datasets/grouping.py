@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ops.datasets.dataset import (
     Array,
     Element,
@@ -20,13 +20,23 @@ from flowc.ops.datasets.dataset import (
     HostDataset,
     Items,
     IterationContext,
+    Kept,
     OneByOne,
     dataset_of,
     kept,
     one,
+    the_value,
     variant,
 )
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
+
+
+def _number(found: Sequence[Any], function: str) -> int:
+    """The whole number that a function returned."""
+    value = scalar_of(the_value(found, f"what {function} returns"), function)
+    if not isinstance(value, int | np.integer):
+        raise InvalidArgumentError(f"{function} must return a whole number")
+    return int(value)
 
 
 def _held(element: Element) -> Element:
@@ -38,7 +48,7 @@ class _Window(HostDataset):
 
     def __init__(self, given: Given, names: tuple[str, str, str]) -> None:
         self._source = given.dataset
-        size, shift, stride = (as_int(given[name]) for name in names)
+        size, shift, stride = (given.number(name) for name in names)
         if size <= 0:
             raise InvalidArgumentError("Window size must be greater than zero.")
         if shift <= 0:
@@ -46,7 +56,7 @@ class _Window(HostDataset):
         if stride <= 0:
             raise InvalidArgumentError("Window stride must be greater than zero.")
         self.size, self.shift, self.stride = size, shift, stride
-        self.drops_rest = bool(given["drop_remainder"])
+        self.drops_rest = given.flag("drop_remainder")
 
     def items(self, context: IterationContext) -> Items:
         return _Windows(self, self._source.elements(context))
@@ -56,6 +66,7 @@ class _Windows(OneByOne):
     def __init__(self, window: _Window, items: Items) -> None:
         self._window, self._items = window, items
         self._buffer: list[Element] = []
+        self._kept = Kept("a window of a dataset")
         self._more = True
 
     def next(self, run: HostRun) -> Element | None:
@@ -67,6 +78,7 @@ class _Windows(OneByOne):
             if element is None:
                 self._more = False
                 break
+            self._kept.add([element], run)
             self._buffer.append(_held(element))
         if not self._buffer or (window.drops_rest and len(self._buffer) < reach):
             return None
@@ -76,6 +88,7 @@ class _Windows(OneByOne):
 
     def _advance(self, count: int, run: HostRun) -> None:
         missing = count - len(self._buffer)
+        self._kept.drop(self._buffer[:count])
         del self._buffer[:count]
         while self._more and missing > 0:
             run.check()
@@ -104,6 +117,7 @@ class _Groups(OneByOne):
         self._items = dataset.source.elements(context)
         self._key, self._reduce, self._size = dataset.functions
         self._groups: dict[int, list[Element]] = {}
+        self._kept = Kept("the groups of a dataset")
         self._sizes: dict[int, int] = {}
         self._ready: Items | None = None
         self._key_of: Callable[..., list[Array]] | None = None
@@ -118,6 +132,7 @@ class _Groups(OneByOne):
             run.check()
             element = one(self._items, run)
             if element is not None:
+                self._kept.add([element], run)
                 self._add(element)
             elif self._groups:
                 key = min(self._groups)
@@ -128,9 +143,10 @@ class _Groups(OneByOne):
     def _add(self, element: Element) -> None:
         if self._key_of is None:
             self._key_of = self._context.function(self._key, len(element))
-        key = int(self._key_of(element)[0])
+        key = _number(self._key_of(element), "key_func")
         if key not in self._groups:
-            size = int(self._context.function(self._size, 1)([np.array(key, np.int64)])[0])
+            found = self._context.function(self._size, 1)([np.array(key, np.int64)])
+            size = _number(found, "window_size_func")
             if size <= 0:
                 raise InvalidArgumentError(
                     f"Window size must be greater than zero, but got {size}."
@@ -142,9 +158,13 @@ class _Groups(OneByOne):
             self._flush(key)
 
     def _flush(self, key: int) -> None:
-        group = variant(ElementList(self._groups.pop(key)))
-        (found,) = self._context.function(self._reduce, 2)([np.array(key, np.int64), group])
-        self._ready = dataset_of(found).elements(self._context)
+        elements = self._groups.pop(key)
+        self._kept.drop(elements)
+        group = variant(ElementList(elements))
+        found = self._context.function(self._reduce, 2)([np.array(key, np.int64), group])
+        self._ready = dataset_of(the_value(found, "what reduce_func returns")).elements(
+            self._context
+        )
 
 
 class _GroupByReducer(HostDataset):
@@ -178,7 +198,7 @@ class _Reduced(OneByOne):
         items = self._dataset.source.elements(self._context)
         while (element := one(items, run)) is not None:
             run.check()
-            key = int(call(key_of, len(element))(element)[0])
+            key = _number(call(key_of, len(element))(element), "key_func")
             if key not in states:
                 states[key] = call(first, 1)([np.array(key, np.int64)])
             state = states[key]

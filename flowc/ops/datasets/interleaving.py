@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ops.datasets.dataset import (
     Captured,
     Element,
@@ -19,12 +19,12 @@ from flowc.ops.datasets.dataset import (
     IterationContext,
     OneByOne,
     dataset_of,
-    held,
     one,
+    the_value,
 )
 from flowc.ops.datasets.mapping import ARGUMENTS, Applied
 from flowc.ops.datasets.parallel import Prefetch
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 
 class FlatMap(Applied):
@@ -45,7 +45,9 @@ class _Flat(OneByOne):
                 element = one(self._items, run)
                 if element is None:
                     return None
-                self._inner = dataset_of(self._apply(element)[0]).elements(self._context)
+                self._inner = dataset_of(
+                    the_value(self._apply(element), "what f returns")
+                ).elements(self._context)
             found = one(self._inner, run)
             if found is not None:
                 return found
@@ -85,14 +87,15 @@ class _Interleaved(OneByOne):
         self._items = dataset.source.elements(context)
         self._apply = dataset.applied(context)
         self._block = dataset.block
-        self._open: list[Items | None] = [None] * dataset.cycle
+        self._cycle = dataset.cycle
+        self._open: list[Items | None] = []  # of places that had a dataset
         self._at = self._in_block = 0
         self._more = True
 
     def next(self, run: HostRun) -> Element | None:
         while self._more or any(inner is not None for inner in self._open):
             run.check()
-            inner = self._open[self._at]
+            inner = self._open[self._at] if self._at < len(self._open) else None
             if inner is None:
                 if not self._begin(run):
                     self._advance()
@@ -113,12 +116,18 @@ class _Interleaved(OneByOne):
         if element is None:
             self._more = False
             return False
-        self._open[self._at] = dataset_of(self._apply(element)[0]).elements(self._context)
+        if self._at == len(self._open):
+            self._open.append(None)
+        self._open[self._at] = dataset_of(
+            the_value(self._apply(element), "what f returns")
+        ).elements(self._context)
         return True
 
     def _advance(self) -> None:
         self._in_block = 0
-        self._at = (self._at + 1) % len(self._open)
+        self._at += 1
+        if self._at >= (self._cycle if self._more else len(self._open)):
+            self._at = 0
 
 
 class _FilledUp(_Interleaved):
@@ -130,9 +139,10 @@ class _FilledUp(_Interleaved):
     def next(self, run: HostRun) -> Element | None:
         if self._is_new:
             self._is_new = False
-            for _ in self._open:
-                self._begin(run)
+            while len(self._open) < self._cycle and self._begin(run):
+                run.check()
                 self._advance()
+            self._at = 0
         empty = 0
         while empty < len(self._open):
             run.check()
@@ -174,7 +184,7 @@ class _Chosen(OneByOne):
             choice = one(self._selector, run)
             if choice is None:
                 return None
-            number = int(held(choice[0]))
+            number = int(scalar_of(the_value(choice, "a selector"), "a selector"))
             if not 0 <= number < len(self._parts):
                 raise InvalidArgumentError(
                     f"Selector index out of range: {number} >= {len(self._parts)}"
@@ -190,7 +200,7 @@ class _Chosen(OneByOne):
 
 
 def _interleave(given: Given) -> HostDataset:
-    cycle, block = as_int(given["cycle_length"]), as_int(given["block_length"])
+    cycle, block = given.number("cycle_length"), given.number("block_length")
     return Interleave(given.dataset, given.function("f"), cycle, block)
 
 
@@ -199,7 +209,7 @@ def _parallel_interleave(given: Given) -> HostDataset:
 
 
 def _legacy_interleave(given: Given) -> HostDataset:
-    cycle, block = as_int(given["cycle_length"]), as_int(given["block_length"])
+    cycle, block = given.number("cycle_length"), given.number("block_length")
     found = Interleave(given.dataset, given.function("f"), cycle, block, fills_up=True)
     return Prefetch(found, 0)
 

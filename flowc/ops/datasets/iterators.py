@@ -7,6 +7,7 @@ Invariant: one run at a time asks an iterator; others wait, and hold no variable
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -19,7 +20,7 @@ from flowc.dtypes import DType
 from flowc.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from flowc.ir.dims import Dim
 from flowc.ir.extraction import Bound, Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
@@ -33,6 +34,7 @@ from flowc.ops.datasets.dataset import (
     dataset_of,
     held,
     one,
+    the_value,
 )
 from flowc.ops.datasets.mapping import reduced
 from flowc.ops.datasets.records import METADATA, STATED, scalar
@@ -99,11 +101,9 @@ class IteratorState:
 
 
 def _state(handle: Any, run: HostRun) -> IteratorState:
-    return run.states.find(f"iterator:{_text(handle)}", IteratorState, IteratorState)
-
-
-def _text(value: Any) -> str:
-    return bytes(value[()] if isinstance(value, np.ndarray) else value).decode()
+    return run.states.find(
+        f"iterator:{text_of(handle, 'the handle')}", IteratorState, IteratorState
+    )
 
 
 def _owned(array: Array) -> Array:
@@ -133,7 +133,7 @@ def _results(found: Sequence[Array], types: Sequence[DType]) -> list[Array]:
 
 
 def _id(node: str, container: str, shared_name: str) -> bytes:
-    return f"{container}/{shared_name or node}".encode()
+    return f"{container}/{shared_name or node}".encode("utf-8", "surrogateescape")
 
 
 def _handle_alone(inputs: Sequence[Any], types: Sequence[DType], **says: Any) -> list[Array]:
@@ -311,7 +311,8 @@ def _one_shot(
     state = _state(handle, run)
     if not state.is_begun:
         function = Captured(_setting(dataset_factory), ())
-        (found,) = IterationContext(run).function(function, 0)([])
+        made = IterationContext(run).function(function, 0)([])
+        found = the_value(made, "what dataset_factory returns")
         state.begin_once(dataset_of(found), run)
     return [held(handle)]
 
@@ -331,7 +332,7 @@ def _reduce(
 
 
 def _cardinality(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
-    return [np.array(dataset_of(inputs[0]).cardinality, np.int64)]
+    return [np.array(min(dataset_of(inputs[0]).cardinality, sys.maxsize), np.int64)]
 
 
 def _blocking(function: Any, shown: str, *settings: str) -> Host:

@@ -21,12 +21,14 @@ from flowc.ops.datasets.dataset import (
     HostDataset,
     Items,
     IterationContext,
+    Kept,
     OneByOne,
     held,
     one,
+    the_value,
 )
 from flowc.ops.datasets.parallel import Parallel
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 AUTOTUNE = -1
 ARGUMENTS = "Targuments: list(type) >= 0"
@@ -81,17 +83,17 @@ class _Mapped(OneByOne):
 
 
 def _parallel_map(given: Given) -> HostDataset:
-    calls = as_int(given["num_parallel_calls"])
+    calls = given.number("num_parallel_calls")
     if calls < 1 and calls != AUTOTUNE:
         raise InvalidArgumentError("num_parallel_calls must be greater than zero.")
     return Map(given.dataset, given.function("f"), calls)
 
 
 def _map_and_batch(given: Given) -> HostDataset:
-    size = as_int(given["batch_size"])
+    size = given.number("batch_size")
     if size <= 0:
         raise InvalidArgumentError("batch_size must be greater than zero.")
-    return Batch(_parallel_map(given), size, bool(given["drop_remainder"]))
+    return Batch(_parallel_map(given), size, given.flag("drop_remainder"))
 
 
 class _Filter(Applied):
@@ -116,7 +118,7 @@ class _Filtered(OneByOne):
             element = one(self._items, run)
             if element is None:
                 return None
-            (found,) = self._passes(element)
+            found = the_value(self._passes(element), "what predicate returns")
             if found.ndim or found.dtype != np.bool_:
                 raise InvalidArgumentError(
                     "Filter predicate `predicate` must return a scalar bool."
@@ -193,12 +195,14 @@ class _OnlyNew(OneByOne):
     def __init__(self, items: Items) -> None:
         self._items = items
         self._seen: set[Any] = set()
+        self._kept = Kept("what was seen of a dataset")
 
     def next(self, run: HostRun) -> Element | None:
         while (element := one(self._items, run)) is not None:
-            array = element[0]
+            array = the_value(element, "an element")
             key = (array.shape, tuple(array.reshape(-1).tolist()))
             if key not in self._seen:
+                self._kept.add([element], run)
                 self._seen.add(key)
                 return element
             run.check()

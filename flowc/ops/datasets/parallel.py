@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from flowc.errors import ResourceExhaustedError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
     HostDataset,
@@ -27,11 +28,12 @@ from flowc.ops.datasets.dataset import (
     SameItems,
     one,
 )
-from flowc.ops.datasets.records import METADATA, STATED, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, define_dataset
 
 LONG = 0.0003  # seconds that an element takes
 PLAINLY = 50  # so many times as long, it takes long without doubt
 SAMPLE = 8  # elements that tell
+MOST_THREADS = 1024
 AUTOTUNED = 16  # elements that are ready before they are asked for, where nobody says how many
 
 
@@ -69,8 +71,14 @@ class Workers:
 
     def start(self) -> None:
         self._context.closing(self, self.close)
-        for thread in self._threads:
-            thread.start()
+        for at, thread in enumerate(self._threads):
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more
+                del self._threads[at:]
+                if not at:
+                    raise ResourceExhaustedError("no thread can be started") from None
+                break
 
     def _run(self, work: Callable[[], bool]) -> None:
         while not self.is_closed and work():
@@ -111,7 +119,7 @@ class Parallel(OneByOne):
         self, items: Items, apply: Callable[[Any], Any], count: int, context: IterationContext
     ) -> None:
         self._items, self._apply, self._context = items, apply, context
-        self._count = count if count > 0 else os.cpu_count() or 1
+        self._count = min(count, MOST_THREADS) if count > 0 else os.cpu_count() or 1
         self._pace = Pace()
         self._workers: Workers | None = None
         self._pending: deque[_Slot] = deque()
@@ -243,5 +251,5 @@ class _Prefetched(OneByOne):
 define_dataset(
     f"PrefetchDataset(input_dataset: variant, buffer_size: i64; {STATED}, slack_period: int = 0,"
     f" legacy_autotune: bool = True, buffer_size_min: int = 0, {METADATA})",
-    lambda n: Prefetch(n.dataset, as_int(n["buffer_size"])),
+    lambda n: Prefetch(n.dataset, n.number("buffer_size")),
 )

@@ -31,5 +31,5 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 def chosen_seeds(given: Any) -> tuple[int, int]:
     """The seeds of a node; others each time where both are 0."""
-    seeds = int(np.asarray(given["seed"])), int(np.asarray(given["seed2"]))
+    seeds = given.number("seed"), given.number("seed2")
     return seeds if any(seeds) else (secrets.randbits(63), secrets.randbits(63))

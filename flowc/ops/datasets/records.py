@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.capability import Capability
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, Resource
+from flowc.ir.host_run import scalar_of, text_of, vector_of
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, Op, define, tf_op
 from flowc.ir.signature import OpSignature, parse_signature
@@ -67,6 +66,21 @@ class Given:
     @property
     def dataset(self) -> HostDataset:
         return dataset_of(self._inputs["input_dataset"])
+
+    def number(self, name: str) -> int:
+        """A scalar of whole numbers."""
+        return int(scalar_of(self._inputs[name], name))
+
+    def flag(self, name: str) -> bool:
+        """A scalar of dtype bool; False where the signature has none of this name."""
+        return name in self._inputs and bool(scalar_of(self._inputs[name], name))
+
+    def text(self, name: str) -> str:
+        return text_of(self._inputs[name], name)
+
+    def numbers(self, name: str) -> list[int]:
+        """A vector of whole numbers."""
+        return vector_of(self._inputs[name], name)
 
     def function(self, attr: str, captured: str = "other_arguments") -> Captured:
         return Captured(self.attrs[attr], self._inputs[captured])
@@ -175,7 +189,3 @@ def _define(tf: str, make: Make, capability: Capability | None, aliases: tuple[s
         capability=capability,
         aliases=aliases,
     )
-
-
-def as_int(value: Any) -> int:
-    return int(np.asarray(value))

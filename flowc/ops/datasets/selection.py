@@ -27,6 +27,7 @@ from flowc.ops.datasets.dataset import (
     HostDataset,
     Items,
     IterationContext,
+    Kept,
     Listed,
     OneByOne,
     Rows,
@@ -36,7 +37,7 @@ from flowc.ops.datasets.dataset import (
     kept,
     one,
 )
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 CHUNK = 256  # items that are dropped at once
 
@@ -177,15 +178,24 @@ class _Sharded(OneByOne):
         self._is_needed = is_needed
 
     def next(self, run: HostRun) -> Any:
-        group = gathered(self._items, self._count, run)
-        if self._is_needed and len(group) < self._count:
+        found: Any = None
+        passed = 0
+        while passed < self._count:
+            run.check()
+            group = self._items.take(min(self._count - passed, CHUNK), run)
+            if not group:
+                break
+            if 0 <= self._index - passed < len(group):
+                found = group[self._index - passed]
+            passed += len(group)
+        if self._is_needed and passed < self._count:
             raise InvalidArgumentError(
                 "Could not apply FILE based sharding: the dataset only has "
-                f"{len(group)} file(s), which is not enough for the required {self._count} "
+                f"{passed} file(s), which is not enough for the required {self._count} "
                 "shards/workers."
             )
         self._is_needed = False
-        return group[self._index] if self._index < len(group) else None
+        return found
 
 
 class _Concatenate(HostDataset):
@@ -287,11 +297,13 @@ class _Caching(Items):
     def __init__(self, cache: _Cache, items: Items) -> None:
         self._cache, self._items = cache, items
         self._found: list[Any] = []
+        self._kept = Kept("what a dataset caches")
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         found = self._items.take(count, run)
         if self._cache.rows is None:
             found = [tuple([kept(array) for array in element]) for element in found]
+        self._kept.add(found, run)
         self._found += found
         if not found:
             self._cache.held = self._found
@@ -301,7 +313,7 @@ class _Caching(Items):
 def _cache(given: Given) -> HostDataset:
     from flowc.ops.datasets.cache_files import CacheFile
 
-    path = bytes(given["filename"]).decode()
+    path = given.text("filename")
     return CacheFile(given.dataset, path, given.types) if path else _Cache(given.dataset)
 
 
@@ -395,21 +407,21 @@ _INPUT = "input_dataset: variant"
 
 define_dataset(
     f"TakeDataset({_INPUT}, count: i64; {STATED}, {METADATA})",
-    lambda n: _Take(n.dataset, as_int(n["count"])),
+    lambda n: _Take(n.dataset, n.number("count")),
 )
 define_dataset(
     f"SkipDataset({_INPUT}, count: i64; {STATED}, {METADATA})",
-    lambda n: _Skip(n.dataset, as_int(n["count"])),
+    lambda n: _Skip(n.dataset, n.number("count")),
 )
 define_dataset(
     f"RepeatDataset({_INPUT}, count: i64; {STATED}, {METADATA})",
-    lambda n: Repeat(n.dataset, as_int(n["count"])),
+    lambda n: Repeat(n.dataset, n.number("count")),
 )
 define_dataset(
     f"ShardDataset({_INPUT}, num_shards: i64, index: i64; require_non_empty: bool = False,"
     f" {STATED}, {METADATA})",
     lambda n: _Shard(
-        n.dataset, as_int(n["num_shards"]), as_int(n["index"]), n.attrs["require_non_empty"]
+        n.dataset, n.number("num_shards"), n.number("index"), n.attrs["require_non_empty"]
     ),
 )
 define_dataset(
@@ -428,7 +440,7 @@ define_dataset(
 )
 define_dataset(
     f"AssertCardinalityDataset({_INPUT}, cardinality: i64; {STATED})",
-    lambda n: _AssertCardinality(n.dataset, as_int(n["cardinality"])),
+    lambda n: _AssertCardinality(n.dataset, n.number("cardinality")),
 )
 define_dataset(
     f"IgnoreErrorsDataset({_INPUT}; {STATED}, log_warning: bool = False)",
@@ -437,7 +449,7 @@ define_dataset(
 )
 define_dataset(
     f"SleepDataset({_INPUT}, sleep_microseconds: i64; {STATED})",
-    lambda n: _Sleep(n.dataset, as_int(n["sleep_microseconds"])),
+    lambda n: _Sleep(n.dataset, n.number("sleep_microseconds")),
     aliases=("ExperimentalSleepDataset",),
 )
 

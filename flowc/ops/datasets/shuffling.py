@@ -12,9 +12,16 @@ from typing import Any
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.host_run import HostRun
-from flowc.ops.datasets.dataset import HostDataset, Items, IterationContext, OneByOne, SameItems
+from flowc.ops.datasets.dataset import (
+    HostDataset,
+    Items,
+    IterationContext,
+    Kept,
+    OneByOne,
+    SameItems,
+)
 from flowc.ops.datasets.philox import chosen_seeds, random_words
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 from flowc.ops.datasets.selection import Repeat
 
 Seeds = tuple[int, int]
@@ -49,6 +56,7 @@ class _Shuffled(OneByOne):
         self._buffer: list[Any] = []
         self._start = self._held = 0
         self._more = True
+        self._kept = Kept("the buffer of a shuffled dataset")
 
     def next(self, run: HostRun) -> Any:
         self._fill(run)
@@ -68,6 +76,7 @@ class _Shuffled(OneByOne):
             room = min(self._size - len(self._buffer), CHUNK)
             news = self._items.take(room, run)
             self._more = bool(news)
+            self._kept.add(news, run)
             self._buffer += news
             self._held += len(news)
         if self._more and self._held < self._size:
@@ -108,14 +117,14 @@ class _ShuffledRows(_Shuffled):
 
 
 def _shuffle(given: Given) -> HostDataset:
-    size = as_int(given["buffer_size"])
+    size = given.number("buffer_size")
     return _Shuffle(
         given.dataset, size, chosen_seeds(given), given.attrs["reshuffle_each_iteration"]
     )
 
 
 def _shuffle_and_repeat(given: Given) -> HostDataset:
-    return Repeat(_shuffle(given), as_int(given["count"]))
+    return Repeat(_shuffle(given), given.number("count"))
 
 
 _INPUT = "input_dataset: variant, buffer_size: i64"

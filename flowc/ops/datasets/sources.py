@@ -7,7 +7,8 @@ their numbers alone.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -32,7 +33,7 @@ from flowc.ops.datasets.dataset import (
     kept,
 )
 from flowc.ops.datasets.philox import chosen_seeds, random_words
-from flowc.ops.datasets.records import METADATA, STATED, Given, as_int, define_dataset
+from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
 
 class ArrayRows(Rows):
@@ -98,10 +99,11 @@ def _slices(given: Given) -> HostDataset:
 
 
 def _range(given: Given) -> HostDataset:
-    start, stop, step = (as_int(given[name]) for name in ("start", "stop", "step"))
+    start, stop, step = (given.number(name) for name in ("start", "stop", "step"))
     if step == 0:
         raise InvalidArgumentError("step must be a non-zero integer.")
-    return RowDataset(NumberRows(start, step), max(0, -((start - stop) // step)))
+    count = max(0, -((start - stop) // step))
+    return RowDataset(NumberRows(start, step), min(count, sys.maxsize))
 
 
 class _SparseSlices(HostDataset):
@@ -110,28 +112,42 @@ class _SparseSlices(HostDataset):
     def __init__(self, given: Given) -> None:
         self._indices, self._values = held(given["indices"]), held(given["values"])
         self._sizes = held(given["dense_shape"])
-        rows = self._indices[:, 0] if len(self._indices) else np.zeros(0, np.int64)
-        if (np.diff(rows) < 0).any():
+        if self._indices.ndim != 2 or self._indices.shape[1] != self._sizes.size:
+            raise InvalidArgumentError("indices must be a matrix with a column for each size")
+        if self._sizes.ndim != 1 or not self._sizes.size or self._sizes[0] < 0:
+            raise InvalidArgumentError("dense_shape must be a vector of sizes, not an empty one")
+        if len(self._values) != len(self._indices):
+            raise InvalidArgumentError("as many values as rows of indices are expected")
+        self._rows = self._indices[:, 0]
+        if (np.diff(self._rows) < 0).any():
             raise errors.UnimplementedError(
                 "The SparseTensor must be ordered in the batch dimension; handling arbitrarily "
                 "ordered input is not currently supported."
             )
-        self._starts = np.searchsorted(rows, np.arange(int(self._sizes[0]) + 1))
 
     @property
     def cardinality(self) -> int:
         return int(self._sizes[0])
 
     def items(self, context: IterationContext) -> Items:
-        return Listed([self._row(k) for k in range(int(self._sizes[0]))])
+        return _SparseRows(self.cardinality, self.row)
 
-    def _row(self, k: int) -> Element:
-        part = slice(self._starts[k], self._starts[k + 1])
+    def row(self, k: int) -> Element:
+        part = slice(*np.searchsorted(self._rows, (k, k + 1)))
         return (
             kept(np.ascontiguousarray(self._indices[part, 1:])),
             kept(self._values[part]),
             kept(self._sizes[1:]),
         )
+
+
+class _SparseRows(OneByOne):
+    def __init__(self, count: int, row: Callable[[int], Element]) -> None:
+        self._numbers, self._row = iter(range(count)), row
+
+    def next(self, run: HostRun) -> Element | None:
+        number = next(self._numbers, None)
+        return None if number is None else self._row(number)
 
 
 class _Generator(HostDataset):

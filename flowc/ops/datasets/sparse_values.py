@@ -24,6 +24,7 @@ from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.datasets.dataset import Array, kept
 from flowc.ops.state.variables import value_of
+from flowc.ops.strings.string_values import check_count
 
 PARTS = 3
 
@@ -45,6 +46,9 @@ def _serialize_rows(inputs: Sequence[Any], types: Sequence[DType]) -> list[Array
     if len(sizes) < 2:
         raise InvalidArgumentError("Rank of input SparseTensor should be > 1, but saw rank: 1")
     count = int(sizes[0])
+    if count < 0:
+        raise InvalidArgumentError(f"a sparse tensor of {count} rows")
+    check_count(count, "rows of a sparse tensor")
     starts = np.searchsorted(indices[:, 0], np.arange(count + 1))
     found = np.empty((count, PARTS), object)
     for k in range(count):

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ir.op import Attrs, Inference
 from flowc.ir.types import Dims
 from flowc.ops.lists.list_values import shape_shown
@@ -180,12 +180,12 @@ def _accumulator(run: HostRun, text: bytes) -> Accumulator:
 
 def _apply(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun, **more: bool) -> list[Array]:
     text, step, *gradient = inputs
-    _accumulator(run, text).apply(int(step), *map(np.asarray, gradient))
+    _accumulator(run, text).apply(int(scalar_of(step, "local_step")), *map(np.asarray, gradient))
     return []
 
 
 def _take(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
-    found = _accumulator(run, inputs[0]).take(run, int(inputs[1]))
+    found = _accumulator(run, inputs[0]).take(run, int(scalar_of(inputs[1], "num_required")))
     return [array.astype(dtype.numpy, copy=False) for array, dtype in zip(found, types)]
 
 
@@ -194,7 +194,7 @@ def _count(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[A
 
 
 def _set_step(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    _accumulator(run, inputs[0]).set_step(int(inputs[1]))
+    _accumulator(run, inputs[0]).set_step(int(scalar_of(inputs[1], "new_global_step")))
     return []
 
 

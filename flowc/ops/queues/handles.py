@@ -99,7 +99,8 @@ def find_state(
     handle = handle_of(text)
     try:
         return run.states.find(family + handle.id, kind, lambda: make(handle))
-    except (KeyError, TypeError) as error:  # what it says is of another kind, or was made up
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        # What it says is of another kind, or was made up.
         raise InvalidArgumentError(f"{handle.op} is no {family}: {error}") from error
 
 

@@ -14,7 +14,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ir.op import Attrs
 from flowc.ops.queues.handles import (
     Handle,
@@ -89,13 +89,13 @@ def _dequeue(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> 
 def _dequeue_many(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
     queue = queue_of(run, inputs[0])
     queue.check_taken(types, ", int32")
-    return queue.dequeue_many(run, int(inputs[1]))
+    return queue.dequeue_many(run, int(scalar_of(inputs[1], "n")))
 
 
 def _dequeue_up_to(inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun) -> list[Array]:
     queue = queue_of(run, inputs[0])
     queue.check_taken(types, ", int32")
-    return queue.dequeue_many(run, int(inputs[1]), up_to=True)
+    return queue.dequeue_many(run, int(scalar_of(inputs[1], "n")), up_to=True)
 
 
 def _close(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import dropwhile
 
 from flowc.encoding.wire import BYTES, VARINT, FileBytes, fields, varint, varint_bytes
 from flowc.errors import (
@@ -20,7 +21,8 @@ from flowc.errors import (
 )
 from flowc.ir.host_run import HostRun
 from flowc.ops.queues.handles import Handle
-from flowc.records.byte_stream import WINDOW_BITS, ByteStream
+from flowc.records.byte_stream import PIECE, WINDOW_BITS, ByteStream
+from flowc.records.lines import lines_of
 from flowc.records.record_reader import RecordReader
 
 Record = tuple[bytes, bytes]
@@ -42,6 +44,7 @@ class Reader:
         self._started = 0
         self._work = b""
         self._source: Source | None = None
+        self._most = 0  # bytes that a record may take, as the last run says
 
     def _open(self, work: bytes) -> Source:
         raise NotImplementedError
@@ -51,6 +54,7 @@ class Reader:
         with self._turn:
             run.wait(self._turn, lambda: not self._is_busy)
             self._is_busy = True
+        self._most = run.max_memory
         try:
             yield
         finally:
@@ -155,9 +159,12 @@ class FileReader(Reader):
     is_one_record = True
 
     def _open(self, work: bytes) -> Source:
-        with ByteStream(work) as stream:
-            pieces = iter(stream.more, b"")
-            content = b"".join(pieces)
+        with ByteStream(work, most=self._most) as stream:
+            pieces: list[bytes] = []
+            while piece := stream.more():
+                pieces.append(piece)
+                stream.check(len(pieces) * PIECE)
+        content = b"".join(pieces)
         return lambda: (work, content)
 
 
@@ -169,45 +176,14 @@ class LineReader(Reader):
         self._skipped = not_negative(handle, "skip_header_lines")
 
     def _open(self, work: bytes) -> Source:
-        lines = _LinesOfFile(ByteStream(work))
-        while lines.number < self._skipped and lines.next() is not None:
-            pass
+        numbered = enumerate(lines_of(ByteStream(work, most=self._most)), 1)
+        lines = dropwhile(lambda found: found[0] <= self._skipped, numbered)
 
         def source() -> Record | None:
-            line = lines.next()
-            return None if line is None else (b"%s:%d" % (work, lines.number), line)
+            number, line = next(lines, (0, b""))
+            return (b"%s:%d" % (work, number), line.removesuffix(b"\r")) if number else None
 
         return source
-
-
-class _LinesOfFile:
-    """The lines of a stream. `number`: of the last one, from 1."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self.number = 0
-        self._stream = stream
-        self._left: list[bytes] = []  # whole lines, the next one last
-        self._open_end = b""
-
-    def next(self) -> bytes | None:
-        if not self._left and not self._more():
-            return None
-        self.number += 1
-        return self._left.pop()
-
-    def _more(self) -> bool:
-        pieces = [self._open_end]
-        while piece := self._stream.more():
-            pieces.append(piece)
-            if b"\n" in piece:
-                break
-        *lines, self._open_end = b"".join(pieces).split(b"\n")
-        found = [line.removesuffix(b"\r") for line in lines]
-        if not piece and self._open_end:
-            found.append(self._open_end)
-            self._open_end = b""
-        self._left = found[::-1]
-        return bool(found)
 
 
 class FixedLengthReader(Reader):
@@ -226,7 +202,7 @@ class FixedLengthReader(Reader):
         self._compression = encoding if encoding in WINDOW_BITS else ""
 
     def _open(self, work: bytes) -> Source:
-        window = _ByteWindow(ByteStream(work, self._compression))
+        window = _ByteWindow(ByteStream(work, self._compression, most=self._most))
         window.drop(self._header)
         if window.first(0, 0) is None:
             raise OutOfRangeError("reached end of file")
@@ -270,7 +246,7 @@ class _ByteWindow:
         """Takes more from the stream; whether there was any."""
         self._bytes, self._at = self._bytes[self._at :], 0
         pieces: list[bytes] = []
-        piece = self._bytes
+        piece, gathered = self._bytes, 0
         while True:
             dropped = min(self._to_drop, len(piece))
             self._to_drop -= dropped
@@ -278,6 +254,8 @@ class _ByteWindow:
             if missing <= 0 or not (piece := self._stream.more()):
                 break
             missing -= len(piece)
+            gathered += len(piece)
+            self._stream.check(gathered)
         self._bytes = b"".join(pieces)
         return missing <= 0
 
@@ -290,7 +268,7 @@ class RecordFileReader(Reader):
         self._compression = str(handle.attrs["compression_type"])
 
     def _open(self, work: bytes) -> Source:
-        reader = RecordReader(work, self._compression)
+        reader = RecordReader(work, self._compression, most=self._most)
 
         def source() -> Record | None:
             offset = reader.offset

@@ -17,7 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.capability import FILES
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ir.op import Attrs, Inference
 from flowc.ir.types import Dims
 from flowc.ops.queues.handles import (
@@ -76,7 +76,7 @@ def _read(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Ar
 
 
 def _read_up_to(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    reader, count = _reader_of(run, inputs[0]), int(inputs[2])
+    reader, count = _reader_of(run, inputs[0]), int(scalar_of(inputs[2], "num_records"))
     if count < 0:
         raise InvalidArgumentError(f"num_records must be >= 0 not {count}")
     records = reader.read_up_to(run, count, _names(run, inputs[1]))
@@ -96,7 +96,7 @@ def _serialize(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> li
 
 
 def _restore(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    _reader_of(run, inputs[0]).restore(run, inputs[1])
+    _reader_of(run, inputs[0]).restore(run, scalar_of(inputs[1], "state"))
     return []
 
 

@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError, ResourceExhaustedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Extractor
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, scalar_of
 from flowc.ir.op import Attrs, Inference
 from flowc.ir.types import Dims
 from flowc.ops.queues.handles import (
@@ -118,7 +118,7 @@ def _unstage(
 def _peek(
     inputs: Sequence[Any], types: Sequence[DType], *, run: HostRun, **named: str
 ) -> list[Array]:
-    return _checked(_area(run, **named).peek(run, int(inputs[0])), types)
+    return _checked(_area(run, **named).peek(run, int(scalar_of(inputs[0], "index"))), types)
 
 
 def _checked(found: list[Array], types: Sequence[DType]) -> list[Array]:

@@ -17,6 +17,7 @@ from flowc import dtypes
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.extraction import Bound, Extractor
+from flowc.ir.host_run import scalar_of
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, define
 from flowc.ir.types import Dims
@@ -73,7 +74,8 @@ define(
 def _decode_padded(
     inputs: Sequence[Any], types: Sequence[DType], *, little_endian: bool
 ) -> list[Array]:
-    texts, length, dtype = np.asarray(inputs[0], object), int(inputs[1]), types[0]
+    texts, dtype = np.asarray(inputs[0], object), types[0]
+    length = int(scalar_of(inputs[1], "fixed_length"))
     if length <= 0:
         raise InvalidArgumentError(f"fixed_length ({length}) must be greater than zero.")
     if length % dtype.size:

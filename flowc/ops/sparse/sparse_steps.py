@@ -339,6 +339,11 @@ define(
 
 def _fill_rows_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     places, dy = inputs
+    outside = np.flatnonzero((places < 0) | (places >= len(dy)))
+    if len(outside):
+        raise InvalidArgumentError(
+            f"Elements in reverse index must be in [0, {len(dy)}) but got {places[outside[0]]}"
+        )
     visited = np.zeros(len(dy), bool)
     visited[places] = True
     return _results(dy[places], np.asarray(dy[~visited].sum(), dy.dtype))

@@ -219,6 +219,10 @@ def _emit_count_up_to(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Se
     variable = variable_of(x, inputs[0])
     held = value_of(x, variable)
     limit = int(attrs["limit"])
+    dtype = held.type.dtype
+    last = 1 << (8 * dtype.size - 1) if dtype.is_integer else 0
+    if not -last <= limit < last:
+        raise InvalidArgumentError(f"a variable of {dtype} does not count up to {limit}")
     fault = {"message": f"Reached limit of {limit}", "fault": "OutOfRangeError"}
     x.effect(x.b.emit(op_named("check"), (x.b.less(held, limit),), fault))
     x.replace(variable, x.b.add(held, 1))

@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
+from flowc.ir.host_run import text_of
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
@@ -278,9 +279,9 @@ define(
 
 
 def _fingerprint(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
-    data, method = np.asarray(inputs[0]), np.asarray(inputs[1], object).item()
-    if method != b"farmhash64":
-        raise InvalidArgumentError(f"Unsupported fingerprint algorithm: {method.decode()}")
+    data, method = np.asarray(inputs[0]), text_of(inputs[1], "method")
+    if method != "farmhash64":
+        raise InvalidArgumentError(f"Unsupported fingerprint algorithm: {method}")
     rows: list[bytes] = []
     if not data.dtype.hasobject:
         rows = [row.tobytes() for row in data]

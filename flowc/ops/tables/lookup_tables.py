@@ -22,7 +22,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.capability import FILES, Capability
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor, Resource
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, text_of
 from flowc.ir.lowering import Extracted, Host
 from flowc.ir.op import Attrs, Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims, shown_dims
@@ -54,7 +54,7 @@ def _object(array: Any) -> Array:
 
 
 def _id_array(id: str) -> list[Array]:
-    return [_object(id.encode())]
+    return [_object(id.encode("utf-8", "surrogateescape"))]
 
 
 def _make(
@@ -100,7 +100,7 @@ def _table(run: HostRun, id: Any) -> Table:
         raise InvalidArgumentError(f"no table of this session has the handle {id!r}")
 
     run.check()
-    return run.states.find(bytes(id).decode(), Table, missing)
+    return run.states.find(text_of(id, "the handle of a table"), Table, missing)
 
 
 Step = Callable[..., Sequence[Array]]

@@ -43,7 +43,7 @@ class TextColumns:
                 raise InvalidArgumentError(
                     f"Invalid content in {path}: empty line found at position {before}."
                 )
-            columns = line.split(self.delimiter.encode())
+            columns = line.split(self.delimiter.encode("utf-8", "surrogateescape"))
             yield (
                 self._field(self.key, path, number, line, columns, read_key),
                 self._field(self.value, path, number, line, columns, read_value),

@@ -1,0 +1,202 @@
+"""Queues, readers, datasets, tables, texts and records with something wrong in them end in an error
+of flowc's, or in a result: no signal, no hang, no other exception, in no thread.
+
+`FLOWC_FUZZ=1000` tries 2^14 of them. The fixed cases are faults that campaigns found.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from dataset_examples import SEEDS, N, function, numbers
+from mutant_trials import faults
+from session_trials import CALLS
+
+import flowc as tf
+from flowc.errors import InvalidArgumentError, ResourceExhaustedError
+from flowc.proto.graph_pb2 import GraphDef
+
+COUNT = int(os.environ.get("FLOWC_FUZZ", "7")) * 2**14 // 1000
+AT_ONCE = 256
+MAX, MIN = 2**63 - 1, -(2**63)
+r: Any = tf.raw_ops
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
+def test_fuzzed_calls(first: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = faults(range(first, min(first + AT_ONCE, COUNT)), CALLS)
+    assert not found, "\n".join(found)
+
+
+def i64(x: Any) -> Any:
+    return tf.constant(x, tf.int64)
+
+
+def first_of(made: Any, **says: Any) -> Any:
+    return r.DatasetToSingleElement(
+        dataset=r.TakeDataset(input_dataset=made, count=1, **N), **(says or N)
+    )
+
+
+def _interleaved(op: str, **given: Any) -> Any:
+    made = getattr(r, op)(
+        input_dataset=numbers(),
+        f=function(lambda x: tf.data.Dataset.range(x, x + 1)),
+        other_arguments=[],
+        Targuments=[],
+        cycle_length=MAX,
+        block_length=MAX,
+        **given,
+        **N,
+    )
+    return first_of(made)
+
+
+def _sparse_rows(shape: Any, indices: Any = ((0, 1),)) -> Any:
+    made = r.SparseTensorSliceDataset(indices=i64(indices), values=i64([5]), dense_shape=i64(shape))
+    says = {"output_types": [tf.int64] * 3, "output_shapes": [[None, 1], [None], [1]]}
+    taken = r.TakeDataset(input_dataset=made, count=1, **says)
+    return r.DatasetToSingleElement(dataset=taken, **says)[1]
+
+
+def _padded(shape: Any, value: Any) -> Any:
+    row = {"output_types": [tf.int64], "output_shapes": [[None]]}
+    rows = r.BatchDataset(input_dataset=numbers(), batch_size=2, **row)
+    made = r.PaddedBatchDataset(
+        input_dataset=rows,
+        batch_size=2,
+        padded_shapes=[i64(shape)],
+        padding_values=[i64(value)],
+        output_shapes=[[None, None]],
+    )
+    return r.DatasetToSingleElement(
+        dataset=r.TakeDataset(input_dataset=made, count=1, **row), **row
+    )
+
+
+def _with_step_of_a_vector() -> Any:
+    handle = r.ConditionalAccumulator(dtype=tf.float32, shape=[])
+    return r.AccumulatorSetGlobalStep(handle=handle, new_global_step=i64([1]))
+
+
+def _dequeued(n: Any) -> Any:
+    handle = r.FIFOQueueV2(component_types=[tf.int32], shapes=[[]])
+    return r.QueueDequeueManyV2(handle=handle, n=n, component_types=[tf.int32])
+
+
+def _counted(limit: int) -> Any:
+    handle = r.VarHandleOp(dtype=tf.int32, shape=[], shared_name="count")
+    with tf.control_dependencies([r.AssignVariableOp(resource=handle, value=np.int32(3))]):
+        return r.ResourceCountUpTo(resource=handle, limit=limit, T=tf.int32)
+
+
+def _is_of_another_kind() -> Any:
+    table = r.HashTableV2(key_dtype=tf.int64, value_dtype=tf.int64, shared_name="one")
+    return r.QueueSizeV2(handle=table)
+
+
+# Calls, and what they give, or the error and its words.
+CASES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "the count is a vector": (
+        lambda: r.DatasetToSingleElement(
+            dataset=r.TakeDataset(input_dataset=numbers(), count=i64([1]), **N), **N
+        ),
+        (InvalidArgumentError, "count must be a scalar"),
+    ),
+    "a range of 2^64": (
+        lambda: first_of(r.RangeDataset(start=MIN, stop=MAX, step=1, **N)),
+        MIN,
+    ),
+    "a cycle of 2^63": (lambda: _interleaved("InterleaveDataset"), 0),
+    "a cycle of 2^63, filled up": (
+        lambda: _interleaved(
+            "LegacyParallelInterleaveDatasetV2",
+            buffer_output_elements=1,
+            prefetch_input_elements=1,
+        ),
+        0,
+    ),
+    "2^63 calls at once": (
+        lambda: tf.data.experimental.get_single_element(
+            tf.data.Dataset.range(5)
+            .map(lambda x: tf.py_func(_slow, [x], tf.int64), num_parallel_calls=MAX)
+            .batch(5)
+        ),
+        range(5),
+    ),
+    "a buffer of 2^63": (
+        lambda: first_of(r.ShuffleDataset(input_dataset=numbers(1), buffer_size=MAX, **SEEDS, **N)),
+        0,
+    ),
+    "2^62 rows of a sparse tensor": (lambda: _sparse_rows([1 << 62, 2]), [5]),
+    "a sparse tensor without sizes": (
+        lambda: _sparse_rows(np.zeros(0)),
+        (InvalidArgumentError, "a column for each size"),
+    ),
+    "padded to 2^62": (lambda: _padded([1 << 62], 0), (ResourceExhaustedError, "no memory")),
+    "padded to no vector": (lambda: _padded(3, 0), (InvalidArgumentError, "must be a vector")),
+    "padded with a vector": (
+        lambda: _padded([3], [0]),
+        (InvalidArgumentError, "a padding value must be a scalar"),
+    ),
+    "a step that is a vector": (
+        _with_step_of_a_vector,
+        (InvalidArgumentError, "new_global_step must be a scalar"),
+    ),
+    "a vector of counts": (
+        lambda: _dequeued(tf.constant([1])),
+        (InvalidArgumentError, "n must be a scalar"),
+    ),
+    "a limit beyond i32": (
+        lambda: _counted(2**31),
+        (InvalidArgumentError, "does not count up to 2147483648"),
+    ),
+    "a table that is called a queue": (
+        _is_of_another_kind,
+        (InvalidArgumentError, "names no state"),
+    ),
+}
+
+
+def _slow(x: Any) -> Any:
+    import time
+
+    time.sleep(0.02)
+    return x
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_faults_stay_gone(name: str) -> None:
+    build, expected = CASES[name]
+    options = tf.RunOptions(timeout_in_ms=60_000)
+    with tf.Graph().as_default(), tf.Session(threads=1, max_memory=1 << 30) as session:
+        fetch = build()
+        if not isinstance(expected, tuple):
+            found = session.run(fetch, options=options)
+            assert np.array_equal(np.ravel(found), np.ravel(expected))
+            return
+        with pytest.raises(expected[0], match=expected[1]):
+            session.run(fetch, options=options)
+
+
+def test_names_that_are_no_text() -> None:
+    """A table and an iterator under the name `\\xff`."""
+    with tf.Graph().as_default() as graph:
+        table = r.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.int64, shared_name="@@")
+        r.LookupTableSizeV2(table_handle=table, name="size")
+        handle = r.IteratorV2(container="", shared_name="@@", **N)
+        made = r.MakeIterator(dataset=numbers(), iterator=handle, name="made")
+        with tf.control_dependencies([made]):
+            r.IteratorGetNext(iterator=handle, name="next", **N)
+    content = graph.as_graph_def().SerializeToString().replace(b"@@", b"\xff\xfe")
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.import_graph_def(GraphDef.FromString(content), name="")
+        assert session.run("size:0") == 0
+        assert session.run("next:0") == 0
