@@ -120,7 +120,6 @@ from flowc.api.framework.config import ConfigProto as ConfigProto
 from flowc.api.framework.config import GPUOptions as GPUOptions
 from flowc.api.framework.config import GraphOptions as GraphOptions
 from flowc.api.framework.config import OptimizerOptions as OptimizerOptions
-from flowc.api.framework.config import RunMetadata as RunMetadata
 from flowc.api.framework.config import RunOptions as RunOptions
 from flowc.api.framework.logging import get_logger as get_logger
 from flowc.api.framework.models import Program as Program
@@ -202,9 +201,14 @@ from flowc.api.math.elementwise import logical_xor as logical_xor
 from flowc.api.math.elementwise import saturate_cast as saturate_cast
 from flowc.api.math.elementwise import scalar_mul as scalar_mul
 from flowc.api.math.elementwise import truediv as truediv
-from flowc.api.math.linear_algebra import cross as cross
 from flowc.api.math.linear_algebra import set_diag as matrix_set_diag
 from flowc.api.math.linear_algebra import trace as trace
+from flowc.api.math.matrix_equations import cholesky_solve as cholesky_solve
+from flowc.api.math.matrix_equations import matrix_solve_ls as matrix_solve_ls
+from flowc.api.math.matrix_equations import matrix_triangular_solve as matrix_triangular_solve
+from flowc.api.math.matrix_equations import self_adjoint_eig as self_adjoint_eig
+from flowc.api.math.matrix_equations import self_adjoint_eigvals as self_adjoint_eigvals
+from flowc.api.math.matrix_equations import svd as svd
 from flowc.api.math.norms import norm as norm
 from flowc.api.math.reductions import count_nonzero as count_nonzero
 from flowc.api.math.reductions import einsum as einsum
@@ -310,6 +314,11 @@ from flowc.api.variables.variables import Variable as Variable
 from flowc.api.variables.variables import Variable as VariableV1
 from flowc.dtypes import DType as DType
 from flowc.dtypes import as_dtype as as_dtype
+from flowc.extending.op_library import load_library as load_library
+from flowc.extending.op_library import load_op_library as load_op_library
+from flowc.extending.registration import register_kernel as register_kernel
+from flowc.extending.registration import register_op as register_op
+from flowc.extending.resources import register_resource as register_resource
 from flowc.graph import Dimension as Dimension
 from flowc.graph import Graph as Graph
 from flowc.graph import Operation as Operation
@@ -330,6 +339,7 @@ from flowc.proto.graph_pb2 import NodeDef as NodeDef
 from flowc.proto.graph_pb2 import OpDef as OpDef
 from flowc.proto.meta_graph_pb2 import MetaGraphDef as MetaGraphDef
 from flowc.proto.meta_graph_pb2 import TensorInfo as TensorInfo
+from flowc.proto.step_stats_pb2 import RunMetadata as RunMetadata
 from flowc.proto.summary_pb2 import Event as Event
 from flowc.proto.summary_pb2 import HistogramProto as HistogramProto
 from flowc.proto.summary_pb2 import LogMessage as LogMessage
@@ -409,6 +419,14 @@ def to_int32(x: Any, name: str = 'ToInt32') -> Tensor:
 def to_int64(x: Any, name: str = 'ToInt64') -> Tensor:
     """`x` as int64, by `cast`. Raises `TypeError` for strings."""
 from flowc.api.framework.composites import SparseTensorValue as SparseTensorValue
+def cholesky(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `Cholesky`:
+    
+    Cholesky(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
+def cross(a: Any, b: Any, name: Any = None) -> Any:
+    """TensorFlow's op `Cross`:
+    
+    Cross(a: T, b: T; T: REAL) -> product: T"""
 def fake_quant_with_min_max_args(inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
     """TensorFlow's op `FakeQuantWithMinMaxArgs`:
     
@@ -457,6 +475,26 @@ def ifft3d(input: Any, name: Any = None) -> Any:
     """TensorFlow's op `IFFT3D`:
     
     IFFT3D(input: Tcomplex; Tcomplex: COMPLEX = c64) -> output: Tcomplex"""
+def matrix_determinant(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixDeterminant`:
+    
+    MatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> output: T"""
+def matrix_inverse(input: Any, adjoint: Any = False, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixInverse`:
+    
+    MatrixInverse(input: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
+def matrix_solve(matrix: Any, rhs: Any, adjoint: Any = False, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixSolve`:
+    
+    MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
+def matrix_square_root(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixSquareRoot`:
+    
+    MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
+def qr(input: Any, full_matrices: Any = False, name: Any = None) -> Any:
+    """TensorFlow's op `Qr`:
+    
+    Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)"""
 def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
     """TensorFlow's op `TensorScatterAdd`:
     
@@ -923,6 +961,7 @@ from flowc.api.stubs import nest as nest
 from flowc.api.stubs import debugging as debugging
 from flowc.api.stubs import sparse as sparse
 from flowc.api.stubs import initializers as initializers
+from flowc.api.stubs import timeline as timeline
 from flowc.api.stubs import logging as logging
 from flowc.api.stubs import summary as summary
 from flowc.api.stubs import train as train
@@ -942,8 +981,11 @@ from flowc.api.stubs import quantization as quantization
 from flowc.api.stubs import signal as signal
 from flowc.api.stubs import spectral as spectral
 from flowc.api.stubs import data as data
+from flowc.api.stubs import testing as testing
+from flowc.api.stubs import sysconfig as sysconfig
 from flowc.api.stubs import io as io
 from flowc.api.stubs import queue as queue
+from flowc.api.stubs import audio as audio
 from flowc.api.stubs import python_io as python_io
 from flowc.api.stubs import ragged as ragged
 from flowc.api.stubs import raw_ops as raw_ops

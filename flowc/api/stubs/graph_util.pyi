@@ -1,4 +1,5 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+from flowc.api.framework.graph_edits import edit_graph as edit_graph
 from flowc.api.framework.models import import_graph_def as import_graph_def
 from flowc.graph.graph_def_edits import convert_variables_to_constants as convert_variables_to_constants
 from flowc.graph.graph_def_edits import extract_sub_graph as extract_sub_graph

@@ -3,9 +3,11 @@ from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.image.boxes import combined_non_max_suppression as combined_non_max_suppression
+from flowc.api.image.boxes import draw_bounding_boxes as draw_bounding_boxes
 from flowc.api.image.boxes import extract_patches as extract_patches
 from flowc.api.image.boxes import non_max_suppression_overlaps as non_max_suppression_overlaps
 from flowc.api.image.boxes import non_max_suppression_padded as non_max_suppression_padded
+from flowc.api.image.boxes import sample_distorted_bounding_box as sample_distorted_bounding_box
 from flowc.api.image.colors import adjust_brightness as adjust_brightness
 from flowc.api.image.colors import adjust_contrast as adjust_contrast
 from flowc.api.image.colors import adjust_gamma as adjust_gamma
@@ -17,8 +19,21 @@ from flowc.api.image.colors import hsv_to_rgb as hsv_to_rgb
 from flowc.api.image.colors import per_image_standardization as per_image_standardization
 from flowc.api.image.colors import rgb_to_grayscale as rgb_to_grayscale
 from flowc.api.image.colors import rgb_to_hsv as rgb_to_hsv
+from flowc.api.image.files import adjust_jpeg_quality as adjust_jpeg_quality
+from flowc.api.image.files import decode_and_crop_jpeg as decode_and_crop_jpeg
+from flowc.api.image.files import decode_bmp as decode_bmp
+from flowc.api.image.files import decode_gif as decode_gif
+from flowc.api.image.files import decode_image as decode_image
+from flowc.api.image.files import decode_jpeg as decode_jpeg
+from flowc.api.image.files import decode_png as decode_png
+from flowc.api.image.files import encode_jpeg as encode_jpeg
+from flowc.api.image.files import encode_png as encode_png
+from flowc.api.image.files import extract_jpeg_shape as extract_jpeg_shape
+from flowc.api.image.files import is_jpeg as is_jpeg
+from flowc.api.image.files import random_jpeg_quality as random_jpeg_quality
 from flowc.api.image.image import ResizeMethod as ResizeMethod
 from flowc.api.image.image import crop_and_resize as crop_and_resize
+from flowc.api.image.image import extract_glimpse as extract_glimpse
 from flowc.api.image.image import extract_image_patches as extract_image_patches
 from flowc.api.image.image import flip_left_right as flip_left_right
 from flowc.api.image.image import flip_up_down as flip_up_down
@@ -56,8 +71,9 @@ def yuv_to_rgb(images: Any) -> Tensor:
 def resize(images: Any, size: Any, method: int = 0, align_corners: bool = False, preserve_aspect_ratio: bool = False, name: str | None = None) -> Tensor:
     """Images, one or a batch, in another size [height, width].
     
-    `preserve_aspect_ratio`: in the image's own proportions, within that size. Raises `ValueError`
-    for a rank other than 3 or 4, or an unknown method."""
+    `preserve_aspect_ratio`: in the image's own proportions, within that size. Images that are
+    known to be of that size stay as they are, in their dtype. Raises `ValueError` for a rank other
+    than 3 or 4, another shape of `size`, or an unknown method."""
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:
     """TensorFlow's `ResizeArea` of images [batch, height, width, channels] to `size`, int32[2] of height and width, in float32. Raises `ValueError` for another rank."""
 def resize_bicubic(images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False) -> Tensor:

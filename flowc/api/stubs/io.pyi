@@ -1,5 +1,15 @@
 # Made by `make stub` from the tables of exports: not to be edited.
 from flowc.api.framework.models import write_graph as write_graph
+from flowc.api.image.files import decode_and_crop_jpeg as decode_and_crop_jpeg
+from flowc.api.image.files import decode_bmp as decode_bmp
+from flowc.api.image.files import decode_gif as decode_gif
+from flowc.api.image.files import decode_image as decode_image
+from flowc.api.image.files import decode_jpeg as decode_jpeg
+from flowc.api.image.files import decode_png as decode_png
+from flowc.api.image.files import encode_jpeg as encode_jpeg
+from flowc.api.image.files import encode_png as encode_png
+from flowc.api.image.files import extract_jpeg_shape as extract_jpeg_shape
+from flowc.api.image.files import is_jpeg as is_jpeg
 from flowc.api.inputs.producers import match_filenames_once as match_filenames_once
 from flowc.api.inputs.queues import PaddingFIFOQueue as PaddingFIFOQueue
 from flowc.api.inputs.queues import PriorityQueue as PriorityQueue

@@ -1,4 +1,7 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+from typing import Any
+from flowc.graph import Operation, Tensor
+from flowc.graph.indexed_slices import IndexedSlices
 from flowc.api.arrays.blocks import diag as tensor_diag
 from flowc.api.arrays.blocks import diag_part as tensor_diag_part
 from flowc.api.arrays.blocks import matrix_band_part as band_part
@@ -8,11 +11,24 @@ from flowc.api.arrays.filling import eye as eye
 from flowc.api.arrays.shaping import matrix_transpose as matrix_transpose
 from flowc.api.arrays.shaping import matrix_transpose as transpose
 from flowc.api.math.linear_algebra import adjoint as adjoint
-from flowc.api.math.linear_algebra import cross as cross
 from flowc.api.math.linear_algebra import normalize as normalize
 from flowc.api.math.linear_algebra import set_diag as set_diag
 from flowc.api.math.linear_algebra import trace as trace
-from flowc.api.math.linear_algebra import tridiagonal_matmul as tridiagonal_matmul
+from flowc.api.math.matrix_equations import cholesky_solve as cholesky_solve
+from flowc.api.math.matrix_equations import logdet as logdet
+from flowc.api.math.matrix_equations import lu_matrix_inverse as lu_matrix_inverse
+from flowc.api.math.matrix_equations import lu_reconstruct as lu_reconstruct
+from flowc.api.math.matrix_equations import lu_solve as lu_solve
+from flowc.api.math.matrix_equations import matrix_rank as matrix_rank
+from flowc.api.math.matrix_equations import matrix_solve_ls as lstsq
+from flowc.api.math.matrix_equations import matrix_triangular_solve as triangular_solve
+from flowc.api.math.matrix_equations import pinv as pinv
+from flowc.api.math.matrix_equations import self_adjoint_eig as eigh
+from flowc.api.math.matrix_equations import self_adjoint_eigvals as eigvalsh
+from flowc.api.math.matrix_equations import svd as svd
+from flowc.api.math.matrix_equations import tridiagonal_matmul as tridiagonal_matmul
+from flowc.api.math.matrix_equations import tridiagonal_solve as tridiagonal_solve
+from flowc.api.math.matrix_exponential import expm as expm
 from flowc.api.math.norms import norm as norm
 from flowc.api.math.reductions import einsum as einsum
 from flowc.api.math.reductions import matmul as matmul
@@ -21,3 +37,43 @@ from flowc.api.math.reductions import tensordot as tensordot
 from flowc.api.nn.normalization import l2_normalize as l2_normalize
 from flowc.api.training.clipping import global_norm as global_norm
 
+def cholesky(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `Cholesky`:
+    
+    Cholesky(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
+def cross(a: Any, b: Any, name: Any = None) -> Any:
+    """TensorFlow's op `Cross`:
+    
+    Cross(a: T, b: T; T: REAL) -> product: T"""
+def logm(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixLogarithm`:
+    
+    MatrixLogarithm(input: T; T: COMPLEX) -> output: T"""
+def lu(input: Any, output_idx_type: Any = ..., name: Any = None) -> Any:
+    """TensorFlow's op `Lu`:
+    
+    Lu(input: T; T: {f64, f32, f16, c64, c128}, output_idx_type: INDEX = i32) -> (lu: T, p: output_idx_type)"""
+def det(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixDeterminant`:
+    
+    MatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> output: T"""
+def inv(input: Any, adjoint: Any = False, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixInverse`:
+    
+    MatrixInverse(input: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
+def solve(matrix: Any, rhs: Any, adjoint: Any = False, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixSolve`:
+    
+    MatrixSolve(matrix: T, rhs: T; adjoint: bool = False, T: {f64, f32, f16, c64, c128}) -> output: T"""
+def sqrtm(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `MatrixSquareRoot`:
+    
+    MatrixSquareRoot(input: T; T: {f64, f32, f16, c64, c128}) -> output: T"""
+def qr(input: Any, full_matrices: Any = False, name: Any = None) -> Any:
+    """TensorFlow's op `Qr`:
+    
+    Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)"""
+def slogdet(input: Any, name: Any = None) -> Any:
+    """TensorFlow's op `LogMatrixDeterminant`:
+    
+    LogMatrixDeterminant(input: T; T: {f16, f32, f64, c64, c128}) -> (sign: T, log_abs_determinant: T)"""

@@ -2,6 +2,9 @@
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.audio.mel_scale import linear_to_mel_weight_matrix as linear_to_mel_weight_matrix
+from flowc.api.audio.modified_cosine import inverse_mdct as inverse_mdct
+from flowc.api.audio.modified_cosine import mdct as mdct
 from flowc.api.math.cosine_transforms import dct as dct
 from flowc.api.math.cosine_transforms import fftshift as fftshift
 from flowc.api.math.cosine_transforms import idct as idct
