@@ -27,7 +27,7 @@ class DeviceChoices(LoopChoices):
     def lanes(self, row: Dim, rows: Dim) -> int:
         """Neighbouring lanes read neighbouring elements. Where one thread has a short row, its
         neighbours read what is left of the same lines."""
-        if isinstance(row, int) and row <= 8:
+        if isinstance(row, int) and row <= 16:
             return 1
         if isinstance(row, int) and row <= 64:
             return 8

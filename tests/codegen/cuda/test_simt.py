@@ -163,7 +163,7 @@ def test_threads_of_a_warp_exchange_what_they_have() -> None:
 @pytest.mark.parametrize("rows", [3, 300])
 def test_rows_of_every_length_are_folded(rows: int) -> None:
     """One thread, a few lanes, a warp, a block; rows that lanes do not divide."""
-    lengths = (8, 9, 64, 65, 512, 513, 2100) if rows == 3 else (7, 17, 130)
+    lengths = (8, 16, 17, 64, 65, 512, 513, 2100) if rows == 3 else (7, 17, 130)
     b: Any = Builder()
     arrays = [np.random.default_rng(n).standard_normal((rows, n), np.float32) for n in lengths]
     values = [b.parameter(f"x{n}", tensor_type(dtypes.f32, (rows, n))) for n in lengths]
