@@ -13,11 +13,11 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients sanitize simt lint format oracle rows stub coverage bench \
+.PHONY: help demo test fuzz gradients sanitize simt gpu-test lint format oracle rows stub coverage bench \
 	wheels clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 demo: $(INSTALLED) ## compile a trained model to a library, run it from Python and from C
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/digits/demo.sh $(DEMO_OUT)
@@ -47,6 +47,9 @@ sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memo
 
 simt: $(DEV_INSTALLED) ## every op's code for GPUs, run on the host
 	FLOWC_SIMT=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_simt.py
+
+gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
+	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py
 
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 from op_cases import placed, plain_cases
 from op_examples import Case
 
+from flowc.codegen.cuda.images import device_text
+from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.launch import DeviceLaunch
+from flowc.codegen.cuda.ptxas import Cubin, UnknownArchitectureError, assemble, find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.targets import target_named
 from flowc.ir.builder import Builder
@@ -24,6 +28,17 @@ from flowc.passes.pipeline import run_passes
 def cuda_target(*architectures: int) -> CudaTarget:
     """A GPU beside a CPU that every machine has."""
     return CudaTarget(target_named("x86-64-v3"), architectures)
+
+
+def assembled(kernel: DeviceKernel, architecture: int) -> Cubin:
+    """Machine code; the test is left out where no assembler here knows the architecture."""
+    ptxas = find_ptxas()
+    if ptxas is None:
+        pytest.skip("there is no ptxas")
+    try:
+        return assemble(ptxas, device_text(kernel, architecture, "asm"), architecture)
+    except UnknownArchitectureError as error:
+        pytest.skip(str(error))
 
 
 def example(name: str, number: int = 0) -> Case:

@@ -11,11 +11,12 @@ A cubin has the number of its architecture; PTX, which stands last, has 0, and a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 from flowc.codegen.cuda.intrinsics import gpu_intrinsics
 from flowc.codegen.cuda.kernel import DeviceKernel
-from flowc.codegen.cuda.ptxas import assemble
+from flowc.codegen.cuda.ptxas import UnknownArchitectureError, assemble
 from flowc.codegen.llvm.compile import Processor, compile_module, module_text
 
 _ROW = "{ i64, i64, ptr }"
@@ -48,11 +49,14 @@ def _text(
 def image_object(
     kernel: DeviceKernel, architectures: Sequence[int], ptxas: str | None, host: Processor
 ) -> bytes:
-    """The object with a cubin for each architecture, where there is an assembler, and PTX for the
-    lowest, which later ones run too."""
+    """The object with a cubin for each architecture that an assembler knows, if there is one, and
+    PTX for the lowest, which later ones run too."""
     texts = kernel.module_texts()
     ptx = {a: _text(kernel, texts, a, "asm") for a in sorted(set(architectures))}
-    images = [(a, assemble(ptxas, text, a).image) for a, text in ptx.items()] if ptxas else []
+    images: list[tuple[int, bytes]] = []
+    for architecture, text in ptx.items() if ptxas is not None else ():
+        with suppress(UnknownArchitectureError):
+            images.append((architecture, assemble(ptxas, text, architecture).image))
     images.append((0, ptx[min(ptx)].encode() + b"\0"))
     return compile_module([_constants(kernel.key, images)], host)
 

@@ -22,6 +22,7 @@ from flowc.errors import FlowcError, InternalError
 _IN_WHEELS = ("cuda_nvcc/bin/ptxas", "cu13/bin/ptxas")  # of CUDA 12, of CUDA 13
 _RESOURCES = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill")
 _REGISTERS = re.compile(r"Used (\d+) registers")
+_UNKNOWN = "is not defined for option 'gpu-name'"
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 
@@ -30,6 +31,10 @@ class AssemblerError(FlowcError):
 
     code = "FL0610"
     exit_code = 5
+
+
+class UnknownArchitectureError(AssemblerError):
+    """The assembler is older or newer than an architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,8 @@ def ptxas_version(path: str) -> str:
 
 
 def assemble(path: str, ptx: str, architecture: int) -> Cubin:
-    """Raises `InternalError` with what the assembler says where it refuses the text."""
+    """Raises `UnknownArchitectureError` where the assembler has no such architecture, and
+    `InternalError` with what it says where it refuses the text."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_text(ptx)
@@ -95,6 +101,8 @@ def _run(command: list[str], shown: str = "") -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise AssemblerError(f"the assembler for PTX cannot be run: {error}") from error
+    if _UNKNOWN in done.stderr:
+        raise UnknownArchitectureError(f"{command[0]}: {done.stderr.strip()}")
     if done.returncode:
         raise InternalError(f"ptxas refuses a kernel: {done.stderr or done.stdout}{shown}")
     return done.stdout + done.stderr

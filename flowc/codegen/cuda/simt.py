@@ -217,10 +217,7 @@ define linkonce_odr hidden void @flowc_barrier() #0 {{
   ret void
 }}
 
-define internal i64 @exchange(i64 %value, i64 %distance, i64 %lanes) noinline {{
-  %own = load volatile i64, ptr @thread
-  %mine = getelementptr i64, ptr @exchanged, i64 %own
-  store i64 %value, ptr %mine
+define internal void @wait_for_group(i64 %own, i64 %lanes) {{
   %size = load i64, ptr @size
   %group = udiv i64 %own, %lanes
   %first = mul i64 %group, %lanes
@@ -229,10 +226,24 @@ define internal i64 @exchange(i64 %value, i64 %distance, i64 %lanes) noinline {{
   %members = select i1 %short, i64 %rest, i64 %lanes
   %arrived = getelementptr i64, ptr @group_arrived, i64 %group
   call void @wait(ptr @group_waits, ptr %arrived, i64 %members)
+  ret void
+}}
+
+define internal void @wait_for_warp() {{
+  %own = load volatile i64, ptr @thread
+  call void @wait_for_group(i64 %own, i64 32)
+  ret void
+}}
+
+define internal i64 @exchange(i64 %value, i64 %distance, i64 %lanes) noinline {{
+  %own = load volatile i64, ptr @thread
+  %mine = getelementptr i64, ptr @exchanged, i64 %own
+  store i64 %value, ptr %mine
+  call void @wait_for_group(i64 %own, i64 %lanes)
   %other = xor i64 %own, %distance
   %theirs = getelementptr i64, ptr @exchanged, i64 %other
   %found = load i64, ptr %theirs
-  call void @wait(ptr @group_waits, ptr %arrived, i64 %members)
+  call void @wait_for_group(i64 %own, i64 %lanes)
   ret i64 %found
 }}
 

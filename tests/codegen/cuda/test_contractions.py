@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_launches import cuda_target
+from device_launches import assembled, cuda_target
 from ir_reference import reference_results
 from simt_grid import HostGrid
 
 from flowc import dtypes
 from flowc.codegen.cuda import contractions
 from flowc.codegen.cuda.contractions import contraction_host_reason, contraction_launches
-from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel
-from flowc.codegen.cuda.ptxas import assemble, find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.cuda.tile import LARGE, TENSOR_TILES
 from flowc.codegen.kernels.kernel import WORKSPACE
@@ -415,18 +413,15 @@ ASSEMBLED: list[tuple[int, bool, Emit, Sequence[Typed]]] = [
 ]
 
 
-@pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas")
 @pytest.mark.parametrize(("architecture", "tf32", "emit", "types"), ASSEMBLED)
 def test_large_tiles_fit_in_registers(
     architecture: int, tf32: bool, emit: Emit, types: Sequence[Typed]
 ) -> None:
-    ptxas = find_ptxas()
-    assert ptxas is not None
     target = replace(cuda_target(architecture), tf32=tf32)
     (launch,) = contraction_launches(contraction(emit, types)[1], target)
     kernel = launch.kernel
     assert isinstance(kernel, DeviceKernel)
-    cubin = assemble(ptxas, device_text(kernel, architecture, "asm"), architecture)
+    cubin = assembled(kernel, architecture)
     assert cubin.spills == 0 and cubin.stack == 0
     assert cubin.registers * kernel.block <= 65536
     assert 2 * cubin.shared <= 100 << 10

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_launches import cuda_target, device_launches, example, fused
+from device_launches import assembled, cuda_target, device_launches, example, fused
 from llvmlite import binding as llvm
 
 from flowc import dtypes
 from flowc.codegen.cuda.images import device_text
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.launch import DeviceLaunch
-from flowc.codegen.cuda.ptxas import assemble, find_ptxas
+from flowc.codegen.cuda.ptxas import find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.kernels.kernel import SCRATCH, STATUS
 from flowc.codegen.targets import target_named
@@ -53,12 +53,10 @@ def ptx_of(name: str) -> str:
 @needs_ptxas
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_assembler_takes_every_kind_of_kernel(architecture: int) -> None:
-    ptxas = find_ptxas()
-    assert ptxas is not None
     for name in OPS:
         kernel = launch_of(name).kernel
         assert isinstance(kernel, DeviceKernel)
-        cubin = assemble(ptxas, device_text(kernel, architecture, "asm"), architecture)
+        cubin = assembled(kernel, architecture)
         assert cubin.image.startswith(b"\x7fELF")
         assert 0 < cubin.registers <= 65536 // kernel.block, name
 
