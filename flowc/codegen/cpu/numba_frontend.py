@@ -18,11 +18,11 @@ from numba.core import compiler_lock, errors, types
 
 from flowc import dtypes
 from flowc.codegen import math as vector_math
-from flowc.codegen.cpu.complex_numbers import number_functions
 from flowc.codegen.cpu.numba_stages import contexts, lower
 from flowc.codegen.kernels.kernel import Kernel
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import advance
+from flowc.codegen.math.complex_numbers import number_functions
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc_runtime.native.writer import I8, I32, I64, VOID, declare
