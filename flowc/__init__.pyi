@@ -950,6 +950,7 @@ __version__: str
 from flowc import compat as compat
 from flowc import dtypes as dtypes
 from flowc import errors as errors
+from flowc import extending as extending
 from flowc.api.stubs import nn as nn
 from flowc.api.stubs import math as math
 from flowc.api.stubs import image as image

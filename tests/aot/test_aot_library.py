@@ -357,7 +357,7 @@ def test_error_rows_become_printf_templates() -> None:
     errors = [message_of(row) for row in described(aot_programs.metadata()).errors]
     assert errors[0].template == "k = %lld is not in [%lld, 100%%) (node 'top/K')"
     assert errors[0].values == (0, 1)
-    assert [e.no_memory for e in errors] == [False, True]
+    assert [e.kind for e in errors] == ["InvalidArgumentError", "ResourceExhaustedError"]
 
 
 def test_a_size_that_no_input_binds_is_an_internal_error() -> None:

@@ -43,7 +43,7 @@ ROWS = (1, 4, 7)
 REFUSED: dict[str, str] = {
     "depthwise_conv2d_backprop_input": "the number of channels",
     **dict.fromkeys(
-        ("list_new", "empty", "broadcast_args", "gather_nd"),
+        ("list_new", "empty", "broadcast_args", "gather_nd", "xla_dynamic_slice"),
         "how many elements there are is the rank of the result",
     ),
     **dict.fromkeys(

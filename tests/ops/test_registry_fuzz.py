@@ -43,9 +43,22 @@ def wrong_nodes(graph: RegistryGraph, found: dict[Value, np.ndarray]) -> list[st
         near = COMPILED.get(node.op.name, EXACT)
         for value, wanted in zip(node.outputs, expected, strict=True):
             wrong = difference(found[value], wanted, near)
-            if wrong is not None:
+            if wrong is not None and not is_rounded_mean(node, inputs, found[value], wanted):
                 faults.append(f"{shown(node)}: {wrong}")
     return faults
+
+
+def is_rounded_mean(
+    node: Node, inputs: list[np.ndarray], found: np.ndarray, wanted: np.ndarray
+) -> bool:
+    """Whether a normalized image, or its variance, differs by the rounding of its mean, which is
+    all that is left of pixels that are alike."""
+    if not node.op.name.startswith("fused_batch_norm") or "grad" in node.op.name:
+        return False
+    image, scale = (float(np.abs(a).max(initial=0)) for a in inputs[:2])
+    rounding = 8 * np.finfo(np.float32).eps * image
+    error = max(rounding**2, rounding * scale / np.sqrt(node.attrs["epsilon"]))
+    return np.allclose(found, wanted, rtol=0, atol=error)
 
 
 def holds_extremes(array: np.ndarray) -> bool:

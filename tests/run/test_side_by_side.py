@@ -310,7 +310,7 @@ def test_states_are_found_by_id() -> None:
     states = HostStates()
     one = states.find("q", Slots, lambda: Slots(1))
     assert states.find("q", Slots, lambda: Slots(2)) is one
-    with pytest.raises(TypeError, match="'q' is a Slots, and not a Gate"):
+    with pytest.raises(errors.InvalidArgumentError, match="'q' is a Slots, and not a Gate"):
         states.find("q", Gate, Gate)  # type: ignore[type-var]
     states.close()
     assert one.is_closed and states.find("q", Slots, lambda: Slots(2)) is not one

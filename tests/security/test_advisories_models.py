@@ -16,7 +16,13 @@ from op_models import loaded, op_model, run_model
 from raw_nodes import I, constant, enter, graph_of, node
 
 import flowc
-from flowc.errors import FlowcError, InternalError, InvalidModelError, UnsupportedError
+from flowc.errors import (
+    FlowcError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidModelError,
+    UnsupportedError,
+)
 from flowc.proto.graph_pb2 import GraphDef, NodeDef
 
 MATRIX = np.ones((2, 3), np.float32)
@@ -233,8 +239,9 @@ def test_tfsa_2020_033_sequences_of_length_zero(steps: int) -> None:
     assert not found.any() and not last.any()
 
 
-def test_tfsa_2021_142_unravelling_of_indices_is_no_op_of_a_model() -> None:
+def test_tfsa_2021_142_unravelling_of_indices() -> None:
+    """Dims of rank 0, and of 0: TensorFlow divided by them."""
     nodes = {"x": constant(0), "y": node("UnravelIndex", "x", "x", Tidx=I)}
-    with pytest.raises(UnsupportedError) as caught, flowc.Session(graph=graph_of(nodes)) as s:
+    with pytest.raises(InvalidArgumentError) as caught, flowc.Session(graph=graph_of(nodes)) as s:
         s.run("y:0")
     assert caught.value.node == "y"

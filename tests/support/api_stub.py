@@ -27,7 +27,7 @@ from flowc.graph.op_info import signature_of
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "flowc" / "api" / "stubs"
-MODULES = ("compat", "dtypes", "errors")
+MODULES = ("compat", "dtypes", "errors", "extending")
 # What annotations of functions that are made at run time may say.
 _TYPES = {"Any", "Tensor", "Operation", "IndexedSlices", "None", "bool", "float", "int", "list"}
 _TYPES |= {"str", "tuple"}

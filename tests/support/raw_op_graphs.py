@@ -17,9 +17,16 @@ INTERNAL = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 # What TensorFlow 2 does not take in a new graph: ops that it removed, and one of references.
 OLD = frozenset(
     {
+        "AdjustContrast",
+        "BatchMatrixBandPart",
         "BatchNormWithGlobalNormalization",
         "BatchNormWithGlobalNormalizationGrad",
+        "Conv3DBackpropFilter",
+        "Conv3DBackpropInput",
+        "MatrixExponential",
+        "QuantizeAndDequantize",
         "RefIdentity",
+        "SelfAdjointEig",
         "TopK",
     }
 )

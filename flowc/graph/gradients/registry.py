@@ -47,7 +47,8 @@ _WITHOUT = """
     TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
     TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
     DrawBoundingBoxes ExtractGlimpse HSVToRGB SampleDistortedBoundingBox
-    SampleDistortedBoundingBoxV2
+    SampleDistortedBoundingBoxV2 DenseToDenseSetOperation DenseToSparseSetOperation SetSize
+    SparseToSparseSetOperation
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc import dtypes
+from flowc.errors import InvalidArgumentError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
@@ -88,14 +89,21 @@ def _build_map(b: Builder, node: Node) -> Value:
     return b.gather(b.const(table), place, np.int32(0))
 
 
+def _mapped(x: np.ndarray, *, src_format: str, dst_format: str) -> np.ndarray:
+    count = len(src_format)
+    wrong = x[(x < -count) | (x >= count)]
+    if wrong.size:
+        raise InvalidArgumentError(f"a dim of {src_format} is from {-count} to {count - 1}, "
+                                   f"found {wrong.flat[0]}")  # fmt: skip
+    return _places(src_format, dst_format)[x].astype(x.dtype)
+
+
 define(
     "data_format_dim_map",
     f"DataFormatDimMap(x: T; {FORMATS}) -> y: T",
     infer=_infer_map,
     lowering=Decompose(_build_map),
-    reference=lambda x, *, src_format, dst_format: _places(src_format, dst_format)[x].astype(
-        x.dtype
-    ),
+    reference=_mapped,
     examples=(
         "T[3]=[0,3,-1]",
         "i32[]=1",
@@ -108,6 +116,8 @@ define(
 
 
 def _infer_in_place(c: Inference) -> Dims:
+    if c.op.name == "in_place_sub":
+        c.refuse(0, dtypes.bool_)
     if c.rank(1) != 1:
         raise c.fail(f"i must be a vector. {list(c.dims(1))}")
     c.match_dims((*c.dims(1), *c.dims(0)[1:]), c.dims(2), "v must be rows of x, one for each of i")

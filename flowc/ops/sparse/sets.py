@@ -145,6 +145,8 @@ for _tf_name, _inputs, _function in (
 
 
 def _set_size(inputs: Sequence[Any], _: Sequence[DType], *, validate_indices: bool) -> list[Array]:
+    if np.any(inputs[2] < 0):
+        raise InvalidArgumentError(f"set_shape must not be negative, got {inputs[2].tolist()}")
     sets, sizes = _sparse_sets(inputs, validate_indices)
     found = np.zeros(sizes, np.int32)
     for group, own in sets.items():
@@ -313,6 +315,13 @@ def _sparse_count(
     binary_output: bool,
 ) -> list[Array]:  # fmt: skip
     indices, values, sizes, weights = inputs
+    if not len(sizes) or indices.shape != (len(values), len(sizes)):
+        raise InvalidArgumentError(
+            f"Sparse indices of shape {list(indices.shape)} do not fit {len(values)} values and a"
+            f" dense shape of {len(sizes)} dims"
+        )
+    if np.any((indices < 0) | (indices >= sizes)):
+        raise InvalidArgumentError(f"Sparse indices outside of the dense shape {sizes.tolist()}")
     flat = len(sizes) == 1
     rows = [0] * len(values) if flat else indices[:, 0].tolist()
     triples = zip(rows, values.tolist(), _weights(weights, len(values)))

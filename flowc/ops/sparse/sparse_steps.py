@@ -178,6 +178,11 @@ define(
 
 def _slice_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     dy, indices, start, kept = inputs
+    if len(start) != indices.shape[1] or len(start) != kept.shape[1]:
+        raise InvalidArgumentError(
+            f"Expected input_start to have {indices.shape[1]} elements, as the indices, and output"
+            f" indices of {kept.shape[1]} columns as well: got {len(start)}"
+        )
     at = _found_in(indices, kept + start)
     return _results(_taken(dy, at))
 

@@ -1,0 +1,163 @@
+"""Operands that kernels of matrices, sets, counts and quantized numbers must not believe.
+
+Advisories of TensorFlow are about ops like these: empty and negative shapes, indices outside, ends
+that do not meet. Each is an error of a class that TensorFlow has, or has an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flowc as tf
+from flowc.errors import InternalError, InvalidArgumentError
+
+ERROR, FINE = True, False
+F, I64 = np.float32, np.int64
+NONE = np.zeros(0, F)
+
+
+def _indices(*rows: tuple[int, ...]) -> np.ndarray:
+    return np.array(rows, I64)
+
+
+def _sizes(*sizes: int) -> np.ndarray:
+    return np.array(sizes, I64)
+
+
+CASES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
+    (FINE, "MatrixTriangularSolve", {"matrix": np.zeros((0, 0), F), "rhs": np.zeros((0, 0), F)}),
+    (ERROR, "MatrixTriangularSolve", {"matrix": np.ones((2, 3), F), "rhs": np.ones((2, 1), F)}),
+    (ERROR, "MatrixTriangularSolve", {"matrix": np.ones((2, 2, 2)), "rhs": np.ones((3, 2, 1))}),
+    (ERROR, "MatrixSolve", {"matrix": np.ones((2, 2), F), "rhs": np.ones((3, 1), F)}),
+    (ERROR, "MatrixSolve", {"matrix": np.zeros((2, 2), F), "rhs": np.ones((2, 1), F)}),
+    (ERROR, "Eig", {"input": np.full((2, 2), np.nan, F), "Tout": tf.complex64}),
+    (ERROR, "Eig", {"input": np.ones(2, F), "Tout": tf.complex64}),
+    (FINE, "Eig", {"input": np.zeros((0, 0), F), "Tout": tf.complex64}),
+    (ERROR, "TridiagonalSolve", {"diagonals": np.ones((2, 3), F), "rhs": np.ones((3, 1), F)}),
+    (FINE, "TridiagonalSolve", {"diagonals": np.zeros((3, 0), F), "rhs": np.zeros((0, 0), F)}),
+    (ERROR, "DataFormatVecPermute", {"x": [1]}),
+    (ERROR, "DataFormatVecPermute", {"x": [1, 2, 3, 4], "dst_format": "HHHH"}),
+    (ERROR, "DataFormatVecPermute", {"x": [1, 2], "src_format": "1234", "dst_format": "N"}),
+    (ERROR, "DataFormatDimMap", {"x": [-(2**31)]}),
+    (
+        ERROR,
+        "QuantizeAndDequantizeV2",
+        {"input": [1.0], "input_min": 0.0, "input_max": 1.0, "axis": -2},
+    ),
+    (
+        ERROR,
+        "QuantizeAndDequantizeV2",
+        {"input": [1.0], "input_min": 0.0, "input_max": 1.0, "num_bits": 0},
+    ),
+    (ERROR, "RaggedBincount", {"splits": _sizes(), "values": [1], "size": 2, "weights": NONE}),
+    (ERROR, "RaggedBincount", {"splits": _sizes(0), "values": [1, 1], "size": 2, "weights": NONE}),
+    (ERROR, "RaggedBincount", {"splits": _sizes(7, 8), "values": [5], "size": 59, "weights": NONE}),
+    (
+        ERROR,
+        "SparseBincount",
+        {
+            "indices": _indices((7, 0)),
+            "values": [1],
+            "dense_shape": _sizes(2, 2),
+            "size": 3,
+            "weights": NONE,
+        },
+    ),
+    (
+        ERROR,
+        "RaggedCountSparseOutput",
+        {"splits": _sizes(8), "values": [1], "weights": NONE, "binary_output": False},
+    ),
+    (
+        ERROR,
+        "SparseCountSparseOutput",
+        {
+            "indices": np.zeros((0, 0), I64),
+            "values": np.zeros(0, I64),
+            "dense_shape": _sizes(),
+            "weights": NONE,
+            "binary_output": False,
+        },
+    ),
+    (
+        ERROR,
+        "SparseCountSparseOutput",
+        {
+            "indices": _indices((2**40, 0)),
+            "values": [1],
+            "dense_shape": _sizes(2, 2),
+            "weights": NONE,
+            "binary_output": False,
+        },
+    ),
+    (
+        ERROR,
+        "SparseDenseCwiseMul",
+        {
+            "sp_indices": _indices((9,)),
+            "sp_values": [1.0],
+            "sp_shape": _sizes(2),
+            "dense": [1.0, 2.0],
+        },
+    ),
+    (
+        ERROR,
+        "SparseReduceMax",
+        {
+            "input_indices": _indices((0, 0)),
+            "input_values": [1.0],
+            "input_shape": _sizes(2, 2),
+            "reduction_axes": [7],
+        },
+    ),
+    (
+        ERROR,
+        "SetSize",
+        {"set_indices": _indices((2**40, 0)), "set_values": [1], "set_shape": _sizes(1, 2**40)},
+    ),
+    (
+        ERROR,
+        "SetSize",
+        {
+            "set_indices": np.zeros((0, 2), I64),
+            "set_values": np.zeros(0, I64),
+            "set_shape": _sizes(-1, 2),
+        },
+    ),
+    (
+        ERROR,
+        "SparseSliceGrad",
+        {
+            "backprop_val_grad": [1.0],
+            "input_indices": _indices((0, 0)),
+            "input_start": _sizes(),
+            "output_indices": _indices((0, 0)),
+        },
+    ),
+    (
+        ERROR,
+        "SparseSoftmax",
+        {"sp_indices": np.zeros((0, 1), I64), "sp_values": NONE, "sp_shape": _sizes(1)},
+    ),
+    (ERROR, "UnravelIndex", {"indices": [5], "dims": [0, 1]}),
+    (ERROR, "UnravelIndex", {"indices": [7], "dims": [2, 2]}),
+)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: f"{CASES[n][1]}-{n}")
+def test_an_operand_is_refused_or_has_an_answer(number: int) -> None:
+    fails, op, arguments = CASES[number]
+
+    def run() -> None:
+        with tf.Graph().as_default(), tf.Session() as session:
+            session.run(getattr(tf.raw_ops, op)(**arguments))
+
+    if fails:
+        with pytest.raises(InvalidArgumentError) as caught:
+            run()
+        assert not isinstance(caught.value, InternalError)
+    else:
+        run()
