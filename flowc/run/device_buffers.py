@@ -29,12 +29,15 @@ class _Driver:
             self.library: Any = ctypes.CDLL("libcuda.so.1")
         except OSError:
             raise UnavailableError("no CUDA driver: libcuda.so.1 is not there") from None
-        device, self.context = ctypes.c_int(), ctypes.c_void_p()
+        self.device, self.context = ctypes.c_int(), ctypes.c_void_p()
         self.process = os.getpid()
         self._must(self.library.cuInit(0))
-        self._must(self.library.cuDeviceGet(ctypes.byref(device), 0))
+        self._must(self.library.cuDeviceGet(ctypes.byref(self.device), 0))
         retain = self.library.cuDevicePrimaryCtxRetain
-        self._must(retain(ctypes.byref(self.context), device))
+        self._must(retain(ctypes.byref(self.context), self.device))
+
+    def ask(self, name: str, *arguments: Any) -> None:
+        self._must(getattr(self.library, name)(*arguments))
 
     def call(self, name: str, *arguments: Any) -> None:
         self._must(self.library.cuCtxSetCurrent(self.context))
@@ -50,6 +53,14 @@ class _Driver:
 @cache
 def _driver() -> _Driver:
     return _Driver()
+
+
+def memory_of_gpu() -> int:
+    """The bytes that the first GPU has."""
+    size = ctypes.c_size_t()
+    driver = _driver()
+    driver.ask("cuDeviceTotalMem_v2", ctypes.byref(size), driver.device)
+    return size.value
 
 
 class DeviceBuffer:

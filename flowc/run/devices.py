@@ -1,8 +1,9 @@
 """The devices of this process: what operations may ask for, and where they run.
 
 In: the operations of a run, and the device names that the program wrote on them. Out: nothing, or
-an error that names the first device that is not there. Invariant: one CPU runs everything; what a
-file says of devices is where it was trained, and asks for nothing.
+an error that names the first device that is not there. Invariant: a
+Session has one CPU, and one GPU if it was made for it, where clusters run that have kernels there.
+What a file says of devices is where it was trained, and asks for nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Any
 from flowc.errors import InvalidArgumentError
 from flowc.graph import Operation
 from flowc.graph.device import DeviceSpec, parse_device
+from flowc.run.device_buffers import memory_of_gpu
 from flowc_runtime.machine import memory_of_machine
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
-_HERE = DeviceSpec("localhost", 0, 0, "CPU", 0)
+GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
+_CPU, _GPU = (DeviceSpec("localhost", 0, 0, kind, 0) for kind in ("CPU", "GPU"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,43 +34,55 @@ class DeviceAttributes:
     incarnation: int
 
 
-def devices() -> list[DeviceAttributes]:
+def devices(has_gpu: bool = False) -> list[DeviceAttributes]:
     """Those that a Session can use."""
-    return [DeviceAttributes(CPU, "CPU", memory_of_machine(), 1)]
+    found = [DeviceAttributes(CPU, "CPU", memory_of_machine(), 1)]
+    if has_gpu:
+        found.append(DeviceAttributes(GPU, "GPU", memory_of_gpu(), 2))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Where a Session runs operations. `soft`: another kind or number of device than is there is
-    replaced by the CPU, another machine is not. `logged`: on the standard error stream."""
+    replaced by the CPU, another machine is not. `logged`: on the standard error stream.
+    `has_gpu`: clusters that can run on the GPU do."""
 
     soft: bool = False
     logged: bool = False
+    has_gpu: bool = False
 
     @classmethod
-    def of(cls, config: Any) -> Placement:
+    def of(cls, config: Any, has_gpu: bool = False) -> Placement:
         """As a `tf.ConfigProto` says, if there is one."""
         if config is None:
-            return cls()
-        return cls(config.allow_soft_placement, config.log_device_placement)
+            return cls(has_gpu=has_gpu)
+        return cls(config.allow_soft_placement, config.log_device_placement, has_gpu)
 
     def check(self, operations: Iterable[Operation]) -> None:
         """Raises `InvalidArgumentError` for the first operation that the program put on a device
         that is not there."""
         for op in operations:
-            if op.device and op.encoded is None and not _is_here(op.device, self.soft):
+            if op.device and op.encoded is None and not self._is_here(op.device):
                 raise InvalidArgumentError(
                     f"Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was "
-                    f"explicitly assigned to {op.device} but available devices are [ {CPU} ]. "
-                    "Make sure the device specification refers to a valid device.",
+                    f"explicitly assigned to {op.device} but available devices are "
+                    f"[ {self._names} ]. Make sure the device specification refers to a valid device.",
                     node=op.name,
                     hint="tf.ConfigProto(allow_soft_placement=True) runs it on the CPU",
                 )
             if self.logged:
-                print(f"{op.name}: ({op.type}): {CPU}", file=sys.stderr)
+                where = f"{GPU}, if its cluster has a kernel there" if self.has_gpu else CPU
+                print(f"{op.name}: ({op.type}): {where}", file=sys.stderr)
 
+    @property
+    def _names(self) -> str:
+        return f"{CPU}, {GPU}" if self.has_gpu else CPU
 
-def _is_here(name: str, soft: bool) -> bool:
-    wanted = parse_device(name)
-    parts = ("job", "replica", "task") if soft else DeviceSpec.__slots__
-    return all(getattr(wanted, p) in (None, "*", getattr(_HERE, p)) for p in parts)
+    def _is_here(self, name: str) -> bool:
+        wanted = parse_device(name)
+        parts = ("job", "replica", "task") if self.soft else DeviceSpec.__slots__
+        return any(
+            all(getattr(wanted, p) in (None, "*", getattr(here, p)) for p in parts)
+            for here in ((_CPU, _GPU) if self.has_gpu else (_CPU,))
+        )

@@ -136,7 +136,7 @@ class Session:
         self._state = RunState(self._graph, random_seed, max_memory)
         self._variables = self._state.variables
         self._max_memory = max_memory
-        self._placement = Placement.of(config)
+        self._placement = Placement.of(config, self._options.target.startswith("cuda"))
         self._programs = ProgramCache(
             self._graph,
             self._options,
@@ -190,10 +190,10 @@ class Session:
         _check_target(target)
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that runs can use: one CPU."""
+        """The devices that runs can use: one CPU, and the GPU that the Session was made for."""
         if self._closed:
             raise RuntimeError(CLOSED)
-        return devices()
+        return devices(self._placement.has_gpu)
 
     @property
     def sess_str(self) -> str:

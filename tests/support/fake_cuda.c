@@ -57,6 +57,7 @@ int cuInit(unsigned flags) { CALL("init"); return devices ? 0 : 100; (void)flags
 int cuDeviceGetCount(int *count) { CALL("count"); *count = devices; return 0; }
 int cuDeviceGet(int *device, int i) { CALL("device %d", i); *device = i; return 0; }
 int cuDeviceGetAttribute(int *value, int which, int device) { CALL("attribute %d", which); *value = 0; return 0; (void)device; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { CALL("total memory"); *bytes = (size_t)1 << 34; return 0; (void)device; }
 int cuDevicePrimaryCtxRetain(void **context, int device) { CALL("retain %d", device); *context = (void *)0x77; return 0; }
 int cuCtxSetCurrent(void *context) { CALL("current"); return context == (void *)0x77 ? 0 : 201; }
 int cuDeviceGetDefaultMemPool(void **pool, int device) { CALL("pool"); *pool = (void *)0x88; return 0; (void)device; }
