@@ -67,7 +67,8 @@ class Placement:
                 raise InvalidArgumentError(
                     f"Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was "
                     f"explicitly assigned to {op.device} but available devices are "
-                    f"[ {self._names} ]. Make sure the device specification refers to a valid device.",
+                    f"[ {self._names} ]. "
+                    "Make sure the device specification refers to a valid device.",
                     node=op.name,
                     hint="tf.ConfigProto(allow_soft_placement=True) runs it on the CPU",
                 )
