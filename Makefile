@@ -27,7 +27,7 @@ test: $(DEV_INSTALLED) ## all tests; no TensorFlow
 
 fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and every example in every dtype
 	FLOWC_FUZZ=$(FUZZ) FLOWC_ALL_DTYPES=1 $(BIN)/python -m pytest -n $(JOBS) \
-	  -k "(fuzz or flipped or compiled_code or serves_every_size) and not fuzzed_graphs"
+	  -k "(fuzz or flipped or compiled_code or serves_every_size or matrices) and not fuzzed_graphs"
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/fuzz_campaign.py \
 	  $$(($(FUZZ) * 131072 / 1000)) --jobs $(JOBS) --log docs/fuzz.log
 	for kind in calls rows; do \
@@ -46,7 +46,7 @@ sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memo
 	FLOWC_SANITIZE=1 $(BIN)/python -m pytest -n $(JOBS) tests/security/test_sanitizers.py
 
 simt: $(DEV_INSTALLED) ## every op's code for GPUs, run on the host
-	FLOWC_SIMT=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_simt.py
+	FLOWC_SIMT=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda
 
 gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
 	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py

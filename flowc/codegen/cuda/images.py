@@ -54,9 +54,10 @@ def image_object(
     texts = kernel.module_texts()
     ptx = {a: _text(kernel, texts, a, "asm") for a in sorted(set(architectures))}
     images: list[tuple[int, bytes]] = []
-    for architecture, text in ptx.items() if ptxas is not None else ():
-        with suppress(UnknownArchitectureError):
-            images.append((architecture, assemble(ptxas, text, architecture).image))
+    if ptxas is not None:
+        for architecture, text in ptx.items():
+            with suppress(UnknownArchitectureError):
+                images.append((architecture, assemble(ptxas, text, architecture).image))
     images.append((0, ptx[min(ptx)].encode() + b"\0"))
     return compile_module([_constants(kernel.key, images)], host)
 
