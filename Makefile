@@ -23,7 +23,7 @@ demo: $(INSTALLED) ## compile a trained model to a library, run it from Python a
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/digits/demo.sh $(DEMO_OUT)
 
 test: $(DEV_INSTALLED) ## all tests; no TensorFlow
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 fuzz: $(DEV_INSTALLED) ## random and malformed graphs, FUZZ of each kind, and every example in every dtype
 	FLOWC_FUZZ=$(FUZZ) FLOWC_ALL_DTYPES=1 $(BIN)/python -m pytest -n $(JOBS) \

@@ -35,6 +35,23 @@ TARGET = cuda_target(80)
 ROUNDING = replace(TARGET, tf32=True)
 CANARY = 16  # elements before and after each array that a kernel gets
 
+# Which operands are transposed: of all ways some, unless `make simt` asks for every one.
+EVERY = bool(os.environ.get("FLOWC_SIMT"))
+TURNED = (
+    [(False, False), (True, False), (False, True), (True, True)]
+    if EVERY
+    else [
+        (False, False),
+        (True, True),
+    ]
+)
+
+
+def some(cases: Sequence[Any], count: int) -> Sequence[Any]:
+    """The first of many cases, or all where `make simt` asks for every one."""
+    return cases if EVERY else cases[:count]
+
+
 ALIGNMENT = 64
 
 _GRIDS: dict[str, HostGrid] = {}
@@ -151,19 +168,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
-# Which operands are transposed: of all ways some, unless `make simt` asks for every one.
-EVERY = bool(os.environ.get("FLOWC_SIMT"))
-TURNED = (
-    [(False, False), (True, False), (False, True), (True, True)]
-    if EVERY
-    else [
-        (False, False),
-        (True, True),
-    ]
-)
-
-
-@pytest.mark.parametrize(("left", "right"), SHAPES)
+@pytest.mark.parametrize(("left", "right"), some(SHAPES, 4))
 @pytest.mark.parametrize("turned", TURNED)
 def test_products(left: tuple[int, int], right: tuple[int, int], turned: tuple[bool, bool]) -> None:
     a, b = (s[::-1] if t else s for s, t in zip((left, right), turned))
@@ -176,7 +181,7 @@ def test_products(left: tuple[int, int], right: tuple[int, int], turned: tuple[b
 LARGE_SHAPES = [((1, 9), (9, 1)), ((128, 8), (8, 128)), ((200, 13), (13, 129))]
 
 
-@pytest.mark.parametrize(("left", "right"), LARGE_SHAPES)
+@pytest.mark.parametrize(("left", "right"), some(LARGE_SHAPES, 1))
 @pytest.mark.parametrize("turned", [(False, False), (True, True)])
 def test_products_in_large_tiles(
     left: tuple[int, int],
@@ -194,7 +199,7 @@ THIN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("left", "right"), THIN)
+@pytest.mark.parametrize(("left", "right"), some(THIN, 3))
 def test_long_sums_are_split(left: tuple[int, int], right: tuple[int, int]) -> None:
     _, node = contraction(lambda k, x, y: k.mat_mul(x, y), [(F32, left), (F32, right)])
     assert len(contraction_launches(node, TARGET)) == (2 if left[1] else 1)
@@ -214,7 +219,7 @@ BATCHES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("left", "right"), BATCHES)
+@pytest.mark.parametrize(("left", "right"), some(BATCHES, 3))
 def test_batches(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     check(lambda k, x, y: k.batch_mat_mul(x, y), [(F32, left), (F32, right)])
     turned = [(F32, (*s[:-2], s[-1], s[-2])) for s in (left, right)]
@@ -254,7 +259,7 @@ EPILOGUES: list[tuple[Emit, list[tuple[int, ...]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("emit", "shapes"), EPILOGUES)
+@pytest.mark.parametrize(("emit", "shapes"), some(EPILOGUES, 3))
 def test_what_follows_a_product(emit: Emit, shapes: Sequence[tuple[int, ...]]) -> None:
     types = [(F32, s) for s in shapes]
     check(emit, types if shapes[0] != (5, 3) else [*types[:2], (dtypes.f64, shapes[2])])
@@ -298,7 +303,7 @@ CONVOLUTIONS: list[Convolution] = [
 ]
 
 
-@pytest.mark.parametrize(("image", "weights", "attrs"), CONVOLUTIONS)
+@pytest.mark.parametrize(("image", "weights", "attrs"), some(CONVOLUTIONS, 3))
 def test_convolutions(
     image: tuple[int, ...], weights: tuple[int, ...], attrs: dict[str, Any]
 ) -> None:
@@ -375,7 +380,7 @@ def test_sizes_that_only_a_run_knows(batch: int) -> None:
 TENSOR_DTYPES = [dtypes.f32, dtypes.f16, dtypes.bf16]
 
 
-@pytest.mark.parametrize("dtype", TENSOR_DTYPES)
+@pytest.mark.parametrize("dtype", some(TENSOR_DTYPES, 2))
 @pytest.mark.parametrize("turned", TURNED[-1:] if not EVERY else TURNED)
 def test_tensor_cores_multiply(dtype: dtypes.DType, turned: tuple[bool, bool]) -> None:
     for left, right in (((72, 40), (40, 96)), ((17, 13), (13, 30))):
@@ -387,7 +392,7 @@ def test_tensor_cores_multiply(dtype: dtypes.DType, turned: tuple[bool, bool]) -
         check(emit, [(dtype, a), (dtype, b)], ROUNDING, 1e-3)
 
 
-@pytest.mark.parametrize("dtype", TENSOR_DTYPES)
+@pytest.mark.parametrize("dtype", some(TENSOR_DTYPES, 2))
 def test_large_tiles_of_tensor_cores(dtype: dtypes.DType, monkeypatch: pytest.MonkeyPatch) -> None:
     large = TENSOR_TILES[dtype.size][0]
     monkeypatch.setattr(contractions, "product_tile", lambda *_: large)
@@ -395,7 +400,7 @@ def test_large_tiles_of_tensor_cores(dtype: dtypes.DType, monkeypatch: pytest.Mo
     check(lambda k, x, y: k.relu(k.mat_mul(x, y)), types, ROUNDING, 1e-3)
 
 
-@pytest.mark.parametrize("dtype", TENSOR_DTYPES)
+@pytest.mark.parametrize("dtype", some(TENSOR_DTYPES, 2))
 def test_tensor_cores_convolve(dtype: dtypes.DType) -> None:
     types = [(dtype, (2, 7, 6, 8)), (dtype, (3, 3, 8, 16))]
     check(
