@@ -43,7 +43,7 @@ ENDS = [0, *RECORDED["ends"].tolist()]
 START = int(RECORDED["first"])
 
 FIRST = int(os.environ.get("FLOWC_FUZZ_SEED", "0"))
-COUNT = int(os.environ.get("FLOWC_FUZZ", "4"))
+COUNT = int(os.environ.get("FLOWC_FUZZ", "10"))
 COMPILED = 25
 SEEDS = range(FIRST, FIRST + COUNT)
 
