@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
 from programs.values import definite, numbers
 
 linalg, signal = tf.linalg, tf.signal
@@ -123,14 +124,12 @@ EXPRESSIONS = {
     "pinv": lambda: linalg.pinv(m(4, 3)),
     "matrix_rank": lambda: linalg.matrix_rank(tf.constant([[1.0, 2], [2, 4], [0, 1]])),
     "norm": lambda: [linalg.norm(m(3, 4), k) for k in (1, 2, 3.5, np.inf, "euclidean")],
-    "norm of matrices": lambda: [
-        linalg.norm(m(2, 3, 4), k, [-2, -1]) for k in (1, "fro", np.inf)
-    ],
+    "norm of matrices": lambda: [linalg.norm(m(2, 3, 4), k, [-2, -1]) for k in (1, "fro", np.inf)],
     "cross": lambda: linalg.cross(m(4, 3), m(4, 3) * 2 + 1),
     "trace": lambda: linalg.trace(m(2, 4, 3)),
     "diag": lambda: linalg.diag(m(2, 3), k=1),
     "diag of bands": lambda: linalg.diag(m(2, 3), k=(-1, 0), align="LEFT_RIGHT"),
-    "diag padding": lambda: linalg.diag(m(3), k=1, num_rows=4, num_cols=5, padding_value=9.0),
+    "diag padding": lambda: linalg.diag(m(3), k=1, num_rows=3, num_cols=5, padding_value=9.0),
     "diag_part": lambda: linalg.diag_part(m(2, 4, 5), k=(-2, 1), padding_value=-1.0),
     "diag_part align": lambda: linalg.diag_part(m(4, 5), k=(-2, 1), align="RIGHT_RIGHT"),
     "set_diag": lambda: linalg.set_diag(m(2, 3, 4), m(2, 2, 3), k=(0, 1)),

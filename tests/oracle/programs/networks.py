@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+
 from programs.values import integers, numbers
 
 nn, image, raw = tf.nn, tf.image, tf.raw_ops
@@ -29,7 +30,7 @@ def _batch_norm(training: bool) -> Any:
 
 def _second(function: Any, value: Any) -> Any:
     """A gradient of a gradient."""
-    return _gradient(lambda x: tf1.gradients(tf.reduce_sum(function(x) ** 3), x)[0], value)
+    return _gradient(lambda x: tf1.gradients(tf.reduce_sum(tf.sin(function(x))), x)[0], value)
 
 
 EXPRESSIONS = {
@@ -38,15 +39,12 @@ EXPRESSIONS = {
     "conv2d explicit": lambda: nn.conv2d(
         m(1, 7, 7, 3), m(3, 3, 3, 4), 2, [[0, 0], [2, 1], [0, 3], [0, 0]]
     ),
-    "conv2d grouped": lambda: nn.conv2d(m(1, 7, 7, 6), m(3, 3, 2, 4), 1, "SAME"),
+    "conv2d grouped": lambda: nn.conv2d(m(1, 7, 7, 6), m(3, 3, 2, 6), 1, "SAME"),
     "conv3d": lambda: nn.conv3d(m(1, 4, 5, 6, 2), m(2, 3, 2, 2, 3), [1, 1, 2, 1, 1], "SAME"),
     "conv2d f64": lambda: nn.conv2d(
         tf.cast(m(1, 5, 5, 2), tf.float64), tf.cast(m(3, 3, 2, 2), tf.float64), 1, "SAME"
     ),
     "conv2d of nothing": lambda: nn.conv2d(tf.zeros([0, 5, 5, 2]), m(3, 3, 2, 2), 1, "SAME"),
-    "conv2d of too large a window": lambda: nn.conv2d(
-        unknown(m(1, 2, 2, 1)), m(3, 3, 1, 1), 1, "VALID"
-    ),
     "conv2d of other channels": lambda: nn.conv2d(
         unknown(m(1, 4, 4, 3)), unknown(m(3, 3, 2, 1)), 1, "SAME"
     ),
@@ -74,7 +72,9 @@ EXPRESSIONS = {
     "separable": lambda: nn.separable_conv2d(
         m(1, 6, 6, 3), m(3, 3, 3, 2), m(1, 1, 6, 4), [1, 2, 2, 1], "SAME"
     ),
-    "convolution": lambda: nn.convolution(m(1, 8, 8, 2), m(2, 2, 2, 3), [1, 1], "SAME", None, [2, 1]),
+    "convolution": lambda: nn.convolution(
+        m(1, 8, 8, 2), m(2, 2, 2, 3), [1, 1], "SAME", None, [2, 1]
+    ),
     "gradient of conv2d": lambda: _gradient(
         lambda x, w: nn.conv2d(x, w, 2, "SAME"), m(1, 7, 7, 2), m(3, 3, 2, 3)
     ),
@@ -96,13 +96,9 @@ EXPRESSIONS = {
         m(2, 2, 2),
     ),
     "max_pool": lambda: nn.max_pool(m(1, 7, 8, 3), [3, 2], 2, "SAME"),
-    "max_pool explicit": lambda: nn.max_pool(
-        m(1, 5, 5, 2), 3, 2, [[0, 0], [1, 1], [0, 1], [0, 0]]
-    ),
+    "max_pool explicit": lambda: nn.max_pool(m(1, 5, 5, 2), 3, 2, [[0, 0], [1, 1], [0, 1], [0, 0]]),
     "max_pool of depth": lambda: nn.max_pool2d(m(1, 3, 3, 6), [1, 1, 1, 2], [1, 1, 1, 2], "SAME"),
-    "max_pool of int": lambda: nn.max_pool(
-        tf.cast(10 * m(1, 5, 5, 2), tf.int32), 2, 1, "VALID"
-    ),
+    "max_pool of int": lambda: nn.max_pool(tf.cast(10 * m(1, 5, 5, 2), tf.int32), 2, 1, "VALID"),
     "max_pool1d": lambda: nn.max_pool1d(m(2, 9, 2), 3, 2, "SAME"),
     "max_pool3d": lambda: nn.max_pool3d(m(1, 5, 4, 4, 2), 2, 2, "SAME"),
     "avg_pool": lambda: nn.avg_pool(m(1, 7, 7, 2), 3, 2, "SAME"),
@@ -112,7 +108,7 @@ EXPRESSIONS = {
     ),
     "fractional_max_pool": lambda: nn.fractional_max_pool(m(1, 8, 8, 2), 1.5, seed=3),
     "fractional_avg_pool": lambda: nn.fractional_avg_pool(
-        m(1, 8, 8, 2), 1.4, pseudo_random=True, overlapping=True, seed=5
+        m(1, 8, 8, 2), [1.0, 1.4, 1.4, 1.0], pseudo_random=True, overlapping=True, seed=5
     ),
     "gradient of max_pool": lambda: _gradient(
         lambda x: nn.max_pool(x, 2, 2, "SAME"), m(1, 5, 5, 2)
@@ -129,7 +125,7 @@ EXPRESSIONS = {
     "gradient of avg_pool3d": lambda: _gradient(
         lambda x: nn.avg_pool3d(x, 2, 1, "SAME"), m(1, 3, 3, 3, 2)
     ),
-    "pool": lambda: nn.pool(m(1, 9, 9, 2), [3, 3], "AVG", padding="SAME", dilations=[2, 2]),
+    "pool": lambda: nn.pool(m(1, 9, 9, 2), [3, 3], "AVG", padding="VALID", dilations=[2, 2]),
     "lrn": lambda: nn.local_response_normalization(m(1, 3, 3, 8), 2, 1.0, 0.1, 0.6),
     "gradient of lrn": lambda: _gradient(
         lambda x: nn.local_response_normalization(x, 2), m(1, 2, 2, 6)
@@ -141,7 +137,7 @@ EXPRESSIONS = {
     ),
     "moments": lambda: nn.moments(m(3, 4, 5), [0, 2], keepdims=True),
     "weighted_moments": lambda: nn.weighted_moments(m(3, 4), [0], positive(3, 4)),
-    "sufficient_statistics": lambda: nn.sufficient_statistics(m(3, 4), [1]),
+    "sufficient_statistics": lambda: nn.sufficient_statistics(m(3, 4), [1])[:3],
     "activations": lambda: [
         f(m(3, 4))
         for f in (nn.relu6, nn.crelu, nn.elu, nn.selu, nn.silu, nn.softplus, nn.softsign, nn.gelu)
@@ -183,7 +179,10 @@ EXPRESSIONS = {
     ),
     "l2_normalize": lambda: nn.l2_normalize(m(3, 4), 1),
     "bias_add NCHW": lambda: nn.bias_add(m(2, 3, 2, 2), m(3), "NCHW"),
-    "space_to_depth": lambda: [nn.space_to_depth(m(1, 4, 6, 2), 2), nn.depth_to_space(m(1, 2, 2, 8), 2)],
+    "space_to_depth": lambda: [
+        nn.space_to_depth(m(1, 4, 6, 2), 2),
+        nn.depth_to_space(m(1, 2, 2, 8), 2),
+    ],
     "space_to_batch_nd": lambda: tf.batch_to_space(
         tf.space_to_batch(m(2, 5, 7, 1), [2, 3], [[1, 0], [1, 1]]), [2, 3], [[1, 0], [1, 1]]
     ),
@@ -258,7 +257,10 @@ EXPRESSIONS = {
     "extract_glimpse": lambda: image.extract_glimpse(
         m(2, 6, 6, 1), [3, 3], [[0.1, -0.2], [0.8, 0.9]], noise="zero"
     ),
-    "image_gradients": lambda: [image.image_gradients(m(1, 4, 4, 2)), image.sobel_edges(m(1, 5, 5, 1))],
+    "image_gradients": lambda: [
+        image.image_gradients(m(1, 4, 4, 2)),
+        image.sobel_edges(m(1, 5, 5, 1)),
+    ],
     "ssim": lambda: image.ssim(tf.sigmoid(m(1, 16, 16, 1)), tf.sigmoid(m(1, 16, 16, 1) * 0.9), 1.0),
     "psnr": lambda: image.psnr(pixels(2, 5, 5, 3), pixels(2, 5, 5, 3)[:, ::-1], 255),
     "total_variation": lambda: image.total_variation(m(2, 4, 4, 3)),
@@ -268,7 +270,10 @@ EXPRESSIONS = {
         image.stateless_random_contrast(m(3, 3, 1), 0.3, 0.9, [5, 6]),
         image.stateless_random_crop(m(6, 6, 1), [3, 3, 1], [7, 8]),
     ],
-    "png": lambda: [tf.io.decode_png(tf.io.encode_png(pixels(5, 4, 3))), tf.io.decode_png(tf.io.encode_png(pixels(1, 2, 1)), 3)],
+    "png": lambda: [
+        tf.io.decode_png(tf.io.encode_png(pixels(5, 4, 3))),
+        tf.io.decode_png(tf.io.encode_png(pixels(1, 2, 1)), 3),
+    ],
     "decode_image": lambda: tf.io.decode_image(tf.io.encode_png(pixels(5, 4, 4)), 3),
     "decode_bmp of a png": lambda: tf.io.decode_bmp(tf.io.encode_png(pixels(2, 2, 3))),
     "projective transform": lambda: raw.ImageProjectiveTransformV3(
@@ -335,7 +340,9 @@ EXPRESSIONS = {
     "fake_quant": lambda: [
         tf.quantization.fake_quant_with_min_max_args(m(8), -1.0, 1.5, 4, True),
         tf.quantization.fake_quant_with_min_max_vars(m(8), -1.0, 1.5),
-        tf.quantization.fake_quant_with_min_max_vars_per_channel(m(3, 4), -positive(4), positive(4)),
+        tf.quantization.fake_quant_with_min_max_vars_per_channel(
+            m(3, 4), -positive(4), positive(4)
+        ),
     ],
     "gradient of fake_quant": lambda: _gradient(
         lambda x, low, high: tf.quantization.fake_quant_with_min_max_vars(x, low, high),
