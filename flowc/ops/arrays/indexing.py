@@ -162,7 +162,9 @@ def _lower_gather_nd(node: Node) -> Lowering:
     return View(read)
 
 
-def _gather_nd(params: np.ndarray, indices: np.ndarray, *, bad_indices_policy: str = "") -> np.ndarray:
+def _gather_nd(
+    params: np.ndarray, indices: np.ndarray, *, bad_indices_policy: str = ""
+) -> np.ndarray:
     depth = indices.shape[-1]
     places = indices.astype(np.int64)
     if bad_indices_policy == "IGNORE":
