@@ -274,6 +274,16 @@ def _infer_concat_offset(c: Inference) -> list[Dims]:
     return [t.dims for t in c.inputs[1:]]
 
 
+def _check_beside(axis: int, first: np.ndarray, shape: np.ndarray, i: int) -> None:
+    """All sizes but that of the axis agree."""
+    apart = [d for d in range(len(first)) if d != axis and first[d] != shape[d]]
+    if apart and not any(isinstance(size, Expr) for size in (*first, *shape)):
+        raise InvalidArgumentError(
+            f"All dimensions except {axis} must match. Input {i} has shape {list(shape)} and"
+            f" doesn't match input 0 with shape {list(first)}."
+        )
+
+
 def _concat_offset(concat_dim: np.ndarray, shapes: list[np.ndarray]) -> list[np.ndarray]:
     axis = int(concat_dim)
     rank = len(shapes[0])
@@ -281,7 +291,8 @@ def _concat_offset(concat_dim: np.ndarray, shapes: list[np.ndarray]) -> list[np.
         raise InvalidArgumentError(f"Concat dim is out of range: {axis} vs. {rank}")
     total: Any = 0
     offsets = []
-    for shape in shapes:
+    for i, shape in enumerate(shapes):
+        _check_beside(axis % rank, shapes[0], shape, i)
         offset = np.zeros_like(shape)
         offset[axis] = total
         total = total + shape[axis]
