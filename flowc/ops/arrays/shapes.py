@@ -271,6 +271,9 @@ def _infer_concat_offset(c: Inference) -> list[Dims]:
     for i in range(2, len(c.inputs)):
         fault = f"input {i} should contain {rank} elements, but got {c.inputs[i]}"
         c.match_dims((rank,), c.dims(i), fault)
+        known = c.content(1), c.content(i)
+        if known[0] is not None and known[1] is not None:
+            _check_beside(axis % rank, known[0], known[1], i - 1)
     return [t.dims for t in c.inputs[1:]]
 
 
