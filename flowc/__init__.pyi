@@ -222,6 +222,8 @@ from flowc.api.ragged.ragged_tensor import RaggedTensor as RaggedTensor
 from flowc.api.random.random_ops import get_seed as get_seed
 from flowc.api.random.random_ops import multinomial as multinomial
 from flowc.api.random.random_ops import random_crop as random_crop
+from flowc.api.random.random_ops import random_gamma as random_gamma
+from flowc.api.random.random_ops import random_poisson as random_poisson
 from flowc.api.random.random_ops import random_shuffle as random_shuffle
 from flowc.api.random.random_ops import random_uniform as random_uniform
 from flowc.api.sparse.sparse_changes import sparse_add as sparse_add

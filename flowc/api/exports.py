@@ -187,8 +187,8 @@ _TOP = {
         glorot_uniform_initializer ones_initializer orthogonal_initializer
         random_normal_initializer random_uniform_initializer truncated_normal_initializer
         uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
-    "flowc.api.random.random_ops": """get_seed multinomial random_crop random_normal
-        random_shuffle random_uniform truncated_normal""",
+    "flowc.api.random.random_ops": """get_seed multinomial random_crop random_gamma
+        random_normal random_poisson random_shuffle random_uniform truncated_normal""",
     "flowc.api.summaries.merging": """merge_all_summaries=merge_all merge_summary=merge
         scalar_summary""",
     "flowc.api.summaries.values": "audio_summary histogram_summary image_summary",
@@ -288,12 +288,14 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "random": {
         "flowc.api.random.random_ops": """categorical get_seed multinomial normal=random_normal
-            shuffle=random_shuffle
+            gamma=random_gamma poisson=random_poisson shuffle=random_shuffle
+            stateless_gamma=stateless_random_gamma stateless_poisson=stateless_random_poisson
             stateless_normal=stateless_random_normal stateless_truncated_normal
             stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
         "flowc.api.framework.scopes": "set_random_seed",
         "flowc.api.nn.candidates": _CANDIDATES,
     },
+    "random.experimental": {"flowc.api.random.random_ops": "stateless_shuffle"},
     "strings": {"flowc.api.strings.strings": "as_string format=format_ join"},
     "nest": {
         "flowc.api.framework.nest": """assert_same_structure flatten is_nested map_structure

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Any
 
+from flowc.encoding.tensor_proto import MappedTensor
 from flowc.errors import InvalidModelError, ResourceExhaustedError, UsageError, did_you_mean
 from flowc.graph.attrs import Attrs
 from flowc.graph.control_types import NEXT
@@ -24,6 +25,7 @@ from flowc.importer.functions import read_function
 from flowc.importer.nodes import Node
 from flowc.ir.traversal import inputs_first
 from flowc.proto.graph_pb2 import GraphDef
+from flowc.proto.tensor_pb2 import DataType
 
 # Attributes without which a node means nothing, whatever its record.
 REQUIRED_ATTRS = {"Const": ("value", "dtype")}
@@ -138,6 +140,8 @@ def _read_operation(
                 f"{where}: {node.op} node {name!r} has no attr {key!r}, which it must have",
                 node=name,
             )
+    if node.op == "Const":
+        _check_constant(name, encoded, where)
     attrs = Attrs(None, encoded, decoder(name))
     full_name = prefix + name
     if full_name in graph:
@@ -149,6 +153,18 @@ def _read_operation(
         attrs["_class"] = [_prefixed(group, prefix) for group in attrs["_class"]]
     graph.add_read_operation(op)
     return op
+
+
+def _check_constant(name: str, encoded: Mapping[str, Any], where: str) -> None:
+    """A constant has the dtype that it says it has."""
+    value, wanted = encoded["value"], encoded["dtype"].type
+    proto = value.proto if isinstance(value, MappedTensor) else value.tensor
+    if proto.dtype != wanted:
+        names = [DataType.Name(d) if d in DataType.values() else d for d in (proto.dtype, wanted)]
+        raise InvalidModelError(
+            f"{where}: Const node {name!r} has a value of {names[0]}, and its dtype is {names[1]}",
+            node=name,
+        )
 
 
 def _prefixed(group: bytes, prefix: str) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from flowc.errors import InvalidModelError, UnsupportedError
+from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedError
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.control_types import FRAME_TYPES
@@ -44,6 +44,10 @@ class _Opened:
         computed = [t for t in results if isinstance(t, Tensor)]
 
         def call(arrays: Sequence[Any]) -> list[Any]:
+            if len(arrays) != len(args):
+                raise InvalidArgumentError(
+                    f"a function of {len(args)} arguments is called with {len(arrays)}"
+                )
             found = run(computed, dict(zip(args, arrays))) if computed else []
             if len(computed) == len(results):
                 return [held(value) for value in found]

@@ -27,6 +27,8 @@ MADE_OF: dict[str, str] = {
     "_PythonCall": "PyFunc",
     "_PurePythonCall": "PyFuncStateless",
     "_StringEqual": "Equal",
+    "_UniqueTexts": "Unique",
+    "_ScatterTexts": "ScatterNd",
     "_TextOfStrings": "Assert",
     "_RawText": "PrintV2",
     "_RestoreTensors": "RestoreV2",

@@ -144,6 +144,68 @@ CASES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
     ),
     (ERROR, "UnravelIndex", {"indices": [5], "dims": [0, 1]}),
     (ERROR, "UnravelIndex", {"indices": [7], "dims": [2, 2]}),
+    *(
+        (
+            ERROR,
+            op,
+            {
+                "input_indices": _indices(place),
+                "input_values": [1.0],
+                "input_shape": _sizes(2, 2),
+                "reduction_axes": [1],
+            },
+        )
+        for op in ("SparseReduceSum", "SparseReduceMax")
+        for place in ((5, 0), (-(2**63), 0))
+    ),
+    (
+        ERROR,
+        "RaggedBincount",
+        {"splits": _sizes(0, 3, 2), "values": [1, 1], "size": 3, "weights": NONE},
+    ),
+    (
+        ERROR,
+        "RaggedCountSparseOutput",
+        {"splits": _sizes(0, 3, 2), "values": [1, 1], "weights": NONE, "binary_output": False},
+    ),
+    (
+        ERROR,
+        "SparseBincount",
+        {
+            "indices": _indices((0,)),
+            "values": [1],
+            "dense_shape": _sizes(1),
+            "size": [3],
+            "weights": NONE,
+        },
+    ),
+    (
+        ERROR,
+        "SparseBincount",
+        {
+            "indices": _indices((-1, 0)),
+            "values": [1],
+            "size": 3,
+            "dense_shape": _sizes(2, 2),
+            "weights": NONE,
+        },
+    ),
+    (
+        ERROR,
+        "SetSize",
+        {"set_indices": _indices((0, 0)), "set_values": [1], "set_shape": np.array(2, I64)},
+    ),
+    (
+        ERROR,
+        "SparseSliceGrad",
+        {
+            "backprop_val_grad": [[1.0]],
+            "input_indices": _indices((0, 0)),
+            "input_start": _sizes(0, 0),
+            "output_indices": _indices((0, 0)),
+        },
+    ),
+    (ERROR, "AudioSummaryV2", {"tag": "a", "tensor": [[0.5]], "sample_rate": float("inf")}),
 )
 
 

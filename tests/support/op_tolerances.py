@@ -62,7 +62,8 @@ _MATRICES = """
 _SPECIAL = Closeness(16, of_largest=True, half=1)
 _TERMS = """
     bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1e bessel_y0 bessel_y1
-    erfinv digamma lgamma igamma igammac betainc spence
+    erfinv digamma lgamma igamma igammac betainc spence igamma_grad_a random_gamma_grad
+    gamma_derivative gamma_number_derivative
 """
 
 TENSORFLOW: dict[str, Closeness] = {
@@ -71,6 +72,9 @@ TENSORFLOW: dict[str, Closeness] = {
     **dict.fromkeys(("prod", "cumprod", "segment_prod", "unsorted_segment_prod"), _PRODUCTS),
     **dict.fromkeys(_TERMS.split(), _SPECIAL),
     **dict.fromkeys(_MATRICES.split(), _FACTORS),
+    # A series and its derivative, each rounded term by term.
+    "igamma_grad_a": Closeness(256, of_largest=True),
+    "random_gamma_grad": Closeness(256, of_largest=True),
     # By logarithms, in f32 for c64.
     "pow": Closeness(16),
     # Sums of logarithms over the steps, in f32 for f32.

@@ -21,6 +21,14 @@ out = [r.RandomUniformInt(shape=[11], minval=-5, maxval=90, seed=1, seed2=2),
        r.RandomUniformInt(shape=[3, 3], minval=np.int64(-2**62), maxval=np.int64(2**62), seed=1, seed2=2),
        r.RandomUniformInt(shape=[4], minval=-2**31, maxval=2**31 - 1, seed=1, seed2=2)]
 """,
+    "gamma_and_poisson": """
+r = tf.raw_ops; x = tf.placeholder(tf.float64, [None], name="x"); feed = {"x:0": np.array([0.2, 1.0, 30.0])}
+out = [r.RandomGamma(shape=[4], alpha=x, seed=3, seed2=4), r.RandomGamma(shape=[2, 2], alpha=np.float32(2.5), seed=5),
+       r.RandomPoissonV2(shape=[5], rate=x, seed=6, dtype=tf.int32), r.RandomPoissonV2(shape=np.zeros(0, np.int32), rate=[[2, 90]], seed=7, dtype=tf.float32),
+       r.RandomGamma(shape=[0], alpha=x, seed=9),
+       tf.random_gamma([3], [1.5, 0.5], 2.0, seed=3), tf.random_poisson(4.0, [3], seed=4), tf.random.stateless_gamma([4], [1, 2], 3.0),
+       tf.random.stateless_poisson([4], [1, 2], 3.0, tf.int64), tf.random.experimental.stateless_shuffle(tf.range(9), [1, 2])]
+""",
     "shuffles": """
 r = tf.raw_ops
 out = [r.RandomShuffle(value=np.arange(13), seed=5, seed2=6), r.RandomShuffle(value=np.arange(12.0).reshape(4, 3), seed=5, seed2=6),

@@ -55,6 +55,23 @@ def _count() -> list[tuple[Any, Any]]:
 # -- printing and strings
 
 
+@example("Unique", "UniqueWithCounts")
+def _unique_texts() -> list[tuple[Any, Any]]:
+    found = r.UniqueWithCounts(x=tf.constant(["b", "a", "b", ""]))
+    wanted = [[b"b", b"a", b""], [0, 1, 0, 2], [2, 1, 1]]
+    distinct = r.Unique(x=tf.constant(["x", "x"]), out_idx=tf.int64)
+    return [*zip(found, wanted), (distinct[0], [b"x"]), (distinct[1], np.zeros(2, np.int64))]
+
+
+@example("ScatterNd")
+def _scattered_texts() -> list[tuple[Any, Any]]:
+    texts = tf.constant(["x", "y", "z"])
+    joined = r.ScatterNd(indices=[[1], [3], [1]], updates=texts, shape=[4])
+    kept = r.ScatterNd(indices=[[0], [9], [-1]], updates=texts, shape=[2],
+                       bad_indices_policy="IGNORE")  # fmt: skip
+    return [(joined, [b"", b"xz", b"", b"y"]), (kept, [b"x", b""])]
+
+
 @example("Print", "PrintV2")
 def _print() -> list[tuple[Any, Any]]:
     shown = r.PrintV2(input=tf.constant("said"), output_stream="stderr")

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from flowc import dtypes
+from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.raw_ops import call, named
 from flowc.api.framework.scopes import name_scope
 from flowc.api.math.elementwise import add
@@ -21,6 +24,7 @@ from flowc.graph.building.creation import output
 
 DEFAULT_GRAPH_SEED = 87654321
 SEED_LIMIT = 2**31 - 1
+TINY = {kind: float(np.finfo(kind.numpy).tiny) for kind in (dtypes.f16, dtypes.f32, dtypes.f64)}
 ALGORITHMS = {"philox": 1, "threefry": 2, "auto_select": 3}
 _drawn: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
@@ -212,6 +216,52 @@ def categorical(
         )  # fmt: skip
 
 
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = dtypes.f32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of gamma distributions, as float16, float32 or float64: `shape`, then the dims that
+    `alpha` (shape parameters) and `beta` (rates, 1 unless given) broadcast to.
+
+    Raises `ValueError` for other dtypes."""
+    with name_scope(name, "random_gamma", [shape, alpha, beta]):
+        dims = as_tensor(shape, dtypes.i32, name="shape")
+
+        def draw(kinds: Tensor) -> Tensor:
+            return output("RandomGamma", dims, kinds, **seeds_of(seed))
+
+        return _gamma(draw, alpha, beta, dtype)
+
+
+def _gamma(draw: Callable[[Tensor], Tensor], alpha: Any, beta: Any, dtype: Any) -> Tensor:
+    kind = _accepted(dtype, (dtypes.f16, dtypes.f32, dtypes.f64))
+    kinds = as_tensor(alpha, kind, name="alpha")
+    rates = as_tensor(1 if beta is None else beta, kind, name="beta")
+    dims = output("BroadcastArgs", shape_of(kinds), shape_of(rates))
+    drawn = draw(output("BroadcastTo", kinds, dims))
+    least = as_tensor(TINY[kind], kind, name="Maximum/x")
+    return output("Maximum", least, output("RealDiv", drawn, rates, name="truediv"))
+
+
+def random_poisson(
+    lam: Any,
+    shape: Any,
+    dtype: Any = dtypes.f32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of Poisson distributions: `shape`, then the dims of `lam`, their rates; as floats,
+    int32 or int64 (`dtype`)."""
+    with name_scope(name, "random_poisson", [lam, shape]):
+        dims = as_tensor(shape, dtypes.i32, name="shape")
+        kind = dtypes.as_dtype(dtype)
+        return output("RandomPoissonV2", dims, lam, dtype=kind, **seeds_of(seed))
+
+
 # -- stateless
 
 
@@ -320,3 +370,44 @@ def stateless_categorical(
 ) -> Tensor:
     """As `categorical`, decided by the two integers of `seed`."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
+
+
+def stateless_random_gamma(
+    shape: Any,
+    seed: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = dtypes.f32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Tensor:
+    """Numbers of gamma distributions that the two integers of `seed` decide: of `shape`, which
+    ends with the dims that `alpha` and `beta` broadcast to. dtypes as those of `random_gamma`."""
+    with name_scope(name, "stateless_random_gamma", [shape, seed, alpha, beta]):
+        dims = as_tensor(shape, dtypes.i32, name="shape")
+
+        def draw(kinds: Tensor) -> Tensor:
+            return _stateless("StatelessRandomGammaV3", dims, seed, alg, kinds)
+
+        return _gamma(draw, alpha, beta, dtype)
+
+
+def stateless_random_poisson(
+    shape: Any, seed: Any, lam: Any, dtype: Any = dtypes.i32, name: str | None = None
+) -> Tensor:
+    """Numbers of Poisson distributions that the two integers of `seed` decide: of `shape`, which
+    ends with the dims of the rates `lam`; as floats, int32 or int64 (`dtype`)."""
+    with name_scope(name, "stateless_random_poisson", [shape, seed, lam]):
+        dims = as_tensor(shape, dtypes.i32, name="shape")
+        kind = dtypes.as_dtype(dtype)
+        return output("StatelessRandomPoisson", dims, seed, lam, dtype=kind)
+
+
+def stateless_shuffle(
+    value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None
+) -> Tensor:
+    """The rows of `value` in an order that the two integers of `seed` decide."""
+    with name_scope(name, "stateless_shuffle", [value, seed]):
+        rows = as_tensor(value, name="value")
+        key, counter = call("StatelessRandomGetKeyCounter", seed)
+        return output("StatelessShuffle", rows, key, counter, _algorithm(alg))

@@ -11,10 +11,14 @@ from flowc.api.nn.candidates import uniform_candidate_sampler as uniform_candida
 from flowc.api.random.random_ops import categorical as categorical
 from flowc.api.random.random_ops import get_seed as get_seed
 from flowc.api.random.random_ops import multinomial as multinomial
+from flowc.api.random.random_ops import random_gamma as gamma
+from flowc.api.random.random_ops import random_poisson as poisson
 from flowc.api.random.random_ops import random_shuffle as shuffle
 from flowc.api.random.random_ops import random_uniform as uniform
 from flowc.api.random.random_ops import stateless_categorical as stateless_categorical
 from flowc.api.random.random_ops import stateless_multinomial as stateless_multinomial
+from flowc.api.random.random_ops import stateless_random_gamma as stateless_gamma
+from flowc.api.random.random_ops import stateless_random_poisson as stateless_poisson
 from flowc.api.random.random_ops import stateless_random_uniform as stateless_uniform
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
@@ -25,3 +29,4 @@ def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: A
     """As `truncated_normal`, decided by the two integers of `seed`."""
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: int | None = None, name: str | None = None) -> Tensor:
     """Numbers of the normal distribution, drawn again until they lie within two `stddev`. Arguments as those of `random_normal`."""
+from flowc.api.stubs import random_experimental as experimental

@@ -7,12 +7,13 @@ index outside its dimension ends the run with InvalidArgumentError, as TensorFlo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.computation import Node
+from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
 from flowc.ir.lowering import Decompose, Lowering, Native, View
 from flowc.ir.op import Inference, define
@@ -115,7 +116,35 @@ def _infer_gather_nd(c: Inference) -> Dims:
     return (*indices[:-1], *params[depth:])
 
 
+def ignores_bad_indices(attrs: Mapping[str, Any]) -> bool:
+    """Whether an op leaves out what is not there: TensorFlow's `bad_indices_policy`."""
+    policy = attrs["bad_indices_policy"]
+    policy = policy.decode() if isinstance(policy, bytes) else policy
+    if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+        raise InvalidArgumentError(f"Bad indices policy {policy!r} is not one of ERROR, IGNORE")
+    return policy == "IGNORE"
+
+
+def _build_ignoring_gather(b: Any, node: Node) -> Value:
+    """Zeros for slices that are not there."""
+    params, indices = node.inputs
+    dims, depth = params.dims, int(indices.dims[-1])
+    kind = indices.type.dtype
+    extents = b.sizes(dims[:depth], kind) if depth else None
+    if extents is None:
+        return b.gather_nd(params, indices)
+    zero = b.const(0, kind)
+    inside = b.logical_and(b.greater_equal(indices, zero), b.less(indices, extents))
+    places = b.select_v2(inside, indices, b.zeros_like(indices))
+    found = b.gather_nd(params, places)
+    there = b.all(inside, np.array([len(indices.dims) - 1], np.int32))
+    there = b.reshape(there, (*indices.dims[:-1], *(1,) * (len(dims) - depth)))
+    return b.select_v2(there, found, b.zeros_like(found))
+
+
 def _lower_gather_nd(node: Node) -> Lowering:
+    if ignores_bad_indices(node.attrs):
+        return Decompose(_build_ignoring_gather)
     params, indices = node.inputs[0].dims, node.inputs[1].dims
     depth = int(indices[-1])
     outer = len(indices) - 1
@@ -133,13 +162,26 @@ def _lower_gather_nd(node: Node) -> Lowering:
     return View(read)
 
 
-def _gather_nd(params: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _gather_nd(
+    params: np.ndarray, indices: np.ndarray, *, bad_indices_policy: str = ""
+) -> np.ndarray:
     depth = indices.shape[-1]
     places = indices.astype(np.int64)
+    if bad_indices_policy == "IGNORE":
+        inside = indices_inside(places, params.shape)
+        found = _gather_nd(params, places * inside[..., None], bad_indices_policy="")
+        found[~inside] = np.zeros((), params.dtype)
+        return found
     check_indices_nd(places, params.shape, "param ")
     found = params[tuple(places[..., i] for i in range(depth))] if depth else params
     shape = (*indices.shape[:-1], *params.shape[depth:])
     return np.broadcast_to(found, shape).copy()
+
+
+def indices_inside(places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Whether each row of `places` names a slice of `shape`."""
+    extents = np.array(shape[: places.shape[-1]], np.int64)
+    return ((places >= 0) & (places < extents)).all(axis=-1)
 
 
 def check_indices_nd(places: np.ndarray, shape: tuple[int, ...], what: str) -> None:
@@ -327,6 +369,8 @@ gather_nd = define(
         "f32[5,3] Tindices[4,1]~index5",
         "f32[2,3] i32[2]=[1,2]",
         "f32[2,3] i32[4,0]",
+        'f32[2,3] i32[3,1]=[1,-1,2]; bad_indices_policy="IGNORE"',
+        'i32[2,3] i32[2,2,2]=[1,-1,0,2,2,2,1,0]; bad_indices_policy="IGNORE"',
     ),
 )
 

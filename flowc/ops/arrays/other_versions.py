@@ -162,13 +162,13 @@ for _word, _change in (("Update", "update"), ("Add", "add"), ("Sub", "sub")):
 
 
 def _build_add(b: Builder, node: Node) -> Value:
-    return b.tensor_scatter_add(*node.inputs)
+    return b.tensor_scatter_add(*node.inputs, **node.attrs)
 
 
-def _scattered(*arrays: np.ndarray) -> Any:
+def _scattered(*arrays: np.ndarray, bad_indices_policy: str) -> Any:
     op = op_named("tensor_scatter_add")
     assert op.reference is not None
-    return op.reference(*arrays)
+    return op.reference(*arrays, bad_indices_policy=bad_indices_policy)
 
 
 define(

@@ -5,6 +5,7 @@ In: one tensor. Out: its elements in other dims. Invariant: the number of elemen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -84,10 +85,9 @@ def _infer_reshape(c: Inference) -> Dims:
 
 def _fill_open_axis(c: Inference, wanted: list[Dim], axis: int, total: Dim, rest: Dim) -> Dims:
     if rest == 0:
-        raise c.fail(
-            "reshape cannot infer the missing input size for an empty tensor unless all "
-            "specified input sizes are non-zero"
-        )
+        wanted[axis] = _axis_of_nothing(c, wanted)
+        c.equal(total, 0)
+        return tuple(wanted)
     wanted[axis] = floordiv(total, rest)
     if isinstance(total, int) and isinstance(rest, int) and total % rest:
         raise c.fail(
@@ -99,9 +99,28 @@ def _fill_open_axis(c: Inference, wanted: list[Dim], axis: int, total: Dim, rest
     return tuple(wanted)
 
 
+def _axis_of_nothing(c: Inference, wanted: list[Dim]) -> int:
+    """The open axis beside a size of 0: TensorFlow divides the sizes that are not 0."""
+    dims = [*c.dims(0), *wanted]
+    if not all(isinstance(d, int) for d in dims):
+        raise c.fail(
+            "reshape cannot infer the missing input size for an empty tensor unless all "
+            "specified input sizes are non-zero"
+        )
+    return _quotient_of_sizes(c.dims(0), wanted)
+
+
+def _quotient_of_sizes(dims: Sequence[Any], wanted: Sequence[Any]) -> int:
+    filled = math.prod(d for d in dims if d != 0)
+    return filled // math.prod(d for d in wanted if d not in (0, -1))
+
+
 def _reshape(tensor: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    wanted = [int(d) for d in shape.reshape(-1)]
+    if 0 in wanted and -1 in wanted:
+        wanted[wanted.index(-1)] = _quotient_of_sizes(tensor.shape, wanted)
     try:
-        return tensor.reshape(tuple(int(d) for d in shape.reshape(-1)))
+        return tensor.reshape(wanted)
     except ValueError as error:
         raise InvalidArgumentError(
             f"Input to reshape is a tensor with {tensor.size} values, but the requested shape "

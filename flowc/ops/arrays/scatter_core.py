@@ -18,7 +18,7 @@ from flowc.ir.dims import product
 from flowc.ir.lowering import Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.arrays.indexing import check_indices_nd
+from flowc.ops.arrays.indexing import check_indices_nd, indices_inside
 from flowc.ops.kernels.status import fail
 from flowc.ops.math.elementwise import wide_dtype
 
@@ -29,6 +29,7 @@ DEPTH = 1
 COMBINE = 0
 INTEGERS = 0
 DEPTH_LIMIT = 7
+IGNORES = 0  # whether slices that are not there are left out
 
 
 def combine_with(out, at, value, status):
@@ -65,13 +66,17 @@ def change_slices_kernel(
     dims = (d0, d1, d2, d3, d4, d5, d6)
     for row in range(rows):
         at = 0
+        count = width
         for d in range(DEPTH):
             place = indices[row * DEPTH + d]
             if place < 0 or place >= dims[d]:
-                fail(status, 1, row, place, dims[d])
-                return
+                if IGNORES == 0:
+                    fail(status, 1, row, place, dims[d])
+                    return
+                place = 0
+                count = 0
             at = at * dims[d] + place
-        for j in range(width):
+        for j in range(count):
             combine_with(out, at * width + j, updates[row * width + j], status)
             if status[0]:
                 return
@@ -107,6 +112,7 @@ def _lower_change(node: Node) -> Lowering:
             "DEPTH": depth,
             "COMBINE": combine,
             "INTEGERS": int(held.type.dtype.is_integer),
+            "IGNORES": int(node.attrs["ignores"]),
         },
         updates=0,
         moves=combine == 0,
@@ -134,12 +140,16 @@ _NUMPY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def changed_slices(
-    held: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, combine: str
+    held: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, combine: str, ignores: bool
 ) -> np.ndarray:
     result = held.astype(wide_dtype(held.dtype))
-    check_indices_nd(indices.astype(np.int64), held.shape, "")
+    there = indices_inside(indices, held.shape)
+    if not ignores:
+        check_indices_nd(indices.astype(np.int64), held.shape, "")
     with np.errstate(all="ignore"):
         for row in np.ndindex(indices.shape[:-1]):
+            if not there[row]:
+                continue
             place = tuple(int(i) for i in indices[row])
             result[place] = _NUMPY[combine](result[place], updates[row].astype(result.dtype))
     return result.astype(held.dtype)
@@ -151,7 +161,7 @@ change_slices = define(
     "change_slices",
     "_ChangeSlices(held: T, indices: Tindices, updates: T; T: type,"
     " Tindices: {i16, i32, i64, u16},"
-    " combine: string, depth: int, rows: bool = False) -> output: T",
+    " combine: string, depth: int, rows: bool = False, ignores: bool = False) -> output: T",
     infer=_infer_change,
     reference=changed_slices,
     lowering=_lower_change,
@@ -165,5 +175,6 @@ change_slices = define(
         'f32[3,2] i32[2,2]=[2,0,1,1] f32[2]~finite; combine="min", depth=2',
         'i32[3,2] i32[2,2]=[2,0,1,1] i32[2]; combine="max", depth=2',
         'f32[3] i32[0,1] f32[0]; combine="add", depth=1',
+        'f32[3,2] i32[3,1]=[3,0,-1] f32[3,2]; combine="add", depth=1, ignores=True',
     ),
 )

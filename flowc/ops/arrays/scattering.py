@@ -7,16 +7,17 @@ InvalidArgumentError.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from flowc import dtypes
 from flowc.ir.computation import Node, Value
-from flowc.ir.lowering import Decompose
+from flowc.ir.lowering import Decompose, Host, Lowering
 from flowc.ir.op import Inference, Op, define
 from flowc.ir.types import Dims, shown_dims
+from flowc.ops.arrays.indexing import check_indices_nd, ignores_bad_indices, indices_inside
 from flowc.ops.arrays.scatter_core import DEPTH_LIMIT, changed_slices
 from flowc.ops.gradients import Forward, GradientBuilder
 
@@ -35,7 +36,6 @@ def _check_scatter(c: Inference, indices: Dims, updates: Dims, target: Dims) -> 
 
 def _infer_scatter_nd(c: Inference) -> Dims:
     target = c.need_sizes(2)
-    c.refuse(1, dtypes.string)
     _check_scatter(c, c.dims(0), c.dims(1), target)
     return target
 
@@ -57,27 +57,83 @@ def _depth(indices: Value) -> int:
     return int(indices.dims[-1])
 
 
+def _scatter_texts(
+    inputs: Sequence[Any], _: Sequence[Any], *, bad_indices_policy: str = ""
+) -> list[np.ndarray]:
+    """Texts that meet are joined, in order."""
+    indices, updates, shape = inputs
+    found = np.full(tuple(int(d) for d in shape), b"", object)
+    there = indices_inside(indices, found.shape)
+    if bad_indices_policy != "IGNORE":
+        check_indices_nd(indices.astype(np.int64), found.shape, "")
+    for row in np.ndindex(indices.shape[:-1]):
+        if there[row]:
+            place = tuple(indices[row].tolist())
+            found[place] = found[place] + updates[row]
+    return [found]
+
+
+def _lower_scatter_nd(node: Node) -> Lowering:
+    if node.inputs[1].type.dtype is dtypes.string:
+        return Decompose(_build_scatter_texts)
+    return Decompose(_build_scatter_nd)
+
+
+def _build_scatter_texts(b: Any, node: Node) -> Value:
+    indices, updates = node.inputs[:2]
+    sizes = b.sizes(node.output.dims, indices.type.dtype)
+    return b.scatter_texts(indices, updates, sizes, **node.attrs)
+
+
 def _build_scatter_nd(b: Any, node: Node) -> Value:
     """Bools are "or"ed; other elements are added up."""
     indices, updates = node.inputs[:2]
     kind = node.output.type
     combine = "max" if kind.dtype is dtypes.bool_ else "add"
     zeros = b.broadcast_to(b.const(np.zeros((), kind.dtype.numpy)), kind.dims)
-    return b.change_slices(zeros, indices, updates, combine=combine, depth=_depth(indices))
+    return b.change_slices(
+        zeros,
+        indices,
+        updates,
+        combine=combine,
+        depth=_depth(indices),
+        ignores=ignores_bad_indices(node.attrs),
+    )
 
 
 def _build_tensor_scatter(combine: str) -> Callable[[Any, Node], Value]:
     def build(b: Any, node: Node) -> Value:
         tensor, indices, updates = node.inputs
-        return b.change_slices(tensor, indices, updates, combine=combine, depth=_depth(indices))
+        return b.change_slices(
+            tensor,
+            indices,
+            updates,
+            combine=combine,
+            depth=_depth(indices),
+            ignores=ignores_bad_indices(node.attrs),
+        )
 
     return build
 
 
-def _scatter_nd(indices: np.ndarray, updates: np.ndarray, shape: np.ndarray) -> np.ndarray:
+def _scatter_nd(
+    indices: np.ndarray, updates: np.ndarray, shape: np.ndarray, *, bad_indices_policy: str = ""
+) -> np.ndarray:
+    if updates.dtype == object:
+        parts = (indices, updates, shape)
+        return _scatter_texts(parts, (), bad_indices_policy=bad_indices_policy)[0]
     zeros = np.zeros(tuple(int(d) for d in shape), updates.dtype)
-    return changed_slices(zeros, indices, updates, combine="add")
+    ignores = bad_indices_policy == "IGNORE"
+    return changed_slices(zeros, indices, updates, combine="add", ignores=ignores)
 
+
+scatter_texts = define(
+    "scatter_texts",
+    "_ScatterTexts(indices: Tindices, updates: string, shape: Tindices;"
+    ' Tindices: {i16, i32, i64}, bad_indices_policy: string = "") -> output: string',
+    infer=_infer_scatter_nd,
+    lowering=Host(_scatter_texts, "ScatterNd", ("bad_indices_policy",), only_reads=True),
+)
 
 scatter_nd = define(
     "scatter_nd",
@@ -85,12 +141,13 @@ scatter_nd = define(
     ' Tindices: {i16, i32, i64}, bad_indices_policy: string = "") -> output: T',
     infer=_infer_scatter_nd,
     reference=_scatter_nd,
-    lowering=Decompose(_build_scatter_nd),
+    lowering=_lower_scatter_nd,
     gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0])),
     examples=(
         "i32[3,1]=[0,2,0] T[3,2] i32[2]=[4,2]",
         "Tindices[2,2]=[0,1,1,2] f32[2] Tindices[2]=[2,3]",
         "i32[0,1] f32[0] i32[1]=[3]",
+        'i32[3,1]=[3,0,-1] f32[3] i32[1]=[2]; bad_indices_policy="IGNORE"',
     ),
 )
 
@@ -102,14 +159,15 @@ def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples
         f"{tf_name}(tensor: T, indices: Tindices, updates: T; T: type,"
         f' Tindices: {{{index_dtypes}}}, bad_indices_policy: string = "") -> output: T',
         infer=lambda c: _infer_tensor_scatter(c, combine),
-        reference=lambda tensor, indices, updates: changed_slices(
-            tensor, indices, updates, combine=combine
+        reference=lambda tensor, indices, updates, *, bad_indices_policy="": changed_slices(
+            tensor, indices, updates, combine=combine, ignores=bad_indices_policy == "IGNORE"
         ),
         lowering=Decompose(_build_tensor_scatter(combine)),
         gradient=_SCATTER_GRADIENTS.get(combine),
         examples=(
             "f32[4,2] Tindices[3,1]=[0,2,3] f32[3,2]",
             "i32[2,3] i32[2,2]=[0,1,1,2] i32[2]",
+            'f32[2,2] i32[3,1]=[2,0,-1] f32[3,2]; bad_indices_policy="IGNORE"',
             *examples,
         ),
     )

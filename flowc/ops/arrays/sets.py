@@ -16,7 +16,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Expr, product
-from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.lowering import Decompose, Host, Lowering, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, TensorType
 from flowc.ops.arrays.shapes import append_sized, constant_ints
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SLOT = 4  # bytes of one place in a hash table, which holds 1 + the position of an element, or 0
 _SET = "{f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, bool}"
+_SET_OF_TEXTS = f"{_SET[:-1]}, string}}"
 
 
 def first_slot(value, places):
@@ -223,7 +224,20 @@ def _lower_unique_along(b: Any, node: Node) -> Sequence[Value]:
     return (b.gather(x, found[0], np.int32(axis)), *found[1:])[: len(node.outputs)]
 
 
+def _unique_texts(inputs: Sequence[Any], types: Sequence[DType]) -> list[np.ndarray]:
+    return [np.ascontiguousarray(a) for a in _unique(inputs[0], types[1])]
+
+
+def _build_unique_texts(b: Any, node: Node) -> Sequence[Value]:
+    x, distinct = node.inputs[0], node.types[0].dims
+    types = (*node.types[:2], node.types[1].with_dims(distinct))
+    found = append_sized(b, "unique_texts", (x,), node.attrs, types, node.sizes).outputs
+    return found[: len(node.outputs)]
+
+
 def _lower_unique(node: Node) -> Lowering:
+    if node.inputs[0].type.dtype is dtypes.string:
+        return Decompose(_build_unique_texts)
     (n,) = node.inputs[0].dims
     kernel = unique_kernel if len(node.outputs) == 2 else unique_counts_kernel
     return Native(kernel, arguments=(n,), scratch=(2 * n + 1) * SLOT)
@@ -305,11 +319,19 @@ _ALONG = (
 
 unique = define(
     "unique",
-    f"Unique(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32) -> (y: T, idx: out_idx)",
+    f"Unique(x: T; T: {_SET_OF_TEXTS}, out_idx: {{i32, i64}} = i32) -> (y: T, idx: out_idx)",
     infer=_infer_unique,
     reference=lambda x, *, out_idx: _unique(x, out_idx)[:2],
     lowering=_lower_unique,
     examples=("T[9]~small", "f32[7]; out_idx=i64", "i32[0]", "i64[4]=[-5,-5,7,-5]"),
+)
+
+unique_texts = define(
+    "unique_texts",
+    "_UniqueTexts(x: string; out_idx: {i32, i64} = i32)"
+    " -> (y: string, idx: out_idx, count: out_idx)",
+    infer=_infer_unique,
+    lowering=Host(_unique_texts, "Unique", only_reads=True),
 )
 
 unique_v2 = define(
@@ -344,7 +366,7 @@ unique_rows = define(
 
 unique_with_counts = define(
     "unique_with_counts",
-    f"UniqueWithCounts(x: T; T: {_SET}, out_idx: {{i32, i64}} = i32)"
+    f"UniqueWithCounts(x: T; T: {_SET_OF_TEXTS}, out_idx: {{i32, i64}} = i32)"
     " -> (y: T, idx: out_idx, count: out_idx)",
     infer=_infer_unique,
     reference=lambda x, *, out_idx: _unique(x, out_idx),

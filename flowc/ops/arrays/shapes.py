@@ -271,7 +271,20 @@ def _infer_concat_offset(c: Inference) -> list[Dims]:
     for i in range(2, len(c.inputs)):
         fault = f"input {i} should contain {rank} elements, but got {c.inputs[i]}"
         c.match_dims((rank,), c.dims(i), fault)
+        known = c.content(1), c.content(i)
+        if known[0] is not None and known[1] is not None:
+            _check_beside(axis % rank, known[0], known[1], i - 1)
     return [t.dims for t in c.inputs[1:]]
+
+
+def _check_beside(axis: int, first: np.ndarray, shape: np.ndarray, i: int) -> None:
+    """All sizes but that of the axis agree."""
+    apart = [d for d in range(len(first)) if d != axis and first[d] != shape[d]]
+    if apart and not any(isinstance(size, Expr) for size in (*first, *shape)):
+        raise InvalidArgumentError(
+            f"All dimensions except {axis} must match. Input {i} has shape {list(shape)} and"
+            f" doesn't match input 0 with shape {list(first)}."
+        )
 
 
 def _concat_offset(concat_dim: np.ndarray, shapes: list[np.ndarray]) -> list[np.ndarray]:
@@ -281,7 +294,8 @@ def _concat_offset(concat_dim: np.ndarray, shapes: list[np.ndarray]) -> list[np.
         raise InvalidArgumentError(f"Concat dim is out of range: {axis} vs. {rank}")
     total: Any = 0
     offsets = []
-    for shape in shapes:
+    for i, shape in enumerate(shapes):
+        _check_beside(axis % rank, shapes[0], shape, i)
         offset = np.zeros_like(shape)
         offset[axis] = total
         total = total + shape[axis]

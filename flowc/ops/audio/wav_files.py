@@ -143,13 +143,18 @@ def encode_wav(samples: Array, rate: int) -> bytes:
     return b"RIFF" + struct.pack("<I", len(head) + len(data)) + head + data
 
 
-def _encode(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
-    samples, rate = np.asarray(inputs[0]), int(inputs[1])
-    channels = samples.shape[1]
+def check_wav(rate: float, channels: int) -> None:
+    """Raises `InvalidArgumentError` for a rate or a number of channels that WAV cannot say."""
     if not 0 < rate < 1 << 32:
         raise InvalidArgumentError(f"sample_rate must be in (0, 2^32), got: {rate}")
     if not 0 < channels < 1 << 16 or rate * channels * 2 >= 1 << 32:
         raise InvalidArgumentError(f"num_channels must be in (0, 2^16), got: {channels}")
+
+
+def _encode(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
+    samples, rate = np.asarray(inputs[0]), int(inputs[1])
+    channels = samples.shape[1]
+    check_wav(rate, channels)
     return [strings_of([encode_wav(samples, rate)], ())]
 
 

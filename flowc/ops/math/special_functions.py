@@ -170,18 +170,24 @@ def _gamma_density(b: GradientBuilder, a: Any, x: Any, dz: Any) -> Any:
     return b.mul(dz, b.exp(b.sub(b.sub(power, x), b.lgamma(a))))
 
 
-# No gradient flows to a: TensorFlow's IgammaGradA has no record yet.
 igamma = _pair(
     "igamma",
     "Igamma(a: T, x: T; T: FLOAT) -> z: T",
-    binary_gradient(lambda b, a, x, z, dz: (None, _gamma_density(b, a, x, dz))),
+    binary_gradient(
+        lambda b, a, x, z, dz: (b.mul(dz, b.igamma_grad_a(a, x)), _gamma_density(b, a, x, dz))
+    ),
     _scipy("gammainc"),
     _GAMMA_PAIRS,
 )
 igammac = _pair(
     "igammac",
     "Igammac(a: T, x: T; T: FLOAT) -> z: T",
-    binary_gradient(lambda b, a, x, z, dz: (None, b.neg(_gamma_density(b, a, x, dz)))),
+    binary_gradient(
+        lambda b, a, x, z, dz: (
+            b.neg(b.mul(dz, b.igamma_grad_a(a, x))),
+            b.neg(_gamma_density(b, a, x, dz)),
+        )
+    ),
     _scipy("gammaincc"),
     _GAMMA_PAIRS,
 )

@@ -17,6 +17,7 @@ from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.sparse.sparse_steps import check_sparse
 
 Array = np.ndarray[Any, Any]
 Group = tuple[int, ...]
@@ -116,6 +117,19 @@ def _sparse_sparse(
     return _changed(first, second, change, types[1])
 
 
+def _infer_operation(name: str) -> Callable[[Inference], list[Dims]]:
+    def infer(c: Inference) -> list[Dims]:
+        second = 1
+        if name == "SparseToSparse":
+            check_sparse(c, 0, 1, 2)
+            second = 3
+        if name != "DenseToDense":
+            check_sparse(c, second, second + 1, second + 2)
+        return _result_dims(c, c.dims(0)[1] if second == 3 else c.rank(0))
+
+    return infer
+
+
 _SETTINGS = f"set_operation: string, validate_indices: bool = True, T: {TYPES}"
 _SPARSE = "set{0}_indices: i64, set{0}_values: T, set{0}_shape: i64"
 for _tf_name, _inputs, _function in (
@@ -123,7 +137,6 @@ for _tf_name, _inputs, _function in (
     ("DenseToSparse", f"set1: T, {_SPARSE.format(2)}", _dense_sparse),
     ("SparseToSparse", f"{_SPARSE.format(1)}, {_SPARSE.format(2)}", _sparse_sparse),
 ):
-    _is_sparse = _tf_name.startswith("Sparse")
     define(
         {
             "DenseToDense": "dense_to_dense_sets",
@@ -132,9 +145,7 @@ for _tf_name, _inputs, _function in (
         }[_tf_name],
         f"{_tf_name}SetOperation({_inputs}; {_SETTINGS}) -> result_indices: i64,"
         " result_values: T, result_shape: i64",
-        infer=lambda c, sparse=_is_sparse: _result_dims(
-            c, c.dims(0)[1] if sparse else len(c.dims(0))
-        ),
+        infer=_infer_operation(_tf_name),
         lowering=Host(
             _function,
             f"{_tf_name}SetOperation",
@@ -155,6 +166,7 @@ def _set_size(inputs: Sequence[Any], _: Sequence[DType], *, validate_indices: bo
 
 
 def _infer_size(c: Inference) -> Dims:
+    check_sparse(c, 0, 1, 2)
     rank = c.dims(2)[0]
     if not isinstance(rank, int):
         raise c.fail("the rank of sets must be known")
@@ -200,14 +212,16 @@ def _sparse_bincount(
     flat = len(sizes) == 1
     rows = np.zeros(len(values), np.int64) if flat else indices[:, 0]
     count = 1 if flat else int(sizes[0])
-    if len(rows) and int(rows.max()) >= count:
-        raise InvalidArgumentError(f"Index out of bound. `batch` ({rows.max()}) must be less than "
+    outside = rows[(rows < 0) | (rows >= count)]
+    if len(outside):
+        raise InvalidArgumentError(f"Index out of bound. `batch` ({outside[0]}) must be less than "
                                    f"the dimension size ({count}).")  # fmt: skip
     found = _counted(rows, values, weights, (count, int(size)), binary_output, types[0])
     return [found[0] if flat else found]
 
 
 def _size_of(c: Inference, i: int) -> Any:
+    c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}")
     known = c.content(i)
     if known is None:
         return c.fresh("size")
@@ -220,6 +234,7 @@ def _size_of(c: Inference, i: int) -> Any:
 
 
 def _infer_sparse_bincount(c: Inference) -> Dims:
+    check_sparse(c, 0, 1, 2)
     size = _size_of(c, 3)
     return (size,) if c.dims(2)[0] == 1 else (c.fresh("rows"), size)
 
@@ -241,7 +256,10 @@ def _rows_of(splits: Array, count: int) -> Array:
         raise InvalidArgumentError(
             f"Splits must end with the number of values, got {splits[-1]} instead of {count}"
         )
-    return np.repeat(np.arange(len(splits) - 1), np.diff(splits))
+    lengths = np.diff(splits)
+    if np.any(lengths < 0):
+        raise InvalidArgumentError(f"Splits must not decrease, got {splits.tolist()}")
+    return np.repeat(np.arange(len(splits) - 1), lengths)
 
 
 def _ragged_bincount(

@@ -56,6 +56,11 @@ def _dense_fold(choose: Any) -> Steps:
         places, values, kept, folded = _fold(inputs, choose)
         sizes = inputs[2]
         found = np.zeros([int(sizes[a]) for a in kept], values.dtype)
+        outside = ((places < 0) | (places >= found.shape)).any(axis=1)
+        if outside.any():
+            raise InvalidArgumentError(
+                f"Index {places[outside][0].tolist()} is outside of the sizes {list(found.shape)}"
+            )
         found.reshape(-1)[linear(places, found.shape)] = values
         return _results(np.expand_dims(found, tuple(folded)) if keep_dims else found)
 

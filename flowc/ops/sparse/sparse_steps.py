@@ -187,6 +187,12 @@ def _slice_grad(inputs: Sequence[Any], _: Sequence[DType]) -> list[Array]:
     return _results(_taken(dy, at))
 
 
+def _infer_slice_grad(c: Inference) -> Dims:
+    for i, rank in enumerate((1, 2, 1, 2)):
+        c.need_rank(i, rank, f"Shape must be rank {rank} but is rank {c.rank(i)}")
+    return c.dims(1)[:1]
+
+
 def _found_in(places: Array, others: Array) -> Array:
     """Where each place stands among others, -1 where it does not."""
     where = {tuple(place): i for i, place in enumerate(others.tolist())}
@@ -197,7 +203,7 @@ define(
     "sparse_slice_grad",
     "SparseSliceGrad(backprop_val_grad: T, input_indices: i64, input_start: i64, output_indices:"
     f" i64; T: {NUMERIC}) -> val_grad: T",
-    infer=lambda c: c.dims(1)[:1],
+    infer=_infer_slice_grad,
     lowering=Host(_slice_grad, "SparseSliceGrad", only_reads=True),
 )
 

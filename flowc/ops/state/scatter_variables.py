@@ -18,6 +18,7 @@ from flowc.ir.dims import Dim, product
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.op import Attrs
 from flowc.ir.types import shown_dims
+from flowc.ops.arrays.indexing import ignores_bad_indices
 from flowc.ops.state.variables import (
     Emit,
     define_change,
@@ -70,7 +71,10 @@ def _emit_slices(combine: str) -> Emit:
         if depth == 0:  # every update is one of the whole
             changed = _whole(x, held, updates, combine)
         else:
-            changed = x.b.change_slices(held, indices, updates, combine=combine, depth=depth)
+            ignores = ignores_bad_indices(attrs)
+            changed = x.b.change_slices(
+                held, indices, updates, combine=combine, depth=depth, ignores=ignores
+            )
         x.replace(variable, changed)
         return [inputs[0]]
 

@@ -16,7 +16,7 @@ from flowc.encoding.fields import bytes_field, float_field, given, varint_field
 from flowc.errors import InvalidArgumentError
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
-from flowc.ops.audio.wav_files import encode_wav
+from flowc.ops.audio.wav_files import check_wav, encode_wav
 from flowc.ops.image.png_files import encode_png
 from flowc.ops.strings.string_values import host_step
 from flowc.ops.strings.summaries import one_tag, value_of
@@ -100,6 +100,7 @@ def _audio_of(tag: Array, tensor: Array, rate: float, most: int) -> Array:
         raise InvalidArgumentError(f"sample_rate must be > 0, found {rate}")
     sounds = tensor[:, :, None] if tensor.ndim == 2 else tensor
     frames, channels = sounds.shape[1:]
+    check_wav(rate, channels)
     found = b""
     for k, samples in enumerate(sounds[:most]):
         fields = float_field(1, rate) + given(varint_field(2, channels), channels)

@@ -145,10 +145,10 @@ def _infer_join(c: Inference) -> Dims:
 
 
 def _join(*inputs: Array, separator: str) -> Array:
-    rows = np.broadcast_arrays(*inputs)
+    whole = max(inputs, key=lambda x: x.ndim)  # NumPy broadcasts arrays of 32 dims at most
+    columns = [x.reshape(-1).tolist() if x.ndim else [x.item()] * whole.size for x in inputs]
     between = separator.encode("utf-8", "surrogateescape")
-    items = [between.join(row) for row in zip(*(r.reshape(-1).tolist() for r in rows))]
-    return strings_of(items, rows[0].shape)
+    return strings_of([between.join(row) for row in zip(*columns)], whole.shape)
 
 
 string_join = define(

@@ -1,0 +1,3 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+from flowc.api.random.random_ops import stateless_shuffle as stateless_shuffle
+

@@ -1,0 +1,91 @@
+"""Programs of TensorFlow's own API, run by TensorFlow and by flowc behind its session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+tf = pytest.importorskip("tensorflow")
+pytestmark = pytest.mark.oracle
+tf.compat.v1.disable_eager_execution()
+
+from flowc_behind import FlowcSession
+from programs import arrays, matrices, networks, structures
+
+import flowc
+
+EXPRESSIONS: dict[str, Callable[[], Any]] = {
+    **matrices.EXPRESSIONS,
+    **arrays.EXPRESSIONS,
+    **networks.EXPRESSIONS,
+    **structures.EXPRESSIONS,
+}
+# What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
+MISSING = (
+    "approx_max_k",
+    "cond whose branches differ in rank",
+    "dequantize",
+    "float8",
+    "fractional_avg_pool",
+    "fractional_max_pool",
+    "int4",
+    "isotonic regression",
+    "quantize",
+    "stateless binomial",
+)
+# Programs whose errors are of another class.
+OTHER_CLASS = {"crop_and_resize of a bad box": ("InvalidArgumentError", "OutOfRangeError")}
+DIGITS = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-4, "complex64": 2e-4}
+
+
+def outcome(session: Any, fetches: Any) -> Any:
+    """A list of the arrays of a run, or the class of its exception and what it says."""
+    try:
+        return tf.nest.flatten(session.run(fetches))
+    except tf.errors.OpError as error:
+        return type(error).__name__, str(error)
+
+
+def agree(found: Any, wanted: Any) -> None:
+    assert len(found) == len(wanted)
+    for one, other in zip(found, wanted):
+        one, other = np.asarray(one), np.asarray(other)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        if one.dtype.kind in "fcV":
+            bound = DIGITS.get(other.dtype.name, 1e-8)
+            wide = np.complex128 if one.dtype.kind == "c" else np.float64
+            np.testing.assert_allclose(one.astype(wide), other.astype(wide), rtol=bound, atol=bound)
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_what_is_missing_is_said(name: str) -> None:
+    with tf.Graph().as_default() as graph:
+        fetches = EXPRESSIONS[name]()
+    refused = (flowc.errors.UnsupportedError, tf.errors.InvalidArgumentError)
+    with FlowcSession(graph=graph) as session, pytest.raises(refused) as e:
+        session.run(fetches)
+    assert any(word in str(e.value) for word in ("cannot compile", "has no dtype", "one rank"))
+
+
+@pytest.mark.parametrize("name", sorted({*EXPRESSIONS} - {*MISSING}))
+def test_expression(name: str) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.compat.v1.set_random_seed(4)
+        fetches = EXPRESSIONS[name]()
+    with tf.compat.v1.Session(graph=graph) as session:
+        wanted = outcome(session, fetches)
+    with FlowcSession(graph=graph) as session:
+        found = outcome(session, fetches)
+    if isinstance(wanted, tuple):
+        assert isinstance(found, tuple), f"flowc gave {found}, TensorFlow {wanted}"
+        assert (found[0], wanted[0]) == OTHER_CLASS.get(name, (wanted[0], wanted[0]))
+    else:
+        assert isinstance(found, list), found
+        agree(found, wanted)
