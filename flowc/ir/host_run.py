@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -147,15 +148,34 @@ def text_of(value: Any, name: str) -> str:
 HostFunction = Callable[[Sequence[Any]], list[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class BatchedFunction:
+    """A function for many elements at once. `stacked`: arrays with a first axis for the elements,
+    for such arrays. `rest`: what the function gives for one element, from its rows of what
+    `stacked` gives, and from what all elements share; None where that is the result itself."""
+
+    stacked: HostFunction
+    rest: HostFunction | None
+
+
 class HostFunctions(Protocol):
     """The functions of a Session's graph, for host steps that call them."""
 
-    def find(
-        self, name: str, handles: Mapping[int, str], streams: dict[Any, HostFunction]
-    ) -> HostFunction:
+    def find(self, name: str, handles: Mapping[int, str], streams: dict[Any, Any]) -> HostFunction:
         """The function with a name. `handles`: those of its arguments that are handles, by the
         names of the nodes that made them; calls leave them out. `streams`: where functions that
         draw random numbers are kept; each begins its stream anew in another one."""
+        ...
+
+    def find_batched(
+        self,
+        name: str,
+        handles: Mapping[int, str],
+        streams: dict[Any, Any],
+        ranks: Sequence[int | None],
+    ) -> BatchedFunction | None:
+        """The same for many elements at once, whose arguments have these ranks; None: all elements
+        share the argument. None where that is no gain."""
         ...
 
 
