@@ -113,6 +113,25 @@ def ints(features: Sequence[bytes]) -> tuple[Array, Array]:
     return values.view(np.int64), counts
 
 
+def lone_values(feature: bytes, kind: int, count: int) -> Array | None:
+    """The `count` values of one feature; None where there is more to say of it than that."""
+    head = _head(kind, len(feature))
+    if not feature.startswith(head):
+        return None
+    body = feature[len(head) :]
+    if kind == FLOAT_LIST:
+        return np.frombuffer(body, "<f4").copy() if len(body) == 4 * count else None
+    if count != 1 or not body:
+        return None
+    if kind == BYTES_LIST:
+        found = np.empty(1, object)
+        found[0] = body
+        return found
+    if len(body) > 8 or body[-1] >= 0x80 or any(b < 0x80 for b in body[:-1]):
+        return None
+    return np.array([sum((b & 0x7F) << 7 * k for k, b in enumerate(body))], np.int64)
+
+
 # -- packed lists
 
 

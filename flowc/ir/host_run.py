@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
@@ -26,6 +27,10 @@ from flowc.errors import (
 )
 
 Array = np.ndarray[Any, Any]
+
+
+class WouldWaitError(Exception):
+    """A step that was only to be tried has to wait."""
 
 
 class CancelToken:
@@ -196,6 +201,7 @@ class HostRun:
         self.max_memory = max_memory
         self._functions = functions
         self._timeout = timeout
+        self._is_patient = True
         self._deadline = time.monotonic() + timeout / 1000 if timeout else None
 
     @property
@@ -211,6 +217,13 @@ class HostRun:
     def endless(self, cancel: CancelToken) -> HostRun:
         """The same for what outlasts this run, until `cancel` ends it."""
         return HostRun(cancel, self.states, 0, self._functions, self.max_memory)
+
+    def impatient(self) -> HostRun:
+        """The same for a step that is only tried: where it has to wait, it ends with a
+        `WouldWaitError`, as if it had not begun."""
+        found = copy(self)
+        found._is_patient = False
+        return found
 
     def check_memory(self, size: int, what: str) -> None:
         """Raises `ResourceExhaustedError` where so many bytes are more than the run may take."""
@@ -246,4 +259,6 @@ class HostRun:
         with self.cancel.waking(wake):
             while not ready():
                 self.check()
+                if not self._is_patient:
+                    raise WouldWaitError
                 condition.wait(self.left / 1000 or None)
