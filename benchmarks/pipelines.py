@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Engine:
 
     megabytes = 0.0
 
-    def __init__(self, name: str, python: Path, folder: str) -> None:
+    def __init__(self, name: str, python: Path, folder: str, cores: Collection[int]) -> None:
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
         environment.pop("PYTHONPATH", None)
         self._process = subprocess.Popen(
@@ -48,6 +48,8 @@ class Engine:
             text=True,
             env=environment,
         )
+
+        os.sched_setaffinity(self._process.pid, cores)
 
     def timer(self, program: str) -> Timer:
         """Times a thousand items, in seconds, of as many as a round gets through."""
@@ -74,7 +76,7 @@ class Engine:
         self._process.wait(30)
 
 
-def measure(parts: Sequence[str], rounds: int) -> list[Row]:
+def measure(parts: Sequence[str], rounds: int, cores: Collection[int]) -> list[Row]:
     """A row a program whose name has one of the parts: milliseconds for a thousand items."""
     names = [n for n in PROGRAMS if not parts or any(part in n for part in parts)]
     found: list[Row] = []
@@ -82,7 +84,7 @@ def measure(parts: Sequence[str], rounds: int) -> list[Row]:
         write_files(Path(folder))
         pythons = {"flowc": Path(sys.executable), "tensorflow": oracle_python()}
         for name in names:
-            engines = {e: Engine(e, p, folder) for e, p in pythons.items() if p is not None}
+            engines = {e: Engine(e, p, folder, cores) for e, p in pythons.items() if p is not None}
             peers = {e: process.timer(name) for e, process in engines.items()}
             row = compare(name, peers.pop("flowc"), peers, rounds=rounds)
             memory = ", ".join(f"{e} {engine.megabytes:.0f}" for e, engine in engines.items())
@@ -137,7 +139,9 @@ def main() -> None:
     if options.engine:
         serve(options.engine, options.folder)
     else:
-        show("pipelines, 1000 items", measure(options.parts, options.rounds))
+        show(
+            "pipelines, 1000 items", measure(options.parts, options.rounds, os.sched_getaffinity(0))
+        )
 
 
 if __name__ == "__main__":

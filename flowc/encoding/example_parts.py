@@ -179,6 +179,8 @@ def _is_whole(kind: int, packed: Array, sizes: Array) -> bool:
     """Whether each list has whole numbers. Protobuf says what is wrong with others."""
     if kind == FLOAT_LIST:
         return not (sizes % 4).any()
+    if packed.max(initial=0) < 0x80:  # each byte is a number
+        return True
     ends = np.cumsum(sizes)[sizes > 0] - 1
     if (packed[ends] >= 0x80).any():
         return False

@@ -51,7 +51,8 @@ def _stacked(component: int, arrays: Sequence[Array]) -> Array:
         found[:] = [array[()] for array in arrays]
         return found
     if first.dtype != object:
-        return np.concatenate(arrays, out=found.reshape(-1, *shape[1:])).reshape(found.shape)
+        np.concatenate(arrays, out=found.reshape(-1, *shape[1:]))
+        return found  # and no view of it, which the last step would copy
     for k, array in enumerate(arrays):
         found[k, ...] = array
     return found
