@@ -68,7 +68,8 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    names = "startup first calls kernels loops models training contractions pipelines".split()
+    names = ["startup", "first", "calls", "kernels", "loops", "models", "training", "contractions"]
+    names += ["pipelines"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help=f"which to run, of: {', '.join(names)}")
     parser.add_argument("--models", type=Path, metavar="DIR", help="folder of model folders")
