@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,9 @@ def decode_jpeg(
 def _fast_decoder() -> Any:
     """The function of simplejpeg; None where it is not installed."""
     try:
-        from simplejpeg import decode_jpeg
+        return import_module("simplejpeg").decode_jpeg
     except ImportError:
         return None
-    return decode_jpeg
 
 
 def _fast_pixels(data: bytes, image: Any, channels: int, dct_method: str) -> Array | None:
