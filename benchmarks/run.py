@@ -1,7 +1,7 @@
 """All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
 
-Everything runs on one core and one thread. Names: kernels, loops, calls, startup,
-first, models, training, contractions.
+Everything but pipelines runs on one core and one thread. Names: kernels, loops, calls, startup,
+first, models, training, contractions, pipelines.
 `models` and the model rows of `startup` need `--models DIR`, where a model is a folder with
 `graph.pb`, `saved_model` or `model.meta`, and `ref_case0.npz` with its feeds (`names`, `in_0`...).
 """
@@ -26,6 +26,7 @@ import first_steps
 import loop_kernels
 import loops
 import models
+import pipelines
 import startup
 import training
 from rounds import Row, show
@@ -35,6 +36,7 @@ from tensorflow_peer import TensorFlowPeer, tensorflow_peer
 def main() -> None:
     options = _options()
     # The last core: the first ones take most interrupts.
+    cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     peer: TensorFlowPeer | None = None
     if {"kernels", "loops", "models", "training"} & set(options.names):
@@ -49,6 +51,7 @@ def main() -> None:
         "models": lambda: models.measure(options.models, peer, options.rounds),
         "training": lambda: training.measure(peer, options.rounds),
         "first": first_steps.measure,
+        "pipelines": lambda: pipelines.measure((), 3, cores),
         "contractions": lambda: contractions.measure(
             ("gemm", "conv", "depthwise"), contractions.machine_tile()
         ),
@@ -66,6 +69,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     names = ["startup", "first", "calls", "kernels", "loops", "models", "training", "contractions"]
+    names += ["pipelines"]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help=f"which to run, of: {', '.join(names)}")
     parser.add_argument("--models", type=Path, metavar="DIR", help="folder of model folders")

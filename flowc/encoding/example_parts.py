@@ -113,6 +113,25 @@ def ints(features: Sequence[bytes]) -> tuple[Array, Array]:
     return values.view(np.int64), counts
 
 
+def lone_values(feature: bytes, kind: int, count: int) -> Array | None:
+    """The `count` values of one feature; None where there is more to say of it than that."""
+    head = _head(kind, len(feature))
+    if not feature.startswith(head):
+        return None
+    body = feature[len(head) :]
+    if kind == FLOAT_LIST:
+        return np.frombuffer(body, "<f4").copy() if len(body) == 4 * count else None
+    if count != 1 or not body:
+        return None
+    if kind == BYTES_LIST:
+        found = np.empty(1, object)
+        found[0] = body
+        return found
+    if len(body) > 8 or body[-1] >= 0x80 or any(b < 0x80 for b in body[:-1]):
+        return None
+    return np.array([sum((b & 0x7F) << 7 * k for k, b in enumerate(body))], np.int64)
+
+
 # -- packed lists
 
 
@@ -160,6 +179,8 @@ def _is_whole(kind: int, packed: Array, sizes: Array) -> bool:
     """Whether each list has whole numbers. Protobuf says what is wrong with others."""
     if kind == FLOAT_LIST:
         return not (sizes % 4).any()
+    if packed.max(initial=0) < 0x80:  # each byte is a number
+        return True
     ends = np.cumsum(sizes)[sizes > 0] - 1
     if (packed[ends] >= 0x80).any():
         return False

@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -25,6 +27,10 @@ from flowc.errors import (
 )
 
 Array = np.ndarray[Any, Any]
+
+
+class WouldWaitError(Exception):
+    """A step that was only to be tried has to wait."""
 
 
 class CancelToken:
@@ -147,15 +153,34 @@ def text_of(value: Any, name: str) -> str:
 HostFunction = Callable[[Sequence[Any]], list[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class BatchedFunction:
+    """A function for many elements at once. `stacked`: arrays with a first axis for the elements,
+    for such arrays. `rest`: what the function gives for one element, from its rows of what
+    `stacked` gives, and from what all elements share; None where that is the result itself."""
+
+    stacked: HostFunction
+    rest: HostFunction | None
+
+
 class HostFunctions(Protocol):
     """The functions of a Session's graph, for host steps that call them."""
 
-    def find(
-        self, name: str, handles: Mapping[int, str], streams: dict[Any, HostFunction]
-    ) -> HostFunction:
+    def find(self, name: str, handles: Mapping[int, str], streams: dict[Any, Any]) -> HostFunction:
         """The function with a name. `handles`: those of its arguments that are handles, by the
         names of the nodes that made them; calls leave them out. `streams`: where functions that
         draw random numbers are kept; each begins its stream anew in another one."""
+        ...
+
+    def find_batched(
+        self,
+        name: str,
+        handles: Mapping[int, str],
+        streams: dict[Any, Any],
+        ranks: Sequence[int | None],
+    ) -> BatchedFunction | None:
+        """The same for many elements at once, whose arguments have these ranks; None: all elements
+        share the argument. None where that is no gain."""
         ...
 
 
@@ -176,6 +201,7 @@ class HostRun:
         self.max_memory = max_memory
         self._functions = functions
         self._timeout = timeout
+        self._is_patient = True
         self._deadline = time.monotonic() + timeout / 1000 if timeout else None
 
     @property
@@ -191,6 +217,13 @@ class HostRun:
     def endless(self, cancel: CancelToken) -> HostRun:
         """The same for what outlasts this run, until `cancel` ends it."""
         return HostRun(cancel, self.states, 0, self._functions, self.max_memory)
+
+    def impatient(self) -> HostRun:
+        """The same for a step that is only tried: where it has to wait, it ends with a
+        `WouldWaitError`, as if it had not begun."""
+        found = copy(self)
+        found._is_patient = False
+        return found
 
     def check_memory(self, size: int, what: str) -> None:
         """Raises `ResourceExhaustedError` where so many bytes are more than the run may take."""
@@ -226,4 +259,6 @@ class HostRun:
         with self.cancel.waking(wake):
             while not ready():
                 self.check()
+                if not self._is_patient:
+                    raise WouldWaitError
                 condition.wait(self.left / 1000 or None)

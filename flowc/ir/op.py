@@ -122,6 +122,7 @@ TRAITS = {
     "idempotent",  # f(f(x)) == f(x)
     "involution",  # f(f(x)) == x
     "identity",  # the output is input 0 (Identity, StopGradient, Snapshot...)
+    "by_element",  # of each element of input 0 alone; other inputs are the same for all
     "moves",  # every element of its output is an element of its inputs (Pack, Reshape...)
     "sets_elements",  # the output is input 0, a list, with the elements at input 1 set
     "stateful",  # never merged, folded or dropped as unused: has an effect or reads one

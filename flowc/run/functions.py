@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedError
+from flowc.extract.batched_functions import BatchedBody, batched_body
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
-from flowc.graph.control_types import FRAME_TYPES
 from flowc.graph.function import Function
 from flowc.graph.op_info import has_trait
 from flowc.ir.capability import ALL
-from flowc.ir.host_run import HostFunction, held
+from flowc.ir.host_run import BatchedFunction, HostFunction, held
 
 Array = np.ndarray[Any, Any]
+LEADING_BACK = frozenset({"NextIteration", "RefNextIteration"})
 Run = Callable[[list[Tensor], dict[Tensor, Array]], list[Any]]
 
 
@@ -56,6 +57,35 @@ class _Opened:
 
         return call
 
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The results as tensors."""
+        return [self.args[t] if isinstance(t, int) else t for t in self.results]
+
+    def bound_batched(self, body: BatchedBody, run_many: Run, run: Run) -> BatchedFunction:
+        args, given, found = self.args, list(body.found), list(body.found.values())
+        cuts = {t: i for i, t in enumerate(given)}
+
+        def stacked(arrays: Sequence[Any]) -> list[Any]:
+            return run_many(found, dict(zip(body.args, arrays)))
+
+        left = [t for t in self.tensors if t not in cuts]
+        if not left:
+            places = [cuts[t] for t in self.tensors]
+
+            def ordered(arrays: Sequence[Any]) -> list[Any]:
+                values = stacked(arrays)
+                return [values[i] for i in places]
+
+            return BatchedFunction(ordered, None)
+        shared = [arg for arg, rank in zip(args, body.ranks) if rank is None]
+
+        def rest(arrays: Sequence[Any]) -> list[Any]:
+            values = iter(run(left, dict(zip([*given, *shared], arrays))))
+            return [arrays[cuts[t]] if t in cuts else held(next(values)) for t in self.tensors]
+
+        return BatchedFunction(stacked, rest)
+
 
 class CalledFunctions:
     """`session`: makes what runs a graph of this Session, with new streams of random numbers where
@@ -65,23 +95,48 @@ class CalledFunctions:
         self._graph = graph
         self._session = session
         self._lock = threading.Lock()
-        self._found: dict[Any, tuple[_Opened, HostFunction]] = {}
+        self._found: dict[Any, tuple[_Opened, Run]] = {}
+        self._batched: dict[Any, tuple[BatchedBody, Run] | None] = {}
 
-    def find(
-        self, name: str, handles: Mapping[int, str], streams: dict[Any, HostFunction]
-    ) -> HostFunction:
+    def find(self, name: str, handles: Mapping[int, str], streams: dict[Any, Run]) -> HostFunction:
         key = (name, *handles.items())
         with self._lock:
-            found = self._found.get(key)
-            if found is None:
-                opened = self._open(name, handles)
-                found = self._found[key] = opened, opened.bound(self._session(opened.graph, False))
-            opened, call = found
-            if not opened.has_streams:
-                return call
-            if key not in streams:
-                streams[key] = opened.bound(self._session(opened.graph, True))
-            return streams[key]
+            opened, run = self._runner(key, name, handles, streams)
+            return opened.bound(run)
+
+    def find_batched(
+        self,
+        name: str,
+        handles: Mapping[int, str],
+        streams: dict[Any, Run],
+        ranks: Sequence[int | None],
+    ) -> BatchedFunction | None:
+        key = (name, *handles.items())
+        with self._lock:
+            opened, run = self._runner(key, name, handles, streams)
+            if (key, *ranks) not in self._batched:
+                self._batched[key, *ranks] = self._many(opened, ranks)
+            found = self._batched[key, *ranks]
+        return None if found is None else opened.bound_batched(*found, run)
+
+    def _many(self, opened: _Opened, ranks: Sequence[int | None]) -> tuple[BatchedBody, Run] | None:
+        body = batched_body(opened.args, opened.tensors, ranks)
+        return None if body is None else (body, self._session(body.graph, False))
+
+    def _runner(
+        self, key: Any, name: str, handles: Mapping[int, str], streams: dict[Any, Run]
+    ) -> tuple[_Opened, Run]:
+        """The function, and what runs it for who has these streams."""
+        found = self._found.get(key)
+        if found is None:
+            opened = self._open(name, handles)
+            found = self._found[key] = opened, self._session(opened.graph, False)
+        opened, run = found
+        if not opened.has_streams:
+            return opened, run
+        if key not in streams:
+            streams[key] = self._session(opened.graph, True)
+        return opened, streams[key]
 
     def _open(self, name: str, handles: Mapping[int, str]) -> _Opened:
         function = self._graph.functions.get(name)
@@ -115,7 +170,7 @@ class CalledFunctions:
     def _results(
         self, graph: Graph, function: Function, args: Sequence[Tensor], scope: str
     ) -> list[Tensor]:
-        if any(node.type in FRAME_TYPES for node in function.body.nodes):
+        if any(node.type in LEADING_BACK for node in function.body.nodes):
             # Loops of TensorFlow 1 lead back: a call, which is extracted in place.
             types = [(t, None) for r in function.results for t in r.types({}) if t is not None]
             call = graph.create_op(function.name, args, {}, f"{scope}call", output_types=types)

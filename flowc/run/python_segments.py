@@ -1,13 +1,15 @@
 """Segments of a run that Python computes alone: nothing is compiled for them.
 
-In: a segment of host steps, and of nodes that only pass values or strings to them, as graphs that
-save and restore are made of. Out: its results. Invariant: any other segment is refused, and
-compiled; what a step of Python does is the same either way.
+In: a segment of host steps, and of nodes that only pass values or strings to them or put values
+side by side, as graphs that save, restore and fill queues are made of. Out: its results.
+Invariants: any other segment is refused, and compiled; what a step of Python does is the same
+either way; a step at a queue that has to wait lets those go first that do not depend on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,18 @@ from flowc import dtypes
 from flowc.errors import FlowcError
 from flowc.graph import Operation, Tensor
 from flowc.graph.op_info import has_trait, node_attrs, with_defaults
-from flowc.ir.host_run import HostRun
+from flowc.ir.host_run import HostRun, WouldWaitError
 from flowc.run.host_steps import fault_of_step
 from flowc.run.segments import Segment, needed
 
 Array = np.ndarray[Any, Any]
 _PASSED = {dtypes.string, dtypes.resource}  # handles of queues are strings, too
+# Steps that have done nothing where they wait; one that puts in several elements may have.
+_TRIED = frozenset(
+    name + version
+    for name in ("QueueEnqueue", "QueueDequeue", "QueueDequeueMany", "QueueDequeueUpTo")
+    for version in ("", "V2")
+)
 Step = Callable[[Sequence[Array], HostRun], Sequence[Array]]
 
 
@@ -30,22 +38,65 @@ class PythonSegment:
 
     def __init__(self, segment: Segment, steps: Mapping[Operation, Step]) -> None:
         self._segment = segment
-        self._steps = steps
+        self._steps = [_Placed(op, step, op.inputs, op.outputs) for op, step in steps.items()]
+        at_queues = [op for op in steps if op.type.startswith(("QueueEnqueue", "QueueDequeue"))]
+        self._may_defer = len(at_queues) > 1
 
     def run(self, given: Mapping[Tensor, Array], run: HostRun) -> list[Array]:
         """The values of the segment's tensors."""
         found = dict(given)
-        for op, step in self._steps.items():
-            try:
-                results = step([found[t] for t in op.inputs], run)
-            except FlowcError as error:
-                error.node = error.node or op.name
-                raise
-            except Exception as error:
-                raise fault_of_step(error, op.name) from error
-            for tensor, array in zip(op.outputs, results):
-                found.setdefault(tensor, array)
+        if self._may_defer:
+            self._run_ready_ones_first(found, run)
+        else:
+            for placed in self._steps:
+                placed.run(found, run)
         return [found[t] for t in self._segment.tensors]
+
+    def _run_ready_ones_first(self, found: dict[Tensor, Array], run: HostRun) -> None:
+        """Those that would wait are tried again after others, and wait once none can go on."""
+        left, patient = self._steps, False
+        while left:
+            deferred: list[_Placed] = []
+            waiting: set[Operation] = set()
+            for placed in left:
+                op = placed.op
+                if any(t.op in waiting for t in op.inputs) or waiting & {*op.control_inputs}:
+                    waiting.add(op)
+                    deferred.append(placed)
+                    continue
+                try:
+                    tries = op.type in _TRIED and not patient
+                    placed.run(found, run.impatient() if tries else run)
+                    patient = False
+                except WouldWaitError:
+                    waiting.add(op)
+                    deferred.append(placed)
+            patient = len(deferred) == len(left)
+            left = deferred
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A step of an operation."""
+
+    op: Operation
+    step: Step
+    inputs: Sequence[Tensor]
+    outputs: Sequence[Tensor]
+
+    def run(self, found: dict[Tensor, Array], run: HostRun) -> None:
+        """Adds the values of the outputs to those that were found."""
+        try:
+            results = self.step([found[t] for t in self.inputs], run)
+        except FlowcError as error:
+            error.node = error.node or self.op.name
+            raise
+        except WouldWaitError:
+            raise
+        except Exception as error:
+            raise fault_of_step(error, self.op.name) from error
+        for tensor, array in zip(self.outputs, results):
+            found.setdefault(tensor, array)
 
 
 def python_segment(segment: Segment) -> PythonSegment | None:
@@ -90,7 +141,9 @@ def _step(op: Operation) -> Step | None:
         found = step((), HostRun())  # a handle, which is the same in every run
         return lambda inputs, run: found
     reference = record.reference
-    if reference is None or not types or not {*types} <= _PASSED:
+    if reference is None or not types:
+        return None
+    if record.name != "pack" and not {*types} <= _PASSED:
         return None
     given = [t.base_dtype for t in op.inputs if t.base_dtype is not None]
 

@@ -236,3 +236,24 @@ def test_a_fixed_length_reader_reads_no_endless_nothing() -> None:
     reader = tf.FixedLengthRecordReader(0)
     with tf.Session() as session, pytest.raises(errors.InvalidArgumentError, match="record_bytes"):
         session.run(reader.num_records_produced())
+
+
+def test_steps_of_one_run_wait_for_each_other() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        queue = tf.FIFOQueue(1, [tf.int32], [[]])
+        x = tf.placeholder(tf.int32, [])
+        put, taken = queue.enqueue(x), queue.dequeue()
+        assert session.run([taken, put], {x: 5}) == [5, None]  # nothing is there at first
+        session.run(put, {x: 6})
+        assert session.run([put, taken], {x: 7}) == [None, 6]  # no room is there at first
+        assert session.run([queue.size(), taken]) == [1, 7]
+        wide = tf.FIFOQueue(9, [tf.int32], [[]])
+        several, many = wide.dequeue_many(3), wide.enqueue_many([[1, 2, 3]])
+        assert session.run([several, many])[0].tolist() == [1, 2, 3]
+        with tf.control_dependencies([taken]):
+            after = queue.enqueue(3)
+        later = threading.Timer(0.2, session.run, [put, {x: 9}])
+        later.start()
+        assert session.run([after, taken]) == [None, 9]  # another run puts it in
+        later.join()
+        assert session.run(taken) == 3

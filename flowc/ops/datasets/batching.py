@@ -27,29 +27,8 @@ from flowc.ops.datasets.dataset import (
     shown,
     the_value,
 )
+from flowc.ops.datasets.mapped import batched
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
-
-
-def batched(elements: Sequence[Element]) -> Element:
-    """Raises `InvalidArgumentError` where shapes differ."""
-    return tuple([_stacked(k, arrays) for k, arrays in enumerate(zip(*elements))])
-
-
-def _stacked(component: int, arrays: Sequence[Array]) -> Array:
-    first = arrays[0]
-    shape = first.shape
-    for k, array in enumerate(arrays):
-        if array.shape != shape:
-            raise InvalidArgumentError(
-                f"Cannot batch tensors with different shapes in component {component}. First "
-                f"element had shape {shown(shape)} and element {k} had shape {shown(array.shape)}."
-            )
-    found = np.empty((len(arrays), *shape), first.dtype)
-    if shape and first.dtype != object:
-        return np.concatenate(arrays, out=found.reshape(-1, *shape[1:])).reshape(found.shape)
-    for k, array in enumerate(arrays):
-        found[k, ...] = array
-    return found
 
 
 class Batch(HostDataset):
@@ -77,6 +56,11 @@ class _Batches(OneByOne):
         self._items, self._size, self._drops_rest, self._join = items, size, drops_rest, join
 
     def next(self, run: HostRun) -> Element | None:
+        if self._join is batched:
+            stacked = self._items.stacked(self._size, run)
+            if stacked:
+                is_whole = len(stacked[0]) == self._size
+                return stacked if is_whole or not self._drops_rest else None
         found = gathered(self._items, self._size, run)
         if not found or (self._drops_rest and len(found) < self._size):
             return None

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from flowc.errors import InvalidArgumentError
-from flowc.ir.host_run import CancelToken, HostFunction, HostRun, HostValue, held
+from flowc.ir.host_run import BatchedFunction, CancelToken, HostRun, HostValue, held
 
 Array = np.ndarray[Any, Any]
 Element = tuple[Array, ...]
@@ -47,6 +47,11 @@ class Items(ABC):
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         """At most `count` items, and at least one before the end."""
         ...
+
+    def stacked(self, count: int, run: HostRun) -> Element | None:
+        """The next `count` items, fewer only at the end, as one element with an axis for them; None
+        where they are to be taken and put together."""
+        return None
 
 
 def bytes_of(item: Any) -> int:
@@ -266,23 +271,40 @@ class IterationContext:
     def __init__(self, run: HostRun) -> None:
         self.token = CancelToken()
         self.run = run.endless(self.token)
-        self._streams: dict[Any, HostFunction] = {}
+        self._streams: dict[Any, Any] = {}
         self._lock = threading.Lock()
         self._open: dict[int, Callable[[], None]] = {}
 
     def function(self, function: Captured, given: int) -> Callable[..., list[Array]]:
         """The function of its first `given` arguments."""
-        captured = function.captured
+        handles, rest = self._captured(function, given)
+        call = self.run.functions.find(function.name, handles, self._streams)
+        if not rest:
+            return call
+        return lambda arguments: call([*arguments, *rest])
+
+    def _captured(self, function: Captured, given: int) -> tuple[dict[int, str], list[Array]]:
+        """What a function captures behind its first `given` arguments: handles, and values."""
         handles = {
             given + i: value.node
-            for i, value in enumerate(captured)
+            for i, value in enumerate(function.captured)
             if isinstance(value, ResourceHandle)
         }
-        call = self.run.functions.find(function.name, handles, self._streams)
-        if not captured:
-            return call
-        rest = [held(v) for v in captured if not isinstance(v, ResourceHandle)]
-        return lambda arguments: call([*arguments, *rest])
+        rest = [held(v) for v in function.captured if not isinstance(v, ResourceHandle)]
+        return handles, rest
+
+    def batched(self, function: Captured, ranks: Sequence[int]) -> BatchedFunction | None:
+        """The function of many elements whose components have these ranks, at once."""
+        handles, rest = self._captured(function, len(ranks))
+        shared = [*ranks, *[None] * len(rest)]
+        found = self.run.functions.find_batched(function.name, handles, self._streams, shared)
+        if found is None or not rest:
+            return found
+        stacked, one_by_one = found.stacked, found.rest
+        return BatchedFunction(
+            lambda arrays: stacked([*arrays, *rest]),
+            None if one_by_one is None else lambda rows: one_by_one([*rows, *rest]),
+        )
 
     def closing(self, owner: Any, close: Callable[[], None]) -> None:
         """Has `close` called in the end, unless `closed` says that the owner ended before."""

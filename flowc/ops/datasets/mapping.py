@@ -27,6 +27,7 @@ from flowc.ops.datasets.dataset import (
     one,
     the_value,
 )
+from flowc.ops.datasets.mapped import MappedItems
 from flowc.ops.datasets.parallel import Parallel
 from flowc.ops.datasets.records import METADATA, STATED, Given, define_dataset
 
@@ -63,23 +64,8 @@ class Map(Applied):
         return self.source.cardinality
 
     def items(self, context: IterationContext) -> Items:
-        mapped = _Mapped(self.source.elements(context), self.applied(context))
-        if self._calls == 1:
-            return mapped
-        return Parallel(mapped.items, mapped.apply, self._calls, context)
-
-
-class _Mapped(OneByOne):
-    def __init__(self, items: Items, apply: Callable[[Element], list[Array]]) -> None:
-        self.items = items
-        self._apply = apply
-
-    def apply(self, element: Element) -> Element:
-        return tuple(self._apply(element))
-
-    def next(self, run: HostRun) -> Element | None:
-        found = self.items.take(1, run)
-        return tuple(self._apply(found[0])) if found else None
+        mapped = MappedItems(self.source, self.function, self.applied(context), context)
+        return mapped if self._calls == 1 else Parallel(mapped, self._calls, context)
 
 
 def _parallel_map(given: Given) -> HostDataset:

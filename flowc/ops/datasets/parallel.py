@@ -15,12 +15,13 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowc.errors import ResourceExhaustedError
 from flowc.ir.host_run import HostRun
 from flowc.ops.datasets.dataset import (
+    Element,
     HostDataset,
     Items,
     IterationContext,
@@ -28,6 +29,7 @@ from flowc.ops.datasets.dataset import (
     SameItems,
     one,
 )
+from flowc.ops.datasets.mapped import MappedItems
 from flowc.ops.datasets.records import METADATA, STATED, define_dataset
 
 LONG = 0.0003  # seconds that an element takes
@@ -115,10 +117,8 @@ class _Slot:
 class Parallel(OneByOne):
     """What a function makes of items, of which `count` are under way."""
 
-    def __init__(
-        self, items: Items, apply: Callable[[Any], Any], count: int, context: IterationContext
-    ) -> None:
-        self._items, self._apply, self._context = items, apply, context
+    def __init__(self, mapped: MappedItems, count: int, context: IterationContext) -> None:
+        self._mapped, self._context = mapped, context
         self._count = min(count, MOST_THREADS) if count > 0 else os.cpu_count() or 1
         self._pace = Pace()
         self._workers: Workers | None = None
@@ -126,17 +126,25 @@ class Parallel(OneByOne):
         self._waiting: deque[_Slot] = deque()
         self._more = True
 
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        if self._workers is not None:
+            return super().take(count, run)
+        start = time.perf_counter()
+        found = self._mapped.take(count, run)
+        self._note(time.perf_counter() - start, len(found))
+        return found
+
+    def stacked(self, count: int, run: HostRun) -> Element | None:
+        return self._mapped.stacked(count, run) if self._workers is None else None
+
+    def _note(self, seconds: float, count: int) -> None:
+        is_long = count > 0 and self._pace.is_long(seconds / count)
+        if is_long and not self._mapped.has_fault:
+            self._workers = Workers(self._count, self._work, self._context, "flowc-map")
+            self._workers.start()
+
     def next(self, run: HostRun) -> Any:
-        if self._workers is None:
-            item = one(self._items, run)
-            if item is None:
-                return None
-            start = time.perf_counter()
-            found = self._apply(item)
-            if self._pace.is_long(time.perf_counter() - start):
-                self._workers = Workers(self._count, self._work, self._context, "flowc-map")
-                self._workers.start()
-            return found
+        assert self._workers is not None
         self._submit(run)
         if not self._pending:
             self._workers.end()
@@ -153,7 +161,7 @@ class Parallel(OneByOne):
         assert self._workers is not None
         while self._more and len(self._pending) < self._count:
             try:
-                item = one(self._items, run)
+                item = self._mapped.next_item(run)
             except Exception as error:
                 slot = _Slot(None)
                 slot.fault, slot.is_done = error, True
@@ -178,7 +186,7 @@ class Parallel(OneByOne):
                 workers.changed.wait()
             slot = self._waiting.popleft()
         try:
-            slot.result = self._apply(slot.item)
+            slot.result = self._mapped.apply(slot.item)
         except BaseException as error:
             slot.fault = error
         with workers.changed:

@@ -44,12 +44,12 @@ class _Shuffle(SameItems):
     def items(self, context: IterationContext) -> Items:
         words = self._words
         seeds = self._seeds if words is None else (next(words), next(words))
-        kind = _Shuffled if self.rows is None else _ShuffledRows
-        return kind(self.source.items(context), self._size, random_words(*seeds))
+        return _Shuffled(self.source.items(context), self._size, random_words(*seeds))
 
 
 class _Shuffled(OneByOne):
-    """`_held` items of the buffer from `_start` on, round its end, wait to be drawn."""
+    """`_held` items of the buffer from `_start` on, round its end, wait to be drawn. Reads as many
+    items at once as it gives."""
 
     def __init__(self, items: Items, size: int, words: Iterator[int]) -> None:
         self._items, self._size, self._words = items, size, words
@@ -85,10 +85,6 @@ class _Shuffled(OneByOne):
             if news:
                 self._buffer[(self._start + self._held) % self._size] = news[0]
                 self._held += 1
-
-
-class _ShuffledRows(_Shuffled):
-    """Reads as many numbers of rows at once as it gives."""
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
         self._fill(run)

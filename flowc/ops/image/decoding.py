@@ -36,7 +36,7 @@ _JPEG_ATTRS = (
     " try_recover_truncated: bool = False, acceptable_fraction: float = 1.0,"
     ' dct_method: string = ""'
 )
-_JPEG_SETTINGS = ("channels", "ratio", "fancy_upscaling", "try_recover_truncated")
+_JPEG_SETTINGS = ("channels", "ratio", "fancy_upscaling", "try_recover_truncated", "dct_method")
 
 
 # -- shapes

@@ -1,14 +1,17 @@
-"""JPEG files, read and written by Pillow.
+"""JPEG files, read and written by Pillow, and read by simplejpeg where it is installed.
 
 In: a file, how many channels are wanted (0: those that it has), by how much it is made smaller, and
-which part of it is wanted. Out: u8[height, width, channels]. Invariant: the pixels of libjpeg's
-accurate method; TensorFlow's default, the fast one, differs by a few units where files keep noise.
+which part of it is wanted. Out: u8[height, width, channels]. Invariant: the pixels are those of
+libjpeg's methods. simplejpeg has the fast one, too, which is TensorFlow's default; Pillow has only
+the accurate one, which differs from it by a few units where files keep noise.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,7 @@ def decode_jpeg(
     ratio: int = 1,
     fancy_upscaling: bool = True,
     try_recover_truncated: bool = False,
+    dct_method: str = "",
     crop: Sequence[int] | None = None,
 ) -> Array:
     """`crop`: top, left, height and width of the part wanted. Raises `InvalidArgumentError` for
@@ -45,7 +49,9 @@ def decode_jpeg(
         if spread and not fancy_upscaling and ratio == 1:
             pixels = _plainly_upscaled(file)
         else:
-            pixels = _pixels(image, "L" if channels == 1 else None, ratio)
+            found = _fast_pixels(file, image, channels, dct_method) if ratio == 1 else None
+            mode = "L" if channels == 1 else None
+            pixels = _pixels(image, mode, ratio) if found is None else found
     except FAULTS:
         raise InvalidArgumentError(FAULT) from None
     if pixels.shape[2] == 4:
@@ -55,6 +61,28 @@ def decode_jpeg(
     if channels == 3 and pixels.shape[2] == 1:
         pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))
     return np.ascontiguousarray(pixels)
+
+
+@cache
+def _fast_decoder() -> Any:
+    """The function of simplejpeg; None where it is not installed."""
+    try:
+        return import_module("simplejpeg").decode_jpeg
+    except ImportError:
+        return None
+
+
+def _fast_pixels(data: bytes, image: Any, channels: int, dct_method: str) -> Array | None:
+    """The pixels by simplejpeg; None where it is not installed, or has an objection, so that Pillow
+    says what is wrong."""
+    decode = _fast_decoder()
+    if decode is None or image.mode not in ("RGB", "L"):
+        return None
+    colors = "GRAY" if channels == 1 or image.mode == "L" else "RGB"
+    try:
+        return decode(data, colors, fastdct=dct_method != "INTEGER_ACCURATE")
+    except ValueError:
+        return None
 
 
 def _pixels(image: Any, mode: str | None, ratio: int) -> Array:

@@ -152,4 +152,5 @@ define(
         ("field_delim", "use_quote_delim", "na_value", "select_cols"),
         only_reads=True,
     ),
+    traits=frozenset({"by_element"}),
 )

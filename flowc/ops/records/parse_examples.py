@@ -6,6 +6,7 @@ for each key. Invariant: TensorFlow's values, defaults and errors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from flowc.dtypes import DType
-from flowc.encoding.example_parts import Parts, example_parts
+from flowc.encoding.example_parts import Parts, example_parts, lone_values
 from flowc.errors import InvalidArgumentError
 from flowc.ir.lowering import Host
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.records.features import (
+    KINDS,
     Array,
     Column,
     Values,
@@ -99,6 +101,9 @@ class ExampleBatch:
         def fault(i: int, text: str) -> InvalidArgumentError:
             return self.fault(key, i, text)
 
+        found = self._lone(key, dtype, shape) if self.single else None
+        if found is not None:
+            return found
         values = self.read(key, dtype, self.wrong_dense)
         if shape and shape[0] is None:
             rest = [size or 0 for size in shape[1:]]
@@ -114,6 +119,14 @@ class ExampleBatch:
                 "but could not be found."
             )
         return fixed(values, sizes, missing, default, fault)
+
+    def _lone(self, key: str, dtype: DType, shape: Shape) -> Array | None:
+        """A dense feature of a single example that is just as it should be."""
+        feature = self.column(key)[0]
+        if not feature or dtype not in KINDS or None in shape:
+            return None
+        found = lone_values(feature, KINDS[dtype], math.prod(size or 0 for size in shape))
+        return None if found is None else found.reshape(1, *(size or 0 for size in shape))
 
 
 def parse(batch: ExampleBatch, wanted: Wanted) -> Parsed:
@@ -291,7 +304,9 @@ define(
     " num_sparse*i64, sparse_values: sparse_types, sparse_shapes: num_sparse*i64, dense_values:"
     " Tdense, ragged_values: ragged_value_types, ragged_row_splits: ragged_split_types",
     infer=_infer_examples,
-    lowering=Host(_parse_examples, "ParseExampleV2", ("num_sparse", "dense_shapes")),
+    lowering=Host(
+        _parse_examples, "ParseExampleV2", ("num_sparse", "dense_shapes"), only_reads=True
+    ),
 )
 define(
     "parse_example",
@@ -300,7 +315,7 @@ define(
     f" list({_TYPES}), Tdense: list({_TYPES}), dense_shapes: list(shape)) -> sparse_indices:"
     " Nsparse*i64, sparse_values: sparse_types, sparse_shapes: Nsparse*i64, dense_values: Tdense",
     infer=_infer_batch,
-    lowering=Host(_parse_batch, "ParseExample", ("dense_shapes",)),
+    lowering=Host(_parse_batch, "ParseExample", ("dense_shapes",), only_reads=True),
 )
 define(
     "parse_single_example",
@@ -314,5 +329,6 @@ define(
         _parse_single,
         "ParseSingleExample",
         ("num_sparse", "sparse_keys", "dense_keys", "dense_shapes"),
+        only_reads=True,
     ),
 )

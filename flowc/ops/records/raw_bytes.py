@@ -68,6 +68,7 @@ define(
     f"DecodeRaw(bytes: string; out_type: {_RAW}, little_endian: bool = True) -> output: out_type",
     infer=lambda c: (*c.dims(0), c.fresh("n")),
     lowering=Host(_decode_raw, "DecodeRaw", ("little_endian",), only_reads=True),
+    traits=frozenset({"by_element"}),
 )
 
 
@@ -104,6 +105,7 @@ define(
     " bool = True) -> output: out_type",
     infer=_infer_padded,
     lowering=Host(_decode_padded, "DecodePaddedRaw", ("little_endian",), only_reads=True),
+    traits=frozenset({"by_element"}),
 )
 
 

@@ -261,12 +261,14 @@ define(
     "StringToHashBucket(string_tensor: string; num_buckets: int >= 1) -> output: i64",
     infer=lambda c: c.dims(0),
     lowering=Host(_bucket, "StringToHashBucket", ("num_buckets",), only_reads=True),
+    traits=frozenset({"by_element"}),
 )
 define(
     "string_to_hash_bucket_fast",
     "StringToHashBucketFast(input: string; num_buckets: int >= 1) -> output: i64",
     infer=lambda c: c.dims(0),
     lowering=Host(_bucket_fast, "StringToHashBucketFast", ("num_buckets",), only_reads=True),
+    traits=frozenset({"by_element"}),
 )
 define(
     "string_to_hash_bucket_strong",

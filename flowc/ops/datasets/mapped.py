@@ -1,0 +1,153 @@
+"""What a function makes of elements: one by one, or of many at once.
+
+In: items, a function of the graph. Out: elements in the order of the items, or batches of them.
+Invariant: an element is what the function gives for it alone; where many at once fail, they are
+computed one by one, so that what is wrong with one is raised in its place.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flowc.errors import FlowcError, InvalidArgumentError
+from flowc.ir.host_run import BatchedFunction, HostFunction, HostRun
+from flowc.ops.datasets.dataset import (
+    Array,
+    Captured,
+    Element,
+    HostDataset,
+    IterationContext,
+    OneByOne,
+    bytes_of,
+    gathered,
+    shown,
+)
+
+MOST = 256  # elements that are computed at once
+LARGE = 1 << 16  # bytes of an element, of which one at a time is enough
+LEAST = 4
+
+
+def batched(elements: Sequence[Element]) -> Element:
+    """Raises `InvalidArgumentError` where shapes differ."""
+    return tuple([_stacked(k, arrays) for k, arrays in enumerate(zip(*elements))])
+
+
+def _stacked(component: int, arrays: Sequence[Array]) -> Array:
+    first = arrays[0]
+    shape = first.shape
+    for k, array in enumerate(arrays):
+        if array.shape != shape:
+            raise InvalidArgumentError(
+                f"Cannot batch tensors with different shapes in component {component}. First "
+                f"element had shape {shown(shape)} and element {k} had shape {shown(array.shape)}."
+            )
+    found = np.empty((len(arrays), *shape), first.dtype)
+    if not shape:
+        found[:] = [array[()] for array in arrays]
+        return found
+    if first.dtype != object:
+        np.concatenate(arrays, out=found.reshape(-1, *shape[1:]))
+        return found  # and no view of it, which the last step would copy
+    for k, array in enumerate(arrays):
+        found[k, ...] = array
+    return found
+
+
+class MappedItems(OneByOne):
+    """`apply` gives what the function makes of one element."""
+
+    def __init__(
+        self,
+        source: HostDataset,
+        function: Captured,
+        apply: Callable[[Element], list[Array]],
+        context: IterationContext,
+    ) -> None:
+        self._items, self._rows = source.items(context), source.rows
+        self._function, self._apply, self._context = function, apply, context
+        self._waiting: deque[Any] = deque()  # items that were taken, and are left to one by one
+        self._batched: dict[tuple[int, ...], BatchedFunction | None] = {}
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether the next element failed already."""
+        return self._fault is not None
+
+    def next_item(self, run: HostRun) -> Any:
+        """The next item that the function is applied to, or None."""
+        if self._waiting:
+            return self._waiting.popleft()
+        found = self._items.take(1, run)
+        return found[0] if found else None
+
+    def apply(self, item: Any) -> Element:
+        return tuple(self._apply(item if self._rows is None else self._rows.element(item)))
+
+    def next(self, run: HostRun) -> Element | None:
+        item = self.next_item(run)
+        return None if item is None else self.apply(item)
+
+    def take(self, count: int, run: HostRun) -> Sequence[Any]:
+        if count < LEAST or self._waiting or self._fault is not None:
+            return super().take(count, run)
+        items = self._items.take(min(count, MOST), run)
+        found = self._many(items)
+        if found is None:
+            self._waiting += items
+            return super().take(max(1, len(items)), run)
+        function, arrays = found
+        if function.rest is None:
+            return [tuple([a[k, ...].copy() for a in arrays]) for k in range(len(items))]
+        return self._finished(function.rest, arrays, items) or super().take(1, run)
+
+    def stacked(self, count: int, run: HostRun) -> Element | None:
+        if not LEAST <= count <= MOST or self._waiting or self._fault is not None:
+            return None
+        items = gathered(self._items, count, run)
+        found = self._many(items)
+        if found is None:
+            self._waiting += items
+            return None
+        function, arrays = found
+        if function.rest is None:
+            return tuple(arrays)
+        elements = self._finished(function.rest, arrays, items)
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
+        return batched(elements)
+
+    def _finished(
+        self, rest: HostFunction, arrays: Sequence[Array], items: Sequence[Any]
+    ) -> list[Element]:
+        """The elements, from what was computed of them at once, up to one that fails."""
+        found: list[Element] = []
+        try:
+            for k in range(len(items)):
+                found.append(tuple(rest([a[k, ...] for a in arrays])))
+        except Exception as error:
+            self._fault = error
+            self._waiting += items[len(found) + 1 :]
+        return found
+
+    def _many(self, items: Sequence[Any]) -> tuple[BatchedFunction, list[Array]] | None:
+        """What the function gives for many elements at once, and for which function."""
+        if len(items) < LEAST:
+            return None
+        first = items[0] if self._rows is None else self._rows.element(items[0])
+        ranks = tuple([array.ndim for array in first])
+        if ranks not in self._batched:
+            self._batched[ranks] = self._context.batched(self._function, ranks)
+        function = self._batched[ranks]
+        if function is None or bytes_of(first) > LARGE:
+            return None
+        try:
+            given = batched(items) if self._rows is None else self._rows.stacked(items)
+            return function, function.stacked(given)
+        except FlowcError:
+            return None
