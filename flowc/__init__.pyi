@@ -218,6 +218,8 @@ from flowc.api.math.reductions import reduce_variance as reduce_variance
 from flowc.api.math.reductions import tensordot as tensordot
 from flowc.api.math.special import lbeta as lbeta
 from flowc.api.metrics.confusion import confusion_matrix as confusion_matrix
+from flowc.api.profiling.profiles import Profile as Profile
+from flowc.api.profiling.profiles import profile as profile
 from flowc.api.ragged.ragged_tensor import RaggedTensor as RaggedTensor
 from flowc.api.random.random_ops import get_seed as get_seed
 from flowc.api.random.random_ops import multinomial as multinomial
@@ -987,6 +989,7 @@ from flowc.api.stubs import sysconfig as sysconfig
 from flowc.api.stubs import io as io
 from flowc.api.stubs import queue as queue
 from flowc.api.stubs import audio as audio
+from flowc.api.stubs import profiler as profiler
 from flowc.api.stubs import python_io as python_io
 from flowc.api.stubs import ragged as ragged
 from flowc.api.stubs import raw_ops as raw_ops

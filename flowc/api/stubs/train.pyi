@@ -73,6 +73,7 @@ from flowc.api.training.monitored.hooks import StopAtStepHook as StopAtStepHook
 from flowc.api.training.monitored.monitored_session import MonitoredSession as MonitoredSession
 from flowc.api.training.monitored.monitored_session import SingularMonitoredSession as SingularMonitoredSession
 from flowc.api.training.monitored.monitored_training import MonitoredTrainingSession as MonitoredTrainingSession
+from flowc.api.training.monitored.profiler_hook import ProfilerHook as ProfilerHook
 from flowc.api.training.monitored.scaffold import Scaffold as Scaffold
 from flowc.api.training.monitored.session_creators import ChiefSessionCreator as ChiefSessionCreator
 from flowc.api.training.monitored.session_creators import SessionCreator as SessionCreator
