@@ -1,4 +1,16 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "AdviceProto",
+    "GraphNodeProto",
+    "MultiGraphNodeProto",
+    "OpLogProto",
+    "ProfileOptionBuilder",
+    "Profiler",
+    "advise",
+    "experimental",
+    "profile",
+    "write_op_log",
+]
 from flowc.api.profiling.model_report import Profiler as Profiler
 from flowc.api.profiling.model_report import advise as advise
 from flowc.api.profiling.model_report import profile as profile
