@@ -14,7 +14,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man bench \
+.PHONY: help demo test fuzz gradients sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
 	wheels clean
 
 help: ## this list
@@ -87,6 +87,9 @@ coverage: $(DEV_INSTALLED) ## write docs/coverage.md, which names of TensorFlow 
 
 man: $(DEV_INSTALLED) ## write docs/flowc.1, the page that `man flowc` shows
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/man_page.py
+
+reference: $(DEV_INSTALLED) ## write build/reference, pages of all public names with their docstrings
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/reference_pages.py build/reference
 
 wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
