@@ -64,7 +64,7 @@ class _Terminal(Progress):
         self.status.console.print(text, markup=False, highlight=False)
 
 
-class _Lines(Progress):
+class _StageLines(Progress):
     """A line for each stage, with the seconds since the first."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class _Lines(Progress):
 def progress(verbose: bool = False) -> Iterator[Progress]:
     """The progress of one command; `verbose`: every stage stays."""
     if verbose:
-        yield _Lines()
+        yield _StageLines()
         return
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield Progress()
