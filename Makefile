@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 ORACLE_VENV ?= .venv-oracle
+BOARD_VENV ?= .venv-tensorboard
 DEMO_OUT ?= demo-out
 WHEELS_OUT ?= dist
 JOBS ?= 2
@@ -13,7 +14,7 @@ DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients sanitize simt gpu-test lint format oracle rows stub coverage bench \
+.PHONY: help demo test fuzz gradients sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
 	wheels clean
 
 help: ## this list
@@ -51,6 +52,12 @@ simt: $(DEV_INSTALLED) ## every op's code for GPUs, run on the host
 gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
 	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py
 
+tensorboard: $(DEV_INSTALLED) ## TensorBoard reads our files and a browser shows them (Debian's chromium)
+	test -x $(BOARD_VENV)/bin/tensorboard || { $(PYTHON) -m venv $(BOARD_VENV) && \
+	  $(BOARD_VENV)/bin/python -m pip install $(PIP_FLAGS) 'tensorboard==2.21.*' 'setuptools<81'; }
+	FLOWC_TENSORBOARD=$(CURDIR)/$(BOARD_VENV)/bin/tensorboard $(BIN)/python -m pytest -rs \
+	  tests/api/test_tensorboard.py
+
 lint: $(DEV_INSTALLED) ## ruff and pyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -78,11 +85,17 @@ stub: $(DEV_INSTALLED) ## write what editors read of the public API
 coverage: $(DEV_INSTALLED) ## write docs/coverage.md, which names of TensorFlow are there
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/coverage_page.py
 
+man: $(DEV_INSTALLED) ## write docs/flowc.1, the page that `man flowc` shows
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/man_page.py
+
+reference: $(DEV_INSTALLED) ## write build/reference, pages of all public names with their docstrings
+	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/reference_pages.py build/reference
+
 wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs NumPy alone
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
 
 clean: ## remove the environments and what the demo made
-	rm -rf $(VENV) $(ORACLE_VENV) $(DEMO_OUT)
+	rm -rf $(VENV) $(ORACLE_VENV) $(BOARD_VENV) $(DEMO_OUT)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -9,8 +10,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import reference_pages
 
 import flowc as tf
+from flowc.api import exports
 from flowc.cli.entry import run_command_line
 
 ROOT = Path(__file__).parents[1]
@@ -50,8 +53,30 @@ def test_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                     _command(line)
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    book = json.loads((GUIDE / "first-model.ipynb").read_text())
+    assert book["nbformat"] == 4 and not any(c.get("outputs") for c in book["cells"])
+    names: dict[str, object] = {}
+    with tf.Graph().as_default():
+        for cell in book["cells"]:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), "first-model", "exec"), names)
+    assert (tmp_path / "step.html").is_file() and (tmp_path / "square.so").is_file()
+
+
+def test_the_reference_has_every_public_name(tmp_path: Path) -> None:
+    reference_pages.write(tmp_path)
+    assert len([*tmp_path.glob("*.md")]) > 40
+    for page, names in (("flowc", [*exports.TOP]), ("flowc.nn", dir(tf.nn))):
+        heads = set(re.findall(r"(?m)^## (\w+)$", (tmp_path / f"{page}.md").read_text()))
+        assert heads >= {n for n in names if n not in ("rnn_cell", "experimental")}, page
+    assert "Raises" in (tmp_path / "flowc.nn.md").read_text()
+
+
 def test_pages_lead_to_what_is_there() -> None:
-    listed = set(re.findall(r"\]\((\w+\.md)\)", (GUIDE / "README.md").read_text()))
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (GUIDE / "README.md").read_text()))
     assert listed == {*PAGES} - {"README.md"}
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", (GUIDE / page).read_text()):

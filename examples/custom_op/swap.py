@@ -30,7 +30,9 @@ def network():
     ids = tf.placeholder(tf.int64, [None, 2], name="ids")
     table = tf.get_variable("embedding", [5, 3], initializer=tf.random_normal_initializer(seed=3))
     rows = tf.gather(table, ids, axis=0, name="embedding_lookup")
-    return ids, tf.identity(tf.layers.dense(tf.reshape(rows, [-1, 6]), 1), name="y")
+    start = tf.glorot_uniform_initializer(seed=4)
+    y = tf.layers.dense(tf.reshape(rows, [-1, 6]), 1, kernel_initializer=start)
+    return ids, tf.identity(y, name="y")
 
 
 def train_first(folder):
@@ -93,9 +95,9 @@ def main(folder):
     model = tf.compile(f"{folder}/second.meta", ["ids=i64[n,2]"], ["y"], out=f"{folder}/second.so")
     assert np.array_equal(before, swapped)
     assert np.allclose(model(IDS), after, atol=1e-6)
-    return float(first), float(last)
+    return float(first), float(last), before, after
 
 
 if __name__ == "__main__":
-    first, last = main(sys.argv[1])
+    first, last, _, _ = main(sys.argv[1])
     print(f"loss {first:.4f} -> {last:.4f}")

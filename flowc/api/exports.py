@@ -15,6 +15,7 @@ from flowc.api import (
     input_exports,
     matrix_exports,
     media_exports,
+    profile_exports,
     record_exports,
 )
 from flowc.api.namespaces import Namespace, entries, namespaces
@@ -474,6 +475,7 @@ _MORE = (
     input_exports,
     matrix_exports,
     media_exports,
+    profile_exports,
     record_exports,
 )
 _SPACES = (_NAMESPACES, *(module.NAMESPACES for module in _MORE))

@@ -94,8 +94,8 @@ class _Wish:
     multiple=True,
     show_default=True,
     metavar="KIND,...",
-    help="so, header, a (static), pc (for pkg-config), py, kernel, ir, plan, llvm, asm, obj: each "
-    "beside OUT.so.",
+    help="so, header, a (static), pc (for pkg-config), cmake, py, kernel, ir, plan, llvm, asm, "
+    "obj: each beside OUT.so.",
 )
 @click.option("--print-after", multiple=True, metavar="PASS", help="Print the IR after a pass.")
 @threads_option
@@ -121,6 +121,7 @@ class _Wish:
 )
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say each stage, pass and kernel on stderr.")
 @debug_option
 def compile_command(
     model: str,
@@ -144,6 +145,7 @@ def compile_command(
     prefix: str | None,
     as_json: bool,
     quiet: bool,
+    verbose: bool,
 ) -> None:
     """Compile MODEL to a shared library that needs libc alone.
 
@@ -164,7 +166,7 @@ def compile_command(
     signatures = [s.strip() for s in (signature or "").split(",") if s.strip()]
     if len(signatures) > 1 and (feeds or fetches or not {"so", "a"} & set(kinds)):
         raise click.UsageError("--signature a,b: --feed, --fetch and -o - are for one signature")
-    with progress() as shown:
+    with progress(verbose and not quiet) as shown:
         place = (checkpoint, tags, signatures[0] if signatures else None, allow_links)
         read = partial(load_model, model, place, allow)
         _compile(read, signatures[1:] and signatures, (feeds, fetches, inits, values), wish, shown)
@@ -213,7 +215,7 @@ def _check_out(wish: _Wish) -> None:
 def _check_foreign(wish: _Wish) -> None:
     """Raises `UsageError` where a file would be replaced that flowc did not write, or where the
     name of the library is that of another kind of file."""
-    from flowc.cli.emit import BESIDE, TEXTS, is_ours
+    from flowc.cli.emit import BESIDE, TEXTS, beside, is_ours
     from flowc.codegen.link.weights_file import SUFFIX
     from flowc.errors import UsageError
 
@@ -226,9 +228,7 @@ def _check_foreign(wish: _Wish) -> None:
     places = {kind: wish.out.with_suffix(TEXTS[kind]) for kind in wish.kinds if kind in TEXTS}
     if "header" in wish.kinds:
         places["header"] = wish.out.with_suffix(".h")
-    for kind, suffix in BESIDE.items():
-        if kind in wish.kinds:
-            places[kind] = wish.out.with_suffix(suffix)
+    places |= {kind: beside(wish.out, kind) for kind in BESIDE if kind in wish.kinds}
     if "so" in wish.kinds:
         places["so"] = wish.out
         if wish.weights == "file":
@@ -325,7 +325,7 @@ def _compiled(
 
 def _watcher(wish: _Wish, shown: Progress) -> Callable[[str, Computation], None]:
     def watch(name: str, c: Computation) -> None:
-        shown.stage(f"pass {name}")
+        shown.stage(f"pass {name}: {len(c.nodes)} nodes")
         if name in wish.print_after:
             print(f"# after {name}\n{c}\n")
 
@@ -340,7 +340,7 @@ def _write(
     shown: Progress,
 ) -> AotReport | None:
     from flowc.aot import write_library
-    from flowc.cli.emit import BESIDE, package_text, write_objects
+    from flowc.cli.emit import beside, cmake_text, package_text, write_objects
     from flowc.files.safe_write import replacing
 
     shown.stage("writing")
@@ -351,8 +351,9 @@ def _write(
             write_objects(
                 program, report, wish.out.with_suffix(f".{name}.objects".replace("..", "."))
             )
-    if "pc" in wish.kinds:
-        texts[wish.out.with_suffix(BESIDE["pc"])] = package_text(wish.out, wish.kinds).encode()
+    for kind, text in (("pc", package_text), ("cmake", cmake_text)):
+        if kind in wish.kinds:
+            texts[beside(wish.out, kind)] = text(wish.out, wish.kinds).encode()
     if not {"so", "a", "header"} & set(wish.kinds):
         for path, data in texts.items():
             with replacing(path, len(data)) as file:
@@ -374,7 +375,7 @@ def _write(
         linked=linked or None,
         prefix=wish.prefix,
         about={"target": wish.target, "model": Path(graph.source.path).name},
-        archive=wish.out.with_suffix(BESIDE["a"]) if "a" in wish.kinds else None,
+        archive=beside(wish.out, "a") if "a" in wish.kinds else None,
         shared="so" in wish.kinds,
     )
     for _, report in made.values():
@@ -399,10 +400,10 @@ def _texts(report: Report, wish: _Wish, infix: str) -> dict[Path, bytes]:
 
 def _files(written: AotReport | None, wish: _Wish) -> list[dict[str, Any]]:
     """The files that were written for programs that use the library, with their sizes."""
-    from flowc.cli.emit import BESIDE
+    from flowc.cli.emit import BESIDE, beside
 
     if written is None:
         return []
     paths = [wish.out if "so" in wish.kinds else None, written.weights_file, written.header]
-    paths += [wish.out.with_suffix(suffix) for k, suffix in BESIDE.items() if k in wish.kinds]
+    paths += [beside(wish.out, kind) for kind in BESIDE if kind in wish.kinds]
     return [{"path": str(p), "bytes": p.stat().st_size} for p in paths if p is not None]

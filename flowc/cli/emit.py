@@ -26,7 +26,7 @@ TEXTS = {
     "py": ".py", "kernel": ".kernel", "ir": ".ir", "plan": ".plan", "llvm": ".ll", "asm": ".s"
 }  # fmt: skip
 # Other ways to link the library.
-BESIDE = {"a": ".a", "pc": ".pc"}
+BESIDE = {"a": ".a", "pc": ".pc", "cmake": "-config.cmake"}
 KINDS = ("so", "header", *BESIDE, *TEXTS, "obj")
 
 
@@ -34,6 +34,7 @@ KINDS = ("so", "header", *BESIDE, *TEXTS, "obj")
 _BEGINNINGS: dict[str, tuple[bytes, ...]] = {
     "a": (b"!<arch>",),
     "pc": (b"# made by flowc",),
+    "cmake": (b"# made by flowc",),
     "header": (b"a model compiled by flowc",),
     "weights": (b"FLOWCWTS",),
     "ir": (b"computation(",),
@@ -56,6 +57,11 @@ def is_ours(kind: str, path: Path) -> bool:
     return not begin.strip() or any(mark in begin for mark in _BEGINNINGS.get(kind, ()))
 
 
+def beside(out: Path, kind: str) -> Path:
+    """The place of one of BESIDE."""
+    return out.with_name(out.name.removesuffix(out.suffix) + BESIDE[kind])
+
+
 def package_text(out: Path, kinds: Collection[str]) -> str:
     """The pkg-config file of a library, which may be moved with it."""
     stem = out.name.removesuffix(out.suffix)
@@ -65,6 +71,26 @@ def package_text(out: Path, kinds: Collection[str]) -> str:
     lines += [f"Version: {VERSION}", "Cflags: -I${pcfiledir}"]
     lines += [f"Libs: {static if 'so' not in kinds else shared}"]
     return "\n".join(lines) + "\n"
+
+
+def cmake_text(out: Path, kinds: Collection[str]) -> str:
+    """What `find_package` of CMake reads: the target `NAME::NAME`, whose files may be moved with
+    it."""
+    stem = out.name.removesuffix(out.suffix)
+    place = "${CMAKE_CURRENT_LIST_DIR}"
+    kind, file, more = "SHARED", out.name, f'\n  IMPORTED_SONAME "{out.name}"'
+    if "so" not in kinds:
+        kind, file, more = "STATIC", f"{stem}.a", '\n  INTERFACE_LINK_LIBRARIES "m;pthread"'
+    return f"""\
+# made by flowc
+if(NOT TARGET {stem}::{stem})
+  add_library({stem}::{stem} {kind} IMPORTED)
+  set_target_properties({stem}::{stem} PROPERTIES
+  IMPORTED_LOCATION "{place}/{file}"{more}
+  INTERFACE_INCLUDE_DIRECTORIES "{place}")
+endif()
+set({stem}_VERSION {VERSION})
+"""
 
 
 def emitted_text(kind: str, report: Report, target: Target) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -63,9 +64,22 @@ class _Terminal(Progress):
         self.status.console.print(text, markup=False, highlight=False)
 
 
+class _StageLines(Progress):
+    """A line for each stage, with the seconds since the first."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+
+    def stage(self, name: str | None) -> None:
+        self.say(f"{time.perf_counter() - self.began:8.3f} s  {name or 'done'}")
+
+
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """The progress of one command."""
+def progress(verbose: bool = False) -> Iterator[Progress]:
+    """The progress of one command; `verbose`: every stage stays."""
+    if verbose:
+        yield _StageLines()
+        return
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield Progress()
         return

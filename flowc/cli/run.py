@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from flowc.graph import Graph, Operation, Tensor
+    from flowc.run.session import Session
 
 ELF = b"\x7fELF"
 
@@ -46,6 +48,24 @@ ELF = b"\x7fELF"
     help="Random values from this seed for the inputs that are not given, and the start of random "
     "nodes without seeds.",
 )
+@click.option(
+    "--profile", "is_profiled", is_flag=True, help="Say on stderr where the time of a run goes."
+)
+@click.option(
+    "--profile-out",
+    "profile_files",
+    multiple=True,
+    metavar="FILE",
+    help="Write the profile: .html a page with a timeline and memory, .json a Chrome trace, .pb "
+    "RunMetadata.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="How often to run; results are those of the last.  [default: 1]",
+)
 @init_option
 @allow_option
 @model_options
@@ -58,6 +78,9 @@ def run_command(
     out: str | None,
     fetches: tuple[str, ...],
     random_seed: int | None,
+    is_profiled: bool,
+    profile_files: tuple[str, ...],
+    repeat: int,
     inits: tuple[str, ...],
     allow: tuple[str, ...],
     checkpoint: str | None,
@@ -73,27 +96,67 @@ def run_command(
     from flowc.files.safe_write import check_place
 
     given = parse_inputs(inputs)
+    wanted = Runs(repeat, is_profiled or bool(profile_files), profile_files)
+    wanted.check_files()
     if out is not None:
         check_place(Path(out))
     if is_library(model):
+        if wanted.is_profiled:
+            raise UsageError(
+                f"{model}: a library notes no times of its steps; profile the model that it was "
+                "made of"
+            )
         if any((checkpoint, tags, signature, allow_links, inits, allow)):
             raise UsageError(
                 "--checkpoint, --tag, --signature, --allow-links, --init and --allow are for "
                 "models, and this is a library"
             )
         limits = threads, max_memory
-        results = _run_library(model, given, fetches, random_seed, limits)
+        results = _run_library(model, given, fetches, random_seed, (*limits, repeat))
     else:
         from flowc.cli.models import load_model
 
         place = (checkpoint, tags, signature, allow_links)
         graph = load_model(model, place, allow)
         limits = threads or None, max_memory
-        results = _run_model(graph, given, (fetches, inits), random_seed, limits)
+        results = _run_model(graph, given, (fetches, inits), random_seed, (*limits, wanted))
     if out is None:
         print_results(results, sys.stdout)
     else:
         write_npz(Path(out), results)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How often a model runs, and what is told of it: a table if `is_profiled`, and `files`."""
+
+    count: int
+    is_profiled: bool
+    files: Sequence[str]
+
+    def check_files(self) -> None:
+        """Raises `UsageError` for a file whose ending says nothing."""
+        from flowc.errors import UsageError
+
+        for name in self.files:
+            if not name.endswith((".html", ".json", ".json.gz", ".pb")):
+                raise UsageError(
+                    f"--profile-out {name}: expected a name that ends in .html, .json, .json.gz "
+                    "or .pb"
+                )
+
+    def of(self, session: Session, fetches: Any, feeds: Any) -> Any:
+        """What the last run gives."""
+        if not self.is_profiled:
+            return [session.run(fetches, feeds) for _ in range(self.count)][-1]
+        from flowc.api.profiling.profiles import profile
+
+        with profile(session) as found:
+            results = [session.run(fetches, feeds) for _ in range(self.count)][-1]
+        print(found.table(), file=sys.stderr)
+        for name in self.files:
+            found.save(name)
+        return results
 
 
 def is_library(path: str) -> bool:
@@ -113,14 +176,14 @@ def _run_library(
     given: Mapping[str, Any],
     fetches: Sequence[str],
     seed: int | None,
-    limits: tuple[int, int | None],
+    limits: tuple[int, int | None, int],
 ) -> dict[str, np.ndarray]:
     import flowc_runtime
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.errors import UnknownNameError, UsageError, did_you_mean
 
     model = flowc_runtime.load(path)
-    threads, max_memory = limits
+    threads, max_memory, repeat = limits
     if threads:
         model.threads = threads
     model.max_memory = max_memory or 0
@@ -145,7 +208,8 @@ def _run_library(
         check_dims(name, values[_short(name)], port.dims)
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
     values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
-    results = (model.new_instance() if model.variables else model).run(values)
+    runner = model.new_instance() if model.variables else model
+    results = [runner.run(values) for _ in range(repeat)][-1]
     return {name: results[inner] for name, inner in wanted.items()}
 
 
@@ -158,7 +222,7 @@ def _run_model(
     given: Mapping[str, Any],
     named: tuple[Sequence[str], Sequence[str]],
     seed: int | None,
-    limits: tuple[int | None, int | None],
+    limits: tuple[int | None, int | None, Runs],
 ) -> dict[str, np.ndarray]:
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.cli.models import what_was_chosen
@@ -187,11 +251,12 @@ def _run_model(
     wishes = {t: (t.op.name, *port) for t, port in ports.items() if t in needed}
     known = [(ports[t][1], v) for t, v in values.items() if t in ports]
     values |= complete(wishes, known, seed)
-    threads, most = limits
+    threads, most, runs = limits
     with Session(graph=graph, threads=threads, max_memory=most, random_seed=seed) as session:
         if inits:
             session.run(list(inits))
-        found = session.run([*(f.tensor for f in chosen.fetches), *chosen.targets], values)
+        wanted = [*(f.tensor for f in chosen.fetches), *chosen.targets]
+        found = runs.of(session, wanted, values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}
 
 

@@ -17,6 +17,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.cached_property import cached_property
@@ -199,6 +201,8 @@ class _Parser:
         default = self.value() if self.accept("=") else REQUIRED
         if kind == "float" and isinstance(default, int):
             default = float(default)
+        if kind == "tensor" and isinstance(default, tuple):
+            default = np.array(default, np.uint8)  # the only such default of an op holds bytes
         return AttrDef(name, kind, default, allowed, minimum)
 
     def kind(self) -> tuple[str, tuple[Any, ...] | None]:

@@ -252,16 +252,21 @@ class Session:
         """A run that tells of itself in a `RunMetadata`."""
         from flowc.run.step_stats import told_of_run  # late: who needs no message does without
 
-        trace, session = Trace(), self
+        trace = Trace()
         if options.trace_level:
-            if self._traced is None:
-                self._traced = self._beside(self._graph, replace(self._options, traced=True))
-            session = self._traced
-        with current(trace=trace):
-            results = session.run(fetches, feeds, options)
+            results = self.run_traced(trace, fetches, feeds, options)
+        else:
+            results = self.run(fetches, feeds, options)
         told = told_of_run(self._graph, trace, options.output_partition_graphs)
         run_metadata.ParseFromString(told)
         return results
+
+    def run_traced(self, trace: Trace, fetches: Any, feeds: Any, options: Any = None) -> Any:
+        """`run`, which notes in `trace` when each step began and ended."""
+        if self._traced is None:
+            self._traced = self._beside(self._graph, replace(self._options, traced=True))
+        with current(trace=trace):
+            return self._traced.run(fetches, feeds, options)
 
     def _with_node(self, error: OpError, fetches: Any, feeds: Mapping[Any, Any]) -> OpError:
         """What the rule of a node says of sizes that do not fit: a program that serves several

@@ -1,42 +1,69 @@
 """The trace of a run as TensorFlow tells of it: `RunMetadata.step_stats`.
 
-In: a trace, and the graph whose operations its steps compute. Out: its bytes. Invariant: a step
-that computes several operations is one entry under the name of the last, and its label names the
-types of all.
+In: a trace, and the graph whose operations its steps compute. Out: its bytes, and the steps as
+they are. Invariant: a step that computes several operations is one entry under the name of the
+last, and its label names the types of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from dataclasses import dataclass
 
+from flowc.dtypes import DType
 from flowc.encoding.step_stats import NodeTimes, run_metadata
 from flowc.graph import Graph, Operation
 from flowc.run.devices import CPU
 from flowc.run.traces import Trace, TracedRun
 
 
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """One execution of a step, in nanoseconds since 1970. `kind`: what runs it ("cluster", "dot",
+    "host"); `nodes`: the operations that it computes, of the types `ops`; `inputs`: the operations
+    that they read; `outputs`: dtypes and shapes of what it gives, None where nobody knows."""
+
+    kind: str
+    nodes: tuple[str, ...]
+    ops: str
+    inputs: tuple[str, ...]
+    start: int
+    end: int
+    outputs: tuple[tuple[DType, tuple[int, ...] | None], ...]
+
+    @property
+    def bytes(self) -> int:
+        """Of the tensors that it gives, as far as their shapes are known."""
+        return sum(d.size * math.prod(s) for d, s in self.outputs if s is not None)
+
+
+def steps_of(graph: Graph, trace: Trace) -> list[StepTimes]:
+    """The steps that ran, in the order in which they began."""
+    return [_times(graph, run) for run in sorted(trace.runs, key=lambda r: (r.start, -r.end))]
+
+
 def told_of_run(graph: Graph, trace: Trace, has_graphs: bool) -> bytes:
     """The `RunMetadata` with the times and tensors of every step that ran, in the order in which
     they began, and with the graph if that was asked for."""
-    runs = sorted(trace.runs, key=lambda run: run.start)
     graphs = [graph.as_graph_def().SerializeToString()] if has_graphs else []
-    return run_metadata(CPU, [_times(graph, run) for run in runs], graphs)
+    return run_metadata(CPU, [_told(step) for step in steps_of(graph, trace)], graphs)
 
 
-def _times(graph: Graph, run: TracedRun) -> NodeTimes:
-    name = run.step.nodes[-1]
-    outputs = [(o.dtype, o.shape) for o in run.outputs]
-    return NodeTimes(name, _label(graph, run), run.start, run.end, outputs)
-
-
-def _label(graph: Graph, run: TracedRun) -> str:
+def _told(step: StepTimes) -> NodeTimes:
     """`name = Op(inputs)`, as timelines show it; of several operations `Op+Op`."""
-    found = [op for op in (_operation(graph, name) for name in run.step.nodes) if op is not None]
+    name = step.nodes[-1]
+    label = f"{name} = {step.ops}({', '.join(step.inputs)})"
+    return NodeTimes(name, label, step.start, step.end, step.outputs)
+
+
+def _times(graph: Graph, run: TracedRun) -> StepTimes:
+    nodes = run.step.nodes
+    found = [op for op in (_operation(graph, name) for name in nodes) if op is not None]
     types = "+".join(dict.fromkeys(op.type for op in found)) or run.step.kind
-    inside = set(run.step.nodes)
     inputs = dict.fromkeys(t.op.name for op in found for t in op.inputs)
-    given: Iterable[str] = (name for name in inputs if name not in inside)
-    return f"{run.step.nodes[-1]} = {types}({', '.join(given)})"
+    read = tuple(name for name in inputs if name not in set(nodes))
+    outputs = tuple((o.dtype, o.shape) for o in run.outputs)
+    return StepTimes(run.step.kind, nodes, types, read, run.start, run.end, outputs)
 
 
 def _operation(graph: Graph, name: str) -> Operation | None:

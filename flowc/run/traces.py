@@ -8,7 +8,7 @@ are not traced know nothing of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,11 +37,36 @@ class TracedRun:
     outputs: tuple[TracedOutput, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RunNotes:
+    """What one run of a native function noted, as it stands in the log."""
+
+    steps: tuple[TracedStep, ...]
+    symbols: Sequence[Symbol]
+    sizes: tuple[int, ...]
+    rows: np.ndarray  # [notes, 3]: the number of the step, its start and its end
+
+    def runs(self) -> Iterator[TracedRun]:
+        env = dict(zip(self.symbols, self.sizes))
+        outputs = [
+            tuple(TracedOutput(o.dtype, _shape(o.dims, env)) for o in step.outputs)
+            for step in self.steps
+        ]
+        for number, start, end in self.rows.tolist():
+            yield TracedRun(self.steps[number], start, end, outputs[number])
+
+
 @dataclass(slots=True)
 class Trace:
-    """The steps that ran, in the order in which they ended."""
+    """The notes of one run. They are read when somebody asks: a run that is measured only copies
+    them."""
 
-    runs: list[TracedRun] = field(default_factory=list[TracedRun])
+    notes: list[RunNotes] = field(default_factory=list[RunNotes])
+
+    @property
+    def runs(self) -> list[TracedRun]:
+        """The steps that ran, in the order in which they ended."""
+        return [run for notes in self.notes for run in notes.runs()]
 
 
 def tells(options: Any) -> bool:
@@ -65,7 +90,8 @@ class TracedCode:
         self._sizes = [Symbol(name) for name in metadata.sizes]
 
     def __call__(self, *arguments: Any) -> int:
-        log = np.zeros(1 + 3 * MOST_NOTES, np.int64)
+        log = np.empty(1 + 3 * MOST_NOTES, np.int64)
+        log[0] = 0
         _, _, sizes, _, _, status, _ = arguments
         word = ctypes.sizeof(ctypes.c_int64)
         ctypes.c_int64.from_address(status.value + LOG_WORD * word).value = log.ctypes.data
@@ -73,13 +99,8 @@ class TracedCode:
         trace = self._trace_of_run()
         if trace is not None:
             table = (ctypes.c_int64 * max(1, len(self._sizes))).from_address(sizes.value)
-            env = dict(zip(self._sizes, table))
-            outputs = [
-                tuple(TracedOutput(o.dtype, _shape(o.dims, env)) for o in step.outputs)
-                for step in self._steps
-            ]
-            for number, start, end in log[1 : 1 + 3 * log[0]].reshape(-1, 3).tolist():
-                trace.runs.append(TracedRun(self._steps[number], start, end, outputs[number]))
+            rows = log[1 : 1 + 3 * log[0]].reshape(-1, 3).copy()
+            trace.notes.append(RunNotes(self._steps, self._sizes, tuple(table), rows))
         return code
 
 

@@ -36,7 +36,7 @@ def _save_doubles(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("two")
-    emit = ("--emit", "so,a,header,pc")
+    emit = ("--emit", "so,a,header,pc,cmake")
     digits = ("compile", DIGITS, "-o", str(folder / "digits.so"), "--fetch", "probabilities")
     assert run_command_line([*digits, *emit]) == 0
     saved = _save_doubles(folder / "saved")
@@ -135,3 +135,29 @@ def test_pkg_config_knows_the_library(folder: Path) -> None:
     command = ["pkg-config", "--cflags", "--libs", str(folder / "digits.pc")]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert f"-I{folder}" in found and str(folder / "digits.so") in found
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
+@pytest.mark.parametrize("kind", ["shared", "static"])
+def test_cmake_finds_the_libraries(folder: Path, tmp_path: Path, kind: str) -> None:
+    """A project with both models, one of them as a static library."""
+    for name in ("digits", "doubles"):
+        for suffix in (".h", "-config.cmake", ".so", ".a"):
+            shutil.copy(folder / f"{name}{suffix}", tmp_path / f"{name}{suffix}")
+    if kind == "static":
+        command = ("compile", DIGITS, "-o", str(tmp_path / "digits.so"), "--force")
+        emit = ("--fetch", "probabilities", "--emit", "a,header,cmake")
+        assert run_command_line([*command, *emit]) == 0
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.13)\nproject(both C)\n"
+        "find_package(digits REQUIRED CONFIG PATHS . NO_DEFAULT_PATH)\n"
+        "find_package(doubles REQUIRED CONFIG PATHS . NO_DEFAULT_PATH)\n"
+        f"add_executable(both {SOURCE})\n"
+        "target_link_libraries(both digits::digits doubles::doubles)\n"
+    )
+    for words in (("-S", ".", "-B", "build"), ("--build", "build")):
+        done = subprocess.run(["cmake", *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    needed = subprocess.run(["ldd", tmp_path / "build" / "both"], capture_output=True, text=True)
+    assert ("digits.so" in needed.stdout) == (kind == "shared")
+    assert subprocess.run([tmp_path / "build" / "both"], capture_output=True).returncode == 0

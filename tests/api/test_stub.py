@@ -17,7 +17,9 @@ def test_it_is_what_the_tables_say() -> None:
 
 
 def _names(path: Path) -> set[str]:
+    """What a stub has, which it exports too."""
     found: set[str] = set()
+    exported: set[str] = set()
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef):
             found.add(node.name)
@@ -26,7 +28,9 @@ def _names(path: Path) -> set[str]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
         elif isinstance(node, ast.Assign):
-            found |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+            assert ast.unparse(node.targets[0]) == "__all__"
+            exported = set(ast.literal_eval(node.value))
+    assert found == exported, path
     return found
 
 

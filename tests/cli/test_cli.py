@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from flowc.cli.entry import run_command_line
+from flowc.codegen.link.linker import find_linker
 from flowc.importer.tensorflow_ops import tensorflow_ops
 
 ROOT = Path(__file__).parents[2]
@@ -180,6 +181,31 @@ def test_a_library_without_a_c_compiler(
     assert flowc("run", library, "--input", "x=[[1,2,3]]").out == (
         "out: float32[1, 3]\n[[2., 4., 6.]]\n"
     )
+
+
+@pytest.mark.parametrize("linker", ["ld", "ld.lld"])
+def test_a_library_with_a_linker_alone(
+    linker: str, flowc: Command, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shutil.which(linker)
+    if found is None:
+        pytest.skip(f"no {linker}")
+    (tmp_path / linker).symlink_to(found)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "")
+    assert find_linker().command == (str(tmp_path / linker),)
+    library = tmp_path / "m.so"
+    assert flowc("compile", scale, "-o", library).code == 0
+    assert flowc("run", library, "--input", "x=[[1,2,3]]").out == (
+        "out: float32[1, 3]\n[[2., 4., 6.]]\n"
+    )
+
+
+def test_verbose_says_every_stage(flowc: Command, scale: Path, tmp_path: Path) -> None:
+    said = flowc("compile", scale, "-o", tmp_path / "m.so", "-v").err
+    for words in ("s  reading", "s  pass fuse: ", "s  kernel 1", "s  writing", "s  done"):
+        assert words in said
+    assert "pass fuse" not in flowc("compile", scale, "-o", tmp_path / "m.so").err
 
 
 @needs_cc

@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import man_page
 import pytest
 
 import flowc as tf
 from flowc.cli.entry import run_command_line
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_doctor_names_what_is_missing(
@@ -50,6 +54,14 @@ def test_cache_is_shown_and_emptied(
 def test_shells_complete_commands(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["completion", shell]) == 0
     assert "_FLOWC_COMPLETE" in capsys.readouterr().out
+
+
+def test_the_man_page_is_that_of_the_commands() -> None:
+    assert man_page.PAGE.read_text() == man_page.man_page(), "run `make man`"
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]
+    assert wheel["wheel"]["shared-data"] == {"docs/flowc.1": "share/man/man1/flowc.1"}
 
 
 def test_what_the_shell_is_answered() -> None:

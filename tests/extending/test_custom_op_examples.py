@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flowc as tf
@@ -50,8 +52,14 @@ def test_a_table_grows_and_is_saved(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_a_look_up_is_swapped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    first, last = example("swap").main(tmp_path)
+    """What it says before the swap, and after it has trained on with the other op, is what
+    TensorFlow says of its own op."""
+    first, last, before, after = example("swap").main(tmp_path)
     assert last < first / 10
+    recorded = json.loads((ROOT / "tests/recorded/swapped_model.json").read_text())
+    assert np.allclose(before, recorded["before"], rtol=1e-5, atol=1e-6)
+    assert np.allclose(after, recorded["after"], rtol=1e-5, atol=1e-6)
+    assert np.allclose([first, last], recorded["losses"], rtol=1e-4)
     assert "replaced 1 GatherV2 by PullEmbedding" in capfd.readouterr().err
 
 

@@ -131,6 +131,50 @@ def test_a_resource_in_cpp_is_shared_by_threads_and_saved(built: Path, tmp_path:
         assert session.run(found, {keys: [2, 4]}).tolist() == [10 + 16 * 5 + 1, 11]
 
 
+def test_what_fails_in_some_threads_is_their_error_and_nothing_is_lost(
+    built: Path, tmp_path: Path
+) -> None:
+    """A kernel throws in half of sixteen threads: each of these has the typed error, the others and
+    the table go on; in a library as well."""
+    ops = tf.load_op_library(built / "many_ops.o")
+    keys, by = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.float32, [3], name="x")
+    with tf.control_dependencies([ops.counted(ops.counts(first=0, name="seen"), keys)]):
+        good, bad = ops.scaled(by), ops.scaled(by, mode="throw")
+    words = r"Scaled \(many_ops.o\): .*thrown by the kernel"
+    faults: list[BaseException] = []
+
+    def work(run: Any, fails: bool) -> None:
+        try:
+            for _ in range(5):
+                if fails:
+                    with pytest.raises(Exception, match=words):
+                        run(bad)
+                else:
+                    assert run(good).tolist() == (X * 2).tolist()
+        except BaseException as error:
+            faults.append(error)
+
+    def in_threads(run: Any) -> None:
+        threads = [threading.Thread(target=work, args=(run, k % 2 == 1)) for k in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
+
+    with tf.Session() as session:
+        in_threads(lambda y: session.run(y, {keys: [5], by: X}))
+        seen = session.run(ops.counted(ops.counts(first=0, shared_name="seen"), [5]))
+        assert seen.tolist() == [16 * 5 + 1]
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        made = {
+            mode: tf.compile(graph, ["x"], [ops.scaled(x, mode=mode)], out=tmp_path / f"{mode}.so")
+            for mode in ("plain", "throw")
+        }
+    in_threads(lambda y: made["throw" if y is bad else "plain"](X))
+
+
 # -- compiled
 
 

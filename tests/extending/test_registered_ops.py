@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import flowc as tf
+from flowc.codegen.targets import target_named
 from flowc.compiler import Report, compile_library
 from flowc.errors import UnknownNameError, UnsupportedError
 from flowc.extending import Decompose, Elementwise, Native, same_dims
 from flowc.extending.stamps import stamp_of
 from flowc.extract.set_inputs import choose_interface_with
 from flowc.options import Options
+from flowc.plan.text import plan_text
 
 check_op = tf.testing.check_op
 X = np.array([1.0, -2.0, 3.0], np.float32)
@@ -209,12 +211,16 @@ def test_a_registered_op_takes_the_place_of_another_in_a_graph() -> None:
 # -- compiled
 
 
-def clusters(y: Any, *feeds: Any) -> int:
+def compiled(y: Any, *feeds: Any, target: str = "native") -> Report:
     report = Report()
     graph = tf.get_default_graph()
     interface = choose_interface_with(graph, list(feeds), [y], None, {})
-    compile_library(graph, interface, Options(), report=report)
-    return report.clusters
+    compile_library(graph, interface, Options(target=target), report=report)
+    return report
+
+
+def clusters(y: Any, *feeds: Any) -> int:
+    return compiled(y, *feeds).clusters
 
 
 def test_an_elementwise_op_fuses_with_its_neighbours() -> None:
@@ -223,6 +229,19 @@ def test_an_elementwise_op_fuses_with_its_neighbours() -> None:
     check_op("Leaky", X.astype(np.float64))
     x = tf.placeholder(tf.float32, [8])
     assert clusters(tf.exp(op(x * 2.0)) + 1.0, x) == clusters(tf.exp(x * 2.0) + 1.0, x) == 1
+
+
+def test_an_elementwise_op_is_in_the_kernel_of_its_neighbours_on_a_gpu() -> None:
+    op = leaky()
+    x = tf.placeholder(tf.float32, [1 << 16])
+    plans: list[Any] = []
+    for y in (tf.exp(op(x * 2.0)) + 1.0, tf.exp(x * 2.0) + 1.0):
+        report = compiled(y, x, target="cuda:sm_80")
+        assert report.stages.plan is not None and report.clusters == 1
+        plans.append([line.split()[:2] for line in plan_text(report.stages.plan).splitlines()])
+        (kernel,) = report.stages.kernels.values()
+        assert ".visible .entry" in target_named("cuda:sm_80").kernel_text(kernel, "asm")
+    assert plans[0] == plans[1]
 
 
 def test_a_kernel_in_terms_of_other_ops() -> None:

@@ -13,7 +13,7 @@ import inspect
 import keyword
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,7 +39,7 @@ def stub_files() -> dict[Path, str]:
     found = {ROOT / "flowc" / "__init__.pyi": _top()}
     for path, space in namespaces_of(exports.NAMESPACES):
         inner = [_inner_line(path, name) for name in space._inner]
-        found[stub_of(path)] = _text([*_imports(space._names), *inner])
+        found[stub_of(path)] = _text([*_exported(dir(space)), *_imports(space._names), *inner])
     found[FOLDER / "raw_ops.pyi"] = _raw_ops()
     return found
 
@@ -63,6 +63,12 @@ def _file(path: str) -> str:
 
 def _inner_line(path: str, name: str) -> str:
     return f"from flowc.api.stubs import {_file(f'{path}.{name}')} as {name}"
+
+
+def _exported(names: Iterable[str]) -> list[str]:
+    """`__all__`: without it, a type checker takes what is imported under another name than its own
+    for the stub's own business."""
+    return ["__all__ = [", *(f'    "{name}",' for name in sorted(names)), "]"]
 
 
 def _imports(names: Mapping[str, tuple[str, str]]) -> list[str]:
@@ -158,7 +164,8 @@ def _type(annotation: Any) -> str:
 
 
 def _top() -> str:
-    lines = _imports(exports.TOP)
+    lines = [*_exported([*exports.TOP, *MODULES, *exports.NAMESPACES, "raw_ops", "__version__"])]
+    lines += _imports(exports.TOP)
     lines += [f"from flowc import {name} as {name}" for name in MODULES]
     spaces = (*exports.NAMESPACES, "raw_ops")
     lines += [f"from flowc.api.stubs import {_file(name)} as {name}" for name in spaces]

@@ -1,3 +1,6 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "lookup",
+]
 
 from flowc.api.stubs import contrib_lookup as lookup

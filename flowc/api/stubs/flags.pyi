@@ -1,4 +1,34 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "DEFINE_alias",
+    "DEFINE_bool",
+    "DEFINE_boolean",
+    "DEFINE_enum",
+    "DEFINE_flag",
+    "DEFINE_float",
+    "DEFINE_integer",
+    "DEFINE_list",
+    "DEFINE_multi_float",
+    "DEFINE_multi_integer",
+    "DEFINE_multi_string",
+    "DEFINE_spaceseplist",
+    "DEFINE_string",
+    "DuplicateFlagError",
+    "Error",
+    "FLAGS",
+    "Flag",
+    "FlagValues",
+    "IllegalFlagValueError",
+    "UnparsedFlagAccessError",
+    "UnrecognizedFlagError",
+    "ValidationError",
+    "declare_key_flag",
+    "mark_flag_as_required",
+    "mark_flags_as_required",
+    "register_validator",
+    "set_default",
+    "validator",
+]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -1,4 +1,21 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "Copy",
+    "DeleteRecursively",
+    "Exists",
+    "FastGFile",
+    "GFile",
+    "Glob",
+    "IsDirectory",
+    "ListDirectory",
+    "MakeDirs",
+    "MkDir",
+    "Open",
+    "Remove",
+    "Rename",
+    "Stat",
+    "Walk",
+]
 from flowc.api.framework.gfile import Copy as Copy
 from flowc.api.framework.gfile import DeleteRecursively as DeleteRecursively
 from flowc.api.framework.gfile import Exists as Exists

@@ -1,4 +1,23 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "Reduction",
+    "absolute_difference",
+    "add_loss",
+    "compute_weighted_loss",
+    "cosine_distance",
+    "get_losses",
+    "get_regularization_loss",
+    "get_regularization_losses",
+    "get_total_loss",
+    "hinge_loss",
+    "huber_loss",
+    "log_loss",
+    "mean_pairwise_squared_error",
+    "mean_squared_error",
+    "sigmoid_cross_entropy",
+    "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy",
+]
 from flowc.api.losses.collection import add_loss as add_loss
 from flowc.api.losses.collection import get_losses as get_losses
 from flowc.api.losses.collection import get_regularization_loss as get_regularization_loss

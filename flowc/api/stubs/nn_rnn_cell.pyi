@@ -1,4 +1,16 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "BasicLSTMCell",
+    "BasicRNNCell",
+    "DeviceWrapper",
+    "DropoutWrapper",
+    "GRUCell",
+    "LSTMCell",
+    "LSTMStateTuple",
+    "MultiRNNCell",
+    "RNNCell",
+    "ResidualWrapper",
+]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

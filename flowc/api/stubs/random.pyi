@@ -1,4 +1,24 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "all_candidate_sampler",
+    "categorical",
+    "fixed_unigram_candidate_sampler",
+    "get_seed",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
+    "multinomial",
+    "normal",
+    "set_random_seed",
+    "shuffle",
+    "stateless_categorical",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+    "uniform_candidate_sampler",
+]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -1,4 +1,26 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "Builder",
+    "build_signature_def",
+    "build_tensor_info",
+    "builder",
+    "classification_signature_def",
+    "constants",
+    "contains_saved_model",
+    "get_tensor_from_tensor_info",
+    "is_valid_signature",
+    "load",
+    "loader",
+    "main_op",
+    "maybe_saved_model_directory",
+    "predict_signature_def",
+    "regression_signature_def",
+    "signature_constants",
+    "signature_def_utils",
+    "simple_save",
+    "tag_constants",
+    "utils",
+]
 from flowc.api.saving.saved_model_builder import SavedModelBuilder as Builder
 from flowc.api.saving.saved_model_builder import simple_save as simple_save
 from flowc.api.saving.saved_model_loader import contains_saved_model as contains_saved_model

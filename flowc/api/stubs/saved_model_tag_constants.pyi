@@ -1,4 +1,10 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "GPU",
+    "SERVING",
+    "TPU",
+    "TRAINING",
+]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

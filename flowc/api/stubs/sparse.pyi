@@ -1,4 +1,29 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "SparseConditionalAccumulator",
+    "SparseTensor",
+    "add",
+    "concat",
+    "expand_dims",
+    "fill_empty_rows",
+    "from_dense",
+    "mask",
+    "maximum",
+    "merge",
+    "minimum",
+    "placeholder",
+    "reduce_sum",
+    "reorder",
+    "reset_shape",
+    "reshape",
+    "retain",
+    "slice",
+    "sparse_dense_matmul",
+    "split",
+    "to_dense",
+    "to_indicator",
+    "transpose",
+]
 from flowc.api.framework.composites import SparseTensor as SparseTensor
 from flowc.api.framework.composites import sparse_placeholder as placeholder
 from flowc.api.inputs.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator

@@ -1,4 +1,20 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "dct",
+    "fft",
+    "fft2d",
+    "fft3d",
+    "idct",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "irfft",
+    "irfft2d",
+    "irfft3d",
+    "rfft",
+    "rfft2d",
+    "rfft3d",
+]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

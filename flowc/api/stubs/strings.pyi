@@ -1,4 +1,32 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "as_string",
+    "bytes_split",
+    "format",
+    "join",
+    "length",
+    "lower",
+    "ngrams",
+    "reduce_join",
+    "regex_full_match",
+    "regex_replace",
+    "split",
+    "strip",
+    "substr",
+    "to_hash_bucket",
+    "to_hash_bucket_fast",
+    "to_hash_bucket_strong",
+    "to_number",
+    "unicode_decode",
+    "unicode_decode_with_offsets",
+    "unicode_encode",
+    "unicode_script",
+    "unicode_split",
+    "unicode_split_with_offsets",
+    "unicode_transcode",
+    "unsorted_segment_join",
+    "upper",
+]
 from flowc.api.strings.pieces import bytes_split as bytes_split
 from flowc.api.strings.pieces import ngrams as ngrams
 from flowc.api.strings.pieces import split as split

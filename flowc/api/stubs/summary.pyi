@@ -1,4 +1,21 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "Event",
+    "FileWriter",
+    "SessionLog",
+    "Summary",
+    "SummaryDescription",
+    "TaggedRunMetadata",
+    "audio",
+    "get_summary_description",
+    "histogram",
+    "image",
+    "merge",
+    "merge_all",
+    "scalar",
+    "tensor_summary",
+    "text",
+]
 from flowc.api.summaries.file_writer import FileWriter as FileWriter
 from flowc.api.summaries.merging import merge as merge
 from flowc.api.summaries.merging import merge_all as merge_all

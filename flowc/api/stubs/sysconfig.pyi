@@ -1,4 +1,14 @@
 # Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "CXX11_ABI_FLAG",
+    "CXX_VERSION",
+    "MONOLITHIC_BUILD",
+    "get_build_info",
+    "get_compile_flags",
+    "get_include",
+    "get_lib",
+    "get_link_flags",
+]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices

@@ -1,4 +1,4 @@
-"""Object files -> one shared library, by the C compiler or by the linker of the `cc` extra.
+"""Object files -> one shared library, by the C compiler, a linker, or that of the `cc` extra.
 
 In: object files, the names to export, a folder. Out: a shared library in it, whole and on disk.
 Invariant: the library exports exactly those names, needs libc and libm only, and its bytes depend
@@ -21,6 +21,7 @@ from flowc.errors import FlowcError, InternalError
 from flowc.files.safe_write import current_umask
 
 COMPILERS = ("cc", "gcc", "clang")
+LINKERS = ("ld.lld", "ld")  # of LLVM and of binutils, which weigh less than a compiler
 
 _FLAGS = (
     "-z", "noexecstack",
@@ -58,7 +59,8 @@ class Linker:
 
 
 def find_linker() -> Linker:
-    """The C compiler ($CC, cc, gcc, clang), else `ziglang ld.lld`; `LinkError` for neither."""
+    """The C compiler ($CC, cc, gcc, clang), else a linker (ld.lld, ld), else `ziglang ld.lld`;
+    `LinkError` for none."""
     named = shlex.split(os.environ.get("CC", ""))
     if named:
         if shutil.which(named[0]) is None:
@@ -67,11 +69,15 @@ def find_linker() -> Linker:
     for name in COMPILERS:
         if found := shutil.which(name):
             return Linker((found,), True)
+    for name in LINKERS:
+        if found := shutil.which(name):
+            return Linker((found,), False)
     if importlib.util.find_spec("ziglang") is not None:
         return Linker((sys.executable, "-m", "ziglang", "ld.lld"), False)
     raise LinkError(
-        "no linker: a C compiler (cc, gcc, clang) or the package ziglang is needed to write a .so",
-        hint="install a C compiler, or `pip install flowc[cc]`",
+        "no linker: a C compiler (cc, gcc, clang), a linker (ld.lld, ld) or the package ziglang is "
+        "needed to write a .so",
+        hint="install binutils (5 MB), a C compiler, or `pip install flowc[cc]` (400 MB)",
     )
 
 

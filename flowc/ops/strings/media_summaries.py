@@ -84,7 +84,7 @@ def _infer_image(c: Inference) -> Dims:
 image_summary = define(
     "image_summary",
     "ImageSummary(tag: string, tensor: T; max_images: int >= 1 = 3, T: {u8, f32, f16, f64} = f32,"
-    " bad_color: tensor = None) -> summary: string",
+    " bad_color: tensor = [255, 0, 0, 255]) -> summary: string",
     infer=_infer_image,
     reference=_image,
     lowering=host_step(_image, "ImageSummary", "max_images"),

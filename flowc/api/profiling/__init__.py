@@ -1,0 +1,1 @@
+"""What programs ask of their runs: profiles, tables, pictures, and `tf.profiler`."""
