@@ -8,6 +8,7 @@ Sessions, `flowc.compile`, libraries and the command line all come this way.
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -85,13 +86,19 @@ def _collecting_rarely() -> Iterator[None]:
         yield
         return
     freezes = not gc.get_freeze_count()
+    had_numba = "numba" in sys.modules
     if freezes:
         gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 2, before[2])
     try:
         yield
     finally:
-        gc.collect(1)  # what Numba leaves, while nothing else is looked through
+        if freezes and not had_numba and "numba" in sys.modules:
+            # Once a process: nearly all that is new are modules, and to look through these takes
+            # longer than to compile a kernel.
+            gc.freeze()
+        else:
+            gc.collect(1)  # what Numba leaves, while nothing else is looked through
         if freezes:
             gc.unfreeze()
         gc.set_threshold(*before)

@@ -4,6 +4,9 @@ In: a process in which a name of flowc is asked for. Out: forks that wait for wh
 could not go on with: an import that another thread is in the middle of, a step of Numba's or of
 LLVM's, the loading of code. They wait for the step, not for the compilation. Invariant: locks are
 taken in one order: ours, Numba's, LLVM's.
+
+LLVM's long steps run side by side, without the lock that llvmlite has for all of LLVM: each is in a
+context of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import _bootstrap
 from typing import Any, Protocol
@@ -37,6 +42,37 @@ def keepers() -> WeakSet[KeepsLocks]:
     return WeakSet()
 
 
+class SideBySide:
+    """Steps that threads take side by side. As a context manager: no other thread is in one."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._threads: list[int] = []  # those in a step
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        this = threading.get_ident()
+        with self._change:
+            self._threads.append(this)
+        try:
+            yield
+        finally:
+            with self._change:
+                self._threads.remove(this)
+                self._change.notify_all()
+
+    def __enter__(self) -> None:
+        self._change.acquire()
+        this = threading.get_ident()
+        self._change.wait_for(lambda: all(thread == this for thread in self._threads))
+
+    def __exit__(self, *_: object) -> None:
+        self._change.release()
+
+
+llvm_steps = SideBySide()
+
+
 @cache
 def watch_forks() -> None:
     """Has forks of this process wait from now on."""
@@ -49,7 +85,8 @@ def watch_forks() -> None:
             time.sleep(0.001)
         numba = sys.modules.get("numba.core.compiler_lock")
         llvm = sys.modules.get("llvmlite.binding.ffi")
-        held[:] = [] if numba is None else [numba.global_compiler_lock]
+        held[:] = [llvm_steps]
+        held.extend([] if numba is None else [numba.global_compiler_lock])
         held.extend([] if llvm is None else [llvm.lib._lock])
         for lock in held:
             lock.__enter__()

@@ -6,6 +6,7 @@ aot.py links into a library. Invariant: equal Computations, options and versions
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,8 @@ from flowc.plan.planner import make_plan
 from flowc.plan.transfers import place_on_devices
 
 KernelCompiler = Callable[[Kernel], bytes]
+
+MOST_THREADS = 4  # that compile one program
 
 
 @dataclass(slots=True)
@@ -108,13 +111,14 @@ def compile_program(
     """
     stages = stages if stages is not None else Stages()
     clock = time.perf_counter()
-    on_device = target.on_device(c)
-    launches = launches_of(c, target, on_device)
     # A caller's strings are not where the run has their numbers.
     own = [a for a in spec.aliases if spec.inputs[a.input].dtype is not dtypes.string]
-    kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
-    with _two_threads() as threads:
+    with _threads() as threads:
+        # First: what makes the kernels is imported meanwhile.
         runtime = threads.submit(native_object, target.processor)
+        on_device = target.on_device(c)
+        launches = launches_of(c, target, on_device)
+        kernels = {k.key: k for found in launches.values() for x in found for k in x.kernels}
         objects = threads.map(compile_kernel, kernels.values())
         plan = make_plan(c, {n: _needs(x) for n, x in launches.items()}, own)
         kept = [] if keeps_values else [(v.input, v.output) for v in spec.reads]
@@ -156,11 +160,12 @@ def compile_program(
 
 
 @contextmanager
-def _two_threads() -> Iterator[ThreadPoolExecutor]:
-    """Threads that compile. Numba holds the interpreter and LLVM does not: while LLVM compiles one
-    kernel, Numba reads the next. More threads would only wait for these two. What ends the
-    compilation early, as a signal does, waits for neither: each ends with the kernel it is at."""
-    threads = ThreadPoolExecutor(max_workers=2)
+def _threads() -> Iterator[ThreadPoolExecutor]:
+    """Threads that compile. Numba holds the interpreter and LLVM does not: while LLVM compiles some
+    kernels, Numba reads the next, which takes about a third of the time that LLVM then needs. What
+    ends the compilation early, as a signal does, waits for none: each ends with the kernel it is
+    at."""
+    threads = ThreadPoolExecutor(max_workers=min(max(2, os.cpu_count() or 1), MOST_THREADS))
     try:
         yield threads
     except BaseException:

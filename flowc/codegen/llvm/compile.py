@@ -1,19 +1,23 @@
 """LLVM IR text -> object code for a processor.
 
 In: module texts (kernels, math, driver, runtime) and a Processor, which is data, never the host by
-accident. Out: ELF bytes. Only LLVM runs here, not Numba.
+accident. Out: ELF bytes. Only LLVM runs here, not Numba. Threads may compile side by side: every
+module has a context of its own.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from llvmlite import binding as llvm
+from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+from flowc.codegen.forks import llvm_steps
 from flowc.errors import InternalError
 
 
@@ -54,7 +58,7 @@ def compile_module(texts: Sequence[str], processor: Processor, *, speed: int = 3
     Raises `InternalError` when LLVM rejects a text.
     """
     machine = processor.target_machine(speed)
-    return machine.emit_object(optimized_module(texts, machine, speed=speed))
+    return _object_of(optimized_module(texts, machine, speed=speed), machine)
 
 
 def module_text(
@@ -85,10 +89,30 @@ def optimized_module(
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     try:
-        passes.run(module, builder)
+        _long_step("LLVMPY_RunNewModulePassManager", passes, module, builder)
     finally:
         NewPassManager._dispose(passes)  # llvmlite's own way to it is hidden by another base class
     return module
+
+
+def _object_of(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
+    """What `machine.emit_object` gives, without its lock."""
+    with ffi.OutputString() as fault:
+        buffer = _long_step("LLVMPY_TargetMachineEmitToMemory", machine, module, 1, fault)
+        if not buffer:
+            raise InternalError(f"LLVM emits no code: {fault}")
+    try:
+        start = ffi.lib.LLVMPY_GetBufferStart(buffer)
+        return ctypes.string_at(start, ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _long_step(name: str, *operands: Any) -> Any:
+    """Calls a function of llvmlite's library while other threads call it, too. Of itself it has one
+    lock for all of LLVM, which needs none where contexts differ."""
+    with llvm_steps.step():
+        return getattr(ffi.lib, name)._cfn(*operands)
 
 
 def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
