@@ -9,8 +9,11 @@ import pytest
 from partitions import PartitionedProgram, pieces
 
 from flowc import dtypes
+from flowc.codegen.driver.launch import workers_of
+from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Computation
+from flowc.ir.dims import Dim, symbol
 from flowc.ir.lowering import Native
 from flowc.ir.op import Op
 from flowc.ir.types import tensor_type
@@ -67,3 +70,22 @@ def test_a_kernel_that_sees_its_piece(kernel: Any) -> None:
     assert not np.array_equal(partitioned.in_pieces.run([X])[0], alone[0])
     with pytest.raises(AssertionError, match=r"on one thread \["):
         partitioned.run([X])
+
+
+@pytest.mark.parametrize(
+    ("ranges", "wakes"),
+    [
+        ([], None),
+        ([(1, 1), (5, 5)], None),  # no kernel is shared
+        ([(40, 5), (10, 5)], 0),  # some are, but waking costs more
+        ([(200, 5), (10, 5)], 39),
+        ([(200, 0)], 0),  # nobody knows how much work that is
+        ([(symbol("n"), 5)], 0),
+    ],
+)
+def test_how_many_workers_a_run_wakes_when_it_begins(
+    ranges: list[tuple[Dim, Dim]], wakes: int | None
+) -> None:
+    kernel = Kernel("", (), 0)
+    launches = [Launch(kernel, (), (), total, grain) for total, grain in ranges]
+    assert workers_of(launches) == wakes

@@ -213,6 +213,20 @@ def test_results_do_not_depend_on_how_tasks_are_split() -> None:
     np.testing.assert_array_equal(whole, run_gemm(a, b, shape, splits=5))
 
 
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_sixteen_threads_share_every_convolution_of_resnet_50_evenly(bits: int) -> None:
+    """Counted: the critical path of the tasks of each on 16 threads, beside a sixteenth of them."""
+    layers = {(112, 64), (56, 64), (56, 256), (28, 128), (28, 512), (14, 256), (14, 1024)}
+    for side, n in layers | {(7, 512), (7, 2048), (56, 128), (28, 256), (14, 512)}:
+        source = conv_source(ConvSpec(shape_for(dtypes.f32, bits)))
+        env = {"batch": 1, "groups": 1, "out_h": side, "out_w": side, "n": n}
+        tasks = parse_dim(source.tasks, env)
+        assert isinstance(tasks, int)
+        longest = -(-tasks // 16)
+        assert tasks >= 16, (side, n)
+        assert 16 * longest <= 1.25 * tasks, (side, n)
+
+
 def test_task_counts_are_dims() -> None:
     shape = shape_for(dtypes.f32, 512)
     tasks = gemm_source(GemmSpec(shape)).tasks

@@ -71,6 +71,8 @@ class Native:
         self.engine.finalize_object()
         p, n = ctypes.c_void_p, ctypes.c_int64
         self.many = self._function("many", None, p, n, n, n, n)
+        self.begin = self._function("flowc_run_begin", None, n, n)
+        self.end = self._function("flowc_run_end", None, n)
         self.stop = self._function("flowc_pool_stop", None)
         self.acquire = self._function("flowc_arena_acquire", p, n)
         self.release = self._function("flowc_arena_release", None, p)
@@ -153,6 +155,92 @@ def test_stop_joins_all_workers_and_the_pool_starts_again(native: Native) -> Non
         assert len(os.listdir("/proc/self/task")) == before + 3
         native.stop()
         assert _tasks_settle_at(before)
+
+
+def test_chunks_are_large_first_and_small_at_the_end(native: Native) -> None:
+    drawn, left = 0, 250
+    while left:
+        drawn, left = drawn + 1, left - min(left, max(5, -(-left // 2)))
+    assert native.count(1000, 5, 4, 10).sum() == 10 * 4 * drawn == 280
+
+
+def test_every_other_run_takes_a_thread(native: Native) -> None:
+    for runs, workers in ((1, 4), (2, 3), (3, 2), (4, 1), (9, 1)):
+        for _ in range(runs):
+            native.begin(4, 0)
+        assert not native.count(64, 1, 4, 20)[workers:].any()
+        for _ in range(runs):
+            native.end(4)
+
+
+def test_a_run_of_one_thread_is_not_counted(native: Native) -> None:
+    for _ in range(9):
+        native.begin(1, 0)
+    native.count(64, 1, 4, 20)
+    native.stop()
+    native.count(64, 1, 2, 1)
+    assert len(_worker_switches()) == 1
+    for _ in range(9):
+        native.end(1)
+
+
+def _worker_switches() -> dict[str, int]:
+    """How often each of the pool's threads slept."""
+    found = {}
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/status") as file:
+            lines = dict(row.split(":", 1) for row in file if ":" in row)
+        # They have signals blocked that Python's threads have not.
+        if int(lines["SigBlk"], 16) & 1 << (2 - 1):
+            found[task] = int(lines["voluntary_ctxt_switches"])
+    return found
+
+
+def _all_sleep() -> bool:
+    """Whether all workers are asleep, or get there: those that are do not sleep once more."""
+    for _ in range(1000):
+        before = _worker_switches()
+        time.sleep(0.01)
+        states = []
+        for task in before:
+            with open(f"/proc/self/task/{task}/stat") as file:
+                states.append(file.read().rsplit(")", 1)[1].split()[0])
+        if _worker_switches() == before and set(states) == {"S"}:
+            return True
+    return False
+
+
+def test_a_small_job_wakes_nobody_and_starts_nobody(native: Native) -> None:
+    native.stop()
+    assert native.count(35, 5, 4, 10)[0] == 10
+    assert not _worker_switches()
+    native.count(36, 5, 4, 10)
+    assert len(_worker_switches()) == 3
+    assert _all_sleep()
+    before = _worker_switches()
+    native.count(35, 5, 4, 10)
+    assert _worker_switches() == before
+
+
+def test_nobody_knows_what_a_step_of_grain_zero_costs(native: Native) -> None:
+    native.stop()
+    native.count(2, 0, 4, 10)
+    assert len(_worker_switches()) == 1
+
+
+def test_workers_sleep_in_a_long_run_and_wake_when_one_begins(native: Native) -> None:
+    native.begin(4, 0)
+    native.count(100, 1, 4, 3)
+    assert _all_sleep()
+    native.end(4)
+    before = _worker_switches()
+    native.begin(4, 3)
+    native.end(4)
+    for _ in range(1000):
+        if sum(_worker_switches().values()) >= sum(before.values()) + 3:
+            return
+        time.sleep(0.01)
+    raise AssertionError("nobody woke")
 
 
 def test_a_forked_child_has_its_own_pool(native: Native) -> None:

@@ -5,12 +5,13 @@ finished block). Out: a `ContractionSource`: the text of one Python function tha
 nopython mode, with its arguments, the globals it calls, and how much scratch and how many tasks it
 takes.
 
-A kernel walks tasks `begin <= task < end`. A task is a block of rows x columns of C (of one batch
-entry or group), owned by that task alone and summed over the whole inner dimension in one fixed
-order, so results do not depend on how tasks are shared out. Per block of the inner dimension the
-kernel gathers rows of A into `scratch` (row-major, `shape.row_stride` apart) and runs the register
-tile over the packed panels of B. When a block of C is finished, and still in cache, the epilogue's
-lines run over it.
+A kernel walks tasks `begin <= task < end`. A task is a block of rows x the columns of one panel (of
+one batch entry or group), owned by that task alone and summed over the whole inner dimension in one
+fixed order, so results do not depend on how tasks are shared out. Neighbours mostly have the same
+rows: those that a worker has are one block, of up to `shape.block_columns`. Per block of the inner
+dimension the kernel gathers rows of A into `scratch` (row-major, `shape.row_stride` apart) and runs
+the register tile over the packed panels of B. When a block of C is finished, and still in cache,
+the epilogue's lines run over it.
 """
 
 from __future__ import annotations
@@ -132,10 +133,8 @@ def parts(total: str, size: int) -> str:
 
 
 def block_count(shape: TileShape, rows: str) -> str:
-    """How many blocks of C `block_bounds` makes of `rows` x `n`."""
-    row_blocks = parts(rows, shape.block_rows)
-    step = f"min({shape.block_columns}, {shape.few_columns} * max(1, {row_blocks}))"
-    return f"{row_blocks} * ((n + {step} - 1) // {step})"
+    """How many tasks `block_bounds` makes of `rows` x `n`."""
+    return f"{parts(rows, shape.block_rows)} * {parts('n', shape.columns)}"
 
 
 def arguments_of(
@@ -169,32 +168,40 @@ def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str
 
 
 def block_bounds(shape: TileShape) -> str:
-    """Lines that share out `m` rows evenly over row blocks and count the column blocks of `n`.
-
-    Where one block holds all rows, columns are shared out more finely, for the workers' sake.
-    """
+    """Lines that share out `m` rows evenly over row blocks and count the panels of `n`."""
     return f"""
         row_blocks = ceil_div(m, {shape.block_rows})
         per_block = ceil_div(ceil_div(m, row_blocks), {shape.rows}) * {shape.rows}
-        column_step = least({shape.block_columns}, {shape.few_columns} * row_blocks)
-        column_blocks = ceil_div(n, column_step)
+        panel_count = ceil_div(n, {shape.columns})
         """
 
 
-def block_of_task(outer: str) -> str:
-    """Lines that set `outer` (batch entry, group...) and `row_begin .. column_end` of a task.
+def each_block(shape: TileShape, outer: str, *lines: str) -> str:
+    """The loop over the blocks of tasks `begin .. end`: `lines` for each, where `outer` (batch
+    entry, group...) and `row_begin .. column_end` say which it is.
 
-    Consecutive tasks go down the rows of a column block, whose panels stay in the caches.
+    Consecutive tasks go over the panels of a block of columns, then down its rows: these panels
+    stay in the caches.
     """
-    return f"""
-        {outer} = idiv(task, row_blocks * column_blocks)
-        place = task - {outer} * (row_blocks * column_blocks)
-        column_block = idiv(place, row_blocks)
-        row_begin = (place - column_block * row_blocks) * per_block
-        row_end = least(row_begin + per_block, m)
-        column_begin = column_block * column_step
-        column_end = least(column_begin + column_step, n)
+    most = shape.block_columns // shape.columns
+    head = f"""
+        task = begin
+        while task < end:
+            {outer} = idiv(task, row_blocks * panel_count)
+            place = task - {outer} * (row_blocks * panel_count)
+            first_panel = idiv(place, row_blocks * {most}) * {most}
+            place = place - row_blocks * first_panel
+            width = least(panel_count - first_panel, {most})
+            row_block = idiv(place, width)
+            place = place - row_block * width
+            count = least(width - place, end - task)
+            task += count
+            row_begin = row_block * per_block
+            row_end = least(row_begin + per_block, m)
+            column_begin = (first_panel + place) * {shape.columns}
+            column_end = least(column_begin + count * {shape.columns}, n)
         """
+    return "\n".join([indented(head, 4), *(indented(text, 8) for text in lines if text)])
 
 
 @lru_cache(maxsize=64)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
 
 ALIGNMENT = 64
+NARROW = 32  # columns: fewer of them take about as long
 AXES = {1: ("w",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
@@ -172,7 +173,8 @@ def _tasks_worth_a_thread(node: Node, tasks: Dim) -> Dim:
             depth = product(weights.dims[:-2]) * weights.dims[-1]
         case _:
             depth = product(weights.dims[:-1])
-    work = maximum(1, inner.output.type.size * depth)
+    *rows, columns = inner.output.dims
+    work = maximum(1, product(rows) * maximum(columns, NARROW) * depth)
     enough = CPU_CHOICES.chunk_nanoseconds * MULTIPLICATIONS
     return maximum(1, floordiv(tasks * enough, work))
 

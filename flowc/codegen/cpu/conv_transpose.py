@@ -24,9 +24,9 @@ from flowc.codegen.cpu.blocked import (
     block_bounds,
     block_count,
     block_name,
-    block_of_task,
     block_pointer,
     block_symbols,
+    each_block,
     function_text,
     indented,
     no_epilogue,
@@ -149,13 +149,15 @@ def conv_transpose_source(
         indented(block_pointer(shape), 4),
         indented(before, 4),
         indented(block_bounds(shape), 4),
-        "    for task in range(begin, end):",
-        indented(block_of_task("phase"), 8),
-        # The slowest axis is the leading digit of the phase.
-        *(indented(_phase_of_axis(a), 8) for a in reversed(axes)),
-        indented(phase, 8),
-        indented(product_call, 8),
-        indented(_spread_rows(axes, finish), 8),
+        each_block(
+            shape,
+            "phase",
+            # The slowest axis is the leading digit of the phase.
+            *(_phase_of_axis(a) for a in reversed(axes)),
+            phase,
+            product_call,
+            _spread_rows(axes, finish),
+        ),
     )
     phases = product([f"stride_{a}" for a in axes])
     tasks = f"{phases} * {block_count(shape, product(most_rows))}"

@@ -22,9 +22,9 @@ from flowc.codegen.cpu.blocked import (
     block_bounds,
     block_count,
     block_name,
-    block_of_task,
     block_pointer,
     block_symbols,
+    each_block,
     function_text,
     indented,
     no_epilogue,
@@ -101,9 +101,7 @@ def conv_source(
         indented(block_pointer(shape), 4),
         indented(before, 4),
         indented(block_bounds(shape), 4),
-        "    for task in range(begin, end):",
-        indented(block_of_task("group"), 8),
-        indented(product_call, 8),
+        each_block(shape, "group", product_call),
         *finish,
     )
     tasks = f"groups * {block_count(shape, rows)}"

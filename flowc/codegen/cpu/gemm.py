@@ -22,9 +22,9 @@ from flowc.codegen.cpu.blocked import (
     arguments_of,
     block_bounds,
     block_count,
-    block_of_task,
     block_pointer,
     block_symbols,
+    each_block,
     function_text,
     gemm_block_name,
     indented,
@@ -87,9 +87,7 @@ def gemm_source(
         arguments,
         indented(block_pointer(shape), 4),
         indented(block_bounds(shape), 4),
-        "    for task in range(begin, end):",
-        indented(block_of_task("batch_index"), 8),
-        indented(operands, 8),
+        each_block(shape, "batch_index", operands),
         *finish,
     )
     tasks = f"batch * {block_count(shape, 'm')}"

@@ -11,7 +11,7 @@ MULTIPLICATIONS = 25  # a core does about so many a nanosecond, each with its ad
 TILE_SIDE = 16
 
 CPU_CHOICES = LoopChoices(
-    chunk_nanoseconds=40_000,
+    chunk_nanoseconds=5_000,
     column_block=1024,
     sum_block=1024,
     most_parts=32,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from flowc.codegen.cpu.kernel_parts import kernel_source
 from flowc.codegen.cpu.linked_kernels import linked_kernel
+from flowc.codegen.cpu.loop_choices import CPU_CHOICES
 from flowc.codegen.kernels.kernel import SCRATCH, SIZES, STATUS, Fault, Kernel, Launch, Operand
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node
+from flowc.ir.dims import Dim, floordiv, maximum, symbols_of
 from flowc.ir.lowering import Native
 
-NATIVE_GRAIN = 1
+ELEMENT_NANOSECONDS = 1  # that a kernel is taken to need for an element which it reads or writes
 
 
 def native_launch(node: Node) -> Launch:
@@ -59,10 +61,19 @@ def native_launch(node: Node) -> Launch:
         tuple(operands),
         tuple(lowering.arguments),
         lowering.parallel,
-        NATIVE_GRAIN,
+        _steps_worth_a_thread(inner, lowering.parallel),
         sizes=tuple(size for size, _ in inner.sizes),
         scratch=lowering.scratch,
         errors=tuple(map(Fault, lowering.errors)),
         fault=lowering.fault,
         nodes=node.origin,
     )
+
+
+def _steps_worth_a_thread(node: Node, total: Dim) -> Dim:
+    """How many steps of the range of a kernel make a chunk. Its elements tell how much work it is,
+    as far as their number is known before it runs."""
+    found = {size for size, _ in node.sizes}
+    values = [v for v in (*node.inputs, *node.outputs) if found.isdisjoint(symbols_of(*v.dims))]
+    work = sum((v.type.size for v in values), start=0) * ELEMENT_NANOSECONDS
+    return maximum(1, floordiv(total * CPU_CHOICES.chunk_nanoseconds, maximum(1, work)))

@@ -47,13 +47,8 @@ class TileShape:
 
     @property
     def block_columns(self) -> int:
-        """Columns of one task: whole panels."""
+        """Columns of one block: whole panels."""
         return 8 * self.columns if self.columns >= 32 else 256 // self.columns * self.columns
-
-    @property
-    def few_columns(self) -> int:
-        """Columns of one task where a task has all rows: gathering them is done more often."""
-        return self.block_columns // 2
 
     @property
     def block_bytes(self) -> int:

@@ -26,7 +26,7 @@ from flowc.codegen.compiled import ErrorRow
 from flowc.codegen.driver.constant_copies import copy_constants, joined_copies
 from flowc.codegen.driver.device_memory import DeviceMemory
 from flowc.codegen.driver.frame import STATUS_INVALID, RunFrame
-from flowc.codegen.driver.launch import Launcher
+from flowc.codegen.driver.launch import Launcher, workers_of
 from flowc.codegen.driver.memory import Memory
 from flowc.codegen.driver.output_dims import emit_output_dims
 from flowc.codegen.driver.pending import Pending
@@ -116,6 +116,10 @@ class _Emitter:
         if self.plan.on_device:
             self.device = self.memory.device = frame.device = self._device_memory()
         every = [x for launches in self.launches.values() for x in launches]
+        on_host = (found for n, found in self.launches.items() if n not in self.plan.on_device)
+        wakes = workers_of(x for found in on_host for x in found)
+        if wakes is not None:
+            frame.call_workers(wakes)
         self.launcher = Launcher(frame, self.memory, every, self.target, self._bind)
         for i, size in enumerate(self.tables.sizes[: self.tables.input_sizes]):
             frame.bind(size, self.b.load(frame.element(frame.sizes, i)))

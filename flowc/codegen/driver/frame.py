@@ -34,7 +34,7 @@ SMALL_STEPS = 256  # iterations between two polls where kernels do little
 class RunFrame(SizeFunction):
     """`errors`: rows of the error table so far. `loops`: how many loops are open. `limits`: what is
     known of sizes here. `node`: the name of the one whose step is emitted. `device`: its memory,
-    where the run has one."""
+    where the run has one. `has_workers`: whether kernels have the pool's threads."""
 
     def __init__(self, module: ir.Module) -> None:
         words, pointers = I64.as_pointer(), BYTES.as_pointer()
@@ -51,6 +51,7 @@ class RunFrame(SizeFunction):
         self.loops = 0
         self.limits = SizeLimits()
         self.node = ""
+        self.has_workers = False
         self.device: DeviceMemory | None = None
         self.exit = run.append_basic_block("exit")
         self.code = self.variable(I32, "code")
@@ -140,10 +141,28 @@ class RunFrame(SizeFunction):
         """Calls the function of Python with a step's words; the run ends where it raises."""
         kinds = [I64.as_pointer(), I64, I64.as_pointer()]
         call = self.declare("flowc_interpreter_call", I32, kinds)
-        self._leave_if_ended(self.b.call(call, [self.interpreter, i64(step), words]))
+        self._release_workers()
+        ended = self.b.call(call, [self.interpreter, i64(step), words])
+        if self.has_workers:
+            self.call_workers(0)
+        self._leave_if_ended(ended)
+
+    def call_workers(self, wakes: int) -> None:
+        """From here on this run is one of those that have the pool's threads. `wakes`: how many of
+        them it surely needs."""
+        self.has_workers = True
+        begin = self.declare("flowc_run_begin", ir.VoidType(), [I64, I64])
+        self.b.call(begin, [self.threads, i64(wakes)])
+
+    def _release_workers(self) -> None:
+        """While Python computes, which may wait for another run, and when the run ends."""
+        if self.has_workers:
+            end = self.declare("flowc_run_end", ir.VoidType(), [I64])
+            self.b.call(end, [self.threads])
 
     def finish(self) -> None:
         """Returns, with the interpreter held as before."""
+        self._release_workers()
         acquire = self.declare("flowc_interpreter_acquire", ir.VoidType(), [I64.as_pointer()])
         self.b.call(acquire, [self.interpreter])
         self.b.ret(self.b.load(self.code))

@@ -27,9 +27,20 @@ from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
 from flowc.plan.plan import ALIGNMENT, DEVICE, HOST, Region, Run
 from flowc_runtime.native.writer import I64, declare, i64
 
+WORTH_WAKING = 32  # chunks of all kernels of a run
 EPILOGUE_TYPE = ir.FunctionType(
     ir.VoidType(), [BYTES.as_pointer(), I64.as_pointer(), I64, I64, I64, I64]
 )
+
+
+def workers_of(launches: Iterable[Launch]) -> int | None:
+    """How many of the pool's threads a run is to wake when it begins; None where no kernel has use
+    for any."""
+    chunks = [x.chunks for x in launches]
+    if all(count == 1 for count in chunks):
+        return None
+    known = [count for count in chunks if count is not None]
+    return max(known) - 1 if sum(known) - len(known) >= WORTH_WAKING else 0
 
 
 class _Tables:

@@ -121,6 +121,15 @@ class Launch:
     lanes: int = 1
 
     @property
+    def chunks(self) -> int | None:
+        """How many chunks worth a thread its range has; None where that is not known."""
+        if not isinstance(self.total, int) or not isinstance(self.grain, int):
+            return None
+        if self.grain <= 0:
+            return None if self.total > 1 else 1
+        return max(1, -(-self.total // self.grain))
+
+    @property
     def memory(self) -> tuple[Dim, Dim]:
         """The bytes that it needs for each worker, and beside those."""
         return self.scratch, self.workspace

@@ -20,6 +20,8 @@ from flowc.codegen.link.address_space import side_by_side
 
 RUNTIME_FUNCTIONS = (
     "flowc_parallel_for",
+    "flowc_run_begin",
+    "flowc_run_end",
     "flowc_arena_acquire",
     "flowc_arena_release",
     "flowc_interpreter_release",

@@ -4,6 +4,8 @@ In: a target triple. Out: the LLVM IR text of one module that defines the hidden
 
     void  flowc_parallel_for(void* kernel, void** buffers, int64_t* dims,
                              int64_t total, int64_t grain, int64_t threads)
+    void  flowc_run_begin(int64_t threads, int64_t wakes)
+    void  flowc_run_end(int64_t threads)
     void* flowc_arena_acquire(int64_t bytes)      NULL when memory is short
     void  flowc_arena_release(void* block)
     void  flowc_interpreter_release(int64_t* words, void* table, int64_t deadline)
@@ -13,7 +15,9 @@ In: a target triple. Out: the LLVM IR text of one module that defines the hidden
     void  flowc_pool_stop(void), flowc_arena_clear(void)
 
 where a kernel is `void (void** buffers, int64_t* dims, int64_t begin, int64_t end, int64_t worker)`
-and `worker` < threads. Invariant: the text is a pure function of the triple. The last two functions
+and `worker` < threads. `grain`: the steps of a range that are worth a thread, so that fewer of them
+are not divided, nor worth waking one for, up to eight times as many; 0 or less where nobody knows.
+Invariant: the text is a pure function of the triple. The last two functions
 also run when a library is unloaded. Only the compiler imports this package: it needs llvmlite.
 """
 

@@ -1,13 +1,22 @@
 """The fork-join thread pool of every compiled program, emitted as LLVM IR over pthread and futex.
 
-In: a module. Out: `flowc_parallel_for` and `flowc_pool_stop` in it, and the pool's state as
-internal globals. Invariant: `flowc_parallel_for` returns after every index of [0, total) was
-computed exactly once, with all writes visible; which thread computed an index is not observable.
+In: a module. Out: `flowc_parallel_for`, `flowc_run_begin`, `flowc_run_end` and `flowc_pool_stop` in
+it, and the pool's state as internal globals. Invariant: `flowc_parallel_for` returns after every
+index of [0, total) was computed exactly once, with all writes visible; which thread computed an
+index is not observable.
 
 One job runs at a time. Who finds the pool busy computes alone, so programs stay reentrant. A job is
 open while chunks may be left; workers come to it when they wake, take a ticket (their worker
-number) and draw chunks from one counter. The caller draws chunks too, closes the job when none is
-left, and waits only for the workers that came: a thread that was not scheduled delays nobody.
+number) and draw chunks of their own part of the range, so that kernels one after another find in
+the cache of their core what they read; then they help the others. Chunks are large at first, so
+that few are drawn, and small at the end, so that all end together. The caller draws chunks too,
+closes the job when none is left, and waits only for the workers that came: a thread that was not
+scheduled delays nobody.
+
+Workers look for a job for as long as a run is on its way, until the last one is a millisecond ago,
+and some microseconds beyond its end, for the next run may follow; then they sleep. It costs more to
+wake them than a small job is worth: that one has those that are awake. Every other run that is on
+its way uses a core, so that a job has one thread less for it.
 
 The gate is one word: active workers in bits 0-15, WAITING and OPEN above them, and the number of
 the job in bits 32-63. Workers sleep on its upper half, the caller on its lower half.
@@ -41,10 +50,16 @@ OPEN = 1 << 17
 STACK_BYTES = 8 << 20
 
 # Fields of the pool, as i64 indices; groups that different threads write are a cache line apart.
-GATE, NEXT, TICKETS, SLEEPERS, STOP = 0, 8, 16, 24, 32
+GATE, TICKETS, SLEEPERS, STOP, RUNS = 0, 8, 16, 24, 56
 KERNEL, BUFFERS, DIMS, TOTAL, GRAIN, LIMIT, FLOAT_MODE = 40, 41, 42, 43, 44, 45, 46
 LOCK, PROCESS, CREATED = 48, 49, 50
-POOL_WORDS = 56
+POOL_WORDS = 64
+LINE_WORDS = 8  # of a cache line
+
+MONOTONIC = 1  # of `clock_gettime`
+PATIENCE, PATIENCE_IN_RUN = 50_000, 1_000_000  # nanoseconds that a worker looks for a job
+PAUSES = 2  # between two looks at the clock
+WORTH_WAKING = 8  # chunks of a job
 
 KERNEL_POINTER = ir.FunctionType(VOID, [PTR, PTR, I64, I64, I64]).as_pointer()
 
@@ -59,13 +74,12 @@ class Machine:
     futex: int  # number of the futex system call
     pause: str  # intrinsic that tells the core that it spins
     pause_args: tuple[ir.Constant, ...]
-    spins: int  # pauses before a worker sleeps, some 50 microseconds
     float_mode: bool  # whether the rounding and subnormal mode is MXCSR
 
 
 MACHINES = {
-    "x86_64": Machine(202, "llvm.x86.sse2.pause", (), 1500, True),
-    "aarch64": Machine(98, "llvm.aarch64.hint", (i32(1),), 4000, False),
+    "x86_64": Machine(202, "llvm.x86.sse2.pause", (), True),
+    "aarch64": Machine(98, "llvm.aarch64.hint", (i32(1),), False),
 }
 
 
@@ -76,8 +90,10 @@ class PoolEmitter:
         self.module = module
         self.machine = machine
         words, handles = ir.ArrayType(I64, POOL_WORDS), ir.ArrayType(I64, MOST_THREADS)
+        cursors = ir.ArrayType(I64, MOST_THREADS * LINE_WORDS)
         self.state = as_pointer(new_global(module, "flowc_pool", words, align=64))
         self.handles = as_pointer(new_global(module, "flowc_pool_threads", handles, align=64))
+        self.cursors = as_pointer(new_global(module, "flowc_pool_cursors", cursors, align=64))
 
     def emit(self) -> ir.Function:
         """All functions; gives the one that stops the pool."""
@@ -89,6 +105,8 @@ class PoolEmitter:
         self._open_job()
         self._close_job()
         self._parallel_for()
+        self._run_begin()
+        self._run_end()
         return self._stop()
 
     # -- pieces of code used by several functions --------------------------------------------
@@ -113,29 +131,55 @@ class PoolEmitter:
         number, wake_private = i64(self.machine.futex), i64(129)
         w.call("syscall", number, address, wake_private, count, i64(0), i64(0), i64(0))
 
-    def _spin_or(self, w: FunctionWriter, loop: WriterLoop, spins: Any) -> None:
-        """Goes back to the loop's top after a pause while the budget lasts; falls through after."""
-        left = spins.get()
-        with w.when(w.compare(">", left, i64(0))):
-            spins.set(w.b.sub(left, i64(1)))
+    def _now(self, w: FunctionWriter, time: Any) -> Any:
+        """Nanoseconds; `time` is memory for the answer of the system."""
+        w.call("clock_gettime", i32(MONOTONIC), time)
+        seconds = w.b.mul(w.load(time, i64(0)), i64(1_000_000_000))
+        return w.b.add(seconds, w.load(time, i64(1)))
+
+    def _spin_or(
+        self, w: FunctionWriter, loop: WriterLoop, time: Any, since: Any, patience: Any
+    ) -> None:
+        """Goes back to the loop's top after a pause until that long after `since`; then falls
+        through."""
+        for _ in range(PAUSES):
             self._pause(w)
+        waited = w.b.sub(self._now(w, time), since.get())
+        with w.when(w.compare("<", waited, patience)):
             loop.again()
 
     # -- the functions -----------------------------------------------------------------------
 
     def _drain(self) -> None:
-        """Computes chunks of the open job until none is left."""
+        """Computes chunks of the open job until none is left: half of what is left of this worker's
+        own part of the range, time and again, then of the parts of the others."""
         w = FunctionWriter(self.module, "flowc_pool_drain", VOID, {"worker": I64})
         (worker,) = w.args
         kernel = w.b.load(self._field(w, KERNEL), typ=KERNEL_POINTER)
         buffers, dims = (w.b.load(self._field(w, f), typ=PTR) for f in (BUFFERS, DIMS))
-        total, grain = (w.b.load(self._field(w, f), typ=I64) for f in (TOTAL, GRAIN))
-        with w.loop() as loop:
-            begin = w.atomic("add", self._field(w, NEXT), grain, "monotonic")
-            loop.leave_if(w.compare(">=", begin, total))
-            end = w.minimum(w.b.add(begin, grain), total)
-            w.b.call(kernel, [buffers, dims, begin, end, worker])
+        total, grain, limit = (w.b.load(self._field(w, f), typ=I64) for f in (TOTAL, GRAIN, LIMIT))
+        with w.count(limit) as step:
+            after = w.b.add(worker, step)
+            is_past = w.compare(">=", after, limit)
+            part = w.b.select(is_past, w.b.sub(after, limit), after)
+            cursor = self._cursor(w, part)
+            stop = self._begin_of_part(w, w.b.add(part, i64(1)), total, limit)
+            with w.loop() as loop:
+                begin = w.atomic_load(cursor, "monotonic")
+                loop.leave_if(w.compare(">=", begin, stop))
+                half = w.b.lshr(w.b.add(w.b.sub(stop, begin), i64(1)), i64(1))
+                end = w.minimum(w.b.add(begin, w.maximum(half, grain)), stop)
+                with w.when(w.swap_if(cursor, begin, end)):
+                    w.b.call(kernel, [buffers, dims, begin, end, worker])
         w.give()
+
+    def _cursor(self, w: FunctionWriter, part: Any) -> Any:
+        """Where the first step is that nobody has drawn of a worker's part."""
+        return w.element(self.cursors, w.b.mul(part, i64(LINE_WORDS)))
+
+    def _begin_of_part(self, w: FunctionWriter, part: Any, total: Any, limit: Any) -> Any:
+        extra = w.minimum(part, w.b.urem(total, limit))
+        return w.b.add(w.b.mul(part, w.b.udiv(total, limit)), extra)
 
     def _leave(self) -> None:
         """A worker leaves the job; the last one of a closed job wakes the waiting caller."""
@@ -151,20 +195,20 @@ class PoolEmitter:
         w = FunctionWriter(self.module, "flowc_pool_worker", PTR, {"start": PTR})
         gate = self._field(w, GATE)
         seen = w.variable(w.b.ptrtoint(w.args[0], I64))
-        spins = w.variable(i64(self.machine.spins))
         with w.loop():
-            self._await_job(w, gate, seen, spins)
+            self._await_job(w, gate, seen)
             ticket = w.b.add(w.atomic("add", self._field(w, TICKETS), i64(1), "monotonic"), i64(1))
             limit = w.b.load(self._field(w, LIMIT), typ=I64)
             with w.when(w.compare("<", ticket, limit)):
                 self._take_float_mode(w)
                 w.call("flowc_pool_drain", ticket)
             w.call("flowc_pool_leave")
-            spins.set(i64(self.machine.spins))
         w.b.unreachable()
 
-    def _await_job(self, w: FunctionWriter, gate: Any, seen: Any, spins: Any) -> None:
+    def _await_job(self, w: FunctionWriter, gate: Any, seen: Any) -> None:
         """Ends when this worker is counted as active in a job that is new to it."""
+        time = w.block(16)
+        since = w.variable(self._now(w, time))
         with w.loop() as loop:
             now = w.atomic_load(gate)
             number = w.b.lshr(now, i64(32))
@@ -179,11 +223,14 @@ class PoolEmitter:
                     seen.set(number)
                     loop.leave()
                 loop.again()
-            self._spin_or(w, loop, spins)
+            runs = w.atomic_load(self._field(w, RUNS), "monotonic")
+            is_run = w.compare(">", runs, i64(0))
+            patience = w.b.select(is_run, i64(PATIENCE_IN_RUN), i64(PATIENCE))
+            self._spin_or(w, loop, time, since, patience)
             w.atomic("add", self._field(w, SLEEPERS), i64(1), "seq_cst")
             self._futex_wait(w, 1, number)
             w.atomic("sub", self._field(w, SLEEPERS), i64(1), "seq_cst")
-            spins.set(i64(self.machine.spins))
+            since.set(self._now(w, time))
 
     def _take_float_mode(self, w: FunctionWriter) -> None:
         """The caller's subnormal and rounding mode, so that results do not depend on threads."""
@@ -209,7 +256,7 @@ class PoolEmitter:
         gate = self._field(w, GATE)
         number = w.b.and_(w.atomic_load(gate), i64(~0xFFFFFFFF))
         w.atomic_store(number, gate)
-        for field in (SLEEPERS, STOP, CREATED, LOCK):
+        for field in (SLEEPERS, STOP, CREATED, LOCK, RUNS):
             w.atomic_store(i64(0), self._field(w, field))
         w.atomic_store(own, process)
         w.give(i32(1))
@@ -244,27 +291,33 @@ class PoolEmitter:
         w.give()
 
     def _open_job(self) -> None:
-        """Publishes the job, whose fields are set, and wakes up to `helpers` sleeping workers."""
-        w = FunctionWriter(self.module, "flowc_pool_open", VOID, {"helpers": I64})
-        (helpers,) = w.args
+        """Publishes the job, whose fields are set, and wakes up to `wakes` sleeping workers."""
+        w = FunctionWriter(self.module, "flowc_pool_open", VOID, {"wakes": I64})
+        (wakes,) = w.args
         gate = self._field(w, GATE)
         number = w.b.add(w.b.lshr(w.atomic_load(gate), i64(32)), i64(1))
         w.atomic("xchg", gate, w.b.or_(w.b.shl(number, i64(32)), i64(OPEN)), "seq_cst")
-        sleepers = w.atomic_load(self._field(w, SLEEPERS), "seq_cst")
-        with w.when(w.compare(">", sleepers, i64(0))):
-            self._futex_wake(w, 1, helpers)
+        self._wake_sleepers(w, wakes)
         w.give()
+
+    def _wake_sleepers(self, w: FunctionWriter, count: Any) -> None:
+        sleepers = w.atomic_load(self._field(w, SLEEPERS), "seq_cst")
+        with w.when(w.compare(">", w.minimum(sleepers, count), i64(0))):
+            self._futex_wake(w, 1, count)
 
     def _close_job(self) -> None:
         """Lets nobody in any more, and waits for the workers that are in."""
         w = FunctionWriter(self.module, "flowc_pool_close", VOID, {})
         gate = self._field(w, GATE)
-        w.atomic("and", gate, i64(~OPEN))
-        spins = w.variable(i64(self.machine.spins))
+        before = w.atomic("and", gate, i64(~OPEN))
+        with w.when(w.compare("==", w.b.and_(before, i64(ACTIVE_MASK)), i64(0))):
+            w.give()
+        time = w.block(16)
+        since = w.variable(self._now(w, time))
         with w.loop() as loop:
             now = w.atomic_load(gate)
             loop.leave_if(w.compare("==", w.b.and_(now, i64(ACTIVE_MASK)), i64(0)))
-            self._spin_or(w, loop, spins)
+            self._spin_or(w, loop, time, since, i64(PATIENCE))
             waiting = w.b.or_(now, i64(WAITING))
             with w.when(w.swap_if(gate, now, waiting)):
                 self._futex_wait(w, 0, w.b.and_(waiting, i64(0xFFFFFFFF)))
@@ -280,7 +333,10 @@ class PoolEmitter:
             w.b.call(kernel, [buffers, dims, i64(0), total, i64(0)])
             w.give()
 
+        is_known = w.compare(">", grain, i64(0))
         grain = w.maximum(grain, i64(1))
+        others = w.b.sub(w.atomic_load(self._field(w, RUNS), "monotonic"), i64(1))
+        threads = w.b.sub(threads, w.maximum(others, i64(0)))
         with w.when(w.b.or_(w.compare("<=", threads, i64(1)), w.compare("<=", total, grain))):
             alone()
         with w.when(w.compare("==", w.call("flowc_pool_adopt"), i32(0))):
@@ -290,20 +346,49 @@ class PoolEmitter:
             alone()
         chunks = w.b.add(w.b.sdiv(w.b.sub(total, i64(1)), grain), i64(1))
         limit = w.minimum(w.minimum(threads, chunks), i64(MOST_THREADS))
-        helpers = w.b.sub(limit, i64(1))
-        w.call("flowc_pool_grow", helpers)
+        is_small = w.b.and_(is_known, w.compare("<", chunks, i64(WORTH_WAKING)))
+        created = w.b.load(self._field(w, CREATED), typ=I64)
+        awake = w.b.sub(created, w.atomic_load(self._field(w, SLEEPERS), "monotonic"))
+        with w.when(w.b.and_(is_small, w.compare("<=", awake, i64(0)))):
+            w.atomic_store(i64(0), lock)
+            alone()
+        wakes = w.b.select(is_small, i64(0), w.b.sub(limit, i64(1)))
+        w.call("flowc_pool_grow", wakes)
         job = {KERNEL: kernel, BUFFERS: buffers, DIMS: dims, TOTAL: total, GRAIN: grain}
-        job |= {LIMIT: limit, NEXT: i64(0), TICKETS: i64(0)}
+        job |= {LIMIT: limit, TICKETS: i64(0)}
         for field, value in job.items():
             w.b.store(value, self._field(w, field))
+        with w.count(limit) as part:
+            w.b.store(self._begin_of_part(w, part, total, limit), self._cursor(w, part))
         if self.machine.float_mode:
             signature = ir.FunctionType(VOID, [PTR])
             store = ir.Function(self.module, signature, "llvm.x86.sse.stmxcsr")
             w.b.call(store, [self._field(w, FLOAT_MODE)])
-        w.call("flowc_pool_open", helpers)
+        w.call("flowc_pool_open", wakes)
         w.call("flowc_pool_drain", i64(0))
         w.call("flowc_pool_close")
         w.atomic_store(i64(0), lock)
+        w.give()
+
+    def _run_begin(self) -> None:
+        """A run of up to that many threads is on its way. `wakes`: how many workers it is sure to
+        have enough to do for; they wake while it begins."""
+        args = {"threads": I64, "wakes": I64}
+        w = FunctionWriter(self.module, "flowc_run_begin", VOID, args, linkage="hidden")
+        threads, wakes = w.args
+        with w.when(w.compare("<=", threads, i64(1))):
+            w.give()
+        with w.loop() as loop:
+            loop.leave_if(w.compare("!=", w.call("flowc_pool_adopt"), i32(0)))
+            self._pause(w)
+        w.atomic("add", self._field(w, RUNS), i64(1), "monotonic")
+        self._wake_sleepers(w, w.minimum(wakes, w.b.sub(threads, i64(1))))
+        w.give()
+
+    def _run_end(self) -> None:
+        w = FunctionWriter(self.module, "flowc_run_end", VOID, {"threads": I64}, linkage="hidden")
+        with w.when(w.compare(">", w.args[0], i64(1))):
+            w.atomic("sub", self._field(w, RUNS), i64(1), "monotonic")
         w.give()
 
     def _stop(self) -> ir.Function:
