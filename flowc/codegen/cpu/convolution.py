@@ -29,9 +29,7 @@ from flowc.codegen.cpu.blocked import (
     indented,
     no_epilogue,
 )
-from flowc.codegen.cpu.depthwise import PIXELS, depthwise_intrinsic, first_tap
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
 from flowc.errors import InternalError
 from flowc.ir.layout import CHANNELS_LAST
 
@@ -109,61 +107,3 @@ def conv_source(
     tasks = f"groups * {block_count(shape, rows)}"
     symbols = block_symbols(shape, spec.rank, False)
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
-
-
-def depthwise_source(
-    shape: TileShape,
-    epilogue: EpilogueLines = no_epilogue,
-    *,
-    taps: tuple[int, int] | None = None,
-    name: str = "depthwise",
-    extra: Sequence[Argument] = (),
-) -> ContractionSource:
-    """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
-
-    `taps` is the window that the kernel is to be fast for, where it is known. A channel multiplier
-    above 1 is a `conv_source` with one group to a channel. Arguments: `x,
-    weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
-    """
-    sizes = per_axis("hw", "in", "out", "kernel", "stride", "dilation", "pad")
-    arguments = arguments_of(shape, "x weights y", ["batch", *sizes, "channels"], extra)
-    tile, intrinsic = depthwise_intrinsic(shape, taps)
-    body = f"""
-        inside_begin = ceil_div(pad_w, stride_w)
-        inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
-        inside_end = least(inside_end, out_w) if channels >= {shape.lanes} else 0
-        for task in range(begin, end):
-            image = idiv(task, out_h)
-            first_h = (task - image * out_h) * stride_h - pad_h
-            low_h = first_tap(first_h, dilation_h)
-            high_h = least(kernel_h, first_tap(first_h - in_h, dilation_h))
-            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
-            tap_row = advance(weights, low_h * kernel_w * channels)
-            pixels = advance(y, task * out_w * channels)
-            w = 0
-            while w < out_w:
-                count = 1
-                if w >= inside_begin and w + {PIXELS} <= inside_end:
-                    count = {PIXELS}
-                first_w = w * stride_w - pad_w
-                low_w = first_tap(first_w, dilation_w)
-                high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
-                {tile}(
-                    advance(pixels, w * channels),
-                    advance(lines, (first_w + low_w * dilation_w) * channels),
-                    advance(tap_row, low_w * channels),
-                    count, high_h - low_h, high_w - low_w, dilation_h * in_w * channels,
-                    dilation_w * channels, kernel_w * channels, stride_w * channels, channels)
-                w += count
-        """
-    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
-    text = function_text(name, arguments, indented(body, 4), *finish)
-    symbols = {
-        "advance": advance,
-        "least": least,
-        "ceil_div": ceil_div,
-        "first_tap": first_tap,
-        tile: intrinsic,
-    }
-    return ContractionSource(name, text, arguments, "batch * out_h", 0, symbols)
