@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from compiled_source import Compiled
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, is_narrow, narrow_source
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     depthwise_source,
@@ -37,6 +38,7 @@ from flowc.codegen.cpu.packing import (
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
+from flowc.ir.lowering import Convolution
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -362,6 +364,36 @@ def test_conv(name: str, bits: int) -> None:
         assert_close(y, expected.astype(dtype.numpy), int(np.prod(w_shape[:-1])))
 
 
+@pytest.mark.parametrize(
+    ("bits", "dtype"), [(512, dtypes.f32), (256, dtypes.f64), (128, dtypes.i32)]
+)
+def test_windows_of_one_pixel_and_few_outputs(bits: int, dtype: dtypes.DType) -> None:
+    shape = shape_for(dtype, bits)
+    for n in sorted({1, 3, shape.lanes, 2 * shape.lanes - 1, 3 * shape.lanes}):
+        kernel = Compiled(narrow_source(shape, n))
+        for m, channels in [(1, 1), (29, 7), (243, 12), (0, 3)]:
+            x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
+            y = np.full((m, n), 77, dtype.numpy)
+            kernel(x, w, y, splits=2, m=m, channels=channels, c_stride=n)
+            assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
+
+
+def test_which_convolutions_have_few_outputs() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    plain = Convolution((1, 1), (1, 1), ((0, 0), (0, 0)))
+    for lowering, weights, expected in [
+        (plain, (1, 1, 24, 48), True),
+        (plain, (1, 1, 24, 49), False),
+        (plain, (1, 1, 513, 8), False),
+        (plain, (1, 3, 24, 8), False),
+        (plain, (1, 1, symbol("c"), 8), False),
+        (replace(plain, strides=(1, 2)), (1, 1, 24, 8), False),
+        (replace(plain, pad=((0, 0), (0, 1))), (1, 1, 24, 8), False),
+        (replace(plain, groups=2), (1, 1, 24, 8), False),
+    ]:
+        assert is_narrow(shape, lowering, weights) is expected
+
+
 TRANSPOSED: list[tuple[tuple[int, ...], tuple[int, ...], int, Window]] = [
     # x, weights, rows of output beyond what the input reaches, (strides, dilations, pads)
     ((1, 5, 6, 3), (3, 3, 4, 3), 0, ((1, 1), (1, 1), (1, 1))),
@@ -425,7 +457,7 @@ DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
 
 @pytest.mark.parametrize("bits", [128, 256, 512])
 def test_depthwise(bits: int) -> None:
-    for x_shape, kernel, window in DEPTHWISE:
+    for x_shape, kernel, window in DEPTHWISE[bits == 128 :: 2 if bits < 512 else 1]:
         assert_depthwise(shape_for(dtypes.f32, bits), x_shape, kernel, window, is_known=bits > 128)
 
 

@@ -24,7 +24,12 @@ from flowc.codegen.cpu.blocked import (
     no_epilogue,
 )
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.convolution import (
+    ConvSpec,
+    conv_source,
+    is_narrow,
+    narrow_source,
+)
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     depthwise_source,
@@ -313,6 +318,11 @@ def _convolution(
             operands["weights"] = weights
         else:
             operands["weights"] = pack_depthwise(constant.transpose(0, 1, 3, 2), spec)
+        return (_launch(node, source, operands, ints, finish),)
+    if constant is not None and is_last and is_narrow(shape, lowering, weights.dims):
+        ints |= {"m": product(image[:-1]), "channels": channels, "c_stride": n}
+        operands["weights"] = np.ascontiguousarray(constant, shape.dtype.numpy)
+        source = narrow_source(shape, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     per_group = n // lowering.groups
     ints |= {
