@@ -135,7 +135,7 @@ def conv_source(
 
 NARROW_VECTORS = 3  # of output channels, at most
 NARROW_ROWS = 120  # pixels of a task, about: they stay in the first cache until they are finished
-NARROW_DEPTH = 512  # input channels, at most
+NARROW_DEPTH = 48  # input channels, at most: with more, gathering them first pays
 UNROLLED = 4  # steps of the inner dimension whose code stands one after another
 
 
