@@ -28,10 +28,11 @@ from rounds import Row, compare, show
 
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument, ContractionSource
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source
+from flowc.codegen.cpu.depthwise import DepthwiseSpec, depthwise_source, pack_depthwise
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
-from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
+from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.llvm.vector_ir import (
@@ -190,12 +191,13 @@ def bench_conv(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
 
 
 def bench_depthwise(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
-    depthwise = Compiled(depthwise_source(shape, taps=(3, 3)))
     rows = []
     for size, channels, kernel, stride in [(112, 32, 3, 1), (56, 128, 3, 2), (14, 512, 3, 1)]:
         out, sizes = conv_sizes(size, kernel, stride)
         x, y = (aligned((s, s, channels), shape.dtype.numpy) for s in (size, out))
-        w = pack_depthwise(aligned((kernel, kernel, channels, 1), x.dtype), shape)
+        spec = DepthwiseSpec(shape, (kernel, kernel), stride)
+        depthwise = Compiled(depthwise_source(spec))
+        w = pack_depthwise(aligned((kernel, kernel, channels, 1), x.dtype), spec)
         sizes |= dict(batch=1, channels=channels)
         label = f"depthwise {size}x{size}x{channels} {kernel}x{kernel}/{stride}"
         operations = 2 * out * out * channels * kernel * kernel
@@ -208,7 +210,7 @@ def bench_compile(shape: TileShape, peak: Callable[[], float]) -> list[Row]:
         gemm_source(GemmSpec(shape)),
         turned_source(shape),
         conv_source(ConvSpec(shape)),
-        depthwise_source(shape, taps=(3, 3)),
+        depthwise_source(DepthwiseSpec(shape, (3, 3))),
     ]
     Compiled(sources[0])
     return [

@@ -7,13 +7,15 @@ and bf16 around products and native kernels are widened to f32, complex products
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from flowc import dtypes
-from flowc.ir.computation import Computation, Value
-from flowc.ir.dims import Dim
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation, Node, Value
+from flowc.ir.dims import Dim, ceildiv, floordiv
 from flowc.ir.lowering import Convolution, Decompose, MatMul, Native
 from flowc.ir.op import op_named
 from flowc.ir.pattern import Match, Pattern, Rewrite, apply_rewrites
@@ -51,43 +53,103 @@ def _widened(m: Match) -> list[Value]:
     ]
 
 
-def _is_general(m: Match) -> bool:
-    """Whether the kernel for transposed convolutions does not take one: groups, and weights of the
-    run."""
+FEW_CHANNELS = 16  # that fill no vector: a kernel that writes pixel by pixel is slow for fewer
+
+
+def _is_plain(m: Match) -> bool:
+    """Whether a transposed convolution is better a plain one, or the kernel for transposed ones
+    does not take it: groups, and weights of the run."""
     lowering = m.node.lowering
     assert isinstance(lowering, Convolution)
-    return lowering.transposed and (lowering.groups != 1 or m.node.inputs[1].constant is None)
+    if not lowering.transposed:
+        return False
+    channels = m.node.output.dims[-1]
+    few = isinstance(channels, int) and channels < FEW_CHANNELS and _has_phases(m.node, lowering)
+    return few or lowering.groups != 1 or m.node.inputs[1].constant is None
+
+
+def _has_phases(node: Node, lowering: Convolution) -> bool:
+    """Whether the pixels that the same taps reach are known."""
+    sizes = (*node.output.dims[1:-1], *node.inputs[1].dims[:-2], *sum(lowering.pad, ()))
+    return all(isinstance(n, int) for n in sizes) and set(lowering.dilations) == {1}
 
 
 def _plain_convolution(m: Match) -> Value:
-    """A transposed convolution as a plain one of the input with zeros put between its pixels."""
+    """A transposed convolution as a plain one.
+
+    Along an axis, pixel p is reached by tap k from pixel (p + pad - k) / stride of the input. So
+    the pixels with equal (p + pad) // stride, one of each phase, see the same pixels of the input,
+    each through every stride-th tap: they are made as channels of one pixel, and spread afterwards.
+    Where sizes are open, zeros are put between the pixels of the input instead.
+    """
     b, node = m.b, m.node
     lowering = node.lowering
     assert isinstance(lowering, Convolution)
     x, weights = node.inputs
-    *window, per_group, outputs = weights.dims
-    groups, rank = lowering.groups, len(lowering.strides)
-    spread = b.insert_zeros(x, strides=lowering.strides) if set(lowering.strides) != {1} else x
-    flipped = b.reverse(weights, np.arange(rank, dtype=np.int32))
-    split = b.reshape(flipped, (*window, per_group, groups, outputs // groups))
-    order = np.array([*range(rank), rank + 2, rank + 1, rank], np.int32)
-    turned = b.reshape(b.transpose(split, order), (*window, outputs // groups, groups * per_group))
+    rank, groups = len(lowering.strides), lowering.groups
+    steps = lowering.strides
+    if set(steps) != {1} and not _has_phases(node, lowering):
+        x, steps = b.insert_zeros(x, strides=steps), (1,) * rank
+    *window, per_group, _ = weights.dims
+    sizes = node.output.dims[1:-1]
     pads: list[tuple[Dim, Dim]] = []
-    for axis in range(rank):
-        reach = lowering.dilations[axis] * (window[axis] - 1)
-        before = reach - lowering.pad[axis][0]
-        after = node.output.dims[1 + axis] - spread.dims[1 + axis] - before + reach
-        pads.append((before, after))
+    pixels: list[Dim] = []  # along each axis of the plain convolution's result
+    for axis, step in enumerate(steps):
+        taps, pad, size = ceildiv(window[axis], step), lowering.pad[axis][0], sizes[axis]
+        first = floordiv(pad, step)
+        pixels.append(floordiv(pad + size - 1, step) + 1 - first if step > 1 else size)
+        reach = lowering.dilations[axis] * (taps - 1)
+        before = reach - first if step > 1 else reach - pad
+        pads.append((before, pixels[-1] - x.dims[1 + axis] - before + reach))
+    channels = groups * per_group * math.prod(steps)
     attrs = {
         "strides": (1,) * rank,
         "dilations": lowering.dilations,
         "pad": tuple(pads),
         "groups": groups,
-        "result": node.output.dims,
+        "result": (x.dims[0], *pixels, channels),
         "dtype": node.output.type.dtype,
         "label": node.op.name,
     }
-    return b.emit(op_named("convolution"), (spread, turned), attrs).output
+    turned = _phase_weights(b, weights, steps, groups)
+    made = b.emit(op_named("convolution"), (x, turned), attrs).output
+    return made if set(steps) == {1} else _spread_phases(b, made, node, lowering)
+
+
+def _phase_weights(b: Builder, weights: Value, steps: tuple[int, ...], groups: int) -> Value:
+    """[*window, channels of a group, outputs] -> [*taps, outputs of a group, groups, phases,
+    channels of a group], the last three as one: taps backwards, those missing zero."""
+    *window, per_group, outputs = weights.dims
+    rank = len(steps)
+    taps = [ceildiv(size, step) for size, step in zip(window, steps)]
+    after = [(0, t * s - n) for t, s, n in zip(taps, steps, window)]
+    if any(missing != 0 for _, missing in after):
+        weights = b.pad(weights, np.array([*after, (0, 0), (0, 0)], np.int32))
+    split = [n for pair in zip(taps, steps) for n in pair]
+    w = b.reshape(weights, (*split, per_group, groups, outputs // groups))
+    w = b.reverse(w, np.arange(0, 2 * rank, 2, dtype=np.int32))
+    last = 2 * rank
+    order = [*range(0, last, 2), last + 2, last + 1, *range(1, last, 2), last]
+    w = b.transpose(w, np.array(order, np.int32))
+    return b.reshape(w, (*taps, outputs // groups, groups * per_group * math.prod(steps)))
+
+
+def _spread_phases(b: Builder, made: Value, node: Node, lowering: Convolution) -> Value:
+    """[batch, *pixels, groups, phases, channels of a group], the last three as one, as pixels of
+    the result of the node."""
+    batch, *pixels, channels = made.dims
+    steps, groups, rank = lowering.strides, lowering.groups, len(lowering.strides)
+    per_group = floordiv(channels, groups * math.prod(steps))
+    split = b.reshape(made, (batch, *pixels, groups, *steps, per_group))
+    pairs = [axis for i in range(1, rank + 1) for axis in (i, i + rank + 1)]
+    order = [0, *pairs, rank + 1, 2 * rank + 2]
+    spread = b.transpose(split, np.array(order, np.int32))
+    full = (batch, *(n * s for n, s in zip(pixels, steps)), groups * per_group)
+    begin = [pad % step for (pad, _), step in zip(lowering.pad, steps)]
+    whole = b.reshape(spread, full)
+    if full == node.output.dims:
+        return whole
+    return b.slice(whole, np.array([0, *begin, 0], np.int32), node.output.dims)
 
 
 def _is_complex(m: Match) -> bool:
@@ -129,7 +191,7 @@ PRODUCT = Pattern(lowerings=(MatMul,))
 RULES = (
     Rewrite("expand_composed", Pattern(lowerings=(Decompose,)), _expanded),
     Rewrite("widen_halves", KERNEL, _widened, _is_narrow),
-    Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_general),
+    Rewrite("plain_convolution", CONVOLUTION, _plain_convolution, _is_plain),
     Rewrite("split_complex_product", PRODUCT, _real_products, _is_complex),
     Rewrite("repeat_batches", PRODUCT, _whole_batches),
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +17,13 @@ from compiled_source import Compiled
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.cpu.convolution import ConvSpec, conv_source, is_narrow, narrow_source
+from flowc.codegen.cpu.depthwise import (
+    DepthwiseSpec,
+    depthwise_source,
+    fitted_to_channels,
+    pack_depthwise,
+)
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import (
     is_turned,
@@ -24,12 +33,12 @@ from flowc.codegen.cpu.gemm_m_vectorized import (
 )
 from flowc.codegen.cpu.packing import (
     pack_conv_weights,
-    pack_depthwise,
     pack_gemm_b,
 )
 from flowc.codegen.cpu.target import cpu_target
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.ir.dims import Symbol, evaluate, parse_dim, symbol
+from flowc.ir.lowering import Convolution
 
 WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}  # bits: registers, fused multiply-add
 
@@ -60,8 +69,8 @@ def transpose_kernel(shape: TileShape, rank: int) -> Compiled:
 
 
 @lru_cache(maxsize=64)
-def depthwise_kernel(shape: TileShape, taps: tuple[int, int] | None) -> Compiled:
-    return Compiled(depthwise_source(shape, taps=taps))
+def depthwise_kernel(spec: DepthwiseSpec) -> Compiled:
+    return Compiled(depthwise_source(spec))
 
 
 def values(shape: Sequence[int], dtype: dtypes.DType, seed: int = 0) -> np.ndarray:
@@ -369,6 +378,36 @@ def test_conv(name: str, bits: int) -> None:
         assert_close(y, expected.astype(dtype.numpy), int(np.prod(w_shape[:-1])))
 
 
+@pytest.mark.parametrize(
+    ("bits", "dtype"), [(512, dtypes.f32), (256, dtypes.f64), (128, dtypes.i32)]
+)
+def test_windows_of_one_pixel_and_few_outputs(bits: int, dtype: dtypes.DType) -> None:
+    shape = shape_for(dtype, bits)
+    for n in sorted({1, 3, shape.lanes, 2 * shape.lanes - 1, 3 * shape.lanes}):
+        kernel = Compiled(narrow_source(shape, n))
+        for m, channels in [(1, 1), (29, 7), (243, 12), (0, 3)]:
+            x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
+            y = np.full((m, n), 77, dtype.numpy)
+            kernel(x, w, y, splits=2, m=m, channels=channels, c_stride=n)
+            assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
+
+
+def test_which_convolutions_have_few_outputs() -> None:
+    shape = shape_for(dtypes.f32, 512)
+    plain = Convolution((1, 1), (1, 1), ((0, 0), (0, 0)))
+    for lowering, weights, expected in [
+        (plain, (1, 1, 48, 48), True),
+        (plain, (1, 1, 24, 49), False),
+        (plain, (1, 1, 49, 8), False),
+        (plain, (1, 3, 24, 8), False),
+        (plain, (1, 1, symbol("c"), 8), False),
+        (replace(plain, strides=(1, 2)), (1, 1, 24, 8), False),
+        (replace(plain, pad=((0, 0), (0, 1))), (1, 1, 24, 8), False),
+        (replace(plain, groups=2), (1, 1, 24, 8), False),
+    ]:
+        assert is_narrow(shape, lowering, weights) is expected
+
+
 TRANSPOSED: list[tuple[tuple[int, ...], tuple[int, ...], int, Window]] = [
     # x, weights, rows of output beyond what the input reaches, (strides, dilations, pads)
     ((1, 5, 6, 3), (3, 3, 4, 3), 0, ((1, 1), (1, 1), (1, 1))),
@@ -420,31 +459,66 @@ DEPTHWISE: list[tuple[tuple[int, ...], tuple[int, int], Window]] = [
     ((1, 2, 2, 16), (5, 5), ((1, 1), (1, 1), (2, 2))),
     ((1, 3, 90, 19), (2, 40), ((1, 1), (1, 1), (0, 3))),
     ((1, 2, 80, 16), (1, 67), ((1, 1), (1, 1), (0, 0))),
+    ((2, 6, 31, 8), (5, 5), ((1, 1), (1, 1), (2, 2))),
+    ((1, 7, 20, 8), (3, 3), ((1, 2), (1, 1), (1, 1))),
+    ((1, 7, 40, 1), (3, 7), ((2, 1), (1, 3), (1, 9))),
+    ((1, 4, 25, 12), (1, 3), ((1, 1), (2, 4), (0, 4))),
+    ((1, 9, 11, 23), (7, 7), ((1, 1), (1, 1), (3, 3))),
+    ((1, 5, 9, 5), (3, 3), ((1, 3), (1, 1), (0, 1))),
+    ((1, 0, 9, 5), (3, 3), ((1, 1), (1, 1), (2, 1))),
 ]
 
 
-@pytest.mark.parametrize(
-    ("bits", "taps"), [(512, (3, 3)), (128, None), (512, (2, 40)), (256, (1, 67))]
-)
-def test_depthwise(bits: int, taps: tuple[int, int] | None) -> None:
-    shape = shape_for(dtypes.f32, bits)
-    for x_shape, kernel, window in DEPTHWISE:
-        channels = x_shape[-1]
-        x, w = values(x_shape, dtypes.f32), values((*kernel, channels, 1), dtypes.f32, 1)
-        grouped = w.reshape(*kernel, 1, channels)
-        expected = reference_conv(x, grouped, window, channels)
-        y = np.full(expected.shape, 77, np.float32)
-        strides, dilations, pads = window
-        sizes = axis_sizes(
-            **{"in": x_shape[1:-1], "out": y.shape[1:-1], "kernel": kernel},
-            stride=strides,
-            dilation=dilations,
-            pad=pads,
-        )
-        depthwise_kernel(shape, taps)(
-            x, pack_depthwise(w, shape), y, splits=2, batch=len(x), channels=channels, **sizes
-        )
-        assert_close(y, expected.astype(np.float32), kernel[0] * kernel[1])
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_depthwise(bits: int) -> None:
+    for x_shape, kernel, window in DEPTHWISE[bits == 128 :: 2 if bits < 512 else 1]:
+        assert_depthwise(shape_for(dtypes.f32, bits), x_shape, kernel, window, is_known=bits > 128)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.f64, dtypes.i32], ids=str)
+def test_depthwise_of_other_dtypes(dtype: dtypes.DType) -> None:
+    for x_shape, kernel, window in DEPTHWISE[:2]:
+        assert_depthwise(shape_for(dtype, 256), x_shape, kernel, window, is_known=True)
+
+
+@pytest.mark.skipif("FLOWC_FUZZ" not in os.environ, reason="a campaign, which takes minutes")
+@pytest.mark.parametrize("channels", [1, 2, 3, 7, 8, 13, 16, 20, 24, 40, 72, 97])
+def test_fuzz_depthwise(channels: int) -> None:
+    for size, stride, dilation in itertools.product((3, 5, 7), (1, 2), (1, 2)):
+        for width, bits in ((size, 512), (33, 512), (20, 256)):
+            window = (stride, stride), (dilation, dilation), (size // 2, size // 2)
+            shape = shape_for(dtypes.f32, bits)
+            assert_depthwise(shape, (1, 9, width, channels), (size, size), window, is_known=True)
+
+
+def assert_depthwise(
+    shape: TileShape,
+    x_shape: tuple[int, ...],
+    kernel: tuple[int, int],
+    window: Window,
+    *,
+    is_known: bool,
+) -> None:
+    """`is_known`: sizes are, when the kernel is made."""
+    channels, dtype = x_shape[-1], shape.dtype
+    x, w = values(x_shape, dtype), values((*kernel, channels, 1), dtype, 1)
+    expected = reference_conv(x, w.reshape(*kernel, 1, channels), window, channels)
+    y = np.full(expected.shape, 77, dtype.numpy)
+    strides, dilations, pads = window
+    sizes = axis_sizes(
+        **{"in": x_shape[1:-1], "out": y.shape[1:-1], "kernel": kernel},
+        stride=strides,
+        dilation=dilations,
+        pad=pads,
+    )
+    spec = DepthwiseSpec(shape, kernel if is_known else None, strides[1], dilations[1])
+    if is_known:
+        inside = x_shape[2] - (kernel[1] - 1) * dilations[1]
+        spec = fitted_to_channels(spec, channels, inside, wide=True)
+    depthwise_kernel(spec)(
+        x, pack_depthwise(w, spec), y, splits=2, batch=len(x), channels=channels, **sizes
+    )
+    assert_close(y, expected.astype(dtype.numpy), kernel[0] * kernel[1])
 
 
 @pytest.mark.parametrize(
@@ -455,7 +529,7 @@ def test_a_target_gets_its_own_vectors_and_calls_nothing_but_memset(name: str, a
     shape = tile_shape(
         dtypes.f32, target.vector_bits, registers=target.registers, fma=target.has_fma
     )
-    for source in (conv_source(ConvSpec(shape)), depthwise_source(shape, taps=(3, 3))):
+    for source in (conv_source(ConvSpec(shape)), depthwise_source(DepthwiseSpec(shape, (3, 3)))):
         assembly = target.kernel_text(source.kernel, "asm")
         assert "xmm" in assembly
         assert absent not in assembly

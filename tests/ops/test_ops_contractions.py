@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ir_reference import reference_results
 from op_calls import CONV, axes, both, floats, infer, reference
 
 from flowc.errors import ShapeError
@@ -19,6 +20,8 @@ from flowc.ir.computation import Node
 from flowc.ir.dims import symbol
 from flowc.ir.lowering import Convolution, MatMul
 from flowc.ir.types import tensor_type
+from flowc.options import Options
+from flowc.passes.decompose import decompose
 
 # -- products of matrices
 
@@ -162,6 +165,36 @@ def test_convolution_against_every_product(groups: int, stride: int, dilation: i
     (dw,) = reference("conv2d_backprop_filter", x, axes(*w.shape), y, **attrs)
     np.testing.assert_allclose(np.vdot(found, y), np.vdot(x, dx))
     np.testing.assert_allclose(np.vdot(found, y), np.vdot(w, dw))
+
+
+@pytest.mark.parametrize("window", [(1, 2), (2, 3), (4, 5)])
+def test_transposed_convolutions_as_plain_ones(window: tuple[int, int]) -> None:
+    """Of every stride, dilation and padding: what the rule writes gives what the op says."""
+    rng = np.random.default_rng(8)
+    for stride, dilation, groups in itertools.product((1, 2, 3), (1, 2), (1, 2)):
+        for pad, cut in itertools.product((0, 1), (0, 1)):
+            w = rng.standard_normal((*window, 3, 2 * groups))
+            x = rng.standard_normal((2, 3, 4, w.shape[-1]))
+            pads = [min(pad, dilation * (n - 1)) for n in window]
+            full = [(n - 1) * stride + dilation * (k - 1) for n, k in zip(x.shape[1:], window)]
+            after = [min(cut, dilation * (n - 1)) for n in window]
+            sizes = tuple(n + 1 - p - a for n, p, a in zip(full, pads, after))
+            b = Builder()
+            y = b.convolution_transposed(
+                b.parameter("x", tensor_type("f64", x.shape)),
+                b.parameter("w", tensor_type("f64", w.shape)),
+                strides=(stride,) * 2,
+                dilations=(dilation,) * 2,
+                pad=tuple(n for pair in zip(pads, after) for n in pair),
+                output_dims=sizes,
+                groups=groups,
+            )
+            c = b.build([y])
+            plain = decompose(c, Options())
+            assert all(n.op.name != "convolution_transposed" for n in plain.nodes)
+            (found,) = reference_results(plain, [x, w])
+            (wanted,) = reference_results(c, [x, w])
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 def _convolution_of(node: Node) -> Convolution:

@@ -24,11 +24,22 @@ from flowc.codegen.cpu.blocked import (
     no_epilogue,
 )
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source, depthwise_source
+from flowc.codegen.cpu.convolution import (
+    ConvSpec,
+    conv_source,
+    is_narrow,
+    narrow_source,
+)
+from flowc.codegen.cpu.depthwise import (
+    DepthwiseSpec,
+    depthwise_source,
+    fitted_to_channels,
+    pack_depthwise,
+)
 from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
-from flowc.codegen.cpu.packing import pack_conv_weights, pack_depthwise, pack_gemm_b
+from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.kernels.builder import LOCAL, int_name
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
@@ -295,14 +306,25 @@ def _convolution(
     if depthwise and is_last:
         ints["channels"] = n
         taps = tuple(d for d in window if isinstance(d, int))
-        source = depthwise_source(
-            shape, finish.hook, taps=taps if len(taps) == 2 else None, extra=finish.extra
+        spec = DepthwiseSpec(
+            shape,
+            taps if len(taps) == 2 else None,
+            lowering.strides[1],
+            lowering.dilations[1],
         )
+        # Of windows that move by one pixel, as many as fit lie inside.
+        inside = image[2] - (window[1] - 1) * lowering.dilations[1]
+        spec = fitted_to_channels(spec, n, inside, wide=constant is not None)
+        source = depthwise_source(spec, finish.hook, extra=finish.extra)
         if constant is None:
             operands["weights"] = weights
         else:
-            transposed = constant.transpose(0, 1, 3, 2)
-            operands["weights"] = pack_depthwise(transposed, shape)
+            operands["weights"] = pack_depthwise(constant.transpose(0, 1, 3, 2), spec)
+        return (_launch(node, source, operands, ints, finish),)
+    if constant is not None and is_last and is_narrow(shape, lowering, weights.dims):
+        ints |= {"m": product(image[:-1]), "channels": channels, "c_stride": n}
+        operands["weights"] = np.ascontiguousarray(constant, shape.dtype.numpy)
+        source = narrow_source(shape, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     per_group = n // lowering.groups
     ints |= {

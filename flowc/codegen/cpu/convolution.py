@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llvmlite import ir
+
 from flowc.codegen.cpu.blocked import (
     Argument,
     ContractionSource,
@@ -28,12 +30,30 @@ from flowc.codegen.cpu.blocked import (
     function_text,
     indented,
     no_epilogue,
+    parts,
 )
-from flowc.codegen.cpu.depthwise import PIXELS, depthwise_intrinsic, first_tap
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.llvm.vector_ir import advance, ceil_div, least
+from flowc.codegen.llvm.vector_ir import (
+    Index,
+    Routine,
+    Values,
+    advance,
+    broadcast,
+    counted_loop,
+    element_type,
+    index_range,
+    indices,
+    least,
+    load_vector,
+    multiply_add,
+    offset,
+    store_vector,
+)
 from flowc.errors import InternalError
+from flowc.ir.dims import Dim
 from flowc.ir.layout import CHANNELS_LAST
+from flowc.ir.lowering import Convolution
+from flowc_runtime.native.writer import i64
 
 AXES = "dhw"  # names of the spatial axes, slowest first; a 2-D kernel takes the last two
 
@@ -109,59 +129,123 @@ def conv_source(
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 
 
-def depthwise_source(
+# -- windows of one pixel, of which few outputs are made
+
+NARROW_VECTORS = 3  # of output channels, at most
+NARROW_ROWS = 120  # pixels of a task, about: they stay in the first cache until they are finished
+NARROW_DEPTH = 48  # input channels, at most: with more, gathering them first pays
+UNROLLED = 4  # steps of the inner dimension whose code stands one after another
+
+
+def is_narrow(shape: TileShape, lowering: Convolution, weights: Sequence[Dim]) -> bool:
+    """Whether `narrow_source` is for a convolution with weights of those dims."""
+    *window, channels, n = weights
+    alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
+    if not alone or any(p != 0 for pair in lowering.pad for p in pair):
+        return False
+    if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
+        return False
+    return 0 < n <= NARROW_VECTORS * shape.lanes and 0 < channels <= NARROW_DEPTH
+
+
+def _narrow_vectors(shape: TileShape, n: int) -> list[tuple[int, int]]:
+    """The first column and the lanes of the vectors that hold `n` columns. The last is moved back
+    to end with them: columns that it shares with the one before are computed twice."""
+    lanes = min(shape.lanes, 1 << n.bit_length() - 1)
+    found = [(first, lanes) for first in range(0, n - lanes + 1, lanes)]
+    rest = n % lanes
+    if rest:
+        last = min(lanes, 1 << (rest - 1).bit_length())
+        found.append((n - last, last))
+    return found
+
+
+def _narrow_rows(shape: TileShape, n: int) -> int:
+    """Rows of a tile: as many as have their sums in registers."""
+    return max(1, 2 * shape.rows // len(_narrow_vectors(shape, n)))
+
+
+def _emit_narrow(b: ir.IRBuilder, args: Values, shape: TileShape, n: int) -> None:
+    """The last tile is moved back to end where the rows end: sums are computed twice alike."""
+    rows, height = Index(b, args[-1]), _narrow_rows(shape, n)
+    with b.if_else(rows.compare(">=", height)) as (many, few):
+        with many, counted_loop(b, rows, height) as i:
+            _narrow_tile(b, args, shape, n, i.least(rows - height), height)
+        with few, counted_loop(b, rows) as i:
+            _narrow_tile(b, args, shape, n, i, 1)
+
+
+def _narrow_tile(
+    b: ir.IRBuilder, args: Values, shape: TileShape, n: int, first: Index, height: int
+) -> None:
+    """Rows `first ... first + height` of C = A x B, of which A is read where it stands."""
+    x, w, y = args[:3]
+    channels, y_stride, _ = indices(b, args[3:])
+    size, element = shape.dtype.size, element_type(shape.dtype)
+    vectors = _narrow_vectors(shape, n)
+    lines = [offset(x, (first + r) * channels) for r in range(height)]
+    kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
+    with b.goto_entry_block():
+        sums = [[b.alloca(kind) for kind in kinds] for _ in lines]
+    for total, kind in ((t, k) for row in sums for t, k in zip(row, kinds)):
+        b.store(ir.Constant(kind, None), total)
+
+    def add(k: Index) -> None:
+        weights = offset(w, k * n)
+        factors = [
+            load_vector(b, b.gep(weights, [i64(column)]), lanes, size) for column, lanes in vectors
+        ]
+        for line, row in zip(lines, sums):
+            value = b.load(offset(line, k))
+            for total, factor, (_, lanes) in zip(row, factors, vectors):
+                wide = broadcast(b, value, lanes)
+                b.store(multiply_add(b, wide, factor, b.load(total)), total)
+
+    whole = channels - channels % UNROLLED
+    with counted_loop(b, whole, UNROLLED) as k:
+        for step in range(UNROLLED):
+            add(k + step)
+    with index_range(b, whole, channels) as k:
+        add(k)
+    for r, row in enumerate(sums):
+        target = offset(y, (first + r) * y_stride)
+        for total, (column, _) in zip(row, vectors):
+            store_vector(b, b.load(total), b.gep(target, [i64(column)]), size)
+
+
+def narrow_source(
     shape: TileShape,
+    n: int,
     epilogue: EpilogueLines = no_epilogue,
     *,
-    taps: tuple[int, int] | None = None,
-    name: str = "depthwise",
+    name: str = "narrow_conv",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
-    """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
+    """y[m, n] = x[m, channels] x weights[channels, n]: what a window of one pixel makes of it.
 
-    `taps` is the window that the kernel is to be fast for, where it is known. A channel multiplier
-    above 1 is a `conv_source` with one group to a channel. Arguments: `x,
-    weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
-    `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
+    Arguments: `x, weights, y` and the pointers of `extra`; `m channels c_stride`; the indices of
+    `extra`; `begin, end`. A task is a block of rows. Every output is one chain of multiply-adds
+    over the channels in order.
     """
-    sizes = per_axis("hw", "in", "out", "kernel", "stride", "dilation", "pad")
-    arguments = arguments_of(shape, "x weights y", ["batch", *sizes, "channels"], extra)
-    tile, intrinsic = depthwise_intrinsic(shape, taps)
+    arguments = arguments_of(shape, "x weights y", ["m", "channels", "c_stride"], extra)
+    height = _narrow_rows(shape, n)
+    block = height * max(1, NARROW_ROWS // height)
+    routine = Routine(
+        f"narrow_block.{shape.dtype}.{shape.rows}x{shape.columns}.{n}",
+        shape.dtype,
+        "pppiii",
+        lambda b, values: _emit_narrow(b, values, shape, n),
+    )
+    call = f"narrow_block_{shape.rows}x{shape.columns}_{n}"
     body = f"""
-        inside_begin = ceil_div(pad_w, stride_w)
-        inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
-        inside_end = least(inside_end, out_w) if channels >= {shape.lanes} else 0
         for task in range(begin, end):
-            image = idiv(task, out_h)
-            first_h = (task - image * out_h) * stride_h - pad_h
-            low_h = first_tap(first_h, dilation_h)
-            high_h = least(kernel_h, first_tap(first_h - in_h, dilation_h))
-            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
-            tap_row = advance(weights, low_h * kernel_w * channels)
-            pixels = advance(y, task * out_w * channels)
-            w = 0
-            while w < out_w:
-                count = 1
-                if w >= inside_begin and w + {PIXELS} <= inside_end:
-                    count = {PIXELS}
-                first_w = w * stride_w - pad_w
-                low_w = first_tap(first_w, dilation_w)
-                high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
-                {tile}(
-                    advance(pixels, w * channels),
-                    advance(lines, (first_w + low_w * dilation_w) * channels),
-                    advance(tap_row, low_w * channels),
-                    count, high_h - low_h, high_w - low_w, dilation_h * in_w * channels,
-                    dilation_w * channels, kernel_w * channels, stride_w * channels, channels)
-                w += count
+            row_begin = task * {block}
+            row_end = least(row_begin + {block}, m)
+            {call}(
+                advance(x, row_begin * channels), weights, advance(y, row_begin * c_stride),
+                channels, c_stride, row_end - row_begin)
         """
-    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
+    finish = epilogue(8, ("row_begin", "row_end"), ("0", str(n)))
     text = function_text(name, arguments, indented(body, 4), *finish)
-    symbols = {
-        "advance": advance,
-        "least": least,
-        "ceil_div": ceil_div,
-        "first_tap": first_tap,
-        tile: intrinsic,
-    }
-    return ContractionSource(name, text, arguments, "batch * out_h", 0, symbols)
+    symbols = {"advance": advance, "least": least, call: routine.intrinsic()}
+    return ContractionSource(name, text, arguments, parts("m", block), 0, symbols)

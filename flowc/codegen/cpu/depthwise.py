@@ -1,12 +1,21 @@
-"""The depthwise tile: sums over taps, each channel by itself, written as vector IR.
+"""Depthwise convolution kernels, 2-D, channels last: every channel by its own taps.
 
-In: a `TileShape`, of which the dtype and lanes count. Out: the intrinsic `depthwise_tile`.
+In: a `DepthwiseSpec`. Out: kernel source, and the packing of its weights.
+
+Pixels whose windows lie inside the image are computed in groups that share what they load of the
+taps and of the image; every other pixel by itself, over the taps that it sees. Where channels do
+not fill vectors and windows move by one pixel, several pixels side by side are taken as one wide
+pixel, whose channels do.
+
 Invariant: each output is one chain of multiply-adds over the taps in order, however many pixels
-and channels are done side by side.
+and channels are done side by side; so a group may be moved back over pixels that are done.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +23,16 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
+from flowc.codegen.cpu.blocked import (
+    Argument,
+    ContractionSource,
+    EpilogueLines,
+    arguments_of,
+    function_text,
+    indented,
+    no_epilogue,
+)
+from flowc.codegen.cpu.packing import Array
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.numba_functions import numba_function
 from flowc.codegen.llvm.vector_ir import (
@@ -21,146 +40,211 @@ from flowc.codegen.llvm.vector_ir import (
     Routine,
     Value,
     Values,
+    advance,
+    ceil_div,
     counted_loop,
     element_type,
     index_range,
     indices,
+    least,
     load_vector,
     multiply_add,
     offset,
     store_vector,
 )
+from flowc.ir.dims import Dim
 from flowc_runtime.native.writer import i64
 
-PIXELS = 4  # pixels side by side that share each load of the taps
+PIXELS = 4  # of a group, side by side
 SINGLE_VECTORS = 4  # vectors of channels side by side, for a pixel by itself
+FEW_VECTORS = 4  # of channels: with more, what the last one computes twice counts for little
 # Taps whose code stands one after another: of a whole window, else of a part of each of its rows.
 MOST_UNROLLED, MOST_UNROLLED_IN_ROW = 64, 16
 
 Taps = tuple[int, int]
 
 
-def _emit_depthwise(b: ir.IRBuilder, args: Values, shape: TileShape, taps: Taps | None) -> None:
+@dataclass(frozen=True, slots=True)
+class DepthwiseSpec:
+    """The structure of a depthwise convolution: the window that it is to be fast for, where that is
+    known, and its `stride` and `dilation` along a row.
+
+    A group is `pixels` wide pixels, each of which is `repeat` pixels; a vector of it has as many
+    lanes as `shape`. Of a pixel by itself a vector has `lanes`, which are at most its channels
+    where these are known, and otherwise those of `shape`.
+    """
+
+    shape: TileShape
+    taps: Taps | None = None
+    stride: int = 1
+    dilation: int = 1
+    repeat: int = 1
+    pixels: int = PIXELS
+    lanes: int = 0
+
+    @property
+    def span(self) -> int:
+        """The pixels of a group."""
+        return self.pixels * self.repeat
+
+    @property
+    def name(self) -> str:
+        window = "x".join(map(str, self.taps or ("any",)))
+        steps = f"{self.stride}_{self.dilation}_{self.repeat}x{self.pixels}"
+        return f"{window}_{steps}_{self.shape.lanes}_{self.lanes}"
+
+
+def fitted_to_channels(
+    spec: DepthwiseSpec, channels: Dim, inside: Dim, wide: bool
+) -> DepthwiseSpec:
+    """The same for images of that many channels, with `inside` pixels of a row of the output whose
+    windows lie inside the image. `wide`: weights can be packed for wide pixels."""
+    lanes = spec.shape.lanes
+    if not isinstance(channels, int) or channels < 1:
+        return spec
+    halves = min(lanes, 1 << channels.bit_length() - 1)
+    repeat = lanes // math.gcd(channels, lanes)
+    groups = max(0, inside) // repeat if isinstance(inside, int) else PIXELS
+    if wide and spec.stride == 1 and channels < FEW_VECTORS * lanes and repeat > 1 and groups:
+        return replace(spec, repeat=repeat, pixels=min(PIXELS, groups), lanes=halves)
+    return replace(spec, shape=replace(spec.shape, lanes=halves), lanes=halves)
+
+
+def pack_depthwise(weights: Array, spec: DepthwiseSpec) -> Array:
+    """[kernel_h, kernel_w, channels, 1] -> [kernel_h, kernel_w, repeat * channels]."""
+    taps = np.tile(weights[..., 0], spec.repeat)
+    return np.ascontiguousarray(taps, spec.shape.dtype.numpy)
+
+
+# -- tiles
+
+
+def _emit_group(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
     """Whole windows of a known size are unrolled (large ones in part); every other window is a loop
 
-    over its taps.
+    over its taps. The last vector of channels is moved back to end where the channels end: those it
+    shares with the one before are computed twice, to the same values.
     """
-    pixels, taps_h, taps_w, *_ = indices(b, args[3:])
-    many = pixels.compare("==", PIXELS)
-    if taps is not None:
-        whole = b.and_(taps_h.compare("==", taps[0]), taps_w.compare("==", taps[1]))
-        with b.if_else(b.and_(many, whole)) as (unrolled, looped):
-            with unrolled:
-                _emit_channels(b, args, shape, PIXELS, taps)
-            with looped:
-                _emit_looped(b, args, shape, many)
-    else:
-        _emit_looped(b, args, shape, many)
+    taps_h, *_, width = indices(b, args[3:])
+    lanes = spec.shape.lanes
+    with counted_loop(b, width, lanes) as first:
+        channel = first.least(width - lanes)
+        if spec.taps is None or math.prod(spec.taps) > MOST_UNROLLED:
+            _group_sums(b, args, spec, channel, None)
+            return
+        with b.if_else(taps_h.compare("==", spec.taps[0])) as (whole, part):
+            with whole:
+                _group_sums(b, args, spec, channel, spec.taps[0])
+            with part:
+                _group_sums(b, args, spec, channel, None)
 
 
-def _emit_looped(b: ir.IRBuilder, args: Values, shape: TileShape, many: Value) -> None:
-    channels = Index(b, args[-1])
-    with b.if_else(many) as (several, one):
-        with several:
-            _emit_channels(b, args, shape, PIXELS, None)
-        with one, b.if_else(channels.compare(">=", shape.lanes)) as (vector, scalar):
-            with vector:
-                # More vectors at once share the cost of a loop that ends after a few taps.
-                width = SINGLE_VECTORS * shape.lanes
-                whole = channels - channels % width
-                with counted_loop(b, whole, width) as channel:
-                    _sums(b, args, shape, 1, SINGLE_VECTORS, channel, None)
-                _emit_channels(b, args, shape, 1, None, begin=whole)
-            with scalar, counted_loop(b, channels) as channel:
-                _sums(b, args, shape, 1, 0, channel, None)
-
-
-def _emit_channels(
-    b: ir.IRBuilder,
-    args: Values,
-    shape: TileShape,
-    pixels: int,
-    taps: Taps | None,
-    *,
-    begin: Index | None = None,
+def _group_sums(
+    b: ir.IRBuilder, args: Values, spec: DepthwiseSpec, channel: Index, unrolled: int | None
 ) -> None:
-    """Channels from `begin` on, vector by vector. The last one is moved back to end where the
-
-    channels end: those it shares with the one before are computed twice, to the same values.
-    """
-    channels = Index(b, args[-1])
-    first = begin or Index(b, i64(0))
-    with index_range(b, first, channels, shape.lanes) as channel:
-        _sums(b, args, shape, pixels, 1, channel.least(channels - shape.lanes), taps)
-
-
-def _sums(
-    b: ir.IRBuilder,
-    args: Values,
-    shape: TileShape,
-    pixels: int,
-    vectors: int,
-    channel: Index,
-    unrolled: Taps | None,
-) -> None:
-    """Sums of `vectors` vectors of channels (0: of one channel) for that many pixels."""
+    """One vector of each wide pixel. What several pixels see of the image is loaded once."""
     y, x, w = args[:3]
-    _, taps_h, taps_w, x_row, x_tap, w_row, x_pixel, channels = indices(b, args[3:])
-    width = shape.lanes if vectors else 1
-    vector = ir.VectorType(element_type(shape.dtype), width)
-    size, parts = shape.dtype.size, range(max(1, vectors))
-    with b.goto_entry_block():
-        sums = [[b.alloca(vector) for _ in parts] for _ in range(pixels)]
-    for total in (total for row in sums for total in row):
-        b.store(ir.Constant(vector, None), total)
+    taps_h, taps_w, x_row, x_pixel, width = indices(b, args[3:])
+    lanes, size = spec.shape.lanes, spec.shape.dtype.size
+    sums = _cleared_sums(b, spec.shape, lanes, spec.pixels)
+    most = spec.taps[1] if spec.taps else 1
+    step = max(n for n in range(1, MOST_UNROLLED_IN_ROW + 1) if most % n == 0)
 
-    def add_tap(i: Index, j: Index) -> None:
-        taps = offset(w, i * w_row + j * channels + channel)
-        seen = offset(x, i * x_row + j * x_tap + channel)
-        factors = [load_vector(b, _part(b, taps, part * width), width, size) for part in parts]
-        for p, row in enumerate(sums):
-            pixel = offset(seen, x_pixel * p)
-            for part, total in enumerate(row):
-                value = load_vector(b, _part(b, pixel, part * width), width, size)
-                b.store(multiply_add(b, value, factors[part], b.load(total)), total)
+    def add_taps(i: Index, first: Index) -> None:
+        taps = offset(w, (i * taps_w + first) * width + channel)
+        seen = offset(x, i * x_row + first * spec.dilation * x_pixel + channel)
+        factors = [load_vector(b, offset(taps, width * j), lanes, size) for j in range(step)]
+        place = lambda p, j: p * spec.repeat * spec.stride + j * spec.dilation
+        places = {place(p, j): None for p in range(spec.pixels) for j in range(step)}
+        for at in sorted(places):
+            value = load_vector(b, offset(seen, x_pixel * at), lanes, size)
+            for p, total in enumerate(sums):
+                for j, factor in enumerate(factors):
+                    if place(p, j) == at:
+                        b.store(multiply_add(b, value, factor, b.load(total)), total)
 
-    if unrolled and np.prod(unrolled) <= MOST_UNROLLED:
-        for i, j in np.ndindex(unrolled):
-            add_tap(Index(b, i64(i)), Index(b, i64(j)))
-    elif unrolled:
-        step = max(n for n in range(1, MOST_UNROLLED_IN_ROW + 1) if unrolled[1] % n == 0)
-        with counted_loop(b, taps_h) as i, counted_loop(b, taps_w, step) as first:
-            for part in range(step):
-                add_tap(i, first + part)
+    if unrolled is not None and step == most:
+        for i in range(unrolled):
+            add_taps(Index(b, i64(i)), Index(b, i64(0)))
+    elif spec.taps is not None and step == most:
+        with counted_loop(b, taps_h) as i:
+            add_taps(i, Index(b, i64(0)))
     else:
-        with counted_loop(b, taps_h) as i, counted_loop(b, taps_w) as j:
-            add_tap(i, j)
-    for p, row in enumerate(sums):
-        pixel = offset(y, channels * p + channel)
-        for part, total in enumerate(row):
-            store_vector(b, b.load(total), _part(b, pixel, part * width), size)
+        with counted_loop(b, taps_h) as i, counted_loop(b, taps_w, step) as first:
+            add_taps(i, first)
+    for p, total in enumerate(sums):
+        store_vector(b, b.load(total), offset(y, width * p + channel), size)
 
 
-def _part(b: ir.IRBuilder, pointer: Value, elements: int) -> Value:
-    return b.gep(pointer, [i64(elements)])
+def _emit_single(b: ir.IRBuilder, args: Values, spec: DepthwiseSpec) -> None:
+    channels = Index(b, args[-1])
+    lanes = spec.lanes or spec.shape.lanes
+    if spec.lanes:
+        _emit_single_vectors(b, args, spec.shape, lanes)
+        return
+    with b.if_else(channels.compare(">=", lanes)) as (vector, scalar):
+        with vector:
+            _emit_single_vectors(b, args, spec.shape, lanes)
+        with scalar, counted_loop(b, channels) as channel:
+            _single_sums(b, args, spec.shape, 1, 1, channel)
+
+
+def _emit_single_vectors(b: ir.IRBuilder, args: Values, shape: TileShape, lanes: int) -> None:
+    """Several vectors at once share the cost of a loop that ends after a few taps."""
+    channels = Index(b, args[-1])
+    width = SINGLE_VECTORS * lanes
+    whole = channels - channels % width
+    with counted_loop(b, whole, width) as channel:
+        _single_sums(b, args, shape, lanes, SINGLE_VECTORS, channel)
+    with index_range(b, whole, channels, lanes) as channel:
+        _single_sums(b, args, shape, lanes, 1, channel.least(channels - lanes))
+
+
+def _single_sums(
+    b: ir.IRBuilder, args: Values, shape: TileShape, lanes: int, vectors: int, channel: Index
+) -> None:
+    """`vectors` vectors of channels of one pixel."""
+    y, x, w = args[:3]
+    taps_h, taps_w, x_row, x_tap, w_row, w_tap, _ = indices(b, args[3:])
+    size = shape.dtype.size
+    sums = _cleared_sums(b, shape, lanes, vectors)
+    with counted_loop(b, taps_h) as i, counted_loop(b, taps_w) as j:
+        taps = offset(w, i * w_row + j * w_tap + channel)
+        seen = offset(x, i * x_row + j * x_tap + channel)
+        for part, total in enumerate(sums):
+            value, factor = (
+                load_vector(b, b.gep(pointer, [i64(part * lanes)]), lanes, size)
+                for pointer in (seen, taps)
+            )
+            b.store(multiply_add(b, value, factor, b.load(total)), total)
+    for part, total in enumerate(sums):
+        store_vector(b, b.load(total), offset(y, channel + part * lanes), size)
+
+
+def _cleared_sums(b: ir.IRBuilder, shape: TileShape, lanes: int, count: int) -> list[Value]:
+    vector = ir.VectorType(element_type(shape.dtype), lanes)
+    with b.goto_entry_block():
+        sums = [b.alloca(vector) for _ in range(count)]
+    for total in sums:
+        b.store(ir.Constant(vector, None), total)
+    return sums
 
 
 @lru_cache(maxsize=64)
-def depthwise_intrinsic(shape: TileShape, taps: Taps | None) -> tuple[str, Any]:
-    """The name and intrinsic of `tile(y, x, w, pixels, taps_h, taps_w, x_row, x_tap, w_row,
+def _intrinsics(spec: DepthwiseSpec) -> dict[str, Any]:
+    """`group(y, x, w, taps_h, taps_w, x_row, x_pixel, width)`: a group, whose wide pixels are
 
-    x_pixel, channels)`: y[pixels, channels] = sum over taps_h x taps_w of x * w, for 1 pixel or, of
-    at least a vector of channels, `PIXELS`. The steps, in elements, go from one tap row, one tap,
-    one tap row of w and one pixel to the next. `taps`, if given, is the window to be fast for.
+    `width` elements apart in y and taps as many in w; steps, in elements, go from one tap row and
+    one pixel to the next. `single(y, x, w, taps_h, taps_w, x_row, x_tap, w_row, w_tap, channels)`:
+    one pixel over any part of the window.
     """
-
-    def emit(b: ir.IRBuilder, values: Values) -> None:
-        _emit_depthwise(b, values, shape, taps)
-
-    window = f"{taps[0]}x{taps[1]}" if taps else "any"
-    short = f"depthwise_{shape.lanes}_{window}"
-    name = f"{short}.{shape.dtype}"
-    return short, Routine(name, shape.dtype, "pppiiiiiiii", emit).intrinsic()
+    dtype = spec.shape.dtype
+    group, single = (f"depthwise_{n}_{spec.name}" for n in ("group", "single"))
+    made = (
+        Routine(f"{group}.{dtype}", dtype, "pppiiiii", lambda b, v: _emit_group(b, v, spec)),
+        Routine(f"{single}.{dtype}", dtype, "pppiiiiiii", lambda b, v: _emit_single(b, v, spec)),
+    )
+    return {name: routine.intrinsic() for name, routine in zip((group, single), made)}
 
 
 def _emit_first_tap(b: ir.IRBuilder, values: Values) -> Value:
@@ -171,3 +255,65 @@ def _emit_first_tap(b: ir.IRBuilder, values: Values) -> Value:
 # `first_tap(position, dilation)`: the first tap that reads at 0 or later, where tap 0 reads at
 # `position`.
 first_tap = numba_function("first_tap", types.int64(types.int64, types.int64), _emit_first_tap)
+
+
+# -- the kernel
+
+
+def depthwise_source(
+    spec: DepthwiseSpec,
+    epilogue: EpilogueLines = no_epilogue,
+    *,
+    name: str = "depthwise",
+    extra: Sequence[Argument] = (),
+) -> ContractionSource:
+    """y[batch, out_h, out_w, channels]: every channel by its own taps, packed by `pack_depthwise`.
+
+    A channel multiplier above 1 is a `conv_source` with one group to a channel. Arguments: `x,
+    weights, y` and the pointers of `extra`; `batch`; per axis `in out kernel stride dilation pad`;
+    `channels`; the indices of `extra`; `begin, end`. A task is one row of output pixels.
+    """
+    sizes = [f"{n}_{a}" for n in ("in", "out", "kernel", "stride", "dilation", "pad") for a in "hw"]
+    arguments = arguments_of(spec.shape, "x weights y", ["batch", *sizes, "channels"], extra)
+    group, single = intrinsics = _intrinsics(spec)
+    body = f"""
+        width = {spec.repeat} * channels
+        x_row = dilation_h * in_w * channels
+        inside_begin = ceil_div(pad_w, stride_w)
+        inside_end = (in_w - 1 - (kernel_w - 1) * dilation_w + pad_w) // stride_w + 1
+        inside_end = least(inside_end, out_w)
+        if inside_end - inside_begin < {spec.span} or width < {spec.shape.lanes}:
+            inside_end = inside_begin
+        for task in range(begin, end):
+            image = idiv(task, out_h)
+            first_h = (task - image * out_h) * stride_h - pad_h
+            low_h = first_tap(first_h, dilation_h)
+            taps_h = least(kernel_h, first_tap(first_h - in_h, dilation_h)) - low_h
+            lines = advance(x, (image * in_h + first_h + low_h * dilation_h) * in_w * channels)
+            tap_row = advance(weights, low_h * kernel_w * width)
+            pixels = advance(y, task * out_w * channels)
+            w = 0
+            while w < out_w:
+                if w >= inside_begin and w < inside_end:
+                    w = least(w, inside_end - {spec.span})
+                    {group}(
+                        advance(pixels, w * channels),
+                        advance(lines, (w * stride_w - pad_w) * channels),
+                        tap_row, taps_h, kernel_w, x_row, channels, width)
+                    w += {spec.span}
+                else:
+                    first_w = w * stride_w - pad_w
+                    low_w = first_tap(first_w, dilation_w)
+                    high_w = least(kernel_w, first_tap(first_w - in_w, dilation_w))
+                    {single}(
+                        advance(pixels, w * channels),
+                        advance(lines, (first_w + low_w * dilation_w) * channels),
+                        advance(tap_row, low_w * width),
+                        taps_h, high_w - low_w, x_row, dilation_w * channels,
+                        kernel_w * width, width, channels)
+                    w += 1
+        """
+    finish = epilogue(8, ("task * out_w", "(task + 1) * out_w"), ("0", "channels"))
+    text = function_text(name, arguments, indented(body, 4), *finish)
+    known = {"advance": advance, "least": least, "ceil_div": ceil_div, "first_tap": first_tap}
+    return ContractionSource(name, text, arguments, "batch * out_h", 0, known | intrinsics)

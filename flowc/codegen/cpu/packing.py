@@ -40,8 +40,3 @@ def pack_conv_weights(weights: Array, shape: TileShape, *, groups: int = 1) -> A
     taps = int(np.prod(kernel, dtype=np.int64))
     by_group = weights.reshape(taps * channels, groups, out // groups).transpose(1, 0, 2)
     return pack_gemm_b(by_group, shape)
-
-
-def pack_depthwise(weights: Array, shape: TileShape) -> Array:
-    """[kernel_h, kernel_w, channels, 1] -> [kernel_h, kernel_w, channels]."""
-    return np.ascontiguousarray(weights[..., 0], shape.dtype.numpy)

@@ -343,9 +343,9 @@ def test_depthwise_convolutions(
 
 @pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (3, 1), (1, 2)])
 def test_transposed_convolutions(stride: int, dilation: int) -> None:
-    """Of constant weights; others are written as plain ones before."""
-    weights = numbers(F32, (3, 2, 5, 6), 7)
-    sizes = np.array([2, 9, 8, 5], np.int32)
+    """Of constant weights and many channels; others are written as plain ones before."""
+    weights = numbers(F32, (3, 2, 17, 6), 7)
+    sizes = np.array([2, 9, 8, 17], np.int32)
     out = [(d + stride - 1) // stride for d in (9, 8)]
 
     def emit(k: Builder, dy: Value) -> Value:
