@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flowc.codegen.compiled import COPY
 from flowc.encoding.step_stats import NodeTimes, run_metadata
 from flowc.graph import Graph, Operation
 from flowc.run.devices import CPU
@@ -18,7 +19,8 @@ from flowc.run.traces import Trace, TracedRun
 def told_of_run(graph: Graph, trace: Trace, has_graphs: bool) -> bytes:
     """The `RunMetadata` with the times and tensors of every step that ran, in the order in which
     they began, and with the graph if that was asked for."""
-    runs = sorted(trace.runs, key=lambda run: run.start)
+    told = (run for run in trace.runs if run.step.kind != COPY)
+    runs = sorted(told, key=lambda run: run.start)
     graphs = [graph.as_graph_def().SerializeToString()] if has_graphs else []
     return run_metadata(CPU, [_times(graph, run) for run in runs], graphs)
 

@@ -29,12 +29,15 @@ class TracedOutput:
 
 @dataclass(frozen=True, slots=True)
 class TracedRun:
-    """One execution of a step, in nanoseconds since 1970."""
+    """One execution of a step, in nanoseconds since 1970, and what it had to do: None where that
+    depends on sizes that only the run's own steps knew."""
 
     step: TracedStep
     start: int
     end: int
     outputs: tuple[TracedOutput, ...]
+    operations: int | None
+    bytes: int | None
 
 
 @dataclass(slots=True)
@@ -74,16 +77,21 @@ class TracedCode:
         if trace is not None:
             table = (ctypes.c_int64 * max(1, len(self._sizes))).from_address(sizes.value)
             env = dict(zip(self._sizes, table))
-            outputs = [
-                tuple(TracedOutput(o.dtype, _shape(o.dims, env)) for o in step.outputs)
-                for step in self._steps
-            ]
+            told = [_told(step, env) for step in self._steps]
             for number, start, end in log[1 : 1 + 3 * log[0]].reshape(-1, 3).tolist():
-                trace.runs.append(TracedRun(self._steps[number], start, end, outputs[number]))
+                trace.runs.append(TracedRun(self._steps[number], start, end, *told[number]))
         return code
 
 
-def _shape(dims: tuple[Dim, ...], sizes: dict[Symbol, int]) -> tuple[int, ...] | None:
+def _told(step: TracedStep, sizes: dict[Symbol, int]) -> tuple[Any, int | None, int | None]:
+    """The outputs of a step and its work, with the sizes of a run."""
+    outputs = tuple(TracedOutput(o.dtype, _numbers(o.dims, sizes)) for o in step.outputs)
+    work = _numbers((step.work.operations, step.work.bytes), sizes)
+    operations, moved = (None, None) if work is None else work
+    return outputs, operations, moved
+
+
+def _numbers(dims: tuple[Dim, ...], sizes: dict[Symbol, int]) -> tuple[int, ...] | None:
     try:
         return tuple(evaluate(d, sizes) for d in dims)
     except KeyError:
