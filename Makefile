@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 ORACLE_VENV ?= .venv-oracle
 BOARD_VENV ?= .venv-tensorboard
+PEERS_VENV ?= .venv-peers
 DEMO_OUT ?= demo-out
 WHEELS_OUT ?= dist
 JOBS ?= 2
@@ -12,6 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.installed-dev
 ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
+PEERS_INSTALLED := $(PEERS_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .PHONY: help demo test fuzz gradients sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
@@ -76,8 +78,8 @@ oracle: $(ORACLE_INSTALLED) ## record TensorFlow's results anew, and compare wit
 rows: $(DEV_INSTALLED) ## write docs/tf1-rows.md from the programs of its rows
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/rows_page.py
 
-bench: $(DEV_INSTALLED) ## how fast the compiled code is (beside TensorFlow after `make oracle`)
-	$(BIN)/python benchmarks/run.py $(BENCH)
+bench: $(DEV_INSTALLED) $(if $(filter peers,$(BENCH)),$(PEERS_INSTALLED)) ## how fast compiled code is; BENCH=peers: beside others
+	FLOWC_PEERS_PYTHON=$(PEERS_VENV)/bin/python $(BIN)/python benchmarks/run.py $(BENCH)
 
 stub: $(DEV_INSTALLED) ## write what editors read of the public API
 	PYTHONPATH=.:runtime:tests/support $(BIN)/python tests/support/api_stub.py
@@ -95,7 +97,7 @@ wheels: | $(BIN)/python ## wheels of flowc and of flowc-runtime, which needs Num
 	$(BIN)/python -m pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS_OUT) . ./runtime
 
 clean: ## remove the environments and what the demo made
-	rm -rf $(VENV) $(ORACLE_VENV) $(BOARD_VENV) $(DEMO_OUT)
+	rm -rf $(VENV) $(ORACLE_VENV) $(BOARD_VENV) $(PEERS_VENV) $(DEMO_OUT)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -113,4 +115,9 @@ $(DEV_INSTALLED): pyproject.toml | $(BIN)/python
 $(ORACLE_INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(ORACLE_VENV)
 	$(ORACLE_VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[dev,oracle]'
+	touch $@
+
+$(PEERS_INSTALLED): benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/python -m pip install $(PIP_FLAGS) -r $<
 	touch $@

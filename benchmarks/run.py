@@ -1,5 +1,7 @@
 """All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
 
+`python benchmarks/run.py peers ...` is a command of its own: `peers/compare.py`.
+
 Everything but pipelines runs on one core and one thread. Names: kernels, loops, calls, startup,
 first, models, training, contractions, pipelines.
 `models` and the model rows of `startup` need `--models DIR`, where a model is a folder with
@@ -29,11 +31,15 @@ import models
 import pipelines
 import startup
 import training
+from peers import compare
 from rounds import Row, show
 from tensorflow_peer import TensorFlowPeer, tensorflow_peer
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["peers"]:
+        compare.main(sys.argv[2:])
+        return
     options = _options()
     # The last core: the first ones take most interrupts.
     cores = os.sched_getaffinity(0)

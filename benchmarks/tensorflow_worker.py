@@ -15,6 +15,7 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import loop_programs
 import numpy as np
 import tensorflow as tf
+from model_session import open_model
 
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -70,22 +71,9 @@ def prepare(case: str, mode: str) -> Any:
 
 
 def _model(folder: Path) -> Any:
-    """A run of a folder with graph.pb, saved_model or model.meta, and ref_case0.npz."""
-    data = np.load(folder / "ref_case0.npz")
-    names = json.loads(str(data["names"]))
-    session = v1.Session(graph=v1.Graph())
-    with session.graph.as_default():
-        if (folder / "graph.pb").exists():
-            definition = v1.GraphDef.FromString((folder / "graph.pb").read_bytes())
-            tf.import_graph_def(definition, name="")
-        elif (folder / "saved_model").exists():
-            v1.saved_model.load(session, ["serve"], str(folder / "saved_model"))
-        else:
-            v1.train.import_meta_graph(str(folder / "model.meta")).restore(
-                session, str(folder / "model")
-            )
-    feeds = {name: data[f"in_{i}"] for i, name in enumerate(names["feeds"])}
-    run = session.make_callable(names["fetches"], list(feeds))
+    """A run of a model's folder."""
+    session, feeds, fetches = open_model(folder)
+    run = session.make_callable(fetches, list(feeds))
 
     def call() -> None:
         run(*feeds.values())

@@ -7,6 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ Run = Callable[[dict[str, "np.ndarray"]], Any]
 @click.option("--baseline", metavar="FILE.json",
               help="What --json wrote before: figures stand beside those, and 1 is the exit code "
               "where a median is over 10 % slower.")  # fmt: skip
+@click.option("--per-kernel", is_flag=True,
+              help="Also say of each kernel its time, operations and bytes a second, its share of "
+              "what the machine reaches at best, and its nodes.")  # fmt: skip
 @model_options
 @json_option
 @debug_option
@@ -47,6 +51,7 @@ def bench_command(
     seconds: float,
     fetches: tuple[str, ...],
     baseline: str | None,
+    per_kernel: bool,
     checkpoint: str | None,
     tags: str | None,
     signature: str | None,
@@ -54,18 +59,31 @@ def bench_command(
     as_json: bool,
 ) -> int:
     """Measure runs of MODEL, a model or a library made by `flowc compile`, with random inputs."""
+    from flowc.cli.kernel_table import measured_kernels
     from flowc.cli.run import is_library
+    from flowc.errors import UsageError
 
     known = _read_baseline(baseline)
+    if per_kernel and is_library(model):
+        raise UsageError(
+            "a library notes no times of its kernels",
+            hint="give the model that it was compiled from",
+        )
+    place = (checkpoint, tags, signature, allow_links)
+    peaks: dict[int, Any] = {}
     rows: list[dict[str, Any]] = []
     for count in _numbers(threads, "--threads", 0):
         if is_library(model):
             run, ports = _library(model, signature, count)
         else:
-            place = (checkpoint, tags, signature, allow_links)
             run, ports = _model(model, place, fetches, count)
+        traced = _model(model, place, fetches, count, traced=True)[0] if per_kernel else None
         for batch in _numbers(batches, "--batch", 1):
-            row = {"batch": batch, "threads": count, **measured(run, ports, batch, seconds)}
+            feeds = _feeds(ports, batch)
+            row = {"batch": batch, "threads": count, **measured(run, feeds, batch, seconds)}
+            if traced is not None:
+                call = partial(traced, feeds)
+                row["per_kernel"] = measured_kernels(call, seconds, count, peaks)
             rows.append(row | _beside(row, known))
     found = {"schema": SCHEMA, "path": model, "runs": rows}
     if as_json:
@@ -92,23 +110,32 @@ def _library(path: str, signature: str | None, threads: int) -> tuple[Run, Ports
     return runner.run, [(p.name, p.dtype, p.dims) for p in model.inputs]
 
 
-def _model(path: str, place: Any, fetches: Sequence[str], threads: int) -> tuple[Run, Ports]:
-    from flowc.api.framework.models import compile as compile_model
+def _model(
+    path: str, place: Any, fetches: Sequence[str], threads: int, *, traced: bool = False
+) -> tuple[Run, Ports]:
+    from flowc.api.framework.models import compile_in_memory
     from flowc.cli.models import load_model
+    from flowc.extract.interface import choose_interface
+    from flowc.options import Options
 
-    program = compile_model(load_model(path, place), None, fetches or None, threads=threads or None)
+    graph = load_model(path, place)
+    interface = choose_interface(graph, None, fetches or None)
+    program = compile_in_memory(graph, interface, Options(traced=traced), threads or None)
     return program.run, [(p.name, p.dtype.numpy, p.dims) for p in program.ports("input")]
 
 
-def measured(run: Run, ports: Ports, batch: int, seconds: float) -> dict[str, Any]:
+def _feeds(ports: Ports, batch: int) -> dict[str, np.ndarray]:
+    from flowc.cli.arrays import complete
+
+    wishes = {name: (name, dtype, _sized(dims, batch)) for name, dtype, dims in ports}
+    return complete(wishes, [], 0)
+
+
+def measured(run: Run, feeds: dict[str, np.ndarray], batch: int, seconds: float) -> dict[str, Any]:
     """Times of one run in milliseconds, runs and examples a second, and the memory of the process
     at its peak."""
     import numpy as np
 
-    from flowc.cli.arrays import complete
-
-    wishes = {name: (name, dtype, _sized(dims, batch)) for name, dtype, dims in ports}
-    feeds = complete(wishes, [], 0)
     started = time.perf_counter()
     run(feeds)
     first = time.perf_counter() - started
@@ -163,6 +190,8 @@ def _beside(row: dict[str, Any], known: dict[tuple[int, int], float]) -> dict[st
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    from flowc.cli.kernel_table import kernel_lines
+
     lines = ["batch threads   p50 ms   p90 ms   p99 ms   examples/s   peak MiB"]
     for row in rows:
         times = " ".join(f"{row[f'p{p}_ms']:8.3f}" for p in (50, 90, 99))
@@ -172,4 +201,6 @@ def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         if "ratio" in row:
             text += f"   {row['ratio']:.2f} of {row['before_ms']:.3f} ms"
         lines.append(text)
+    for row in rows:
+        lines += kernel_lines(row) if "per_kernel" in row else []
     return lines

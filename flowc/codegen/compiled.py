@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flowc.errors import InternalError
+from flowc.ir.dims import Dim, parse_dim
 from flowc.ir.program_spec import ProgramSpec, TensorSpec
 from flowc.version import VERSION
 
@@ -20,6 +21,7 @@ WEIGHT_ALIGNMENT = 64
 FORMAT = 1  # of the metadata in JSON
 LOG_WORD = 7  # of the status of a traced run: the address of its log
 MOST_NOTES = 1 << 16  # of one log
+COPY = "copy"  # the kind of a step that only moves what another has made
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +47,40 @@ class HostCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """`operations`: of the arithmetic, of which a multiply-add is two; what kernels in Python do is
+    not known. `bytes`: of the operands and results together."""
+
+    operations: Dim = 0
+    bytes: Dim = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TracedStep:
     """A step whose times a run notes. `kind`: what the plan calls it; `nodes`: the nodes that it
-    computes, what it gives by the last; `outputs`: their types."""
+    computes, what it gives by the last; `outputs`: their types; `kernels`: what it runs, for
+    readers."""
 
     kind: str
     nodes: tuple[str, ...]
     outputs: tuple[TensorSpec, ...]
+    kernels: tuple[str, ...] = ()
+    work: Work = Work()
 
     def to_json(self) -> dict[str, Any]:
-        outputs = [o.to_json() for o in self.outputs]
-        return {"kind": self.kind, "nodes": list(self.nodes), "outputs": outputs}
+        return {
+            "kind": self.kind,
+            "nodes": list(self.nodes),
+            "outputs": [o.to_json() for o in self.outputs],
+            "kernels": list(self.kernels),
+            "work": [str(self.work.operations), str(self.work.bytes)],
+        }
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> TracedStep:
         outputs = tuple(map(TensorSpec.from_json, row["outputs"]))
-        return cls(row["kind"], tuple(row["nodes"]), outputs)
+        work = Work(*map(parse_dim, row["work"]))
+        return cls(row["kind"], tuple(row["nodes"]), outputs, tuple(row["kernels"]), work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,18 +17,26 @@ from functools import cache
 import numpy as np
 
 from flowc import dtypes
-from flowc.codegen.compiled import CompiledProgram, HostCall, ProgramMetadata, TracedStep
+from flowc.codegen.compiled import (
+    COPY,
+    CompiledProgram,
+    HostCall,
+    ProgramMetadata,
+    TracedStep,
+    Work,
+)
 from flowc.codegen.driver.driver import Driver, DriverTables, emit_driver, size_symbols
 from flowc.codegen.driver.scalars import is_direct
 from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.llvm.compile import Processor, compile_module
 from flowc.codegen.string_table import Texts
 from flowc.codegen.target import Target
+from flowc.codegen.work import work_of
 from flowc.ir.bodies import nodes_within
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
 from flowc.ir.program_spec import Alias, ProgramSpec, TensorSpec
-from flowc.plan.plan import ALIGNMENT, Input, Needs, Plan
+from flowc.plan.plan import ALIGNMENT, Copy, Input, Needs, Plan, Step, Transfer, bytes_of
 from flowc.plan.planner import make_plan
 from flowc.plan.transfers import place_on_devices
 
@@ -153,7 +161,7 @@ def compile_program(
         calls=tuple(map(_host_call, driver.calls)),
         strings=tuple(weights.texts.as_rows()) if has_texts(c) else None,
         has_device=bool(on_device),
-        steps=tuple(map(_traced_step, driver.steps)),
+        steps=tuple(_traced_step(step, launches) for step in driver.steps),
     )
     symbols = tuple(sorted({k.symbol for k in kernels.values() if k.symbol is not None}))
     return CompiledProgram(made, weights.pieces, metadata, runtime.result(), symbols)
@@ -213,10 +221,17 @@ def has_texts(c: Computation) -> bool:
     return any(v.type.dtype is dtypes.string for v in values)
 
 
-def _traced_step(node: Node) -> TracedStep:
+def _traced_step(step: Step, launches: Mapping[Node, Sequence[Launch]]) -> TracedStep:
     """What tells a reader of a trace which step it was."""
-    outputs = tuple(TensorSpec.of(node.name, v.type) for v in node.outputs)
-    return TracedStep(node.op.name, node.origin or (node.name,), outputs)
+    if isinstance(step, Copy | Transfer):
+        node, outputs = step.value.node, (step.value,)
+        kind, kernels, work = COPY, (COPY,), Work(0, 2 * bytes_of(step.value))
+    else:
+        node, outputs = step.node, step.node.outputs
+        kind, work = node.op.name, work_of(node)
+        kernels = tuple(x.kernel.shown for x in launches.get(node, ())) or ("driver",)
+    made = tuple(TensorSpec.of(node.name, v.type) for v in outputs)
+    return TracedStep(kind, node.origin or (node.name,), made, kernels, work)
 
 
 def _host_call(node: Node) -> HostCall:

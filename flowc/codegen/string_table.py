@@ -8,6 +8,7 @@ bytes come out as the very object that went in, which may be more than bytes (`H
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,33 +21,37 @@ class Texts:
     """A table of strings."""
 
     def __init__(self, rows: Iterable[bytes] = (EMPTY,)) -> None:
-        self._rows = list(rows)
+        self._rows, self._count = np.empty(0, object), 0  # of an array numbers pick in one call
+        self._append(list(rows))
+
+    def _append(self, rows: list[bytes]) -> None:
+        end = self._count + len(rows)
+        if end > len(self._rows):
+            grown = np.empty(2 * end, object)
+            grown[: self._count] = self._rows[: self._count]
+            self._rows = grown
+        self._rows[self._count : end] = rows
+        self._count = end
 
     def copy(self) -> Texts:
-        return Texts(self._rows)
+        return Texts(self._rows[: self._count])
 
     def numbers(self, array: Array) -> Array:
         """The numbers of the elements, which join the table."""
-        found = np.empty(array.shape, np.int64)
-        flat = found.reshape(-1)
-        for i, item in enumerate(array.reshape(-1).tolist()):
-            text = item if isinstance(item, bytes) else item.encode()
-            flat[i] = len(self._rows) if text else 0
-            if text:
-                self._rows.append(text)
-        return found
+        items = array.reshape(-1).tolist()
+        texts = [x if isinstance(x, bytes) else x.encode() for x in items]
+        places = count(self._count)
+        found = [next(places) if text else 0 for text in texts]
+        self._append([text for text in texts if text])
+        return np.array(found, np.int64).reshape(array.shape)
 
     def strings(self, numbers: Array) -> Array:
         """The elements behind numbers, as TensorFlow gives them: objects, each of bytes."""
-        found = np.empty(numbers.shape, object)
-        flat = found.reshape(-1)
-        for i, number in enumerate(numbers.reshape(-1).tolist()):
-            flat[i] = self._rows[number]
-        return found
+        return self._rows[numbers.reshape(-1)].reshape(numbers.shape)
 
     def as_rows(self) -> list[str]:
         """The table as plain data."""
-        return [text.decode("latin-1") for text in self._rows]
+        return [text.decode("latin-1") for text in self._rows[: self._count]]
 
     @classmethod
     def of_rows(cls, rows: Iterable[str]) -> Texts:

@@ -9,10 +9,14 @@ bits of mantissa, as TensorFlow on a GPU does; without it they are exact.
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from flowc.codegen.cpu.target import LEVELS, cpu_target
 from flowc.codegen.target import Target
 from flowc.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from flowc.codegen.llvm.peaks import Peaks
 
 CPUS = ("native", *LEVELS)
 GPU = "cuda"
@@ -32,6 +36,11 @@ def target_named(name: str) -> Target:
         hint = did_you_mean(name, NAMES) or f"one of {', '.join(NAMES)}"
         raise UsageError(f"unknown target {name!r}", hint=hint)
     return _gpu(name, [p for p in parts.split(",") if p])
+
+
+def processor_peaks(threads: int) -> Peaks:
+    """What so many threads of this process's CPU reach at best."""
+    return cpu_target("native").peaks(threads)
 
 
 def _gpu(name: str, parts: list[str]) -> Target:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from flowc.codegen.compiled import COPY
 from flowc.dtypes import DType
 from flowc.encoding.step_stats import NodeTimes, run_metadata
 from flowc.graph import Graph, Operation
@@ -38,8 +39,9 @@ class StepTimes:
 
 
 def steps_of(graph: Graph, trace: Trace) -> list[StepTimes]:
-    """The steps that ran, in the order in which they began."""
-    return [_times(graph, run) for run in sorted(trace.runs, key=lambda r: (r.start, -r.end))]
+    """The steps that ran but for copies, in the order in which they began."""
+    told = (run for run in trace.runs if run.step.kind != COPY)
+    return [_times(graph, run) for run in sorted(told, key=lambda r: (r.start, -r.end))]
 
 
 def told_of_run(graph: Graph, trace: Trace, has_graphs: bool) -> bytes:

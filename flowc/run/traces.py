@@ -29,12 +29,15 @@ class TracedOutput:
 
 @dataclass(frozen=True, slots=True)
 class TracedRun:
-    """One execution of a step, in nanoseconds since 1970."""
+    """One execution of a step, in nanoseconds since 1970, and what it had to do: None where that
+    depends on sizes that only the run's own steps knew."""
 
     step: TracedStep
     start: int
     end: int
     outputs: tuple[TracedOutput, ...]
+    operations: int | None
+    bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,9 @@ class RunNotes:
 
     def runs(self) -> Iterator[TracedRun]:
         env = dict(zip(self.symbols, self.sizes))
-        outputs = [
-            tuple(TracedOutput(o.dtype, _shape(o.dims, env)) for o in step.outputs)
-            for step in self.steps
-        ]
+        told = [_told(step, env) for step in self.steps]
         for number, start, end in self.rows.tolist():
-            yield TracedRun(self.steps[number], start, end, outputs[number])
+            yield TracedRun(self.steps[number], start, end, *told[number])
 
 
 @dataclass(slots=True)
@@ -104,7 +104,15 @@ class TracedCode:
         return code
 
 
-def _shape(dims: tuple[Dim, ...], sizes: dict[Symbol, int]) -> tuple[int, ...] | None:
+def _told(step: TracedStep, sizes: dict[Symbol, int]) -> tuple[Any, int | None, int | None]:
+    """The outputs of a step and its work, with the sizes of a run."""
+    outputs = tuple(TracedOutput(o.dtype, _numbers(o.dims, sizes)) for o in step.outputs)
+    work = _numbers((step.work.operations, step.work.bytes), sizes)
+    operations, moved = (None, None) if work is None else work
+    return outputs, operations, moved
+
+
+def _numbers(dims: tuple[Dim, ...], sizes: dict[Symbol, int]) -> tuple[int, ...] | None:
     try:
         return tuple(evaluate(d, sizes) for d in dims)
     except KeyError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import flowc as tf
 from flowc.cli.entry import run_command_line
 
 META = str(Path(__file__).parents[2] / "examples" / "digits" / "model.meta")
@@ -39,3 +41,43 @@ def test_a_model_and_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "before.json").write_text("[]")
     assert run_command_line([*args, "--baseline", str(tmp_path / "before.json")]) == 4
     assert run_command_line(["bench", library, "--batch", "0"]) == 2
+
+
+def test_every_kernel_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 6, 6, 3], name="x")
+        y = tf.nn.relu(tf.nn.conv2d(x, tf.ones([3, 3, 3, 8]), 1, "VALID"), name="conv")
+        z = tf.matmul(tf.reshape(y, [-1, 128]), tf.ones([128, 5]), name="dot")
+        step = lambda i, a: (i + 1, tf.tanh(tf.matmul(a, tf.ones([5, 5]), name="in_loop")))
+        w = tf.while_loop(lambda i, _: i < 4, step, [0, z])[1]
+        tf.identity(w, name="result")
+    model = str(tmp_path / "model.pb")
+    tf.train.write_graph(graph, str(tmp_path), "model.pb", as_text=False)
+    args = ["bench", model, "--batch", "1,2", "--threads", "1", "--seconds", "0", "--per-kernel"]
+    assert run_command_line(args) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("between kernels" in line for line in lines) == 2
+    assert run_command_line([*args, "--json"]) == 0
+    for row in json.loads(capsys.readouterr().out)["runs"]:
+        found, batch = row["per_kernel"], row["batch"]
+        assert found["whole"] and found["peak_gflops"] > 0 < found["peak_gb_per_s"]
+        left = sum(found[f"{k}_ms"] for k in ("before", "between", "after"))
+        assert left + sum(k["ms"] for k in found["kernels"]) == pytest.approx(found["run_ms"])
+        # A multiply-add is two operations; the ReLU is one for each of its elements.
+        conv = batch * 16 * 8 * (2 * 27 + 1)
+        done = {name: _work(found["kernels"], name) for name in ("conv", "dot")}
+        assert done == pytest.approx({"conv": conv, "dot": batch * 2 * 128 * 5})
+        (looped,) = [k for k in found["kernels"] if "while/in_loop" in k["nodes"]]
+        assert looped["times"] == 4
+        (loop,) = [k for k in found["kernels"] if k["kernel"] == "driver" and k["times"] == 1]
+        assert loop["ms"] < found["run_ms"]
+    library = str(tmp_path / "library.so")
+    assert run_command_line(["compile", model, "-o", library]) == 0
+    assert run_command_line(["bench", library, "--per-kernel"]) == 2
+    assert "the model that it was compiled from" in capsys.readouterr().err
+
+
+def _work(kernels: list[dict[str, Any]], name: str) -> float:
+    (kernel,) = [k for k in kernels if name in k["nodes"]]
+    assert kernel["roofline"] > 0
+    return kernel["gflops"] * kernel["ms"] * 1e6

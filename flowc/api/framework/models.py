@@ -221,7 +221,7 @@ def compile(
     interface = choose_interface_with(graph, feeds, fetches, signature, constants or {})
     options = Options(target=target, max_memory=max_memory)
     if out is None:
-        return _in_memory(graph, interface, options, threads)
+        return compile_in_memory(graph, interface, options, threads)
     from flowc.aot import write_library
 
     path = Path(out)
@@ -237,9 +237,10 @@ def compile(
     return load(path)
 
 
-def _in_memory(
+def compile_in_memory(
     graph: Graph, interface: Interface, options: Options, threads: int | None
 ) -> Program:
+    """What `compile` returns without a file, with any options."""
     from flowc.compiler import compile_fetches
     from flowc.run.random_states import first_states
     from flowc.run.variables import HeldVariables

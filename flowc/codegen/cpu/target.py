@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flowc.codegen.driver.frame import RunFrame
     from flowc.codegen.kernels.kernel import Kernel, Launch
     from flowc.codegen.kernels.nest import LoopNest
+    from flowc.codegen.llvm.peaks import Peaks
     from flowc.ir.computation import Computation, Node
 
 
@@ -77,6 +78,12 @@ class CpuTarget:
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
         return module_text(_texts(kernel), self.processor, form)
+
+    def peaks(self, threads: int) -> Peaks:
+        """What so many threads of it reach at best, measured now."""
+        from flowc.codegen.llvm.peaks import measured_peaks
+
+        return measured_peaks(self.processor, self.vector_bits // 32, self.has_fma, threads)
 
     def emit_call(self, frame: RunFrame, launch: Launch, buffers: Any, ints: Any) -> None:
         from flowc.codegen.cpu.call import emit_call

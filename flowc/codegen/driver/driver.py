@@ -71,7 +71,7 @@ class Driver:
     text: str
     errors: list[ErrorRow] = field(default_factory=list[ErrorRow])
     calls: list[Node] = field(default_factory=list[Node])
-    steps: list[Node] = field(default_factory=list[Node])
+    steps: list[Step] = field(default_factory=list[Step])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _Emitter:
         self.region = plan.top
         self.pending = Pending(plan.computation)
         self.calls: list[Node] = []
-        self.steps: list[Node] = []
+        self.steps: list[Step] = []
         self.where = ""  # the loop or branch whose steps are emitted
 
     def emit(self) -> Driver:
@@ -176,7 +176,7 @@ class _Emitter:
             if isinstance(step, list):
                 copy_constants(self.frame, self.memory, step)
                 continue
-            if self.trace is None or isinstance(step, Copy | Transfer | ReadSizes | WriteSizes):
+            if self.trace is None or isinstance(step, ReadSizes | WriteSizes):
                 self._step(step)
                 continue
             start = self.trace.now()
@@ -184,7 +184,7 @@ class _Emitter:
             if self.device is not None and isinstance(step, Run) and not self.device.is_idle:
                 self.device.wait()
             self.trace.note(len(self.steps), start)
-            self.steps.append(step.node)
+            self.steps.append(step)
 
     def _step(self, step: Step) -> None:
         copies = isinstance(step, Copy | Transfer)

@@ -56,6 +56,11 @@ class Kernel:
     nest: LoopNest | None = None
     symbol: str | None = None
 
+    @property
+    def shown(self) -> str:
+        """What readers of a trace know it by."""
+        return self.entry if self.nest is None else "loops"
+
     @cached_property
     def key(self) -> str:
         """A name that is a pure function of the content."""

@@ -80,6 +80,13 @@ def load_objects(
     return loaded
 
 
+def open_functions(data: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, list[int]]:
+    """An object that needs no other: what owns its memory, and the addresses of its functions."""
+    with loading:
+        engine = _engine([data])
+    return engine, [engine.get_function_address(name) for name in names]
+
+
 def _load_runtime(data: bytes) -> llvm.ExecutionEngine:
     engine = _engine([data])
     for name in RUNTIME_FUNCTIONS:

@@ -1,0 +1,132 @@
+"""Makes the graphs that peers are compared on. It runs in the peers' environment.
+
+In: the cases of `cases.py`, and folders of models (`graph.pb`, `saved_model` or `model.meta`, with
+`ref_case0.npz`). Out: for each a folder with `graph.pb` (frozen), `case.npz` (`in_0`, ... and
+TensorFlow's `out_0`, ...), `model.onnx` where tf2onnx can convert it, and at last `case.json`.
+Invariant: a folder with `case.json` is whole, and is not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+import tensorflow as tf
+import tf2onnx  # type: ignore[import-not-found]
+from case import Case
+from cases import cases
+from model_session import open_model
+from tensorflow.python.framework import convert_to_constants  # type: ignore[attr-defined]
+
+v1 = tf.compat.v1
+OPSET = 18
+CONVOLUTIONS = ("Conv2D", "DepthwiseConv2dNative", "Conv3D", "Conv2DBackpropInput")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--models", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN")
+    options = parser.parse_args()
+    wanted = lambda name: not options.only or any(fnmatch(name, p) for p in options.only)
+    names = []
+    for folder in sorted(p.parent for d in options.models for p in d.glob("*/ref_case0.npz")):
+        if wanted(folder.name):
+            names.append(folder.name)
+            _make(options.out / folder.name, lambda out, f=folder: _prepare_model(f, out))
+    for case in cases():
+        if wanted(case.name):
+            names.append(case.name)
+            _make(options.out / case.name, lambda out, c=case: _prepare_case(c, out))
+    ready = [n for n in names if (options.out / n / "case.json").exists()]
+    (options.out / "names.json").write_text(json.dumps(ready))
+
+
+def _make(out: Path, prepare: Any) -> None:
+    if (out / "case.json").exists():
+        return
+    print(f"making {out.name}", file=sys.stderr, flush=True)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        prepare(out)
+    except Exception:
+        traceback.print_exc()
+        print(f"left out: {out.name}", file=sys.stderr)
+    tf.keras.backend.clear_session()
+
+
+def _prepare_case(case: Case, out: Path) -> None:
+    specs = [tf.TensorSpec(a.shape, a.dtype, name=f"x{i}") for i, a in enumerate(case.arrays)]
+    function = tf.function(case.make(), autograph=False).get_concrete_function(*specs)
+    frozen = convert_to_constants.convert_variables_to_constants_v2(
+        function, lower_control_flow=False
+    )
+    ports = [t.name for t in frozen.inputs], [t.name for t in frozen.outputs]
+    _write(out, case.kind, frozen.graph.as_graph_def(), *ports, case.arrays)
+
+
+def _prepare_model(folder: Path, out: Path) -> None:
+    session, feeds, fetches = open_model(folder)
+    with session:
+        nodes = [name.split(":")[0] for name in fetches]
+        definition = session.graph.as_graph_def()
+        frozen = v1.graph_util.convert_variables_to_constants(session, definition, nodes)
+    _write(out, "models", frozen, list(feeds), fetches, list(feeds.values()))
+
+
+def _write(
+    out: Path,
+    kind: str,
+    graph: Any,
+    feeds: Sequence[str],
+    fetches: Sequence[str],
+    arrays: Sequence[np.ndarray[Any, Any]],
+) -> None:
+    (out / "graph.pb").write_bytes(graph.SerializeToString())
+    with v1.Session(graph=v1.Graph()) as session:
+        with session.graph.as_default():
+            tf.import_graph_def(graph, name="")
+        results = session.run(list(fetches), dict(zip(feeds, arrays)))
+    held = {f"in_{i}": a for i, a in enumerate(arrays)}
+    held |= {f"out_{i}": a for i, a in enumerate(results)}
+    np.savez(out / "case.npz", **held)  # type: ignore[arg-type]
+    types = [n.op for n in graph.node]
+    types += [n.op for f in graph.library.function for n in f.node_def]
+    case = {
+        "kind": kind,
+        "feeds": list(feeds),
+        "fetches": list(fetches),
+        "nodes": len(types),
+        "convolutional": any(t in CONVOLUTIONS for t in types),
+        "no_onnx": _convert(out, graph, feeds, fetches),
+    }
+    (out / "case.json").write_text(json.dumps(case, indent=1) + "\n")
+
+
+def _convert(out: Path, graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> str:
+    """Why there is no `model.onnx`; empty where there is one."""
+    try:
+        model, _ = tf2onnx.convert.from_graph_def(
+            graph, input_names=list(feeds), output_names=list(fetches), opset=OPSET
+        )
+        (out / "model.onnx").write_bytes(model.SerializeToString())
+    except Exception as error:
+        return f"tf2onnx: {type(error).__name__}: {error}"[:300]
+    return ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The rows of a comparison as Markdown.
+
+In: what compare.py wrote as JSON. Out: text: the machine, versions, a table for each thread count,
+target and kind, geometric means. A ratio says how many times our time the best peer took: above 1
+we are ahead. Only peers whose results agree with TensorFlow's take part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+BOUND = 2e-3  # of the greatest element: what f32 leaves of deep networks, in any order of sums
+KINDS = {
+    "networks": "Networks with weights from a seed",
+    "models": "Models",
+    "products": "Products of matrices",
+    "convolutions": "Convolutions, with bias and ReLU",
+    "depthwise": "Depthwise convolutions, with bias and ReLU6",
+    "pooling": "Pooling and resizing",
+    "rows": "Softmax, layer norm, reductions",
+    "moves": "Transposes, gathers, concat, slices",
+}
+
+Row = Mapping[str, Any]
+
+
+def markdown_of(found: Mapping[str, Any]) -> str:
+    rows: Sequence[Row] = found["rows"]
+    lines = ["# Beside other engines", "", "Written by `make bench BENCH=peers`.", ""]
+    lines += ["| machine | |", "| --- | --- |"]
+    lines += [f"| {key} | {value} |" for key, value in found["machine"].items()]
+    lines += [f"| {name} | {version} |" for name, version in _versions(rows).items()]
+    lines += [
+        "",
+        "Milliseconds of a run, minimum / median over all turns, batch as the case says. `ahead`:"
+        " the time of the best peer divided by ours, by medians and by minima. `first`: seconds"
+        " from opening the graph to our first result, with an empty cache (layers share a process,"
+        " so that the first of them takes more). `error`: the greatest difference from TensorFlow's"
+        f" results beside their greatest element, ours and the worst peer's; over {BOUND} an engine"
+        " is no peer.",
+    ]
+    for threads, target in dict.fromkeys((r["threads"], r["target"]) for r in rows):
+        part = [r for r in rows if (r["threads"], r["target"]) == (threads, target)]
+        lines += ["", f"## {threads} thread{'s' * (threads > 1)}, target {target}", ""]
+        lines += _means(part)
+        for kind, title in KINDS.items():
+            of_kind = [r for r in part if r["kind"] == kind]
+            if of_kind:
+                lines += ["", f"### {title}", "", *_table(of_kind)]
+    lines += _reasons(rows)
+    return "\n".join(lines) + "\n"
+
+
+def _versions(rows: Sequence[Row]) -> dict[str, str]:
+    return {name: e["version"] for row in rows for name, e in row["engines"].items()}
+
+
+def agrees(engine: Mapping[str, Any]) -> bool:
+    return "min_ms" in engine and engine["error"] <= BOUND
+
+
+def ahead(row: Row, figure: str) -> float | None:
+    """The best peer's time divided by ours, None where either is missing."""
+    engines = row["engines"]
+    peers = [e[figure] for n, e in engines.items() if n != "flowc" and agrees(e)]
+    return min(peers) / engines["flowc"][figure] if peers and agrees(engines["flowc"]) else None
+
+
+def _means(rows: Sequence[Row]) -> list[str]:
+    lines = [
+        "| geometric mean | cases | ahead, medians | minima | behind on |",
+        "| --- |" + " --- |" * 4,
+    ]
+    whole = [r for r in rows if r["kind"] in ("networks", "models")]
+    groups: dict[str, Iterable[Row]] = {
+        "networks and models": whole,
+        "convolutional ones": [r for r in whole if r["convolutional"]],
+        "layers": [r for r in rows if r not in whole],
+    }
+    for name, group in groups.items():
+        found = [
+            (m, n) for r in group if (m := ahead(r, "median_ms")) and (n := ahead(r, "min_ms"))
+        ]
+        if found:
+            medians, minima = zip(*found)
+            behind = sum(m < 1 for m in medians)
+            lines.append(
+                f"| {name} | {len(found)} | {_geometric(medians):.2f} | {_geometric(minima):.2f} |"
+                f" {behind} |"
+            )
+    return lines
+
+
+def _geometric(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    names = list(_versions(rows))
+    head = ["", *names, "ahead", "minima", "first", "error"]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for row in rows:
+        engines = row["engines"]
+        cells = [row["name"], *(_times(engines.get(n, {})) for n in names)]
+        ratios = [ahead(row, figure) for figure in ("median_ms", "min_ms")]
+        cells += ["" if r is None else f"{r:.2f}" for r in ratios]
+        ours = engines["flowc"]
+        cells.append(f"{ours['first_s']:.2f}" if "first_s" in ours else "")
+        others = [e["error"] for n, e in engines.items() if n != "flowc" and "error" in e]
+        known = [ours["error"]] if "error" in ours else []
+        cells.append(" / ".join(f"{e:.0e}" for e in (*known, max(others, default=0.0))))
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _times(engine: Mapping[str, Any]) -> str:
+    if "min_ms" not in engine:
+        return "-"
+    wrong = "" if engine["error"] <= BOUND else " (other results)"
+    return f"{_short(engine['min_ms'])} / {_short(engine['median_ms'])}{wrong}"
+
+
+def _short(ms: float) -> str:
+    return f"{ms:.3g}" if ms < 100 else f"{ms:.0f}"
+
+
+def _reasons(rows: Sequence[Row]) -> list[str]:
+    """Why engines have no time."""
+    said: dict[str, None] = {}
+    for row in rows:
+        for name, engine in row["engines"].items():
+            if "failed" in engine:
+                text = engine["failed"].replace("|", "\\|")
+                said[f"- {row['name']}, {name}: {text[:160]}"] = None
+    return ["", "## Not run", "", *said] if said else []

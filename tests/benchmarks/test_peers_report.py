@@ -1,0 +1,52 @@
+"""What the comparison with other engines makes of rows, without any engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.peers.engine_worker import error_of
+from benchmarks.peers.machine import described_machine
+from benchmarks.peers.report import ahead, markdown_of
+
+
+def _engine(ms: float, error: float = 0.0) -> dict[str, Any]:
+    return {"version": "1", "min_ms": ms, "median_ms": 2 * ms, "error": error, "first_s": 1.0}
+
+
+def _row(name: str, **engines: dict[str, Any]) -> dict[str, Any]:
+    told = {"kind": "networks", "convolutional": True, "threads": 1, "target": "native"}
+    return {"name": name, **told, "engines": engines}
+
+
+def test_who_gives_other_results_is_no_peer() -> None:
+    failed = {"version": "1", "failed": "no kernel for a|b"}
+    level = _row("level", flowc=_engine(2), right=_engine(4), wrong=_engine(1, 0.1))
+    behind = _row("behind", flowc=_engine(2), right=_engine(1), wrong=failed)
+    ours = _row("ours", flowc=_engine(2, 0.1), right=_engine(1))
+    assert [ahead(r, "min_ms") for r in (level, behind, ours)] == [2.0, 0.5, None]
+    text = markdown_of({"machine": described_machine(), "rows": [level, behind, ours]})
+    assert "| networks and models | 2 | 1.00 | 1.00 | 1 |" in text
+    assert (
+        "| level | 2 / 4 | 4 / 8 | 1 / 2 (other results) | 2.00 | 2.00 | 1.00 | 0e+00 / 1e-01 |"
+        in (text)
+    )
+    assert "- behind, wrong: no kernel for a\\|b" in text
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "error"),
+    [
+        ([1.0, 2.0], [1.0, 4.0], 0.5),
+        ([1, 2], [1, 3], 0.5),
+        ([b"a"], [b"a"], 0.0),
+        ([1.0], [[1.0]], np.inf),
+        ([np.nan, 1.0], [1.0, 1.0], np.inf),
+        ([np.nan, np.inf], [np.nan, np.inf], 0.0),
+        ([np.inf, 1.0], [-np.inf, 1.0], np.inf),
+    ],
+)
+def test_errors_of_results(found: Any, expected: Any, error: float) -> None:
+    assert error_of(np.array(found), np.array(expected)) == error
