@@ -85,10 +85,13 @@ class Winograd:
 
     def transformed_weights(self, weights: Array) -> Array:
         """[3, 3, channels, n] -> [positions, channels, n], rounded once."""
-        g = self.weight_matrix
-        wide = np.tensordot(g, weights.astype(np.float64), (1, 0))
-        wide = np.tensordot(g, wide, (1, 1)).swapaxes(0, 1)
-        return wide.reshape(self.positions, *weights.shape[2:]).astype(weights.dtype)
+        _, _, channels, n = weights.shape
+        both_axes = np.kron(self.weight_matrix, self.weight_matrix)
+        found = np.empty((self.positions, channels, n), weights.dtype)
+        for c in range(channels):  # so that what is wide stays in the caches
+            taps = weights[:, :, c].reshape(WINDOW * WINDOW, n).astype(np.float64)
+            found[:, c] = both_axes @ taps
+        return found
 
     def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:
         """The values at all positions of a tile's elements along an axis."""
