@@ -4,8 +4,8 @@ In: a convolution whose weights are known, and the register tile of its target. 
 `WinogradSpec`, or None: computed directly. Sizes that are not known count as the least that they
 may be, so what is chosen is as fast as the direct way whatever they turn out to be.
 
-The cost of each way is counted in multiply-adds of vectors. Tiles of 4 x 4 outputs are left out for
-a large part of what they save where few tiles share weights, which are four times as many then.
+The cost of each way is counted in multiply-adds of vectors. More outputs a tile save more of them,
+and have more weights, whose reading decides where few tiles share them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,23 @@ from __future__ import annotations
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec
-from flowc.codegen.cpu.winograd.transforms import WINDOW, Winograd
+from flowc.codegen.cpu.winograd.transforms import Axis, Winograd
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.layout import CHANNELS_LAST
 from flowc.ir.lowering import Convolution
 
-# Of a tile, for a vector of channels: what transforming it costs, of the input and of the result.
-TRANSFORMS = {2: (60, 40), 4: (220, 180)}
+# Outputs of a tile along each axis, by window, the fewest first: those whose error is small.
+OUTPUTS = {
+    (3, 3): ((2, 2), (4, 4)),
+    (5, 5): ((2, 2),),
+    (1, 3): ((1, 2), (1, 4)),
+    (3, 1): ((2, 1), (4, 1)),
+    (1, 5): ((1, 2),),
+    (5, 1): ((2, 1),),
+    (1, 7): ((1, 2), (1, 4)),
+    (7, 1): ((2, 1), (4, 1)),
+}
 WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from memory
 GAIN = 0.85  # of the cost of a simpler way, at most
 
@@ -37,7 +46,7 @@ def winograd_for(
     height, width = result[1:3]
     if not (
         shape.dtype is dtypes.f32
-        and window == [WINDOW, WINDOW]
+        and tuple(window) in OUTPUTS
         and lowering.strides == lowering.dilations == (1, 1)
         and lowering.groups == 1
         and lowering.layout == CHANNELS_LAST
@@ -50,18 +59,29 @@ def winograd_for(
     if channels % shape.lanes or n % shape.lanes or not channels * n:
         return None
     batch = image[0] if isinstance(image[0], int) else 1
-    pairs, vector = channels * n, 1 / shape.lanes
-    taps = WINDOW * WINDOW
-    chosen, least = None, pairs * (batch * height * width * taps * vector + _reading(taps, shape))
-    for outputs, (of_input, of_output) in TRANSFORMS.items():
-        winograd = Winograd(outputs)
-        tiles = batch * -(-height // outputs) * -(-width // outputs)
-        moved = of_input * channels + of_output * n
-        products = winograd.positions * pairs
-        cost = tiles * (products + moved) * vector + pairs * _reading(winograd.positions, shape)
+    kernel_h, kernel_w = (int(taps) for taps in window)
+    pairs, taps = channels * n, kernel_h * kernel_w
+    pixels = batch * height * width
+    chosen, least = None, pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
+    for outputs_h, outputs_w in OUTPUTS[kernel_h, kernel_w]:
+        winograd = Winograd(Axis(outputs_h, kernel_h), Axis(outputs_w, kernel_w))
+        tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
+        of_input, of_output = _transforms(winograd)
+        work = winograd.positions * pairs + of_input * channels + of_output * n
+        cost = tiles * work / shape.lanes + pairs * _reading(winograd.positions, shape)
         if cost < GAIN * least:
             chosen, least = WinogradSpec(shape, winograd), cost
     return chosen
+
+
+def _transforms(winograd: Winograd) -> tuple[float, float]:
+    """What it costs to transform a tile of one channel, of the input and of the result: sums along
+    each axis, loads and stores."""
+    h, w = winograd.h, winograd.w
+    of_input = w.side * h.side**2 / 3 + h.side * w.side**2 / 3
+    of_output = w.side * h.side * h.outputs / 2 + h.outputs * w.side * w.outputs / 2
+    moved = winograd.positions + h.outputs * w.outputs
+    return of_input + 2 * winograd.positions, of_output + moved
 
 
 def _reading(positions: int, shape: TileShape) -> float:

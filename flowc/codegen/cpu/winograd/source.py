@@ -1,4 +1,4 @@
-"""Winograd convolutions: windows of 3 x 3, stride 1, with fewer multiplications.
+"""Winograd convolutions: small windows, stride 1, with fewer multiplications.
 
 In: a `WinogradSpec` (structure only; sizes are run-time arguments). Out: kernel source.
 
@@ -89,80 +89,68 @@ class WinogradSpec:
 
 
 def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Array:
-    """[3, 3, channels, n] -> [positions, panels, channels, columns]."""
+    """[*window, channels, n] -> [positions, panels, channels, columns]."""
     return pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
 
 
 class _Place:
     """Where a tile stands in the images of a batch."""
 
-    def __init__(self, tile: Index, tiles: tuple[Index, Index], outputs: int) -> None:
+    def __init__(self, tile: Index, tiles: tuple[Index, Index], winograd: Winograd) -> None:
         tiles_h, tiles_w = tiles
         line = tile // tiles_w
         self.image = line // tiles_h
-        self.h = (line - self.image * tiles_h) * outputs
-        self.w = (tile - line * tiles_w) * outputs
+        self.h = (line - self.image * tiles_h) * winograd.h.outputs
+        self.w = (tile - line * tiles_w) * winograd.w.outputs
 
 
 def _elements(
     b: ir.IRBuilder,
     table: Value,
-    side: int,
+    sides: tuple[int, int],
     start: Value,
     first: tuple[Index, Index, Index],
     sizes: tuple[Index, Index],
     stride: Index,
     elsewhere: Value,
 ) -> None:
-    """Writes pointers to a square of pixels, `elsewhere` for those that there are not."""
+    """Writes pointers to a rectangle of pixels, `elsewhere` for those that there are not."""
     image, h, w = first
     height, width = sizes
-    columns = [b.icmp_unsigned("<", (w + j).value, width.value) for j in range(side)]
-    for i in range(side):
+    columns = [b.icmp_unsigned("<", (w + j).value, width.value) for j in range(sides[1])]
+    for i in range(sides[0]):
         row = b.icmp_unsigned("<", (h + i).value, height.value)
         line = (image * height + h + i) * width + w
-        for j in range(side):
+        for j in range(sides[1]):
             there = offset(start, (line + j) * stride)
             chosen = b.select(b.and_(row, columns[j]), there, elsewhere)
-            b.store(chosen, b.gep(table, [i64(i * side + j)]))
+            b.store(chosen, b.gep(table, [i64(i * sides[1] + j)]))
 
 
 def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     inputs, zeros, x = args[:3]
     begin, end, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w, channels, stride = indices(b, args[3:])
-    shape, side = spec.shape, spec.winograd.side
-    lanes, size = shape.lanes, shape.dtype.size
+    shape, winograd = spec.shape, spec.winograd
+    lanes, size, sides = shape.lanes, shape.dtype.size, (winograd.h.side, winograd.w.side)
     with b.goto_entry_block():
-        table = b.alloca(x.type, i64(side * side))
+        table = b.alloca(x.type, i64(winograd.positions))
     blocks, step = _channel_blocks(channels, shape)
-    block_stride = spec.winograd.positions * spec.input_stride
+    block_stride = winograd.positions * spec.input_stride
     with index_range(b, begin, end) as tile:
-        place = _Place(tile, (tiles_h, tiles_w), spec.winograd.outputs)
+        place = _Place(tile, (tiles_h, tiles_w), winograd)
         first = (place.image, place.h - pad_h, place.w - pad_w)
-        _elements(b, table, side, x, first, (in_h, in_w), stride, zeros)
+        _elements(b, table, sides, x, first, (in_h, in_w), stride, zeros)
         row = offset(inputs, (tile - begin) * shape.row_stride)
         with counted_loop(b, blocks) as block, counted_loop(b, step, lanes) as c:
             channel = block * step + c
             with b.if_then(channel.compare("<", channels), likely=True):
-                tiles = [
-                    [
-                        load_vector(
-                            b,
-                            offset(b.load(b.gep(table, [i64(i * side + j)])), channel),
-                            lanes,
-                            size,
-                        )
-                        for i in range(side)
-                    ]
-                    for j in range(side)
-                ]
-                columns = [spec.winograd.emit_input(b, column) for column in tiles]
+                starts = [b.load(b.gep(table, [i64(p)])) for p in range(winograd.positions)]
+                elements = [load_vector(b, offset(p, channel), lanes, size) for p in starts]
+                columns = [elements[j :: sides[1]] for j in range(sides[1])]
                 target = offset(row, block * block_stride + c)
-                for i in range(side):
-                    values = spec.winograd.emit_input(b, [column[i] for column in columns])
-                    for j, value in enumerate(values):
-                        at = b.gep(target, [i64((i * side + j) * spec.input_stride)])
-                        store_vector(b, value, at, size)
+                for p, value in enumerate(winograd.emit_input(b, columns)):
+                    at = b.gep(target, [i64(p * spec.input_stride)])
+                    store_vector(b, value, at, size)
 
 
 def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
@@ -203,36 +191,22 @@ def _emit_output(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
     products, dump, y = args[:3]
     begin, end, out_h, out_w, tiles_h, tiles_w, stride, width = indices(b, args[3:])
     shape, winograd = spec.shape, spec.winograd
-    side, outputs, lanes, size = winograd.side, winograd.outputs, shape.lanes, shape.dtype.size
+    lanes, size, outputs = shape.lanes, shape.dtype.size, (winograd.h.outputs, winograd.w.outputs)
     with b.goto_entry_block():
-        table = b.alloca(y.type, i64(outputs * outputs))
+        table = b.alloca(y.type, i64(outputs[0] * outputs[1]))
     with index_range(b, begin, end) as tile:
-        place = _Place(tile, (tiles_h, tiles_w), outputs)
+        place = _Place(tile, (tiles_h, tiles_w), winograd)
         first = (place.image, place.h, place.w)
         _elements(b, table, outputs, y, first, (out_h, out_w), stride, dump)
         row = offset(products, (tile - begin) * COLUMNS)
         with counted_loop(b, width, lanes) as c:
             source = offset(row, c)
-            columns = [
-                winograd.emit_output(
-                    b,
-                    [
-                        load_vector(
-                            b,
-                            b.gep(source, [i64((i * side + j) * spec.product_stride)]),
-                            lanes,
-                            size,
-                        )
-                        for i in range(side)
-                    ],
-                )
-                for j in range(side)
-            ]
-            for i in range(outputs):
-                values = winograd.emit_output(b, [column[i] for column in columns])
-                for j, value in enumerate(values):
-                    at = b.load(b.gep(table, [i64(i * outputs + j)]))
-                    store_vector(b, value, offset(at, c), size)
+            places = range(0, winograd.positions * spec.product_stride, spec.product_stride)
+            values = [load_vector(b, b.gep(source, [i64(p)]), lanes, size) for p in places]
+            columns = [values[j :: winograd.w.side] for j in range(winograd.w.side)]
+            for i, value in enumerate(winograd.emit_output(b, columns)):
+                at = b.load(b.gep(table, [i64(i)]))
+                store_vector(b, value, offset(at, c), size)
 
 
 def winograd_source(
@@ -254,7 +228,7 @@ def winograd_source(
     sizes = ["in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w"]
     names = ["batch", *sizes, "channels", "n", "x_stride", "c_stride"]
     arguments = arguments_of(shape, "x weights y scratch", names, extra)
-    m, suffix = winograd.outputs, f"{winograd.outputs}_{shape.rows}x{shape.columns}"
+    h, w, suffix = winograd.h.outputs, winograd.w.outputs, _suffix(spec)
     products = winograd.positions * spec.product_stride
     body = f"""
         products = as_{shape.dtype}_pointer(scratch)
@@ -262,8 +236,8 @@ def winograd_source(
         zeros = advance(dump, {COLUMNS})
         inputs = advance(zeros, channels)
         zero_run(zeros, channels)
-        tiles_h = ceil_div(out_h, {m})
-        tiles_w = ceil_div(out_w, {m})
+        tiles_h = ceil_div(out_h, {h})
+        tiles_w = ceil_div(out_w, {w})
         tiles = batch * tiles_h * tiles_w
         tile_blocks = ceil_div(tiles, {spec.tiles})
         per_block = ceil_div(ceil_div(tiles, tile_blocks), {shape.rows}) * {shape.rows}
@@ -286,16 +260,17 @@ def winograd_source(
                 products, dump, advance(y, column_begin), first, last, out_h, out_w, tiles_h,
                 tiles_w, c_stride, column_end - column_begin)
         """
-    text = function_text(name, arguments, indented(body, 4), *_finished_pixels(m, epilogue))
-    rows = f"(batch * {parts('out_h', m)} * {parts('out_w', m)})"
+    text = function_text(name, arguments, indented(body, 4), *_finished_pixels(winograd, epilogue))
+    rows = f"(batch * {parts('out_h', h)} * {parts('out_w', w)})"
     tasks = f"{parts(rows, spec.tiles)} * {parts('n', COLUMNS)}"
     scratch = spec.scratch_elements(channels) * shape.dtype.size
-    return ContractionSource(name, text, arguments, tasks, scratch, _symbols(spec, suffix))
+    return ContractionSource(name, text, arguments, tasks, scratch, _symbols(spec))
 
 
-def _finished_pixels(outputs: int, epilogue: EpilogueLines) -> Sequence[str]:
+def _finished_pixels(winograd: Winograd, epilogue: EpilogueLines) -> Sequence[str]:
     """Lines that run the epilogue over the pixels of a block of tiles, row by row of the images."""
-    rows = "line + left", f"line + least(left + count * {outputs}, out_w)"
+    h, w = winograd.h.outputs, winograd.w.outputs
+    rows = "line + left", f"line + least(left + count * {w}, out_w)"
     finish = epilogue(16, rows, ("column_begin", "column_end"))
     if not finish:
         return ()
@@ -305,17 +280,18 @@ def _finished_pixels(outputs: int, epilogue: EpilogueLines) -> Sequence[str]:
             tile_row = idiv(tile, tiles_w)
             left = tile - tile_row * tiles_w
             count = least(last - tile, tiles_w - left)
-            left *= {outputs}
+            left *= {w}
             image = idiv(tile_row, tiles_h)
-            top = (tile_row - image * tiles_h) * {outputs}
-            for h in range(top, least(top + {outputs}, out_h)):
+            top = (tile_row - image * tiles_h) * {h}
+            for h in range(top, least(top + {h}, out_h)):
                 line = (image * out_h + h) * out_w
         """
     return [indented(walk, 8), *finish, " " * 12 + "tile += count"]
 
 
 @lru_cache(maxsize=64)
-def _symbols(spec: WinogradSpec, suffix: str) -> dict[str, Any]:
+def _symbols(spec: WinogradSpec) -> dict[str, Any]:
+    suffix = _suffix(spec)
     return {
         "advance": advance,
         "least": least,
@@ -334,6 +310,9 @@ def _routine(
     emit: Callable[[ir.IRBuilder, Values, WinogradSpec], None],
 ) -> Any:
     shape = spec.shape
-    tile = f"{spec.winograd.outputs}.{shape.dtype}.{shape.rows}x{shape.columns}"
-    full = f"winograd_{name}.{tile}"
+    full = f"winograd_{name}.{shape.dtype}.{_suffix(spec)}"
     return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec)).intrinsic()
+
+
+def _suffix(spec: WinogradSpec) -> str:
+    return f"{spec.winograd.name}_{spec.shape.rows}x{spec.shape.columns}"
