@@ -29,6 +29,7 @@ if EVERYTHING:
     TRIED = [f"{kind}:{name}" for kind in ("memory", "values", "sizes") for name in OPS]
     TRIED += [f"{kind}:{seed}" for kind in ("graphs", "loops") for seed in range(200)]
     TRIED += [f"convolution:{pixels}" for pixels in range(3, 30)]
+    TRIED += [f"convolution:{n}.{w}" for n in (8, 17) for w in ("5.5", "1.7", "7.1", "1.3", "5.1")]
 
 
 def rows(*arguments: str) -> dict[str, list[str]]:
