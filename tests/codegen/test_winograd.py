@@ -19,7 +19,7 @@ from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.tiles import tile_shape
 from flowc.codegen.cpu.winograd.choice import winograd_for
 from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
-from flowc.codegen.cpu.winograd.transforms import Axis, Winograd
+from flowc.codegen.cpu.winograd.transforms import Winograd, WinogradAxis
 from flowc.codegen.program import launches_of
 from flowc.codegen.targets import target_named
 from flowc.compiler import Report, compile_computation, load_executable
@@ -95,7 +95,7 @@ LAYERS: list[tuple[tuple[int, int, int, int, int], Pads]] = [
 def test_results_in_any_pieces(
     window: tuple[int, int], outputs: tuple[int, int], error: float, bits: int
 ) -> None:
-    axes = [Axis(*sizes) for sizes in zip(outputs, window)]
+    axes = [WinogradAxis(*sizes) for sizes in zip(outputs, window)]
     spec = WinogradSpec(shape_for(bits), Winograd(*axes))
     for sizes, around in LAYERS:
         batch, height, width, channels, n = sizes
@@ -134,7 +134,7 @@ def test_matrices_make_convolutions_of_polynomials() -> None:
     """Weights transformed, times an input transformed, is the sum of products for each output, in
     whole numbers that f64 holds exactly."""
     for window, outputs in ((3, 2), (3, 4), (5, 2), (7, 2), (7, 4), (1, 1)):
-        axis = Axis(outputs, window)
+        axis = WinogradAxis(outputs, window)
         d, g = np.arange(1.0, axis.side + 1) ** 2, np.array([3.0, -5, 7, 2, -1, 4, 6])[:window]
         rows = [[float(c) for c in row] for row in axis.input_rows]
         values = [sum(c * x for c, x in zip(row, d)) for row in rows]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from flowc import dtypes
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.cpu.winograd.source import WinogradSpec
-from flowc.codegen.cpu.winograd.transforms import Axis, Winograd
+from flowc.codegen.cpu.winograd.transforms import Winograd, WinogradAxis
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim
 from flowc.ir.layout import CHANNELS_LAST
@@ -64,7 +64,7 @@ def winograd_for(
     pixels = batch * height * width
     chosen, least = None, pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
     for outputs_h, outputs_w in OUTPUTS[kernel_h, kernel_w]:
-        winograd = Winograd(Axis(outputs_h, kernel_h), Axis(outputs_w, kernel_w))
+        winograd = Winograd(WinogradAxis(outputs_h, kernel_h), WinogradAxis(outputs_w, kernel_w))
         tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
         of_input, of_output = _transforms(winograd)
         work = winograd.positions * pairs + of_input * channels + of_output * n

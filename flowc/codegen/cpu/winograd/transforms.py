@@ -50,7 +50,7 @@ def _value(p: Polynomial, x: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class WinogradAxis:
     """F(outputs, window) along one axis; one output of a window of one is one product."""
 
     outputs: int
@@ -123,8 +123,8 @@ class Axis:
 class Winograd:
     """Tiles of `h.outputs` x `w.outputs`."""
 
-    h: Axis
-    w: Axis
+    h: WinogradAxis
+    w: WinogradAxis
 
     @property
     def positions(self) -> int:
