@@ -241,7 +241,7 @@ def compile_computation(
     from flowc.codegen.program import compile_program
 
     report = report if report is not None else Report()
-    target = target_named(options.target)
+    target = target_named(options.target, options.exact)
     store = kernels if kernels is not None else kernel_cache()
     fused = _fused(c, options, report, watch, for_library)
     compile_kernel = lambda k: store.object_of(k, target)

@@ -12,7 +12,9 @@ class Options:
     tests). `skip`: passes left out, by name (for tests and bug hunts). `max_memory`: the bytes that
     a compilation may make of values that the model does not hold itself, if that is less than the
     machine has. `for_library`: there is no Python where the program runs. `traced`: runs note when
-    their steps begin and end."""
+    their steps begin and end. `exact`: products and convolutions add up the very products of their
+    elements; without it, algorithms of fewer multiplications and formats of fewer bits are used
+    where their error is as small as docs/guide/performance.md says."""
 
     target: str = "native"
     fuse: bool = True
@@ -20,8 +22,11 @@ class Options:
     max_memory: int | None = None
     for_library: bool = False
     traced: bool = False
+    exact: bool = False
 
     @property
     def key(self) -> str:
         chosen = f"target={self.target};fuse={self.fuse};skip={','.join(self.skip)}"
-        return f"{chosen};library={self.for_library}{';traced' * self.traced}"
+        return (
+            f"{chosen};library={self.for_library}{';traced' * self.traced}{';exact' * self.exact}"
+        )

@@ -56,6 +56,7 @@ class _Wish:
     threads: int
     force: bool
     max_memory: int | None
+    exact: bool
     prefix: str | None
     shows: Literal["text", "json", "nothing"]
 
@@ -119,6 +120,11 @@ class _Wish:
     help="What compiling may make beside the model's weights: 512M, 2G.  [default: what the "
     "machine has]",
 )
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Products and convolutions add up the very products of their elements.",
+)
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say each stage, pass and kernel on stderr.")
@@ -142,6 +148,7 @@ def compile_command(
     weights: Literal["embed", "file"],
     force: bool,
     max_memory: int | None,
+    exact: bool,
     prefix: str | None,
     as_json: bool,
     quiet: bool,
@@ -159,9 +166,8 @@ def compile_command(
     _check_passes(print_after)
     kinds = _kinds(emit)
     shows = "json" if as_json else "nothing" if quiet else "text"
-    wish = _Wish(
-        Path(out), kinds, print_after, target, weights, threads, force, max_memory, prefix, shows
-    )
+    limits = force, max_memory, exact
+    wish = _Wish(Path(out), kinds, print_after, target, weights, threads, *limits, prefix, shows)
     _check_out(wish)
     signatures = [s.strip() for s in (signature or "").split(",") if s.strip()]
     if len(signatures) > 1 and (feeds or fetches or not {"so", "a"} & set(kinds)):
@@ -309,7 +315,7 @@ def _compiled(
         return compile_library(
             graph,
             chosen,
-            Options(target=wish.target, max_memory=wish.max_memory),
+            Options(target=wish.target, max_memory=wish.max_memory, exact=wish.exact),
             extracted=extracted,
             report=report,
             watch=_watcher(wish, shown),

@@ -3,7 +3,8 @@
 In: a name from the command line. Out: a Target. A CPU is one word; a GPU is `cuda` for the one that
 is there, or `cuda:` with architectures (`sm_80`) and, if it is not this one, the CPU beside it:
 `cuda:sm_80,sm_90,x86-64-v3`. With `tf32` among them products of f32 may round their factors to 10
-bits of mantissa, as TensorFlow on a GPU does; without it they are exact.
+bits of mantissa, as TensorFlow on a GPU does; without it, or where a compilation is to be `exact`,
+they do not.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ NAMES = (*CPUS, GPU, f"{GPU}:sm_80,sm_90")
 
 
 @cache
-def target_named(name: str) -> Target:
-    """The target of a name. Raises `UsageError` for one that there is not, and `UnavailableError`
-    for `cuda` where there is no GPU."""
+def target_named(name: str, exact: bool = False) -> Target:
+    """The target of a name; `exact` as in `Options`. Raises `UsageError` for one that there is not,
+    and `UnavailableError` for `cuda` where there is no GPU."""
     if name in CPUS:
-        return cpu_target(name)
+        return cpu_target(name, exact)
     kind, _, parts = name.partition(":")
     if kind != GPU:
         hint = did_you_mean(name, NAMES) or f"one of {', '.join(NAMES)}"
         raise UsageError(f"unknown target {name!r}", hint=hint)
-    return _gpu(name, [p for p in parts.split(",") if p])
+    return _gpu(name, [p for p in parts.split(",") if p], exact)
 
 
 def processor_peaks(threads: int) -> Peaks:
@@ -43,7 +44,7 @@ def processor_peaks(threads: int) -> Peaks:
     return cpu_target("native").peaks(threads)
 
 
-def _gpu(name: str, parts: list[str]) -> Target:
+def _gpu(name: str, parts: list[str], exact: bool) -> Target:
     from flowc.codegen.cuda.images import ARCHITECTURES
     from flowc.codegen.cuda.present import HOST_CODE, present_architecture
     from flowc.codegen.cuda.target import CudaTarget
@@ -56,6 +57,6 @@ def _gpu(name: str, parts: list[str]) -> Target:
         hint = near or f"architectures ({', '.join(known)}) and at most one CPU"
         raise UsageError(f"unknown target {name!r}", hint=hint)
     found = sorted({known[p] for p in parts if p in known})
-    host = cpu_target(levels[0] if levels else "native")
+    host = cpu_target(levels[0] if levels else "native", exact)
     there = tuple(found) or (present_architecture(ARCHITECTURES),)
-    return CudaTarget(host, there, tf32=TF32 in parts)
+    return CudaTarget(host, there, tf32=TF32 in parts and not exact)

@@ -100,8 +100,9 @@ class Session:
     `ResourceExhaustedError`. `options`: how programs are compiled.
     `random_seed`: what random nodes without seeds start from (default: other numbers in every
     Session). `device`: "cuda" compiles for the GPU that is there, and leaves to the CPU what a GPU
-    has no kernels for ("cpu", the default, for the CPU alone). Any thread may call `run`. Raises
-    `NotFoundError` for a target other than `""`, `UnavailableError` where there is no GPU.
+    has no kernels for ("cpu", the default, for the CPU alone). `exact`: products and convolutions
+    add up the very products of their elements, which may take longer. Any thread may call `run`.
+    Raises `NotFoundError` for a target other than `""`, `UnavailableError` where there is no GPU.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Session:
         options: Options | None = None,
         random_seed: int | None = None,
         device: str | None = None,
+        exact: bool = False,
     ) -> None:
         if graph is not None and not isinstance(graph, Graph):
             kind = type(graph).__name__
@@ -130,6 +132,8 @@ class Session:
         self._options = options if options is not None else Options()
         if max_memory is not None:
             self._options = replace(self._options, max_memory=max_memory)
+        if exact:
+            self._options = replace(self._options, exact=True)
         if device is not None:
             self._options = replace(self._options, target=_target_of(device))
         self._calls = RememberedCalls()

@@ -4,6 +4,8 @@ for each thing that it tried: its name and the reports.
 `plants`: faults of one element or one bit, each of which must be reported. `memory:OP`: the cases
 of an op, with checks of every access; `values:OP`: of operations on numbers as well. `sizes:OP`: an
 op for every size, given sizes of 0 and others. `graphs:SEED`, `loops:SEED`: random ones.
+`convolution:PIXELS`: one with weights that are known, 3 x 3, over a square of so many pixels;
+`convolution:PIXELS.HEIGHT.WIDTH`: with another window.
 """
 
 from __future__ import annotations
@@ -97,6 +99,20 @@ def of_loops(sanitizer: Sanitizer, seed: str) -> list[str]:
     return _of(sanitizer, random_control_flow(int(seed)), inputs_of(int(seed), 7))
 
 
+def of_convolution(sanitizer: Sanitizer, sizes: str) -> list[str]:
+    """A convolution whose weights are packed when it is compiled, by whatever algorithm."""
+    b = Builder()
+    pixels, *window = map(int, sizes.split("."))
+    x, w = (
+        np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+        for shape in ((2, pixels, pixels, 32), (*(window or (3, 3)), 32, 48))
+    )
+    given = b.parameter("x", tensor_type(dtypes.f32, x.shape))
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    y = b.emit(op_named("conv2d"), [given, b.const(w)], attrs).output
+    return _of(sanitizer, b.build([b.emit(op_named("relu"), [y], {}).output]), [x], values=True)
+
+
 def _of(
     sanitizer: Sanitizer, c: Computation, arrays: Sequence[np.ndarray], values: bool = False
 ) -> list[str]:
@@ -110,6 +126,7 @@ KINDS: dict[str, Callable[[Sanitizer, str], list[str]]] = {
     "sizes": of_sizes,
     "graphs": of_graph,
     "loops": of_loops,
+    "convolution": of_convolution,
 }
 
 

@@ -189,6 +189,7 @@ def compile(
     allow_links: bool = False,
     constants: Mapping[str, Any] | None = None,
     max_memory: int | None = None,
+    exact: bool = False,
 ) -> Any:
     """Compiles a graph or a model file.
 
@@ -199,7 +200,9 @@ def compile(
     are the first values of variables. With `out`, writes the shared library (and its C
     header beside it) and returns it loaded; else returns a `Program` in memory. `max_memory`: the
     bytes that compiling may make beside the weights that the model has (default: what the machine
-    has). Raises `UsageError`, `UnknownNameError`, `UnsupportedError`, `ResourceExhaustedError`.
+    has). `exact`: products and convolutions add up the very products of their elements, which may
+    take longer. Raises `UsageError`, `UnknownNameError`, `UnsupportedError`,
+    `ResourceExhaustedError`.
     """
     from flowc.compiler import compile_library
     from flowc.extract.set_inputs import choose_interface_with
@@ -219,7 +222,7 @@ def compile(
     if init is not None:
         initialize(graph, init)
     interface = choose_interface_with(graph, feeds, fetches, signature, constants or {})
-    options = Options(target=target, max_memory=max_memory)
+    options = Options(target=target, max_memory=max_memory, exact=exact)
     if out is None:
         return compile_in_memory(graph, interface, options, threads)
     from flowc.aot import write_library

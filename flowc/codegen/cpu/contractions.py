@@ -41,6 +41,8 @@ from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turne
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
+from flowc.codegen.cpu.winograd.choice import winograd_for
+from flowc.codegen.cpu.winograd.source import pack_winograd_weights, winograd_source
 from flowc.codegen.kernels.builder import LOCAL, int_name
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
@@ -112,7 +114,7 @@ def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
     if isinstance(lowering, MatMul):
         return _matmul(node, inner, lowering, outer, shape, finish)
     assert isinstance(lowering, Convolution)
-    return _convolution(node, inner, lowering, outer, shape, finish)
+    return _convolution(node, inner, lowering, outer, shape, finish, exact=target.exact)
 
 
 def _product_in(body: Computation) -> Node:
@@ -274,6 +276,8 @@ def _convolution(
     outer: dict[Value, Value],
     shape: TileShape,
     finish: _Finish,
+    *,
+    exact: bool,
 ) -> tuple[Launch, ...]:
     x, weights = (outer[v] for v in inner.inputs[:2])
     layout, rank = LAYOUTS[lowering.layout], len(lowering.strides)
@@ -337,6 +341,10 @@ def _convolution(
     source = conv_source(spec, finish.hook, extra=finish.extra)
     if constant is not None:
         operands["weights"] = pack_conv_weights(constant, shape, groups=lowering.groups)
+        spec = None if exact else winograd_for(lowering, weights, image, result, shape)
+        if spec is not None:
+            operands["weights"] = pack_winograd_weights(constant, spec)
+            source = winograd_source(spec, int(channels), finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     k = product(window) * channels
     panels = ceildiv(per_group, shape.columns) * shape.columns

@@ -27,17 +27,19 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class CpuTarget:
     """`vector_bits`: the width that tiles and loops are written for; `has_fma`: fused multiply-add
-    is one instruction; `registers`: how many vector registers tiles may use."""
+    is one instruction; `registers`: how many vector registers tiles may use; `exact`: as in
+    `Options`."""
 
     processor: Processor
     vector_bits: int
     has_fma: bool
     registers: int
+    exact: bool = False
 
     @property
     def key(self) -> str:
         p = self.processor
-        return f"{p.triple}/{p.cpu}/{p.features}/{self.vector_bits}"
+        return f"{p.triple}/{p.cpu}/{p.features}/{self.vector_bits}{'/exact' * self.exact}"
 
     @property
     def choices(self) -> LoopChoices:
@@ -107,16 +109,17 @@ LEVELS = {
 }
 
 
-def cpu_target(name: str) -> CpuTarget:
+def cpu_target(name: str, exact: bool = False) -> CpuTarget:
     """The CPU of this process (`native`), or a level that many have."""
     if name == "native":
-        return _native()
+        return _native(exact)
     bits, fma, registers = LEVELS[name]
     features = "-prefer-256-bit" if bits == 512 else ""
-    return CpuTarget(Processor("x86_64-unknown-linux-gnu", name, features), bits, fma, registers)
+    processor = Processor("x86_64-unknown-linux-gnu", name, features)
+    return CpuTarget(processor, bits, fma, registers, exact)
 
 
-def _native() -> CpuTarget:
+def _native(exact: bool) -> CpuTarget:
     found = dict(llvm.get_host_cpu_features())
     bits, fma, registers = 128, bool(found.get("fma")), 16
     if all(found.get(f) for f in ("avx512f", "avx512bw", "avx512dq", "avx512vl")):
@@ -132,4 +135,4 @@ def _native() -> CpuTarget:
         # of a table for each, takes 1.3 times as long.
         features += ",+prefer-no-gather"
     processor = Processor(llvm.get_default_triple(), name, features)
-    return CpuTarget(processor, bits, fma, registers)
+    return CpuTarget(processor, bits, fma, registers, exact)

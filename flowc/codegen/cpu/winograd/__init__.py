@@ -1,0 +1,1 @@
+"""Winograd convolutions: transforms, kernel source, and which convolutions they are used for."""

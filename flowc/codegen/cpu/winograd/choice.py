@@ -1,0 +1,89 @@
+"""Which convolutions are computed by Winograd's algorithm, and with tiles of how many outputs.
+
+In: a convolution whose weights are known, and the register tile of its target. Out: a
+`WinogradSpec`, or None: computed directly. Sizes that are not known count as the least that they
+may be, so what is chosen is as fast as the direct way whatever they turn out to be.
+
+The cost of each way is counted in multiply-adds of vectors. More outputs a tile save more of them,
+and have more weights, whose reading decides where few tiles share them.
+"""
+
+from __future__ import annotations
+
+from flowc import dtypes
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.winograd.source import WinogradSpec
+from flowc.codegen.cpu.winograd.transforms import Winograd, WinogradAxis
+from flowc.ir.computation import Value
+from flowc.ir.dims import Dim
+from flowc.ir.layout import CHANNELS_LAST
+from flowc.ir.lowering import Convolution
+
+# Outputs of a tile along each axis, by window, the fewest first: those whose error is small.
+OUTPUTS = {
+    (3, 3): ((2, 2), (4, 4)),
+    (5, 5): ((2, 2),),
+    (1, 3): ((1, 2), (1, 4)),
+    (3, 1): ((2, 1), (4, 1)),
+    (1, 5): ((1, 2),),
+    (5, 1): ((2, 1),),
+    (1, 7): ((1, 2), (1, 4)),
+    (7, 1): ((2, 1), (4, 1)),
+}
+WEIGHTS = 2  # elements that are multiplied and added while a byte of weights comes from memory
+GAIN = 0.85  # of the cost of a simpler way, at most
+
+
+def winograd_for(
+    lowering: Convolution,
+    weights: Value,
+    image: tuple[Dim, ...],
+    result: tuple[Dim, ...],
+    shape: TileShape,
+) -> WinogradSpec | None:
+    """`image` and `result` are the logical dims of the input and the output."""
+    *window, channels, n = weights.dims
+    height, width = result[1:3]
+    if not (
+        shape.dtype is dtypes.f32
+        and tuple(window) in OUTPUTS
+        and lowering.strides == lowering.dilations == (1, 1)
+        and lowering.groups == 1
+        and lowering.layout == CHANNELS_LAST
+        and isinstance(channels, int)
+        and isinstance(n, int)
+        and isinstance(height, int)
+        and isinstance(width, int)
+    ):
+        return None
+    if channels % shape.lanes or n % shape.lanes or not channels * n:
+        return None
+    batch = image[0] if isinstance(image[0], int) else 1
+    kernel_h, kernel_w = (int(taps) for taps in window)
+    pairs, taps = channels * n, kernel_h * kernel_w
+    pixels = batch * height * width
+    chosen, least = None, pairs * (pixels * taps / shape.lanes + _reading(taps, shape))
+    for outputs_h, outputs_w in OUTPUTS[kernel_h, kernel_w]:
+        winograd = Winograd(WinogradAxis(outputs_h, kernel_h), WinogradAxis(outputs_w, kernel_w))
+        tiles = batch * -(-height // outputs_h) * -(-width // outputs_w)
+        of_input, of_output = _transforms(winograd)
+        work = winograd.positions * pairs + of_input * channels + of_output * n
+        cost = tiles * work / shape.lanes + pairs * _reading(winograd.positions, shape)
+        if cost < GAIN * least:
+            chosen, least = WinogradSpec(shape, winograd), cost
+    return chosen
+
+
+def _transforms(winograd: Winograd) -> tuple[float, float]:
+    """What it costs to transform a tile of one channel, of the input and of the result: sums along
+    each axis, loads and stores."""
+    h, w = winograd.h, winograd.w
+    of_input = w.side * h.side**2 / 3 + h.side * w.side**2 / 3
+    of_output = w.side * h.side * h.outputs / 2 + h.outputs * w.side * w.outputs / 2
+    moved = winograd.positions + h.outputs * w.outputs
+    return of_input + 2 * winograd.positions, of_output + moved
+
+
+def _reading(positions: int, shape: TileShape) -> float:
+    """What it costs to read the weights of a pair of channels."""
+    return positions * shape.dtype.size * WEIGHTS / shape.lanes

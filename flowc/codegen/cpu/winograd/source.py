@@ -1,0 +1,318 @@
+"""Winograd convolutions: small windows, stride 1, with fewer multiplications.
+
+In: a `WinogradSpec` (structure only; sizes are run-time arguments). Out: kernel source.
+
+A task is a block of tiles x a block of output channels. Its tiles of the input are transformed into
+scratch, once for the tasks in a row that share them; at each position of the transform they are
+multiplied with the weights that belong there, by the register tiles of every contraction; then the
+products become tiles of the result, and the epilogue runs over them while they are in cache.
+
+Invariant: an element of the result depends on its own tile only, and its sums are one chain of
+multiply-adds a position, in the order of the channels, however tasks are shared out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from llvmlite import ir
+
+from flowc.codegen.cpu.block_copy import zero_run_routine
+from flowc.codegen.cpu.blocked import (
+    Argument,
+    ContractionSource,
+    EpilogueLines,
+    arguments_of,
+    function_text,
+    indented,
+    no_epilogue,
+    parts,
+)
+from flowc.codegen.cpu.packing import pack_gemm_b
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.tiles import panels_routine
+from flowc.codegen.cpu.winograd.transforms import Array, Winograd
+from flowc.codegen.llvm.vector_ir import (
+    Index,
+    Routine,
+    Value,
+    Values,
+    advance,
+    ceil_div,
+    counted_loop,
+    index_range,
+    indices,
+    least,
+    load_vector,
+    offset,
+    store_vector,
+)
+from flowc_runtime.native.writer import i64
+
+COLUMNS = 32  # output channels of one task, at most: whole panels
+TILES = 28  # tiles of one task, at most: they share each load of the weights
+CACHE_LINE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class WinogradSpec:
+    """A Winograd convolution by register tiles of a `shape`."""
+
+    shape: TileShape
+    winograd: Winograd
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of one task, at most."""
+        return TILES // self.shape.rows * self.shape.rows
+
+    @property
+    def input_stride(self) -> int:
+        """Elements from one position to the next of the transformed input."""
+        return self.tiles * self.shape.row_stride
+
+    @property
+    def product_stride(self) -> int:
+        """Elements from one position to the next of the products. A cache line more than there are
+        keeps what is read together out of the same sets."""
+        return self.tiles * COLUMNS + CACHE_LINE // self.shape.dtype.size
+
+    def scratch_elements(self, channels: int) -> int:
+        """Zeros, the products and the transformed input, in blocks of channels."""
+        blocks = -(-channels // self.shape.depth)
+        positions = self.winograd.positions
+        inputs = blocks * positions * self.input_stride
+        return channels + COLUMNS + positions * self.product_stride + inputs
+
+
+def pack_winograd_weights(weights: Array, spec: WinogradSpec) -> Array:
+    """[*window, channels, n] -> [positions, panels, channels, columns]."""
+    return pack_gemm_b(spec.winograd.transformed_weights(weights), spec.shape)
+
+
+class _Place:
+    """Where a tile stands in the images of a batch."""
+
+    def __init__(self, tile: Index, tiles: tuple[Index, Index], winograd: Winograd) -> None:
+        tiles_h, tiles_w = tiles
+        line = tile // tiles_w
+        self.image = line // tiles_h
+        self.h = (line - self.image * tiles_h) * winograd.h.outputs
+        self.w = (tile - line * tiles_w) * winograd.w.outputs
+
+
+def _elements(
+    b: ir.IRBuilder,
+    table: Value,
+    sides: tuple[int, int],
+    start: Value,
+    first: tuple[Index, Index, Index],
+    sizes: tuple[Index, Index],
+    stride: Index,
+    elsewhere: Value,
+) -> None:
+    """Writes pointers to a rectangle of pixels, `elsewhere` for those that there are not."""
+    image, h, w = first
+    height, width = sizes
+    columns = [b.icmp_unsigned("<", (w + j).value, width.value) for j in range(sides[1])]
+    for i in range(sides[0]):
+        row = b.icmp_unsigned("<", (h + i).value, height.value)
+        line = (image * height + h + i) * width + w
+        for j in range(sides[1]):
+            there = offset(start, (line + j) * stride)
+            chosen = b.select(b.and_(row, columns[j]), there, elsewhere)
+            b.store(chosen, b.gep(table, [i64(i * sides[1] + j)]))
+
+
+def _emit_input(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
+    inputs, zeros, x = args[:3]
+    begin, end, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w, channels, stride = indices(b, args[3:])
+    shape, winograd = spec.shape, spec.winograd
+    lanes, size, sides = shape.lanes, shape.dtype.size, (winograd.h.side, winograd.w.side)
+    with b.goto_entry_block():
+        table = b.alloca(x.type, i64(winograd.positions))
+    blocks, step = _channel_blocks(channels, shape)
+    block_stride = winograd.positions * spec.input_stride
+    with index_range(b, begin, end) as tile:
+        place = _Place(tile, (tiles_h, tiles_w), winograd)
+        first = (place.image, place.h - pad_h, place.w - pad_w)
+        _elements(b, table, sides, x, first, (in_h, in_w), stride, zeros)
+        row = offset(inputs, (tile - begin) * shape.row_stride)
+        with counted_loop(b, blocks) as block, counted_loop(b, step, lanes) as c:
+            channel = block * step + c
+            with b.if_then(channel.compare("<", channels), likely=True):
+                starts = [b.load(b.gep(table, [i64(p)])) for p in range(winograd.positions)]
+                elements = [load_vector(b, offset(p, channel), lanes, size) for p in starts]
+                columns = [elements[j :: sides[1]] for j in range(sides[1])]
+                target = offset(row, block * block_stride + c)
+                for p, value in enumerate(winograd.emit_input(b, columns)):
+                    at = b.gep(target, [i64(p * spec.input_stride)])
+                    store_vector(b, value, at, size)
+
+
+def _channel_blocks(channels: Index, shape: TileShape) -> tuple[Index, Index]:
+    """How many blocks of channels there are, and how many channels they have, whole vectors."""
+    blocks = channels.ceil_div(shape.depth).most(1)
+    return blocks, channels.ceil_div(blocks).ceil_div(shape.lanes) * shape.lanes
+
+
+def _emit_products(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
+    products, inputs, weights = args[:3]
+    tiles, channels, n, column_begin, column_end = indices(b, args[3:])
+    shape, positions = spec.shape, spec.winograd.positions
+    panels = n.ceil_div(shape.columns) * shape.columns * channels
+    blocks, step = _channel_blocks(channels, shape)
+    zero = Index(b, i64(0))
+    width = column_end - column_begin
+    with counted_loop(b, Index(b, i64(positions))) as position, counted_loop(b, blocks) as block:
+        first = block * step
+        source = offset(inputs, (block * positions + position) * spec.input_stride)
+        panel = position * panels + column_begin * channels + first * shape.columns
+        panels_routine(shape).call(
+            b,
+            source,
+            offset(weights, panel),
+            offset(products, position * spec.product_stride),
+            channels,
+            (channels - first).least(step),
+            COLUMNS,
+            zero,
+            tiles,
+            zero,
+            width,
+            block,
+        )
+
+
+def _emit_output(b: ir.IRBuilder, args: Values, spec: WinogradSpec) -> None:
+    products, dump, y = args[:3]
+    begin, end, out_h, out_w, tiles_h, tiles_w, stride, width = indices(b, args[3:])
+    shape, winograd = spec.shape, spec.winograd
+    lanes, size, outputs = shape.lanes, shape.dtype.size, (winograd.h.outputs, winograd.w.outputs)
+    with b.goto_entry_block():
+        table = b.alloca(y.type, i64(outputs[0] * outputs[1]))
+    with index_range(b, begin, end) as tile:
+        place = _Place(tile, (tiles_h, tiles_w), winograd)
+        first = (place.image, place.h, place.w)
+        _elements(b, table, outputs, y, first, (out_h, out_w), stride, dump)
+        row = offset(products, (tile - begin) * COLUMNS)
+        with counted_loop(b, width, lanes) as c:
+            source = offset(row, c)
+            places = range(0, winograd.positions * spec.product_stride, spec.product_stride)
+            values = [load_vector(b, b.gep(source, [i64(p)]), lanes, size) for p in places]
+            columns = [values[j :: winograd.w.side] for j in range(winograd.w.side)]
+            for i, value in enumerate(winograd.emit_output(b, columns)):
+                at = b.load(b.gep(table, [i64(i)]))
+                store_vector(b, value, offset(at, c), size)
+
+
+def winograd_source(
+    spec: WinogradSpec,
+    channels: int,
+    epilogue: EpilogueLines = no_epilogue,
+    *,
+    name: str = "winograd",
+    extra: Sequence[Argument] = (),
+) -> ContractionSource:
+    """y[batch, out_h, out_w, n] = x convolved with weights packed by `pack_winograd_weights`.
+
+    `channels`, of the input, and `n` are multiples of `shape.lanes`. Arguments: `x, weights, y,
+    scratch` and the pointers of `extra`; `batch`; per axis `in out pad` (`pad`: zeros before the
+    first element); `channels n`; `x_stride` and `c_stride` (elements from one pixel to the next);
+    the indices of `extra`; `begin, end`.
+    """
+    shape, winograd = spec.shape, spec.winograd
+    sizes = ["in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w"]
+    names = ["batch", *sizes, "channels", "n", "x_stride", "c_stride"]
+    arguments = arguments_of(shape, "x weights y scratch", names, extra)
+    h, w, suffix = winograd.h.outputs, winograd.w.outputs, _suffix(spec)
+    products = winograd.positions * spec.product_stride
+    body = f"""
+        products = as_{shape.dtype}_pointer(scratch)
+        dump = advance(products, {products})
+        zeros = advance(dump, {COLUMNS})
+        inputs = advance(zeros, channels)
+        zero_run(zeros, channels)
+        tiles_h = ceil_div(out_h, {h})
+        tiles_w = ceil_div(out_w, {w})
+        tiles = batch * tiles_h * tiles_w
+        tile_blocks = ceil_div(tiles, {spec.tiles})
+        per_block = ceil_div(ceil_div(tiles, tile_blocks), {shape.rows}) * {shape.rows}
+        column_blocks = ceil_div(n, {COLUMNS})
+        known = -1
+        for task in range(begin, end):
+            tile_block = idiv(task, column_blocks)
+            first = tile_block * per_block
+            last = least(first + per_block, tiles)
+            column_begin = (task - tile_block * column_blocks) * {COLUMNS}
+            column_end = least(column_begin + {COLUMNS}, n)
+            if tile_block != known:
+                winograd_input_{suffix}(
+                    inputs, zeros, x, first, last, in_h, in_w, tiles_h, tiles_w, pad_h, pad_w,
+                    channels, x_stride)
+                known = tile_block
+            winograd_products_{suffix}(
+                products, inputs, weights, last - first, channels, n, column_begin, column_end)
+            winograd_output_{suffix}(
+                products, dump, advance(y, column_begin), first, last, out_h, out_w, tiles_h,
+                tiles_w, c_stride, column_end - column_begin)
+        """
+    text = function_text(name, arguments, indented(body, 4), *_finished_pixels(winograd, epilogue))
+    rows = f"(batch * {parts('out_h', h)} * {parts('out_w', w)})"
+    tasks = f"{parts(rows, spec.tiles)} * {parts('n', COLUMNS)}"
+    scratch = spec.scratch_elements(channels) * shape.dtype.size
+    return ContractionSource(name, text, arguments, tasks, scratch, _symbols(spec))
+
+
+def _finished_pixels(winograd: Winograd, epilogue: EpilogueLines) -> Sequence[str]:
+    """Lines that run the epilogue over the pixels of a block of tiles, row by row of the images."""
+    h, w = winograd.h.outputs, winograd.w.outputs
+    rows = "line + left", f"line + least(left + count * {w}, out_w)"
+    finish = epilogue(16, rows, ("column_begin", "column_end"))
+    if not finish:
+        return ()
+    walk = f"""
+        tile = first
+        while tile < last:
+            tile_row = idiv(tile, tiles_w)
+            left = tile - tile_row * tiles_w
+            count = least(last - tile, tiles_w - left)
+            left *= {w}
+            image = idiv(tile_row, tiles_h)
+            top = (tile_row - image * tiles_h) * {h}
+            for h in range(top, least(top + {h}, out_h)):
+                line = (image * out_h + h) * out_w
+        """
+    return [indented(walk, 8), *finish, " " * 12 + "tile += count"]
+
+
+@lru_cache(maxsize=64)
+def _symbols(spec: WinogradSpec) -> dict[str, Any]:
+    suffix = _suffix(spec)
+    return {
+        "advance": advance,
+        "least": least,
+        "ceil_div": ceil_div,
+        "zero_run": zero_run_routine(spec.shape).intrinsic(),
+        f"winograd_input_{suffix}": _routine(spec, "input", "ppp" + "i" * 10, _emit_input),
+        f"winograd_products_{suffix}": _routine(spec, "products", "pppiiiii", _emit_products),
+        f"winograd_output_{suffix}": _routine(spec, "output", "ppp" + "i" * 8, _emit_output),
+    }
+
+
+def _routine(
+    spec: WinogradSpec,
+    name: str,
+    kinds: str,
+    emit: Callable[[ir.IRBuilder, Values, WinogradSpec], None],
+) -> Any:
+    shape = spec.shape
+    full = f"winograd_{name}.{shape.dtype}.{_suffix(spec)}"
+    return Routine(full, shape.dtype, kinds, lambda b, v: emit(b, v, spec)).intrinsic()
+
+
+def _suffix(spec: WinogradSpec) -> str:
+    return f"{spec.winograd.name}_{spec.shape.rows}x{spec.shape.columns}"

@@ -1,0 +1,178 @@
+"""The transforms of Winograd convolutions: which points they use, their matrices, and vector IR.
+
+In: a `Winograd`, which says how many outputs a tile gives along each axis, of which window. Out:
+weights transformed, and instructions that transform tiles of the input and of the products.
+
+F(m, r) gives m outputs of a window of r from m + r - 1 products in place of m r: outputs, inputs
+and weights are values of polynomials at m + r - 2 points and at infinity, and a convolution is a
+product of values. In two dimensions, the products of the axes multiply. The points are 0 and pairs
++a, -a near 1 whose powers and products are floats exactly, so that what rounds is sums, and weights
+once.
+
+Invariant: what an element becomes depends on its own tile only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from flowc.codegen.llvm.vector_ir import Value, multiply_add
+
+# The positive points, by how many values a polynomial has.
+POINTS: dict[int, tuple[Fraction, ...]] = {
+    1: (),
+    4: (Fraction(1),),
+    6: (Fraction(3, 4), Fraction(3, 2)),
+    8: (Fraction(1, 2), Fraction(1), Fraction(3, 2)),
+    10: (Fraction(3, 8), Fraction(3, 4), Fraction(5, 4), Fraction(2)),
+}
+
+Array = np.ndarray[Any, Any]
+Polynomial = tuple[Fraction, ...]  # its coefficients, that of 1 first
+
+
+def _times(p: Sequence[Fraction], q: Sequence[Fraction]) -> Polynomial:
+    found = [Fraction(0)] * (len(p) + len(q) - 1)
+    for i, x in enumerate(p):
+        for j, y in enumerate(q):
+            found[i + j] += x * y
+    return tuple(found)
+
+
+def _value(p: Polynomial, x: Fraction) -> Fraction:
+    return sum((c * x**i for i, c in enumerate(p)), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class WinogradAxis:
+    """F(outputs, window) along one axis; one output of a window of one is one product."""
+
+    outputs: int
+    window: int
+
+    @property
+    def side(self) -> int:
+        """Elements of a tile of the input, and values of a polynomial."""
+        return self.outputs + self.window - 1
+
+    @property
+    def points(self) -> tuple[Fraction, ...]:
+        """Where polynomials are evaluated, beside infinity, which is the last position."""
+        zero = (Fraction(0),) if self.side > 1 else ()
+        return (*zero, *(x for a in POINTS[self.side] for x in (a, -a)))
+
+    def _without(self, left_out: Fraction | None) -> Polynomial:
+        """The product of x - a over all points but one."""
+        found: Polynomial = (Fraction(1),)
+        for a in self.points:
+            if a != left_out:
+                found = _times(found, (-a, Fraction(1)))
+        return found
+
+    @property
+    def input_rows(self) -> tuple[Polynomial, ...]:
+        """What each position is of the elements of a tile along an axis."""
+        return tuple(self._without(a) for a in (*self.points, None))
+
+    @property
+    def weight_matrix(self) -> Array:
+        """[side, window]: what each position is of the weights along an axis."""
+        powers = range(self.window)
+        rows = [[a**k / _value(self._without(a), a) for k in powers] for a in self.points]
+        return np.array([*rows, [0] * (self.window - 1) + [1]], np.float64)
+
+    def emit_input(self, b: ir.IRBuilder, d: Sequence[Value]) -> list[Value]:
+        """The values at all positions of a tile's elements along the axis."""
+        *before, infinity = self.input_rows
+        found: list[Value] = [_sum(b, row, d) for row in before[:1]]
+        for row in before[1::2]:
+            even = [c if not i % 2 else Fraction(0) for i, c in enumerate(row)]
+            odd = [c - e for c, e in zip(row, even)]
+            # The odd part stands in one factor, so that both points share all else.
+            factor = next(c for c in reversed(odd) if c)
+            even_sum = _sum(b, even, d)
+            odd_sum = _sum(b, [c / factor for c in odd], d)
+            found += [_plus(b, even_sum, odd_sum, f) for f in (factor, -factor)]
+        return [*found, _sum(b, infinity, d)]
+
+    def emit_output(self, b: ir.IRBuilder, products: Sequence[Value]) -> list[Value]:
+        """The outputs along the axis, of the products at all positions."""
+        first, *pairs = products
+        sums = [(b.fadd(p, q), b.fsub(p, q)) for p, q in zip(pairs[::2], pairs[1::2])]
+        found: list[Value] = []
+        for i in range(self.outputs):
+            total = {0: first, self.outputs - 1: products[-1]}.get(i)
+            for a, parts in zip(POINTS[self.side], sums):
+                part = parts[i % 2]
+                factor = a**i
+                if total is not None:
+                    total = _plus(b, total, part, factor)
+                else:
+                    total = part if factor == 1 else b.fmul(part, _constant(part, factor))
+            found.append(total)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Winograd:
+    """Tiles of `h.outputs` x `w.outputs`."""
+
+    h: WinogradAxis
+    w: WinogradAxis
+
+    @property
+    def positions(self) -> int:
+        """Products of a tile for a pair of channels."""
+        return self.h.side * self.w.side
+
+    @property
+    def name(self) -> str:
+        h, w = self.h, self.w
+        return f"{h.outputs}x{w.outputs}_of_{h.window}x{w.window}"
+
+    def transformed_weights(self, weights: Array) -> Array:
+        """[*window, channels, n] -> [positions, channels, n], rounded once."""
+        taps = weights.reshape(-1, *weights.shape[2:])
+        both_axes = np.kron(self.h.weight_matrix, self.w.weight_matrix)
+        found = np.empty((self.positions, *weights.shape[2:]), weights.dtype)
+        for c in range(taps.shape[1]):  # so that what is wide stays in the caches
+            found[:, c] = both_axes @ taps[:, c].astype(np.float64)
+        return found
+
+    def emit_input(self, b: ir.IRBuilder, columns: Sequence[Sequence[Value]]) -> list[Value]:
+        """The values at all positions of a tile, whose elements are given by column."""
+        done = [self.h.emit_input(b, column) for column in columns]
+        return [value for row in zip(*done) for value in self.w.emit_input(b, row)]
+
+    def emit_output(self, b: ir.IRBuilder, columns: Sequence[Sequence[Value]]) -> list[Value]:
+        """The outputs of a tile, of its products, which are given by column of positions."""
+        done = [self.h.emit_output(b, column) for column in columns]
+        return [value for row in zip(*done) for value in self.w.emit_output(b, row)]
+
+
+def _constant(like: Value, x: Fraction) -> ir.Constant:
+    return ir.Constant(like.type, [float(x)] * like.type.count)
+
+
+def _plus(b: ir.IRBuilder, total: Value, x: Value, factor: Fraction) -> Value:
+    """total + factor * x."""
+    if factor == 1:
+        return b.fadd(total, x)
+    if factor == -1:
+        return b.fsub(total, x)
+    return multiply_add(b, x, _constant(x, factor), total)
+
+
+def _sum(b: ir.IRBuilder, coefficients: Sequence[Fraction], d: Sequence[Value]) -> Value:
+    """The sum of coefficient * element, of which the last that counts has the coefficient 1."""
+    terms = [(c, x) for c, x in zip(coefficients, d) if c]
+    total = terms.pop()[1]
+    for c, x in terms:
+        total = _plus(b, total, x, c)
+    return total

@@ -1,0 +1,277 @@
+"""Winograd convolutions against sums in f64: how large their error is, and where they are used."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compiled_ir import plain_spec
+from compiled_source import Compiled
+from numpy.lib.stride_tricks import sliding_window_view
+
+import flowc
+import flowc_runtime
+from flowc import dtypes
+from flowc.cli.entry import run_command_line
+from flowc.codegen.cpu.tile_shape import TileShape
+from flowc.codegen.cpu.tiles import tile_shape
+from flowc.codegen.cpu.winograd.choice import winograd_for
+from flowc.codegen.cpu.winograd.source import WinogradSpec, pack_winograd_weights, winograd_source
+from flowc.codegen.cpu.winograd.transforms import Winograd, WinogradAxis
+from flowc.codegen.program import launches_of
+from flowc.codegen.targets import target_named
+from flowc.compiler import Report, compile_computation, load_executable
+from flowc.ir.builder import Builder
+from flowc.ir.computation import Computation
+from flowc.ir.dims import Dim, symbol
+from flowc.ir.lowering import Convolution
+from flowc.ir.op import op_named
+from flowc.ir.types import tensor_type
+from flowc.options import Options
+
+WIDTHS = {512: (32, True), 256: (16, True), 128: (16, False)}
+SAME = ((1, 1), (1, 1))
+MOST_CHANNELS = 416
+# Windows, outputs of a tile, and its error at most, of the largest element of the result.
+TILES = [
+    ((3, 3), (2, 2), 2e-6),
+    ((3, 3), (4, 4), 8e-6),
+    ((5, 5), (2, 2), 8e-6),
+    ((1, 7), (1, 4), 8e-6),
+    ((7, 1), (2, 1), 4e-6),
+    ((1, 3), (1, 4), 4e-6),
+    ((5, 1), (2, 1), 4e-6),
+    ((3, 1), (2, 1), 2e-6),
+]
+
+
+def shape_for(bits: int) -> TileShape:
+    registers, fma = WIDTHS[bits]
+    return tile_shape(dtypes.f32, bits, registers=registers, fma=fma)
+
+
+@lru_cache(maxsize=16)
+def kernel(spec: WinogradSpec) -> Compiled:
+    return Compiled(winograd_source(spec, MOST_CHANNELS))
+
+
+Pads = tuple[tuple[int, int], tuple[int, int]]
+
+
+def expected(x: np.ndarray, w: np.ndarray, pads: Pads) -> np.ndarray:
+    padded = np.pad(x.astype(np.float64), [(0, 0), *pads, (0, 0)])
+    windows = sliding_window_view(padded, w.shape[:2], (1, 2))
+    return np.einsum("bhwcij,ijcn->bhwn", windows, w.astype(np.float64), optimize=True)
+
+
+def layer(*sizes: int, window: tuple[int, int] = (3, 3)) -> tuple[np.ndarray, np.ndarray]:
+    """An input without negative elements, as behind ReLU, and weights of its size."""
+    batch, height, width, channels, n = sizes
+    draw = np.random.default_rng(sizes)
+    x = np.maximum(draw.standard_normal((batch, height, width, channels)), 0)
+    spread = np.sqrt(2 / (window[0] * window[1] * channels))
+    w = draw.standard_normal((*window, channels, n)) * spread
+    return x.astype(np.float32), w.astype(np.float32)
+
+
+# batch, height, width, channels, n; zeros around the input: edges of tiles, of blocks of tiles, of
+# channels and of columns; nothing to pad, more zeros than a window sees.
+LAYERS: list[tuple[tuple[int, int, int, int, int], Pads]] = [
+    ((1, 5, 6, 16, 16), SAME),
+    ((2, 9, 4, 32, 48), ((0, 0), (0, 0))),
+    ((3, 1, 3, 16, 80), ((1, 1), (2, 0))),
+    ((1, 23, 22, 16, 32), ((0, 2), (3, 3))),
+    ((1, 6, 5, MOST_CHANNELS, 16), SAME),
+    ((0, 4, 4, 16, 16), SAME),
+]
+
+
+@pytest.mark.parametrize(
+    ("window", "outputs", "error", "bits"),
+    [(*tile, bits) for tile in TILES for bits in (WIDTHS if tile in TILES[:2] else [512])],
+)
+def test_results_in_any_pieces(
+    window: tuple[int, int], outputs: tuple[int, int], error: float, bits: int
+) -> None:
+    axes = [WinogradAxis(*sizes) for sizes in zip(outputs, window)]
+    spec = WinogradSpec(shape_for(bits), Winograd(*axes))
+    for sizes, around in LAYERS:
+        batch, height, width, channels, n = sizes
+        # As many more zeros as the window is longer, so that there are outputs.
+        more_h, more_w = (max(0, taps - 3) for taps in window)
+        pads = ((around[0][0] + more_h, around[0][1]), (around[1][0], around[1][1] + more_w))
+        x, w = layer(*sizes, window=window)
+        right = expected(x, w, pads)
+        found = []
+        for splits in (1, 3, 7):
+            y = np.full(right.shape, 77, np.float32)
+            kernel(spec)(
+                x,
+                pack_winograd_weights(w, spec),
+                y,
+                splits=splits,
+                batch=batch,
+                in_h=height,
+                in_w=width,
+                out_h=right.shape[1],
+                out_w=right.shape[2],
+                pad_h=pads[0][0],
+                pad_w=pads[1][0],
+                channels=channels,
+                n=n,
+                x_stride=channels,
+                c_stride=n,
+            )
+            found.append(y)
+        largest = np.abs(right).max(initial=0)
+        np.testing.assert_allclose(found[0], right, rtol=0, atol=error * largest)
+        assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def test_matrices_make_convolutions_of_polynomials() -> None:
+    """Weights transformed, times an input transformed, is the sum of products for each output, in
+    whole numbers that f64 holds exactly."""
+    for window, outputs in ((3, 2), (3, 4), (5, 2), (7, 2), (7, 4), (1, 1)):
+        axis = WinogradAxis(outputs, window)
+        d, g = np.arange(1.0, axis.side + 1) ** 2, np.array([3.0, -5, 7, 2, -1, 4, 6])[:window]
+        rows = [[float(c) for c in row] for row in axis.input_rows]
+        values = [sum(c * x for c, x in zip(row, d)) for row in rows]
+        products = axis.weight_matrix @ g * values
+        powers = [[float(a**i) for a in axis.points] for i in range(outputs)]
+        found = [np.dot(row, products[:-1]) for row in powers]
+        found[-1] += products[-1]
+        np.testing.assert_allclose(found, np.correlate(d, g, "valid"), rtol=1e-12)
+
+
+def chosen(
+    channels: int,
+    n: int,
+    size: Dim,
+    window: tuple[int, int] = (3, 3),
+    *,
+    batch: Dim = 1,
+    bits: int = 512,
+    stride: int = 1,
+) -> int | None:
+    """How many outputs the tiles that are chosen for a layer have along the longer axis; None where
+    it is direct."""
+    b = Builder()
+    weights = b.parameter("w", tensor_type(dtypes.f32, (*window, channels, n)))
+    lowering = Convolution((stride, stride), (1, 1), SAME)
+    dims = (batch, size, size)
+    spec = winograd_for(lowering, weights, (*dims, channels), (*dims, n), shape_for(bits))
+    return spec and max(spec.winograd.h.outputs, spec.winograd.w.outputs)
+
+
+# Layers of ResNet-50, DenseNet, VGG and Inception; few channels, tiny maps, channels that do not
+# fill vectors, sizes that are not known.
+CHOICES = [
+    ((64, 64, 56), 4),
+    ((128, 128, 28), 4),
+    ((256, 256, 14), 2),
+    ((512, 512, 7), 2),
+    ((128, 32, 56), 4),
+    ((128, 32, 7), 2),
+    ((512, 512, 28), 4),
+    ((96, 96, 35), 4),
+    ((448, 384, 8), 2),
+    ((48, 64, 35, (5, 5)), 2),
+    ((160, 160, 17, (1, 7)), 4),
+    ((192, 192, 17, (7, 1)), 4),
+    ((384, 384, 8, (1, 3)), 2),
+    ((64, 64, 56, (7, 7)), None),
+    ((256, 256, 2), None),
+    ((16, 16, 7), None),
+    ((64, 60, 56), None),
+    ((3, 64, 224), None),
+    ((0, 32, 56), None),
+    ((64, 64, symbol("height")), None),
+]
+
+
+def test_choices() -> None:
+    for sizes, outputs in CHOICES:
+        assert chosen(*sizes) == outputs, sizes
+    assert chosen(256, 256, 14, bits=256) == 2
+    assert chosen(64, 64, 56, stride=2) is None
+    # Every image of a batch adds tiles that share the weights; one that is not known has one.
+    assert chosen(256, 256, 14, batch=8) == 4
+    assert chosen(256, 256, 14, batch=symbol("batch")) == 2
+
+
+def network(batch: Dim = 1) -> Computation:
+    """ReLU of a convolution, to which a residual is added."""
+    x, w = layer(1, 28, 28, 64, 64)
+    b = Builder()
+    given = b.parameter("x", tensor_type(dtypes.f32, (batch, *x.shape[1:])))
+    attrs = {"strides": (1, 1, 1, 1), "padding": "SAME"}
+    y = b.emit(op_named("conv2d"), [given, b.const(w)], attrs).output
+    y = b.emit(op_named("add"), [y, given], {}).output
+    return b.build([b.emit(op_named("relu"), [y], {}).output])
+
+
+def test_a_cluster_is_one_kernel_that_shares_tasks() -> None:
+    """28 x 28 pixels are 49 tiles: two blocks of them, and two of columns."""
+    report = Report()
+    c = network()
+    compile_computation(c, Options(), plain_spec(c), report=report)
+    assert report.fused is not None
+    for exact, entry, tasks in ((False, "winograd", 4), (True, "conv", 8)):
+        found = launches_of(report.fused, target_named("x86-64-v4", exact))
+        ((launch,),) = found.values()
+        assert launch.kernel.entry == entry
+        assert launch.total == tasks
+        assert launch.epilogue is not None
+        if not exact:
+            assert launch.scratch == 4 * (64 + 32 + 36 * (28 * 32 + 16 + 28 * 400))
+
+
+@pytest.mark.parametrize("batch", [1, symbol("batch")])
+def test_a_network_is_as_near_as_its_error_says(batch: Dim) -> None:
+    c = network(batch)
+    x, w = layer(3 if batch != 1 else 1, 28, 28, 64, 64)
+    w = layer(1, 28, 28, 64, 64)[1]
+    right = np.maximum(expected(x, w, SAME) + x, 0)
+    found = {}
+    for exact in (False, True):
+        run = load_executable(c, Options(exact=exact), plain_spec(c), threads=2).run
+        (found[exact],) = run([x])
+        np.testing.assert_allclose(found[exact], right, rtol=0, atol=8e-6 * right.max())
+    assert found[False].tobytes() != found[True].tobytes()
+
+
+def test_what_is_not_finite_spreads_over_its_tile_and_no_further() -> None:
+    """Directly, it reaches what windows see of it; so it does with tiles, and the rest of those."""
+    c = network()
+    x, _ = layer(1, 28, 28, 64, 64)
+    x[0, 6, 6, 5] = np.inf
+    for exact, rows in ((True, range(5, 8)), (False, range(4, 8))):
+        run = load_executable(c, Options(exact=exact), plain_spec(c), threads=1).run
+        (y,) = run([x])
+        lost = ~np.isfinite(y[0]).all(-1)
+        assert [i for i in range(28) if lost[i].any()] == list(rows)
+        assert [j for j in range(28) if lost[:, j].any()] == list(rows)
+
+
+def test_exact_programs_from_sessions_and_the_command(tmp_path: Path) -> None:
+    """The three ways to ask for it give the same bits, which are not those of the default."""
+    x, w = layer(1, 28, 28, 64, 64)
+    graph = flowc.Graph()
+    with graph.as_default():
+        given = flowc.placeholder(flowc.float32, x.shape, name="x")
+        flowc.nn.conv2d(given, w, strides=[1, 1, 1, 1], padding="SAME", name="y")
+    model = tmp_path / "model.pb"
+    model.write_bytes(graph.as_graph_def().SerializeToString())
+    results = []
+    for exact in (False, True):
+        with flowc.Session(graph=graph, exact=exact) as session:
+            results.append(session.run("y:0", {"x:0": x}))
+    flags = ["--fetch", "y:0", "-q", "--exact"]
+    assert run_command_line(["compile", str(model), "-o", str(tmp_path / "m.so"), *flags]) == 0
+    library = flowc_runtime.load(tmp_path / "m.so")
+    program = flowc.compile(graph, fetches=["y:0"], exact=True)
+    for model_of in (library, program):
+        assert np.asarray(model_of(x=x)).tobytes() == results[1].tobytes()
+    assert results[0].tobytes() != results[1].tobytes()
