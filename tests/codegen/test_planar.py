@@ -1,4 +1,4 @@
-"""Convolutions of few outputs, by planes: against NumPy, and which of them are computed so."""
+"""Convolutions of few outputs or inputs against NumPy, and which are computed without patches."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ CASES = [
     ((1, 40, 40, 5), (3, 3, 5), (1, 1), (4, 2), SAME),
     ((3, 3, 29, 1), (2, 2, 1), (1, 1), (1, 1), SAME),
 ]
+FEW_INPUTS = [
+    ((1, 39, 47, 3), (7, 7, 3), (2, 2), (1, 1), SAME),
+    ((2, 9, 40, 1), (3, 3, 1), (2, 3), (2, 1), AROUND),
+    ((1, 21, 300, 4), (3, 2, 4), (1, 1), (1, 1), VALID),
+    ((1, 1, 900, 1), (1, 36, 1), (1, 7), (1, 1), VALID),
+]
 
 
 @cache
@@ -49,8 +55,8 @@ def _kernels() -> KernelCache:
 
 def _convolved(
     x: Any, w: Any, strides: Any, dilations: Any, padding: Any, target: str, threads: int
-) -> tuple[Any, bool]:
-    """The result behind an epilogue, and whether it was computed by planes."""
+) -> tuple[Any, set[str]]:
+    """The result behind an epilogue, and the names of the kernels."""
     b = Builder()
     image = b.parameter("x", tensor_type(dtypes.as_dtype(x.dtype), x.shape))
     attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
@@ -60,21 +66,30 @@ def _convolved(
     c = b.build([y])
     program = compile_computation(c, options, spec, report=report, kernels=kernels)
     names = {k.entry for k in report.stages.kernels.values()}
-    return Executable(program, threads).run([x])[0], "planar_conv" in names
+    return Executable(program, threads).run([x])[0], names
 
 
 @pytest.mark.parametrize(("outputs", "target"), OUTPUTS)
-def test_results_are_those_of_the_reference(outputs: int, target: str) -> None:
+def test_few_outputs_are_computed_by_planes(outputs: int, target: str) -> None:
+    _check(CASES[outputs % 2 :: 2], outputs, target, "planar_conv")
+
+
+@pytest.mark.parametrize(("outputs", "target"), [(40, "native"), (13, "x86-64-v3")])
+def test_few_inputs_are_read_where_the_rows_of_the_image_are(outputs: int, target: str) -> None:
+    _check(FEW_INPUTS, outputs, target, "line_conv")
+
+
+def _check(cases: list[Any], outputs: int, target: str, name: str) -> None:
     rng = np.random.default_rng(outputs)
-    for i, (image, window, strides, dilations, padding) in enumerate(CASES[outputs % 2 :: 2]):
+    for i, (image, window, strides, dilations, padding) in enumerate(cases):
         dtype = np.float64 if i == 2 and outputs == 1 else np.float32
         x = rng.integers(-4, 5, image).astype(dtype)
         w = rng.integers(-4, 5, (*window, outputs)).astype(dtype)
-        found, planar = _convolved(x, w, strides, dilations, padding, target, 1 + i % 2)
+        found, names = _convolved(x, w, strides, dilations, padding, target, 1 + i % 2)
         attrs = {"strides": (1, *strides, 1), "dilations": (1, *dilations, 1), **padding}
         (expected,) = reference("conv2d", x, w, **(CONV | attrs))
         np.testing.assert_array_equal(found, expected + np.arange(outputs, dtype=dtype))
-        assert planar
+        assert name in names
 
 
 def _block(
@@ -96,10 +111,13 @@ def test_planes_of_a_task_stay_in_a_cache() -> None:
 
 def test_other_convolutions_are_computed_otherwise() -> None:
     image = (1, 64, 64, 8)
-    assert _block((3, 3, 8, 8), image) is not None
-    assert _block((3, 3, 8, 8), image, lanes=8) is None
-    assert _block((3, 3, 8, 9), (1, 64, 64, 9)) is None
-    assert _block((1, 1, 8, 8), image) is None
-    assert _block((3, 3, 8, 8), (1, 64, 17, 8)) is None
-    assert _block((3, 3, 8, 8), image, strides=(2, 2)) is None
+    assert not _block((3, 3, 16, 8), image).line_stride
+    assert _block((3, 3, 16, 8), image, lanes=8) is None
+    assert _block((3, 3, 16, 9), (1, 64, 64, 9)) is None
+    assert _block((1, 1, 16, 8), image) is None
+    assert _block((3, 3, 16, 8), (1, 64, 17, 8)) is None
+    assert _block((3, 3, 16, 8), image, strides=(2, 2)) is None
     assert _block((3, 3, 1, 8), image, groups=8) is None
+    assert _block((3, 3, 3, 32), image, strides=(2, 2)).line_stride == 6
+    assert _block((3, 3, 3, 32), image, strides=(3, 3)) is None
+    assert _block((1, 1, 3, 32), image) is None

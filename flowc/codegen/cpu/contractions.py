@@ -298,11 +298,11 @@ def _convolution(
         return (_launch(node, source, operands, ints, finish),)
     planar = planar_block(shape, lowering, weights.dims, result)
     if planar is not None and is_last and constant is not None:
-        ints |= {"channels": channels, "block_rows": planar.rows}
+        ints |= {"channels": channels, "n": n, "block_rows": planar.rows}
         ints |= {"block_pixels": planar.pixels, "pitch": planar.pitch}
-        outputs, scratch = constant.shape[-1], planar.scratch_bytes
-        operands["weights"] = np.ascontiguousarray(constant, shape.dtype.numpy)
-        source = planar_source(shape, outputs, scratch, finish.hook, extra=finish.extra)
+        packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
+        operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
+        source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     depthwise = rank == 2 and lowering.groups == n and channels == 1 and image[-1] == n
     if depthwise and is_last:
