@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,18 @@ def test_concatenations_have_no_conditions_inside_their_loops(axis: int) -> None
         lambda *x: np.concatenate(x, axis),
         arrays(dtypes.f32, *shapes),
     )
+    assert " else " not in source.replace("stop else", "")
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_concatenation_that_grows_has_no_conditions_inside_its_loops(axis: int) -> None:
+    shapes = [tuple(n if a == axis else s for a, s in enumerate((4, 5, 6))) for n in (3, 1, 8, 2)]
+    source = check(
+        lambda b, *x: b.add(reduce(lambda y, z: b.concat(y, z, np.int32(axis)), x), 1.0),
+        lambda *x: np.concatenate(x, axis) + np.float32(1),
+        arrays(dtypes.f32, *shapes),
+    )
+    assert source.count("def kernel") == 1
     assert " else " not in source.replace("stop else", "")
 
 

@@ -27,6 +27,8 @@ from flowc.codegen.llvm.vector_ir import (
 )
 from flowc_runtime.native.writer import i64
 
+SIDES = (16, 8, 4, 2)  # of the squares that are transposed in registers
+
 
 def copy_run(b: ir.IRBuilder, target: Value, source: Value, n: Index, s: TileShape) -> None:
     """target[0:n] = source[0:n]."""
@@ -74,27 +76,32 @@ def _emit_rows(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
 
 
 def _emit_transpose(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
-    """Square blocks in registers, then the edges element by element."""
+    """Squares in registers, smaller ones for columns that are left; the edges one by one."""
     target, source = args[:2]
     rows, columns, target_stride, source_stride = indices(b, args[2:])
-    side, size = min(16, shape.lanes), shape.dtype.size
-    whole_rows, whole_columns = (Index(b, b.and_(n.value, i64(-side))) for n in (rows, columns))
+    size = shape.dtype.size
 
-    def edges(first_row: Index, end_row: Index, first_column: Index) -> None:
-        with index_range(b, first_column, columns) as j, index_range(b, first_row, end_row) as i:
+    def edges(first_row: Index, first_column: Index, end_column: Index) -> None:
+        over_rows = index_range(b, first_row, rows)
+        with index_range(b, first_column, end_column) as j, over_rows as i:
             value = b.load(offset(source, i * source_stride + j))
             b.store(value, offset(target, j * target_stride + i))
 
-    with counted_loop(b, whole_rows, side) as i:
-        with counted_loop(b, whole_columns, side) as j:
+    done = zero = Index(b, i64(0))
+    for side in (n for n in SIDES if n <= shape.lanes):
+        end = done + Index(b, b.and_((columns - done).value, i64(-side)))
+        whole_rows = Index(b, b.and_(rows.value, i64(-side)))
+        over_columns = index_range(b, done, end, side)
+        with counted_loop(b, whole_rows, side) as i, over_columns as j:
             block = [
                 load_vector(b, offset(source, (i + r) * source_stride + j), side, size)
                 for r in range(side)
             ]
             for r, value in enumerate(_transposed(b, block)):
                 store_vector(b, value, offset(target, (j + r) * target_stride + i), size)
-        edges(i, i + side, whole_columns)
-    edges(whole_rows, rows, Index(b, i64(0)))
+        edges(whole_rows, done, end)
+        done = end
+    edges(zero, done, columns)
 
 
 def _transposed(b: ir.IRBuilder, block: list[Value]) -> list[Value]:

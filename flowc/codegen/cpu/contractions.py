@@ -10,6 +10,7 @@ contraction calls through its address.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ from flowc.codegen.cpu.gemm import GemmSpec, gemm_source, pack_source
 from flowc.codegen.cpu.gemm_m_vectorized import is_turned, turned_columns, turned_source
 from flowc.codegen.cpu.loop_choices import CPU_CHOICES, MULTIPLICATIONS
 from flowc.codegen.cpu.packing import pack_conv_weights, pack_gemm_b
+from flowc.codegen.cpu.planar.blocks import planar_block
+from flowc.codegen.cpu.planar.source import planar_source
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.cpu.winograd.choice import winograd_for
 from flowc.codegen.cpu.winograd.source import pack_winograd_weights, winograd_source
@@ -133,16 +136,20 @@ def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _F
     layout = LAYOUTS[inner.attrs.get("layout", CHANNELS_LAST)]
     stored, dims = inner.output.dims, layout.logical(inner.output.dims)
     row = symbol(f"{LOCAL}row", product(dims[:-1]))
-    column = symbol(f"{LOCAL}column", dims[-1])
+    # Of one column, the rows are the innermost loop.
+    is_single = dims[-1] == 1
+    column = 0 if is_single else symbol(f"{LOCAL}column", dims[-1])
     index = layout.index((*unravel(row, dims[:-1]), column))
     rows = nest.loop("row", int_name("begin"), int_name("end"))
-    with rows, nest.loop("column", int_name("first"), int_name("last")):
+    columns = nest.loop("column", int_name("first"), int_name("last"))
+    with rows, nullcontext() if is_single else columns:
         place = nest.index(row_major(stored, index))
         raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
         c.rows[inner.output] = (index, nest.let(raw))
         for value, x in [(v, c.element(v, index)) for v in body.results]:
             c.store(value, index, x)
-        if target.choices.is_interleaved(body_cost(body).has_compute_bound, dims[-1]):
+        walked = product(dims) if is_single else dims[-1]
+        if target.choices.is_interleaved(body_cost(body).has_compute_bound, walked):
             nest.invoke("interleave")
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
@@ -305,6 +312,14 @@ def _convolution(
             constant, shape, lowering.strides, lowering.dilations
         )
         source = conv_transpose_source(spec, finish.hook, extra=finish.extra)
+        return (_launch(node, source, operands, ints, finish),)
+    planar = planar_block(shape, lowering, weights.dims, result)
+    if planar is not None and is_last and constant is not None:
+        ints |= {"channels": channels, "n": n, "block_rows": planar.rows}
+        ints |= {"block_pixels": planar.pixels, "pitch": planar.pitch}
+        packed = pack_conv_weights(constant, shape) if planar.line_stride else constant
+        operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
+        source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     depthwise = rank == 2 and lowering.groups == n and channels == 1 and image[-1] == n
     if depthwise and is_last:

@@ -19,11 +19,13 @@ from flowc.codegen.cpu.block_copy import copy_rows_routine
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape, tile_shape
 from flowc.codegen.llvm.vector_ir import (
     I64,
+    Counter,
     Index,
     Routine,
     Value,
     Values,
     broadcast,
+    counted_loop,
     element_type,
     index_range,
     indices,
@@ -50,24 +52,65 @@ __all__ = [
 class Operands:
     """Where the elements stand that sums are made of: [i, k] of the block at `k * step + i *
     stride`, [k, j] of the panel at `k * width + j`. How many bytes ahead of what is multiplied
-    each of the two is fetched into the cache: 0 does not ask for it."""
+    each of the two is fetched into the cache: 0 does not ask for it. With `lines` the block is
+    several, a step apart, whose sums follow each other: sums take their number and the step."""
 
     step: int
     stride: int
     width: int
     block_ahead: int = 0
     panel_ahead: int = AHEAD_BYTES
+    lines: bool = False
 
 
 def sums_routine(shape: TileShape, rows: int, vectors: int, operands: Operands) -> Routine:
-    """`sums(block, panel, c, depth, c_stride, accumulate)`: C[rows, vectors] (+)= block x panel."""
+    """`sums(block, panel, c, depth, c_stride, accumulate, ...)`: C[rows, vectors] (+)= block x
+
+    panel; behind these, with `operands.lines`, `lines, line_step`.
+    """
     o = operands
+    emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
     return Routine(
-        f"sums.{shape.dtype}.{rows}x{vectors * shape.lanes}.{o.step}.{o.stride}.{o.width}",
+        f"{name}.{shape.dtype}.{rows}x{vectors * shape.lanes}.{o.step}.{o.stride}.{o.width}",
         shape.dtype,
-        "pppiii",
-        lambda b, values: _emit_sums(b, values, shape, rows, vectors, operands),
+        "pppiii" + _kinds(o),
+        lambda b, values: emit(b, values, shape, rows, vectors, operands),
     )
+
+
+def _kinds(operands: Operands) -> str:
+    """The letters of what routines take behind other arguments."""
+    return "ii" if operands.lines else ""
+
+
+def _emit_line_sums(
+    b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vectors: int, o: Operands
+) -> None:
+    """C[rows, vectors] (+)= the sum of lines[rows, depth] x panel[depth, vectors], the panel of a
+    line behind that of the one before; all sums in registers."""
+    block, panel, c, depth, c_stride, accumulate, lines, line_step = args
+    size, lanes = shape.dtype.size, shape.lanes
+    vector = ir.VectorType(element_type(shape.dtype), lanes)
+    with b.goto_entry_block():
+        sums = [[b.alloca(vector) for _ in range(vectors)] for _ in range(rows)]
+    for total in (total for row in sums for total in row):
+        b.store(ir.Constant(vector, None), total)
+    place = Counter(b, 0)
+    with counted_loop(b, Index(b, lines)) as line:
+        first = offset(block, line * Index(b, line_step))
+        with counted_loop(b, Index(b, depth)) as k:
+            row_of_panel, seen = offset(panel, place.get()), offset(first, k * o.step)
+            columns = [
+                load_vector(b, b.gep(row_of_panel, [i64(j * lanes)]), lanes, size)
+                for j in range(vectors)
+            ]
+            for i, row in enumerate(sums):
+                wide = broadcast(b, b.load(b.gep(seen, [i64(i * o.stride)])), lanes)
+                for column, total in zip(columns, row):
+                    b.store(multiply_add(b, wide, column, b.load(total)), total)
+            place.add(o.width)
+    results = [[b.load(total) for total in row] for row in sums]
+    _emit_sum_stores(b, results, c, c_stride, accumulate, shape)
 
 
 def _emit_sums(
@@ -145,15 +188,13 @@ def _emit_sum_stores(
                 store_vector(b, value, p, size)
 
 
-def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
     """Choose the sums that cover `rows` x `columns`; where they do not fit exactly, they go through
 
     a tile on the stack.
     """
     block, panel, c = args[:3]
-    depth, c_stride, rows, columns, accumulate = indices(b, args[3:])
-
-    operands = Operands(1, shape.row_stride, shape.columns)
+    depth, c_stride, rows, columns, accumulate, *lines = indices(b, args[3:])
 
     def sums(height: int, vectors: int) -> Routine:
         return sums_routine(shape, height, vectors, operands)
@@ -171,7 +212,7 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         copy_rows.call(b, side, c, rows, columns, shape.columns, c_stride)
     target = b.select(direct, c, side)
     target_stride = b.select(direct, c_stride.value, i64(shape.columns))
-    passed = (block, panel, target, depth, target_stride, accumulate)
+    passed = (block, panel, target, depth, target_stride, accumulate, *lines)
     with b.if_else(narrow, likely=False) as (thin, wide):
         with thin:
             sums(shape.rows, 1).call(b, *passed)
@@ -205,19 +246,20 @@ def emit_by_height(
             emit_by_height(b, height, lower, emit)
 
 
-def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
+def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
     """Panels outside, tiles inside: a panel stays in the first caches for a whole block.
 
     As few tiles as can be share its rows evenly.
     """
     block, panels, c = args[:3]
-    inner, depth, c_stride, *bounds, accumulate = indices(b, args[3:])
+    inner, depth, c_stride, *bounds = indices(b, args[3:10])
+    further = args[10:]
     row_begin, row_end, column_begin, column_end = bounds
     tile = Routine(
-        f"tile.{shape.dtype}.{shape.rows}x{shape.columns}",
+        f"tile{_suffix(shape, operands)}",
         shape.dtype,
-        "pppiiiii",
-        lambda inside, values: _emit_tile(inside, values, shape),
+        "pppiiiii" + _kinds(operands),
+        lambda inside, values: _emit_tile(inside, values, shape, operands),
     )
     count = row_end - row_begin
     even = count.ceil_div(count.ceil_div(shape.rows).most(1))
@@ -228,21 +270,32 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
         step = Index(b, b.select(narrow, i64(shape.rows), least_height(even, shape.heights).value))
         with index_range(b, row_begin, row_end, step) as i:
             rows = (row_end - i).least(step)
-            rows_of_block = offset(block, (i - row_begin) * shape.row_stride)
+            rows_of_block = offset(block, (i - row_begin) * operands.stride)
             c_tile = offset(c, i * c_stride + j)
-            tile.call(b, rows_of_block, panel, c_tile, depth, c_stride, rows, columns, accumulate)
+            tile.call(b, rows_of_block, panel, c_tile, depth, c_stride, rows, columns, *further)
 
 
-def panels_routine(shape: TileShape) -> Routine:
+def _suffix(shape: TileShape, operands: Operands) -> str:
+    """What tells the names of routines apart."""
+    lines = f".{operands.stride}" if operands.lines else ""
+    return f".{shape.dtype}.{shape.rows}x{shape.columns}{lines}"
+
+
+def panels_routine(shape: TileShape, line_stride: int = 0) -> Routine:
     """`add_panels(block, panels, c, inner, depth, c_stride, row_begin, row_end, column_begin,
 
     column_end, accumulate)`: C[rows, columns] = (C if accumulate) + block x panels, over `depth`
     steps of the inner dimension. `block` starts at `row_begin`, rows `shape.row_stride` apart;
     `panels` starts at panel 0, at the first of the `depth` steps, and has `inner` steps in all.
+
+    With a `line_stride` the rows of the block are as far apart, and may overlap; there are several
+    blocks, whose `depth` steps follow each other: `lines, line_step` are two more arguments.
     """
+    stride = line_stride or shape.row_stride
+    operands = Operands(1, stride, shape.columns, lines=line_stride > 0)
     return Routine(
-        f"add_panels.{shape.dtype}.{shape.rows}x{shape.columns}",
+        f"add_panels{_suffix(shape, operands)}",
         shape.dtype,
-        "pppiiiiiiii",
-        lambda b, values: _emit_panels(b, values, shape),
+        "pppiiiiiiii" + _kinds(operands),
+        lambda b, values: _emit_panels(b, values, shape, operands),
     )

@@ -21,7 +21,7 @@ from flowc.codegen.target import Target
 from flowc.dtypes import DType
 from flowc.errors import InternalError
 from flowc.ir.computation import Computation, Node, Value
-from flowc.ir.dims import Dim, Expr, is_nonnegative, symbol, symbols_of
+from flowc.ir.dims import Dim, Expr, Symbol, is_nonnegative, substitute, symbol, symbols_of
 from flowc.ir.lowering import Elementwise, View
 from flowc.ir.types import Dims
 
@@ -69,8 +69,8 @@ class ClusterLowering:
     `inputs` are the outer values behind the body's parameters. `rows` holds values that are known
     where the current statements stand (results of reductions, elements kept in scratch): each with
     the index at which it is known and its scalar. `addresses` records every address and `reads` the
-    reads, for the choice of loops; `buffered` says where reads find their element instead of in
-    their own buffer.
+    reads, for the choice of loops, `clamped` the indices that others stand for where conditions
+    hold; `buffered` says where reads find their element instead of in their own buffer.
     """
 
     def __init__(self, body: Computation, inputs: Sequence[Value]) -> None:
@@ -85,6 +85,7 @@ class ClusterLowering:
         self.rows: dict[Value, tuple[tuple[Dim, ...], Scalar]] = {}
         self.addresses: list[Dim] = []
         self.reads: list[Read] = []
+        self.clamped: dict[Symbol, Dim] = {}
         self.buffered: dict[Read, tuple[str, Index]] = {}
         self.read_names: set[str] = set()
         self._node: Node | None = None
@@ -214,6 +215,7 @@ class ClusterLowering:
         right = self._right_where(index)
         if right:
             self.nest.right_where[LOCAL + name] = self._all(right)
+        self.clamped[Symbol(LOCAL + name)] = substitute(index, self.clamped)
         return symbol(LOCAL + name, size)
 
     def load(self, name: str, dtype: DType, address: Dim) -> Scalar:

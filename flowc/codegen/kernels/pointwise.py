@@ -55,6 +55,7 @@ from flowc.ir.dims import (
     expression,
     is_nonnegative,
     product,
+    substitute,
     symbol,
     symbols_of,
 )
@@ -128,7 +129,8 @@ class _Probe:
         """Where along a dim the truth of conditions may change."""
         found: list[Dim] = []
         for value, low, high in self.conditions:
-            factor, rest = _on_one_index(value, _probe(dim))
+            # Within a stretch in which an outer condition holds, nothing is clamped.
+            factor, rest = _on_one_index(substitute(value, self.c.clamped), _probe(dim))
             for limit in (low, high):
                 if factor == 1:
                     found.append(limit - rest)
