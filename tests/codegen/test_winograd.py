@@ -218,7 +218,7 @@ def test_a_cluster_is_one_kernel_that_shares_tasks() -> None:
     c = network()
     compile_computation(c, Options(), plain_spec(c), report=report)
     assert report.fused is not None
-    for exact, entry, tasks in ((False, "winograd", 4), (True, "conv", 8)):
+    for exact, entry, tasks in ((False, "winograd", 4), (True, "conv", 16)):
         found = launches_of(report.fused, target_named("x86-64-v4", exact))
         ((launch,),) = found.values()
         assert launch.kernel.entry == entry
