@@ -181,7 +181,7 @@ def _gather_nd(
 def indices_inside(places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Whether each row of `places` names a slice of `shape`."""
     extents = np.array(shape[: places.shape[-1]], np.int64)
-    return ((places >= 0) & (places < extents)).all(axis=-1)
+    return np.all((places >= 0) & (places < extents), axis=-1)
 
 
 def check_indices_nd(places: np.ndarray, shape: tuple[int, ...], what: str) -> None:

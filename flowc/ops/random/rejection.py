@@ -221,8 +221,8 @@ def _decompose_seeded(draw: str) -> Decompose:
     def build(b: Builder, node: Node) -> Value:
         _, seed, parameters = node.inputs
         out = node.output.type
-        keys = b.stateless_random_get_key_counter(seed)
-        return _drawing(b, draw, *keys, (parameters, out.dims, out.dtype))
+        key, counter = b.stateless_random_get_key_counter(seed)
+        return _drawing(b, draw, key, counter, (parameters, out.dims, out.dtype))
 
     return Decompose(build)
 
@@ -232,7 +232,8 @@ def _seeded_reference(draw: str) -> Callable[..., Array]:
         keys = op_named("stateless_random_get_key_counter").reference
         assert keys is not None
         wanted = dtypes.as_dtype(parameters.dtype) if dtype is None else dtype
-        return _drawn(draw, *keys(seed), parameters, shape, wanted)
+        key, counter = keys(seed)
+        return _drawn(draw, key, counter, parameters, shape, wanted)
 
     return reference
 

@@ -227,6 +227,8 @@ def _infer_batch(c: Inference) -> list[Dims]:
     shapes = c.attrs["dense_shapes"]
     c.need_rank(0, 1, f"Shape must be rank 1 but is rank {c.rank(0)}")
     sparse = len(c.inputs) - 2 - 2 * len(shapes)
+    for i in range(2, 2 + sparse + len(shapes)):
+        c.need_rank(i, 0, f"Shape must be rank 0 but is rank {c.rank(i)}: a key is one string")
     return sparse_dims(c, sparse, 2, c.attrs["sparse_types"]) + dense_dims(c, shapes, c.dims(0))
 
 
