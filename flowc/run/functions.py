@@ -12,18 +12,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowc.errors import InvalidArgumentError, InvalidModelError, UnsupportedError
-from flowc.extract.batched_functions import BatchedBody, batched_body
 from flowc.graph import Graph, Tensor
 from flowc.graph.attrs import FunctionRef
 from flowc.graph.function import Function
 from flowc.graph.op_info import has_trait
 from flowc.ir.capability import ALL
 from flowc.ir.host_run import BatchedFunction, HostFunction, held
+
+if TYPE_CHECKING:
+    from flowc.extract.batched_functions import BatchedBody
 
 Array = np.ndarray[Any, Any]
 LEADING_BACK = frozenset({"NextIteration", "RefNextIteration"})
@@ -120,6 +122,8 @@ class CalledFunctions:
         return None if found is None else opened.bound_batched(*found, run)
 
     def _many(self, opened: _Opened, ranks: Sequence[int | None]) -> tuple[BatchedBody, Run] | None:
+        from flowc.extract.batched_functions import batched_body
+
         body = batched_body(opened.args, opened.tensors, ranks)
         return None if body is None else (body, self._session(body.graph, False))
 

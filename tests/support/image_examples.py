@@ -16,7 +16,7 @@ r: Any = tf.raw_ops
 Example = Callable[[], list[tuple[Any, Any]]]
 IMAGE_EXAMPLES: dict[str, Example] = {}
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
-GRAY = np.full((8, 8, 1), 100, np.uint8)
+GRAY = np.full((8, 8, 1), 128, np.uint8)
 # Two red pixels over two blue ones: 24 bits, rows from below.
 BMP = (
     b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x02\0\0\0\x02\0\0\0\x01\0\x18\0" + bytes(24)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy_scalars import NARROW, Array, ArrayScalar, NumpyScalars
+from scipy import special
 
 from flowc import dtypes
 from flowc.codegen.cpu.kernel_parts import kernel_source
@@ -234,11 +235,16 @@ def run_nodes(
     return known
 
 
+CASTS = {"f32": np.float32, "f64": np.float64, "i64": np.int64}
+SPECIAL = {"digamma": special.digamma, "lgamma": special.gammaln}
+
+
 def plain_kernel(lowering: Native) -> Callable[..., None]:
     """A native kernel as plain Python."""
-    space = lowering.function.__globals__ | dict(lowering.constants)
+    space = CASTS | lowering.function.__globals__ | dict(lowering.constants)
     for name in lowering.functions:
-        space[name] = getattr(np, name.rpartition("_")[0])
+        plain = name.rpartition("_")[0]
+        space[name] = getattr(np, plain, None) or SPECIAL[plain]
     exec(kernel_source(lowering.function), space)
     return space[lowering.function.__name__]
 

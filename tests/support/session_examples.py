@@ -52,6 +52,17 @@ def _count() -> list[tuple[Any, Any]]:
     return [(before, 3), (after, 4)]
 
 
+# -- random numbers whose distributions leave no choice
+
+
+@example("RandomGamma", "RandomPoisson", "RandomPoissonV2")
+def _sure_numbers() -> list[tuple[Any, Any]]:
+    none, nobody = np.zeros([2, 3], np.float32), np.zeros([0, 2], np.float32)
+    counts = r.RandomPoissonV2(shape=[2], rate=[0.0, 0.0, 0.0], dtype=tf.float32)
+    same = r.RandomPoisson(shape=[2], rate=np.zeros(3, np.float32), seed=4)
+    return [(counts, none), (same, none), (r.RandomGamma(shape=[0], alpha=[1.0, 2.0]), nobody)]
+
+
 # -- printing and strings
 
 

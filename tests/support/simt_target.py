@@ -133,7 +133,7 @@ def running_on_device() -> Iterator[SimtTarget]:
     target = SimtTarget(CudaTarget(target_named("native"), (ARCHITECTURE,)))
     kernels = KernelCache(DiskCache(None))
     with (
-        mock.patch.object(compiler, "target_named", lambda name: target),
+        mock.patch.object(compiler, "target_named", lambda name, exact=False: target),
         mock.patch.object(compiler, "kernel_cache", lambda: kernels),
         mock.patch.object(compiler, "cache_folder", lambda: None),
     ):

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from flowc import dtypes
 from flowc.api.arrays.shaping import shape as shape_of
 from flowc.api.framework.raw_ops import call, named
@@ -24,7 +22,8 @@ from flowc.graph.building.creation import output
 
 DEFAULT_GRAPH_SEED = 87654321
 SEED_LIMIT = 2**31 - 1
-TINY = {kind: float(np.finfo(kind.numpy).tiny) for kind in (dtypes.f16, dtypes.f32, dtypes.f64)}
+# The smallest normal numbers.
+TINY = {dtypes.f16: 2.0**-14, dtypes.f32: 2.0**-126, dtypes.f64: 2.0**-1022}
 ALGORITHMS = {"philox": 1, "threefry": 2, "auto_select": 3}
 _drawn: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 

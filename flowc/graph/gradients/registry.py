@@ -22,11 +22,12 @@ GradientFunction = Callable[..., Any]
 _WITHOUT = """
     ArgMax ArgMin AsString Assert Assign AssignAdd AssignSub AudioSummary AudioSummaryV2
     BroadcastGradientArgs CTCBeamSearchDecoder CTCGreedyDecoder ConcatOffset Const DecodeBase64
-    DecodePaddedRaw DecodeRaw EditDistance EncodeBase64 FakeQuantWithMinMaxArgsGradient
+    DecodePaddedRaw DecodeRaw DenseToDenseSetOperation DenseToSparseSetOperation DrawBoundingBoxes
+    EditDistance EncodeBase64 ExtractGlimpse FakeQuantWithMinMaxArgsGradient
     FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannelGradient
-    FixedLengthRecordReader HashTable HashTableV2 HistogramSummary IdentityReader ImageSummary
-    InitializeTable InitializeTableFromTextFile InitializeTableFromTextFileV2 InitializeTableV2
-    InvertPermutation LinSpace LookupTableFind LookupTableFindV2 LookupTableInsert
+    FixedLengthRecordReader HSVToRGB HashTable HashTableV2 HistogramSummary IdentityReader
+    ImageSummary InitializeTable InitializeTableFromTextFile InitializeTableFromTextFileV2
+    InitializeTableV2 InvertPermutation LinSpace LookupTableFind LookupTableFindV2 LookupTableInsert
     LookupTableInsertV2 LookupTableSize LookupTableSizeV2 LoopCond MergeSummary Multinomial
     MutableDenseHashTable MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors
     MutableHashTableOfTensorsV2 MutableHashTableV2 NonMaxSuppression NonMaxSuppressionV2
@@ -34,21 +35,19 @@ _WITHOUT = """
     QueueDequeueMany QueueDequeueUpTo QueueEnqueue QueueEnqueueMany QueueSize RaggedRange
     RandomShuffle RandomStandardNormal RandomUniform ReaderNumRecordsProduced
     ReaderNumWorkUnitsCompleted ReaderRead ReaderReadUpTo ReaderReset ReaderRestoreState
-    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace ScalarSummary ScatterAdd ScatterDiv
-    ScatterMul ScatterNdAdd ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor SparseAddGrad
-    SparseConcat Stack StackClose StackPop StackPush StatelessMultinomial StatelessRandomNormal
-    StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformFullInt
-    StatelessRandomUniformFullIntV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
-    StatelessRandomUniformV2 StatelessTruncatedNormal StatelessTruncatedNormalV2 StringJoin
-    StringSplit StringToHashBucket StringToHashBucketFast StringToHashBucketStrong
-    StringToNumber TFRecordReader TensorArray TensorArrayClose TensorArrayCloseV2
-    TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
+    ReaderSerializeState ReduceDataset ReduceJoin RegexReplace SampleDistortedBoundingBox
+    SampleDistortedBoundingBoxV2 ScalarSummary ScatterAdd ScatterDiv ScatterMul ScatterNdAdd
+    ScatterNdSub ScatterNdUpdate ScatterSub SerializeTensor SetSize SparseAddGrad SparseConcat
+    SparseToSparseSetOperation Stack StackClose StackPop StackPush StatelessMultinomial
+    StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform
+    StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2 StatelessRandomUniformInt
+    StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormal
+    StatelessTruncatedNormalV2 StringJoin StringSplit StringToHashBucket StringToHashBucketFast
+    StringToHashBucketStrong StringToNumber TFRecordReader TensorArray TensorArrayClose
+    TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
     TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
     TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
     TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
-    DrawBoundingBoxes ExtractGlimpse HSVToRGB SampleDistortedBoundingBox
-    SampleDistortedBoundingBoxV2 DenseToDenseSetOperation DenseToSparseSetOperation SetSize
-    SparseToSparseSetOperation
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 

@@ -350,10 +350,11 @@ gather_v1 = define(
 def slices_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     """Of an op that gathers slices; whole rows stay rows."""
     params, indices = node.inputs
-    dims = b.dims_of(indices)
-    if dims is not None and len(dims) == 2 and dims[1] == 1:
+    dims, policy = b.dims_of(indices), node.attrs.get("bad_indices_policy", "")
+    if dims is not None and len(dims) == 2 and dims[1] == 1 and not policy:
         return b.sum_rows(dy, b.reshape(indices, (-1,)), params)
-    return b.scatter_nd(indices, dy, b.shape_of(params, dtype=indices.dtype))
+    sizes = b.shape_of(params, dtype=indices.dtype)
+    return b.scatter_nd(indices, dy, sizes, bad_indices_policy=policy)
 
 
 gather_nd = define(

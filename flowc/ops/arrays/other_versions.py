@@ -179,7 +179,11 @@ define(
     infer=lambda c: c.dims(0),
     lowering=Decompose(_build_add),
     reference=_scattered,
-    gradient=lambda b, node, dy: (dy, None, b.gather_nd(dy, node.inputs[1])),
+    gradient=lambda b, node, dy: (
+        dy,
+        None,
+        b.gather_nd(dy, node.inputs[1], bad_indices_policy=node.attrs["bad_indices_policy"]),
+    ),
     examples=("T[5] Tindices[3,1]=[[4],[0],[2]] T[3]", "f32[3,2] i32[2,1]=[[2],[0]] f32[2,2]"),
 )
 

@@ -142,7 +142,7 @@ scatter_nd = define(
     infer=_infer_scatter_nd,
     reference=_scatter_nd,
     lowering=_lower_scatter_nd,
-    gradient=lambda b, node, dy: (None, b.gather_nd(dy, node.inputs[0])),
+    gradient=lambda b, node, dy: (None, _gathered(b, node, dy, node.inputs[0])),
     examples=(
         "i32[3,1]=[0,2,0] T[3,2] i32[2]=[4,2]",
         "Tindices[2,2]=[0,1,1,2] f32[2] Tindices[2]=[2,3]",
@@ -173,26 +173,39 @@ def _define_tensor_scatter(name: str, tf_name: str, index_dtypes: str, *examples
     )
 
 
+def _gathered(b: GradientBuilder, node: Forward, x: Any, indices: Any) -> Any:
+    """What stands at the places that a node wrote to."""
+    return b.gather_nd(x, indices, bad_indices_policy=node.attrs["bad_indices_policy"])
+
+
 def _extremum_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     """Shared among the elements and updates that equal the result."""
     x, indices, updates = node.inputs
     kept = b.cast(b.equal(x, node.output), DstT=dy.dtype)
-    chosen = b.cast(b.equal(updates, b.gather_nd(node.output, indices)), DstT=dy.dtype)
-    count = b.scatter_nd(indices, chosen, b.shape_of(x, dtype=indices.dtype))
+    written = _gathered(b, node, node.output, indices)
+    chosen = b.cast(b.equal(updates, written), DstT=dy.dtype)
+    policy = node.attrs["bad_indices_policy"]
+    sizes = b.shape_of(x, dtype=indices.dtype)
+    count = b.scatter_nd(indices, chosen, sizes, bad_indices_policy=policy)
     share = b.real_div(dy, b.add(kept, count))
-    return b.mul(share, kept), None, b.mul(b.gather_nd(share, indices), chosen)
+    return b.mul(share, kept), None, b.mul(_gathered(b, node, share, indices), chosen)
 
 
 _SCATTER_GRADIENTS: dict[str, Any] = {
     "max": _extremum_gradient,
     "min": _extremum_gradient,
     "update": lambda b, node, dy: (
-        b.tensor_scatter_update(dy, node.inputs[1], b.zeros_like(node.inputs[2])),
+        b.tensor_scatter_update(
+            dy,
+            node.inputs[1],
+            b.zeros_like(node.inputs[2]),
+            bad_indices_policy=node.attrs["bad_indices_policy"],
+        ),
         None,
-        b.gather_nd(dy, node.inputs[1]),
+        _gathered(b, node, dy, node.inputs[1]),
     ),
-    "add": lambda b, node, dy: (dy, None, b.gather_nd(dy, node.inputs[1])),
-    "sub": lambda b, node, dy: (dy, None, b.neg(b.gather_nd(dy, node.inputs[1]))),
+    "add": lambda b, node, dy: (dy, None, _gathered(b, node, dy, node.inputs[1])),
+    "sub": lambda b, node, dy: (dy, None, b.neg(_gathered(b, node, dy, node.inputs[1]))),
 }
 
 tensor_scatter_update = _define_tensor_scatter(

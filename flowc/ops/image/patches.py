@@ -7,6 +7,7 @@ leaves the image. Invariant: a View, which costs nothing where it fuses.
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,9 +79,9 @@ def _patches_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
     image of the pixels' places tell: 0 beside the image."""
     x = node.inputs[0]
     sizes = b.shape_of(x)
-    batch, rows, columns, depth = (b.size_of(x, axis) for axis in range(4))
-    pixels = b.mul(rows, columns)
-    places = b.reshape(b.range(1, b.add(pixels, 1), 1), b.pack(1, rows, columns, 1))
+    batch, *image, depth = (b.size_of(x, axis) for axis in range(b.rank_of(x)))
+    pixels = reduce(b.mul, image)
+    places = b.reshape(b.range(1, b.add(pixels, 1), 1), b.pack(1, *image, 1))
     seen = b.reshape(b.with_attrs_of(node, node.op.name, places), np.array([-1], np.int32))
     given = b.reshape(dy, b.pack(batch, b.size(seen), depth))
     by_place = b.transpose(given, np.array([1, 0, 2], np.int32))
@@ -111,6 +112,7 @@ define(
     infer=_infer_patches,
     lowering=_patches,
     reference=_patches_reference,
+    gradient=_patches_gradient,
     examples=(
         'T[1,4,3,5,2]; ksizes=[1,2,2,3,1]; strides=[1,1,1,2,1]; padding="VALID"',
         'f32[2,3,4,3,1]; ksizes=[1,2,3,2,1]; strides=[1,2,1,1,1]; padding="SAME"',

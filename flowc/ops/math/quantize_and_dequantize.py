@@ -190,6 +190,19 @@ def _along(shape: Sequence[Any], axis: int) -> tuple[Any, ...]:
     return tuple(d if i == axis else 1 for i, d in enumerate(shape))
 
 
+def _infer_grad(c: Inference) -> list[Dims]:
+    axis = c.attrs["axis"]
+    c.match_dims(c.dims(1), c.dims(0), "gradients must have the shape of the input")
+    if axis < -1 or axis >= c.rank(1):
+        raise c.fail(f"Axis should be at least -1 and less than the rank, got {axis}")
+    ends: Dims = (c.dims(1)[axis],) if axis >= 0 else ()
+    for i in (2, 3):
+        if len(c.dims(i)) != len(ends):
+            raise c.fail(f"the ends of the range must have rank {len(ends)}, got {c.inputs[i]}")
+        c.match_dims(ends, c.dims(i), "the ends of the range must be as many as the axis is long")
+    return [c.dims(1), c.dims(2), c.dims(3)]
+
+
 def _build_grad(b: Builder, node: Node) -> list[Value]:
     dy, x, low, high = node.inputs
     axis = node.attrs["axis"]
@@ -212,7 +225,7 @@ define(
     "QuantizeAndDequantizeV4Grad(gradients: T, input: T, input_min: T, input_max: T;"
     f" T: {TYPES}, axis: int = -1) -> (input_backprop: T, input_min_backprop: T,"
     " input_max_backprop: T)",
-    infer=lambda c: [c.dims(1), c.dims(2), c.dims(3)],
+    infer=_infer_grad,
     lowering=Decompose(_build_grad),
     reference=_grad,
     examples=(
