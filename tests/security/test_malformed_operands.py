@@ -205,6 +205,17 @@ CASES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
             "output_indices": _indices((0, 0)),
         },
     ),
+    (
+        ERROR,
+        "SparseCountSparseOutput",
+        {
+            "indices": _indices((0, 0)),
+            "values": [1],
+            "dense_shape": _indices((2, 2)),
+            "weights": NONE,
+            "binary_output": False,
+        },
+    ),
     (ERROR, "AudioSummaryV2", {"tag": "a", "tensor": [[0.5]], "sample_rate": float("inf")}),
 )
 

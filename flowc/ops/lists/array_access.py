@@ -26,6 +26,7 @@ from flowc.ir.types import Dims
 from flowc.ops.lists.dense_lists import outside_array, plain
 from flowc.ops.lists.list_marks import read_fault
 from flowc.ops.lists.list_operations import (
+    check_lengths,
     element_at,
     joined,
     readable,
@@ -184,10 +185,7 @@ def _check_count(x: Extractor, handle: Bound, count: Dim, what: str) -> None:
 
 def emit_split(x: Extractor, inputs: Sequence[Bound], attrs: Attrs) -> Sequence[Bound]:
     value, lengths = value_of(x, inputs[1]), value_of(x, inputs[2])
-    if lengths.type.rank != 1:
-        raise InvalidArgumentError(
-            f"Expected lengths to be a vector, received a shape of rank {lengths.type.rank}"
-        )
+    check_lengths(lengths)
     _check_count(x, inputs[0], lengths.dims[0], "size of lengths")
     unused = (
         "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {value} and "

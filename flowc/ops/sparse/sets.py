@@ -361,6 +361,11 @@ def _ragged_count(
     )
 
 
+def _rank_of_sparse(c: Inference) -> Any:
+    check_sparse(c, 0, 1, 2)
+    return c.dims(2)[0]
+
+
 def _infer_counts(c: Inference, rank: Any) -> list[Dims]:
     count = c.fresh("n")
     return [(count, rank), (count,), (rank,)]
@@ -372,7 +377,7 @@ _COUNTS = (
 )
 for _word, _inputs, _function, _rank in (
     ("Dense", "values: T", _dense_count, lambda c: c.rank(0)),
-    ("Sparse", "indices: i64, values: T, dense_shape: i64", _sparse_count, lambda c: c.dims(2)[0]),
+    ("Sparse", "indices: i64, values: T, dense_shape: i64", _sparse_count, _rank_of_sparse),
     ("Ragged", "splits: i64, values: T", _ragged_count, lambda c: 2),
 ):
     define(
