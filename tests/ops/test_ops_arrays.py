@@ -13,6 +13,7 @@ import pytest
 from node_evaluation import apply_op, evaluate_node
 from op_tolerances import NO_KERNEL
 
+import flowc
 from flowc.errors import FlowcError, InvalidArgumentError, ShapeError, UnsupportedError
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
@@ -280,3 +281,23 @@ def test_where_has_a_size_of_its_own() -> None:
 def test_placeholder_needs_a_shape() -> None:
     with pytest.raises(FlowcError, match="no complete shape"):
         Builder().placeholder(dtype=tensor_type("f32").dtype, shape=(None, 3))
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted", "found"),
+    [
+        ((2, 0), (-1, 0), (2, 0)),
+        ((2, 0), (0, -1), (0, 2)),
+        ((0, 0), (-1, 0), (1, 0)),
+        ((0,), (3, -1, 0), (3, 0, 0)),
+        ((4, 0, 3), (-1, 0, 6), (2, 0, 6)),
+    ],
+)
+def test_an_open_size_beside_0_is_that_of_tensorflow(
+    shape: tuple[int, ...], wanted: tuple[int, ...], found: tuple[int, ...]
+) -> None:
+    with flowc.Graph().as_default(), flowc.Session() as session:
+        known = flowc.reshape(flowc.zeros(shape), wanted)
+        sizes = flowc.placeholder(flowc.int32, [len(wanted)])
+        fed = flowc.reshape(flowc.zeros(shape), sizes)
+        assert session.run(known).shape == session.run(fed, {sizes: wanted}).shape == found
