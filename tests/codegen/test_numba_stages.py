@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from llvmlite import binding as llvm
 from numba.core import types
 
 from flowc import dtypes
 from flowc.codegen.cpu.numba_frontend import kernel_text
 from flowc.codegen.cpu.numba_stages import _typed, contexts
 from flowc.codegen.kernels.kernel import Kernel
+from flowc.codegen.link.jit import engine_of
 from flowc.codegen.targets import target_named
 
 SOURCE = """
@@ -128,10 +128,7 @@ def test_a_kernels_ranges_are_those_of_python(bounds: str) -> None:
 """
     kernel = Kernel(source, ("i64", "i64"), 0)
     target = target_named("native")
-    machine = target.processor.target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(target.object_of(kernel)))
-    engine.finalize_object()
+    engine = engine_of([target.object_of(kernel)])
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
     for begin, end, step in itertools.product((-3, 0, 5), (-2, 0, 5, 8), (1, 2, -3)):
         x, y = np.array([step]), np.full(16, 99)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
+from flowc.codegen.link.jit import engine_of
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.targets import target_named
 from flowc_runtime.native import data_layout, native_module_text
@@ -67,8 +68,7 @@ class Native:
         text = native_module_text(PROCESSOR.triple)
         machine = PROCESSOR.target_machine()
         module = optimized_module([text, _caller_text()], machine, speed=2)
-        self.engine = llvm.create_mcjit_compiler(module, machine)
-        self.engine.finalize_object()
+        self.engine = engine_of([machine.emit_object(module)])
         p, n = ctypes.c_void_p, ctypes.c_int64
         self.many = self._function("many", None, p, n, n, n, n)
         self.begin = self._function("flowc_run_begin", None, n, n)

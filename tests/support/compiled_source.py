@@ -10,10 +10,10 @@ import ctypes
 from collections.abc import Callable
 
 import numpy as np
-from llvmlite import binding as llvm
 
 from flowc.codegen.cpu.blocked import ContractionSource
 from flowc.codegen.cpu.numba_frontend import kernel_text
+from flowc.codegen.link.jit import engine_of
 from flowc.codegen.llvm.compile import optimized_module
 from flowc.codegen.targets import target_named
 
@@ -26,8 +26,7 @@ class Compiled:
         machine = target_named("native").processor.target_machine()
         kernel = source.kernel
         module = optimized_module([kernel_text(kernel)], machine, speed=2)
-        self.engine = llvm.create_mcjit_compiler(module, machine)
-        self.engine.finalize_object()
+        self.engine = engine_of([machine.emit_object(module)])
         address = self.engine.get_function_address(kernel.key)
         word = ctypes.c_int64
         self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, word, word, word)(

@@ -33,6 +33,7 @@ from registry_graphs import registry_graph
 from sanitized import Sanitizer
 
 from flowc import dtypes
+from flowc.codegen.link.jit import engine_of
 from flowc.codegen.targets import target_named
 from flowc.errors import FlowcError
 from flowc.ir.builder import Builder
@@ -236,8 +237,7 @@ def instructions(sanitizer: Sanitizer) -> Iterator[Row]:
 
 def _function(text: str, first: type) -> Callable[..., None]:
     machine = target_named("native").processor.target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
+    engine = engine_of([machine.emit_object(llvm.parse_assembly(text))])
     call = ctypes.CFUNCTYPE(None, first, ctypes.c_int64)(engine.get_function_address("planted"))
 
     def planted(*numbers: int) -> None:

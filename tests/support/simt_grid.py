@@ -9,10 +9,10 @@ import ctypes
 from collections.abc import Sequence
 
 import numpy as np
-from llvmlite import binding as llvm
 
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.simt import simt_object
+from flowc.codegen.link.jit import engine_of
 from flowc.codegen.targets import target_named
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 5)
@@ -25,11 +25,7 @@ class HostGrid:
     def __init__(self, kernel: DeviceKernel) -> None:
         self.kernel = kernel
         processor = target_named("native").processor
-        machine = processor.target_machine(1)
-        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        made = llvm.ObjectFileRef.from_data(simt_object(kernel, processor))
-        self.engine.add_object_file(made)
-        self.engine.finalize_object()
+        self.engine = engine_of([simt_object(kernel, processor)])
         constant = self.engine.get_global_value_address(kernel.key)
         image = ctypes.c_int64.from_address(constant + _IMAGE).value
         self.entry = _ENTRY(ctypes.c_int64.from_address(image + _FUNCTION).value)

@@ -67,7 +67,7 @@ def load_objects(
     with loading:
         if not _runtime:
             _runtime.append(_load_runtime(runtime))
-        engine = _engine(objects)
+        engine = engine_of(objects)
     loaded = LoadedCode(
         engine,
         _RUN(engine.get_function_address("flowc_program_run")),
@@ -83,19 +83,20 @@ def load_objects(
 def open_functions(data: bytes, names: Sequence[str]) -> tuple[llvm.ExecutionEngine, list[int]]:
     """An object that needs no other: what owns its memory, and the addresses of its functions."""
     with loading:
-        engine = _engine([data])
+        engine = engine_of([data])
     return engine, [engine.get_function_address(name) for name in names]
 
 
 def _load_runtime(data: bytes) -> llvm.ExecutionEngine:
-    engine = _engine([data])
+    engine = engine_of([data])
     for name in RUNTIME_FUNCTIONS:
         llvm.add_symbol(name, engine.get_function_address(name))
     engine.detach()  # threads of the pool may be inside until the process ends
     return engine
 
 
-def _engine(objects: Sequence[bytes]) -> llvm.ExecutionEngine:
+def engine_of(objects: Sequence[bytes]) -> llvm.ExecutionEngine:
+    """Relocatable objects, linked and ready to run: the owner of their memory."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from device_launches import assembled, cuda_target, device_launches, example, fused
-from llvmlite import binding as llvm
 
 from flowc import dtypes
 from flowc.codegen.cuda.images import device_text
@@ -23,6 +22,7 @@ from flowc.codegen.cuda.launch import DeviceLaunch
 from flowc.codegen.cuda.ptxas import find_ptxas
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.kernels.kernel import SCRATCH, STATUS
+from flowc.codegen.link.jit import engine_of
 from flowc.codegen.targets import target_named
 from flowc.ir.builder import Builder
 from flowc.ir.types import tensor_type
@@ -153,12 +153,7 @@ class _Image(ctypes.Structure):
 
 def images_in(data: bytes, key: str) -> list[tuple[int, bytes]]:
     """The rows of the constant `key` of an object."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-    engine.finalize_object()
+    engine = engine_of([data])
     address = engine.get_global_value_address(key)
     count = ctypes.c_int64.from_address(address).value
     rows = (_Image * count).from_address(address + 8)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 from device_launches import cuda_target, device_launches
-from llvmlite import binding as llvm
 from op_calls import axes
 from op_cases import (
     EXACT,
@@ -33,6 +32,7 @@ from simt_target import running_on_device
 from flowc import dtypes
 from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.simt import simt_object
+from flowc.codegen.link.jit import engine_of
 from flowc.compiler import compile_computation
 from flowc.ir.builder import Builder
 from flowc.ir.computation import Value
@@ -97,13 +97,7 @@ class Written(DeviceKernel):
 
 def run(kernel: DeviceKernel, out: np.ndarray, blocks: int) -> None:
     """The grid of a kernel with one buffer and no ints."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    data = simt_object(kernel, cuda_target(80).processor)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-    engine.finalize_object()
+    engine = engine_of([simt_object(kernel, cuda_target(80).processor)])
     count, architecture, size, image = (ctypes.c_int64 * 4).from_address(
         engine.get_global_value_address(kernel.key)
     )
