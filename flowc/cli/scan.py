@@ -54,6 +54,7 @@ def scan_command(
 def scanned(graph: Graph) -> dict[str, Any]:
     """All that `scan` says of a Graph, as plain data."""
     from flowc.cli.inspect import grouped
+    from flowc.extract.given_paths import GivenPaths
     from flowc.extract.unsupported_ops import all_nodes, is_supported
     from flowc.graph.capabilities import capability_of, is_path_given
     from flowc.graph.op_info import has_trait
@@ -61,13 +62,11 @@ def scanned(graph: Graph) -> dict[str, Any]:
     needing: dict[str, list[tuple[str, str]]] = {}
     at_fed_paths: list[tuple[str, str]] = []
     unknown: list[tuple[str, str]] = []
-    nodes = 0
-    for name, node in all_nodes(graph):
-        nodes += 1
+    nodes = list(all_nodes(graph))
+    paths = GivenPaths(graph, nodes, lambda tensor: has_trait(tensor.op.type, "fed"))
+    for name, node in nodes:
         capability = capability_of(node.type)
-        if capability is not None and is_path_given(
-            node, capability, lambda t: has_trait(t.op.type, "fed")
-        ):
+        if capability is not None and is_path_given(node, capability, paths.is_given):
             at_fed_paths.append((name, node.type))
         elif capability is not None:
             needing.setdefault(capability.name, []).append((name, node.type))
@@ -76,7 +75,7 @@ def scanned(graph: Graph) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "path": graph.source.path,
-        "nodes": nodes,
+        "nodes": len(nodes),
         "functions": len(graph.functions),
         "capabilities": {name: grouped(found) for name, found in sorted(needing.items())},
         "files_that_callers_name": grouped(at_fed_paths),

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flowc.extract.behind_feeds import changes_nothing
+from flowc.extract.called_functions import body_of, called_functions
 from flowc.extract.calls import called_function
 from flowc.extract.node_source import ARGUMENT, CallSource
-from flowc.extract.unsupported_ops import body_of, called_functions
 from flowc.graph.attrs import Attrs, FunctionRef
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph

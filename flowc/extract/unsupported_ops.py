@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from flowc.errors import ResourceExhaustedError, UnsupportedError, did_you_mean
-from flowc.graph.attrs import FunctionRef
+from flowc.extract.called_functions import body_of, called_functions
+from flowc.extract.given_paths import GivenPaths
 from flowc.graph.capabilities import NamedNode, check_allowed
 from flowc.graph.control_types import FRAME_TYPES, SWITCH_N
 from flowc.graph.function import BodyNode
@@ -50,7 +51,9 @@ def check_supported(
     if found:
         raise unsupported(found)
     _check_expanded(graph, needed)
-    check_allowed(graph, needed, feeds)
+    fed = {(t.op, t.value_index) for t in feeds}
+    paths = GivenPaths(graph, needed, lambda t: (t.op, t.value_index) in fed)
+    check_allowed(graph, needed, paths.is_given)
 
 
 def is_supported(op_type: str) -> bool:
@@ -113,27 +116,6 @@ def needed_nodes(
     for function, where in waiting:  # which grows meanwhile
         for node in body_of(graph, function):
             note(f"{where}/{node.name}", node)
-    return found
-
-
-def body_of(graph: Graph, function: str) -> Sequence[BodyNode]:
-    """The nodes of a function; none where the graph lacks it."""
-    found = graph.functions.get(function)
-    return () if found is None else found.body.nodes
-
-
-def called_functions(graph: Graph, node: Operation | BodyNode) -> list[str]:
-    """The names of the functions that a node calls, by its type or by attrs."""
-    record = tf_op(node.type)
-    if record is None:
-        return [node.type] if node.type in graph.functions else []
-    found: list[str] = []
-    for attr, definition in record.signature.attrs.items():
-        if definition.kind not in ("func", "list(func)") or attr not in node.attrs:
-            continue
-        value = node.attrs[attr]
-        references = value if isinstance(value, (list, tuple)) else (value,)
-        found += [r.name for r in references if isinstance(r, FunctionRef)]
     return found
 
 

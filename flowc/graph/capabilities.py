@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from flowc.errors import PermissionDeniedError
 from flowc.graph.function import BodyNode
 from flowc.graph.graph import Graph
-from flowc.graph.op_info import has_trait
 from flowc.graph.operation import Operation
-from flowc.graph.tensor import Tensor
 from flowc.ir.capability import FILES, NETWORK, PYTHON, Capability
 
-NamedNode = tuple[str, Operation | BodyNode]  # its full name, and the node
+Node = Operation | BodyNode
+NamedNode = tuple[str, Node]  # its full name, and the node
+IsGiven = Callable[[Node, int], bool]
 
 SHOWN = 20  # nodes that a message has
 
@@ -63,40 +63,25 @@ def capability_of(op_type: str) -> Capability | None:
     return stated if stated is not None else _WITHOUT_RECORD.get(op_type)
 
 
-def check_allowed(graph: Graph, nodes: Iterable[NamedNode], feeds: Iterable[Tensor] = ()) -> None:
+def check_allowed(graph: Graph, nodes: Iterable[NamedNode], is_given: IsGiven) -> None:
     """Raises one `PermissionDeniedError` for all imported nodes that need what the graph does not
-    allow."""
-    fed = {(t.op, t.value_index) for t in feeds}
+    allow. `is_given`: as `is_path_given` takes it."""
     refused: dict[str, list[tuple[str, str, Capability]]] = {}
     for name, node in nodes:
         capability = capability_of(node.type)
         if capability is None or capability.is_free or capability.name in graph.allowed:
             continue
-        if not node.is_imported:
-            continue
-        if not is_path_given(node, capability, lambda t: (t.op, t.value_index) in fed):
+        if node.is_imported and not is_path_given(node, capability, is_given):
             refused.setdefault(capability.name, []).append((name, node.type, capability))
     if refused:
         raise _denied(refused)
 
 
-def is_path_given(
-    node: Operation | BodyNode, capability: Capability, is_given: Callable[[Tensor], bool]
-) -> bool:
-    """Whether all files that a node touches are named by tensors that the caller gives, as
-    `is_given` says, and by these alone: a path that the graph puts together may lead anywhere. Of a
-    function's node nobody knows."""
-    if not capability.paths or not isinstance(node, Operation):
-        return False
-    if len(node.inputs) <= max(capability.paths):
-        return False
-    for i in capability.paths:
-        tensor = node.inputs[i]
-        while not is_given(tensor):
-            if not has_trait(tensor.op.type, "identity") or not tensor.op.inputs:
-                return False
-            tensor = tensor.op.inputs[0]
-    return True
+def is_path_given(node: Node, capability: Capability, is_given: IsGiven) -> bool:
+    """Whether all files that a node touches are named by tensors that the caller gives, and by
+    these alone: a path that the graph puts together may lead anywhere. `is_given`: whether an input
+    of a node is such a tensor."""
+    return bool(capability.paths) and all(is_given(node, i) for i in capability.paths)
 
 
 def _denied(refused: Mapping[str, list[tuple[str, str, Capability]]]) -> PermissionDeniedError:

@@ -25,7 +25,7 @@ from flowc.graph.device import DeviceSpec
 from flowc.graph.function import Function
 from flowc.graph.naming import Names
 from flowc.graph.operation import Operation
-from flowc.graph.signature import Signature
+from flowc.graph.signature import MainOperation, Signature
 from flowc.graph.tensor import Tensor
 from flowc.ir.capability import known_names
 from flowc.version import GRAPH_DEF_VERSION
@@ -45,8 +45,9 @@ class Versions:
 class Graph:
     """Operations by name, functions, collections and the scopes that new operations are made in.
 
-    `signatures`: those of a saved model. `variable_values`: name of a variable's operation -> its
-    value in the checkpoint (read when asked for). `source`: where an imported graph came from.
+    `signatures`: those of a saved model. `main_operation`: what a Session of one runs before its
+    first run that needs more than variables. `variable_values`: name of a variable's operation ->
+    its value in the checkpoint (read when asked for). `source`: where an imported graph came from.
     `allowed`: the capabilities that imported nodes may use (`allow` adds some). `outer`: the graph
     around one that is to become a function, which may take tensors from there.
     """
@@ -58,6 +59,7 @@ class Graph:
         self.scopes = Scopes()
         self.functions: dict[str, Function] = {}
         self.signatures: dict[str, Signature] = {}
+        self.main_operation: MainOperation | None = None
         self.variable_values: Mapping[str, np.ndarray] = {}
         self.versions = Versions()
         self.allowed: frozenset[str] = frozenset()

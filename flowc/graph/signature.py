@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,15 @@ from flowc.dtypes import DType
 from flowc.graph.shape import TensorShape
 
 SPARSE_ROLES = ("values", "indices", "dense_shape")  # of the parts of a sparse tensor
+
+
+@dataclass(frozen=True)
+class MainOperation:
+    """What a model is to run once before it serves. `assets`: the tensors that name files which it
+    reads, and where these are."""
+
+    name: str
+    assets: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from flowc.encoding.wire import FileBytes, open_region, parts
 from flowc.errors import UnknownNameError, UsageError, did_you_mean
 from flowc.graph.graph import Graph
 from flowc.importer.formats import Encoding, Kind, detect, parse_text
+from flowc.importer.main_operation import main_operation_of
 from flowc.importer.metagraph import (
     INTERNAL_SIGNATURES,
     graph_of_message,
@@ -77,6 +78,8 @@ def read_model(model: ModelRequest) -> Graph:
         prefix = (
             variables_of(file) if is_saved_model else checkpoint_beside(file, allow_links=links)
         )
+    if meta is not None and kind is Kind.SAVED_MODEL:
+        graph.main_operation = main_operation_of(meta, file.parent, allow_links=links)
     if prefix is not None:
         restore_op = meta.saver_def.restore_op_name if meta is not None else ""
         reader = CheckpointReader(prefix, folder=folder, allow_links=links)

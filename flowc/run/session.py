@@ -150,6 +150,7 @@ class Session:
             self._placement,
         )
         self._state.functions = CalledFunctions(self._graph, self._inner)
+        self._state.run_main = lambda main: self.run(main.name, main.assets)
         self._partial_runs: dict[str, PartialRun] = {}
         self._handles = count()
         self._traced: Session | None = None
@@ -181,6 +182,11 @@ class Session:
     @property
     def graph(self) -> Graph:
         return self._graph
+
+    @property
+    def state(self) -> RunState:
+        """What the runs share: variables, tables, queues."""
+        return self._state
 
     @property
     def graph_def(self) -> Any:

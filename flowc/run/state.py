@@ -7,13 +7,16 @@ node to begin with is what all find.
 from __future__ import annotations
 
 import sys
+import threading
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from flowc.codegen.forks import keepers
 from flowc.graph import Graph
+from flowc.graph.signature import MainOperation
 from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
 from flowc.ir.program_spec import VariableSpec
 from flowc.run.random_states import first_states
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 
 class RunState:
     """`ranks`: the last ones that functions of Python were found to return. `cancel` wakes the host
-    steps that wait, and `host` has what they share. `functions`: those that they call.
+    steps that wait, and `host` has what they share. `functions`: those that they call. `run_main`
+    runs a loaded model's main operation, before the first run that has host steps.
     `max_memory`: bytes that host steps may keep; by default what the machine has."""
 
     def __init__(
@@ -35,11 +39,15 @@ class RunState:
         self.graph = graph
         self.max_memory = min(memory_of_machine(), max_memory or sys.maxsize)
         self.functions: HostFunctions | None = None
+        self.run_main: Callable[[MainOperation], None] | None = None
         self._random_seed = random_seed
         self._random_states: dict[str, np.ndarray] = {}
         self.ranks: dict[OutputName, int] = {}
         self.cancel = CancelToken()
         self.host = HostStates()
+        self._beginning = threading.RLock()  # while the graph's main operation runs
+        self._has_begun = False
+        keepers().add(self)
         self.variables = HeldVariables(
             lambda: cast(
                 Mapping[str, np.ndarray],
@@ -56,8 +64,28 @@ class RunState:
             self._random_states.setdefault(name, start)
         self.variables.adopt(names)
 
+    def _begin_host_steps(self) -> None:
+        """Runs the main operation of a loaded model once, and before any thread goes on."""
+        with self._beginning:
+            main = self.graph.main_operation
+            if self._has_begun or main is None or self.run_main is None:
+                self._has_begun = True  # another thread was here, or the main operation asks
+                return
+            self._has_begun = True
+            try:
+                self.run_main(main)
+            except BaseException:
+                self._has_begun = False
+                raise
+
+    def forked(self) -> None:
+        """In a child no other thread runs the main operation."""
+        self._beginning = threading.RLock()
+
     def host_run(self, timeout: float) -> HostRun:
         """What host steps know of a run that begins now; `timeout` in milliseconds, 0 for none."""
+        if not self._has_begun:
+            self._begin_host_steps()
         return HostRun(self.cancel, self.host, timeout, self.functions, self.max_memory)
 
     def with_new_streams(self) -> RunState:
@@ -65,6 +93,7 @@ class RunState:
         variables beside."""
         found = RunState(self.graph, self._random_seed, self.max_memory)
         found.cancel, found.host, found.functions = self.cancel, self.host, self.functions
+        found._has_begun = True
         return found
 
     def close(self) -> None:

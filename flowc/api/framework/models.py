@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flowc.ir.program_spec import ProgramSpec, TensorSpec
     from flowc.options import Options
     from flowc.run.executable import Executable
-    from flowc.run.variables import HeldVariables
+    from flowc.run.state import RunState
 
 PathLike = str | os.PathLike[str]
 
@@ -96,16 +96,17 @@ class Program:
         executable: Executable | None,
         spec: ProgramSpec,
         interface: Interface,
-        variables: HeldVariables,
+        state: RunState,
     ) -> None:
         self._executable = executable
         self._interface = interface
-        self._variables = variables
+        self._state = state
+        self._variables = state.variables
         from flowc.run.variables import Access
 
         self._spec = spec
         self._access = Access.of(spec)
-        variables.adopt(self._access.reads)
+        state.begin(spec.reads)
         self.inputs: tuple[str, ...] = tuple(t.name for t in spec.fed)
         self.outputs: tuple[str, ...] = tuple(t.name for t in spec.fetched)
 
@@ -137,9 +138,18 @@ class Program:
         arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
         if self._executable is None:
             return []
+        calls = self._executable.calls
+        if calls is None or not calls.may_block:
+            return self._run(self._executable, arrays)
+        from flowc.run.host_steps import host_run
+
+        with host_run(self._state.host_run(0)):
+            return self._run(self._executable, arrays)
+
+    def _run(self, executable: Executable, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         if not self._access.touched:
-            return self._executable.run(arrays)
-        return self._run_with_variables(self._executable, arrays)
+            return executable.run(arrays)
+        return self._run_with_variables(executable, arrays)
 
     def _run_with_variables(
         self, executable: Executable, arrays: Sequence[np.ndarray]
@@ -245,14 +255,12 @@ def compile_in_memory(
 ) -> Program:
     """What `compile` returns without a file, with any options."""
     from flowc.compiler import compile_fetches
-    from flowc.run.random_states import first_states
-    from flowc.run.variables import HeldVariables
+    from flowc.run.session import Session
 
     found = compile_fetches(graph, interface, options, threads=threads)
-    states = first_states({v.name: v.first for v in found.spec.reads if v.is_random})
-    first = ChainMap(states, graph.variable_values)  # type: ignore[arg-type]
     fed = replace(interface, feeds=tuple(f for f in interface.feeds if f.value is None))
-    return Program(found.executable, found.spec, fed, HeldVariables(lambda: first))
+    state = Session(graph=graph, threads=threads, options=options).state
+    return Program(found.executable, found.spec, fed, state)
 
 
 def write_graph(graph_or_graph_def: Any, logdir: PathLike, name: str, as_text: bool = True) -> str:

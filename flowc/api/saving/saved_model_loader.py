@@ -22,8 +22,6 @@ from flowc.api.variables.variable_ops import (
 from flowc.checkpoint.locate import has_checkpoint
 from flowc.graph import Operation, get_default_graph
 
-INIT_SIGNATURE = "__saved_model_init_op"
-
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     """Whether a folder holds a SavedModel."""
@@ -45,6 +43,7 @@ def load(
     `InvalidModelError` (`DataLossError`) for a damaged one.
     """
     from flowc.importer.import_meta_graph import saved_meta_graphs
+    from flowc.importer.main_operation import main_operation_of
 
     folder, wanted = Path(export_dir), set(tags)
     if not contains_saved_model(folder):
@@ -66,34 +65,10 @@ def load(
         prefix = folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
         if saver is not None and has_checkpoint(str(prefix)):
             saver.restore(sess, str(prefix))
-        main = _main_op(meta, import_scope)
+        main = main_operation_of(meta, folder, import_scope or "")
         if main is not None:
-            sess.run(main, _assets(meta, folder, import_scope))
+            sess.run(sess.graph.as_graph_element(main.name), main.assets)
     return meta
-
-
-def _main_op(meta: Any, scope: str | None) -> Any:
-    """The operation to run when the model is loaded; None where it has none."""
-    name = ""
-    for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
-        if not name and key in meta.collection_def:
-            name = next(iter(meta.collection_def[key].node_list.value), "")
-    if not name and INIT_SIGNATURE in meta.signature_def:
-        outputs = meta.signature_def[INIT_SIGNATURE].outputs
-        name = outputs[INIT_SIGNATURE].name if INIT_SIGNATURE in outputs else ""
-    if not name:
-        return None
-    return get_default_graph().as_graph_element(f"{scope}/{name}" if scope else name)
-
-
-def _assets(meta: Any, folder: Path, scope: str | None) -> dict[str, str]:
-    """The constants that name files, by tensor, and where these are now."""
-    from flowc.graph.saved_model_export import assets_of
-
-    prefix = f"{scope}/" if scope else ""
-    where = folder / constants.ASSETS_DIRECTORY
-    found = assets_of(meta, constants.ASSETS_KEY)
-    return {prefix + tensor: str(where / Path(file).name) for tensor, file in found}
 
 
 def initialize_all() -> Operation:

@@ -1,0 +1,79 @@
+"""Which inputs of nodes are tensors that the caller gives, and not what the graph makes of them.
+
+In: nodes that are looked at, those of functions too, and which tensors are given. Out: for a node's
+input, whether it is one of these. Invariant: an argument of a function is given only where every
+call of it is given it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from flowc.extract.called_functions import body_of, called_functions
+from flowc.graph.capabilities import NamedNode
+from flowc.graph.function import ArgRef, BodyNode, NodeRef
+from flowc.graph.graph import Graph
+from flowc.graph.op_info import has_trait
+from flowc.graph.operation import Operation
+from flowc.graph.tensor import Tensor
+from flowc.ir.cached_property import cached_property
+
+Node = Operation | BodyNode
+
+
+class GivenPaths:
+    """`nodes`: all that may call functions. `is_given`: whether a tensor of the graph is."""
+
+    def __init__(
+        self, graph: Graph, nodes: Iterable[NamedNode], is_given: Callable[[Tensor], bool]
+    ) -> None:
+        self._graph = graph
+        self._nodes = [node for _, node in nodes]
+        self._is_given = is_given
+
+    @cached_property
+    def _calls(self) -> dict[str, list[Node]]:
+        """The nodes that call each function."""
+        found: dict[str, list[Node]] = {}
+        for node in self._nodes:
+            for function in called_functions(self._graph, node):
+                found.setdefault(function, []).append(node)
+        return found
+
+    @cached_property
+    def _functions(self) -> dict[int, str]:
+        """The function that has a node in its body, by the node's identity."""
+        return {id(n): f for f in self._calls for n in body_of(self._graph, f)}
+
+    def is_given(self, node: Node, index: int) -> bool:
+        """Whether input `index` of a node is a given tensor, seen through Identity and calls."""
+        return self._follow(node, index, frozenset())
+
+    def _follow(self, node: Node, index: int, seen: frozenset[str]) -> bool:
+        if index >= len(node.inputs):
+            return False
+        if isinstance(node, Operation):
+            return self._is_tensor_given(node.inputs[index])
+        function = self._functions.get(id(node))
+        return function is not None and self._is_argument_given(function, node.inputs[index], seen)
+
+    def _is_tensor_given(self, tensor: Tensor) -> bool:
+        while not self._is_given(tensor):
+            if not has_trait(tensor.op.type, "identity") or not tensor.op.inputs:
+                return False
+            tensor = tensor.op.inputs[0]
+        return True
+
+    def _is_argument_given(
+        self, function: str, ref: ArgRef | NodeRef, seen: frozenset[str]
+    ) -> bool:
+        named = {n.name: n for n in body_of(self._graph, function)}
+        while ref[0] == "node":
+            node = named.get(ref[1])
+            if node is None or not has_trait(node.type, "identity") or not node.inputs:
+                return False
+            ref = node.inputs[0]
+        calls = self._calls[function]
+        if function in seen or not all(has_trait(call.type, "call") for call in calls):
+            return False  # what loops and branches pass on is theirs
+        return all(self._follow(call, ref[1], seen | {function}) for call in calls)
