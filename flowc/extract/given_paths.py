@@ -18,6 +18,8 @@ from flowc.graph.operation import Operation
 from flowc.graph.tensor import Tensor
 from flowc.ir.cached_property import cached_property
 
+VARIABLE, READ, ASSIGN = "VarHandleOp", "ReadVariableOp", "AssignVariableOp"
+HARMLESS = frozenset({READ, ASSIGN, "VarIsInitializedOp"})
 Node = Operation | BodyNode
 
 
@@ -46,7 +48,8 @@ class GivenPaths:
         return {id(n): f for f in self._calls for n in body_of(self._graph, f)}
 
     def is_given(self, node: Node, index: int) -> bool:
-        """Whether input `index` of a node is a given tensor, seen through Identity and calls."""
+        """Whether input `index` of a node is a given tensor, seen through Identity, calls, and
+        variables that hold such tensors alone."""
         return self._follow(node, index, frozenset())
 
     def _follow(self, node: Node, index: int, seen: frozenset[str]) -> bool:
@@ -59,10 +62,29 @@ class GivenPaths:
 
     def _is_tensor_given(self, tensor: Tensor) -> bool:
         while not self._is_given(tensor):
-            if not has_trait(tensor.op.type, "identity") or not tensor.op.inputs:
+            op = tensor.op
+            if not op.inputs:
                 return False
-            tensor = tensor.op.inputs[0]
+            if op.type == READ:
+                return self._holds_given(op.inputs[0].op)
+            if not has_trait(op.type, "identity"):
+                return False
+            tensor = op.inputs[0]
         return True
+
+    def _holds_given(self, variable: Operation) -> bool:
+        """Whether a variable has no value but those that are assigned to it, which are given."""
+        operations = self._graph.get_operations()
+        name = variable.attrs.get("shared_name")
+        same = [op for op in operations if op.type == variable.type]
+        if any(op.attrs.get("shared_name") == name and op is not variable for op in same):
+            return False  # another handle of it
+        if variable.type != VARIABLE or variable.name in self._graph.variable_values:
+            return False
+        users = [op for op in operations if any(t.op is variable for t in op.inputs)]
+        assigning = [op for op in users if op.type == ASSIGN]
+        others = [op for op in users if op.type not in HARMLESS]
+        return not others and all(self._is_given(op.inputs[1]) for op in assigning)
 
     def _is_argument_given(
         self, function: str, ref: ArgRef | NodeRef, seen: frozenset[str]

@@ -90,18 +90,23 @@ def read_variables(graph: Graph, reader: CheckpointReader, restore_op: str = "")
     restored = restored_tensors(graph, restore_op)
     full_names: dict[str, str] | None = None
     found: dict[str, tuple[Operation, _Stored]] = {}
+    unsaid: list[Operation] = []
     for op in variable_operations(graph):
         stored = _first_present(restored.get(op, ()), reader, op)
         if stored is None:
-            names = (op.name, _shared_name(op))
-            key = next((n for n in names if n in reader), None)
-            if key is None:
-                if full_names is None:
-                    full_names = _object_graph_names(reader)
-                key = next((full_names[n] for n in names if n in full_names), None)
-            stored = None if key is None else _Stored(key)
-        if stored is not None:
+            unsaid.append(op)
+        else:
             found[op.name] = (op, stored)
+    taken = {stored.key for _, stored in found.values()}  # another variable's, whatever its name
+    for op in unsaid:
+        names = (op.name, _shared_name(op))
+        key = next((n for n in names if n in reader), None)
+        if key is None:
+            if full_names is None:
+                full_names = _object_graph_names(reader)
+            key = next((full_names[n] for n in names if n in full_names), None)
+        if key is not None and key not in taken:
+            found[op.name] = (op, _Stored(key))
     return VariableValues(reader, found)
 
 

@@ -410,7 +410,8 @@ class Session:
             else:
                 self._calls.remember(key, call, version)
                 lasts = program.is_exact and not program.ranks.assumed
-                if request is not None and lasts and not program.spec.variables:
+                has_state = program.spec.variables or self._graph.main_operation is not None
+                if request is not None and lasts and not has_state:
                     request.remember((*asked.tensors, *program.feeds), program.executable)
             try:
                 return program.ranks.run(partial(call, timeout=timeout), given, log)

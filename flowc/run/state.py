@@ -16,6 +16,7 @@ import numpy as np
 
 from flowc.codegen.forks import keepers
 from flowc.graph import Graph
+from flowc.graph.lazy_graph import UntouchedGraph
 from flowc.graph.signature import MainOperation
 from flowc.ir.host_run import CancelToken, HostFunctions, HostRun, HostStates
 from flowc.ir.program_spec import VariableSpec
@@ -46,7 +47,7 @@ class RunState:
         self.cancel = CancelToken()
         self.host = HostStates()
         self._beginning = threading.RLock()  # while the graph's main operation runs
-        self._has_begun = False
+        self._is_beginning = self._has_begun = False
         keepers().add(self)
         self.variables = HeldVariables(
             lambda: cast(
@@ -65,22 +66,25 @@ class RunState:
         self.variables.adopt(names)
 
     def _begin_host_steps(self) -> None:
-        """Runs the main operation of a loaded model once, and before any thread goes on."""
+        """Runs the main operation of a loaded model once, and before any other thread goes on."""
         with self._beginning:
-            main = self.graph.main_operation
-            if self._has_begun or main is None or self.run_main is None:
-                self._has_begun = True  # another thread was here, or the main operation asks
+            if self._has_begun or self._is_beginning:  # it is the main operation that asks
                 return
-            self._has_begun = True
+            # A model with a main operation is looked at before any of its runs.
+            unread = isinstance(self.graph, UntouchedGraph)
+            main = None if unread else self.graph.main_operation
+            self._is_beginning = True
             try:
-                self.run_main(main)
-            except BaseException:
-                self._has_begun = False
-                raise
+                if main is not None and self.run_main is not None:
+                    self.run_main(main)
+                self._has_begun = True
+            finally:
+                self._is_beginning = False
 
     def forked(self) -> None:
         """In a child no other thread runs the main operation."""
         self._beginning = threading.RLock()
+        self._is_beginning = False
 
     def host_run(self, timeout: float) -> HostRun:
         """What host steps know of a run that begins now; `timeout` in milliseconds, 0 for none."""

@@ -14,6 +14,8 @@ from raw_nodes import F, constant, graph_of, node
 import flowc
 from flowc.cli.entry import run_command_line
 from flowc.errors import PermissionDeniedError, UnsupportedError, UsageError
+from flowc.extract.given_paths import GivenPaths
+from flowc.extract.unsupported_ops import check_supported
 from flowc.files import identity as file_identity
 from flowc.graph import capabilities
 from flowc.graph.lazy_graph import UntouchedGraph
@@ -188,14 +190,64 @@ def test_a_checkpoint_may_be_where_the_caller_says_and_nowhere_else(
     graph = graph_of({**SAVED, "save": save})
     operation = graph.get_operation_by_name("save")
     feeds = [graph.get_tensor_by_name("at:0")] if fed else []
+    paths = GivenPaths(graph, [("save", operation)], lambda tensor: tensor in feeds)
     if is_allowed:
-        capabilities.check_allowed(graph, [("save", operation)], feeds)
+        capabilities.check_allowed(graph, [("save", operation)], paths.is_given)
         return
     with pytest.raises(PermissionDeniedError) as caught:
-        capabilities.check_allowed(graph, [("save", operation)], feeds)
+        capabilities.check_allowed(graph, [("save", operation)], paths.is_given)
     assert caught.value.node == "save"
     graph.allow("files")
-    capabilities.check_allowed(graph, [("save", operation)], feeds)
+    capabilities.check_allowed(graph, [("save", operation)], paths.is_given)
+
+
+STRING = "DT_STRING"
+RESTORING = """function {
+  signature { name: "%s" input_arg { name: "a" type: DT_STRING }
+              output_arg { name: "r" type: DT_FLOAT } }
+  node_def { name: "same" op: "Identity" input: "a" attr { key: "T" value { type: DT_STRING } } }
+  node_def { name: "names" op: "Const" attr { key: "dtype" value { type: DT_STRING } }
+             attr { key: "value" value { tensor {
+               dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: "v" } } } }
+  %s
+  ret { key: "r" value: "%s" } }"""
+READING = """node_def { name: "read" op: "RestoreV2" input: "%s" input: "names:output:0"
+  input: "names:output:0" attr { key: "dtypes" value { list { type: DT_FLOAT } } } }"""
+CALLING = """node_def { name: "call" op: "PartitionedCall" input: "same:output:0"
+  attr { key: "f" value { func { name: "inner" } } }
+  attr { key: "Tin" value { list { type: DT_STRING } } }
+  attr { key: "Tout" value { list { type: DT_FLOAT } } } }"""
+
+
+@pytest.mark.parametrize(
+    ("read", "calls", "is_allowed"),
+    [
+        ("same:output:0", ("at",), True), ("a", ("same",), True), ("a", ("named",), False),
+        ("names:output:0", ("at",), False), ("a", ("at", "named"), False),
+    ],
+)  # fmt: skip
+def test_a_path_that_is_given_may_be_the_argument_of_functions(
+    read: str, calls: tuple[str, ...], is_allowed: bool
+) -> None:
+    library = RESTORING % ("outer", CALLING, "call:output:0")
+    library += RESTORING % ("inner", READING % read, "read:tensors:0")
+    types = {"Tin": f"list {{ type: {STRING} }}", "Tout": f"list {{ type: {F} }}"}
+    made = {
+        f"call{i}": node("PartitionedCall", at, f='func { name: "outer" }', **types)
+        for i, at in enumerate(calls)
+    }
+    made["all"] = node("NoOp", *(f"^{name}" for name in made))
+    graph = graph_of({**SAVED, **made}, library)
+    given = graph.get_tensor_by_name("at:0")
+    operation = graph.get_operation_by_name("all")
+    if is_allowed:
+        check_supported(graph, [], [operation], [given])
+    else:
+        with pytest.raises(PermissionDeniedError, match="RestoreV2") as caught:
+            check_supported(graph, [], [operation], [given])
+        assert str(caught.value.node).endswith("/call/read")
+    with pytest.raises(PermissionDeniedError):
+        check_supported(graph, [], [operation], [])
 
 
 def test_the_table_holds_ops_of_tensorflow_that_no_record_speaks_for() -> None:
