@@ -261,6 +261,7 @@ def _compile(
     from flowc.codegen.targets import target_named
     from flowc.compiler import Report
     from flowc.extract.feed_specs import parse_feed
+    from flowc.extract.interface import operations_named
     from flowc.extract.set_inputs import choose_interface_with
 
     target_named(wish.target)
@@ -271,7 +272,7 @@ def _compile(
     graph = read()
     if named[2]:
         shown.stage("initialising")
-        initialize(graph, list(named[2]))
+        initialize(graph, operations_named(graph, named[2]))
     made: dict[str, tuple[CompiledProgram, Report]] = {}
     for name in signatures or [None]:
         report = Report()

@@ -227,7 +227,7 @@ def _run_model(
     from flowc.cli.arrays import array_of, check_dims, complete
     from flowc.cli.models import what_was_chosen
     from flowc.errors import UsageError
-    from flowc.extract.interface import choose_interface, element_named
+    from flowc.extract.interface import choose_interface, element_named, operations_named
     from flowc.extract.size_unification import with_joined_sizes
     from flowc.run.session import Session
 
@@ -254,7 +254,7 @@ def _run_model(
     threads, most, runs = limits
     with Session(graph=graph, threads=threads, max_memory=most, random_seed=seed) as session:
         if inits:
-            session.run(list(inits))
+            session.run(operations_named(graph, inits))
         wanted = [*(f.tensor for f in chosen.fetches), *chosen.targets]
         found = runs.of(session, wanted, values)
     return {f.name: value for f, value in zip(chosen.fetches, found)}

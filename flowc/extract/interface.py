@@ -79,6 +79,20 @@ def element_named(graph: Graph, name: str, role: str) -> Tensor:
         raise UnknownNameError(text + _signature_text(graph), hint=near) from None
 
 
+def operations_named(graph: Graph, names: Iterable[str]) -> list[Operation]:
+    """The operations to run first. Raises `UnknownNameError` with the nearest names."""
+    found = []
+    for name in names:
+        plain = name.removeprefix("^").partition(":")[0]
+        if plain not in graph:
+            assigning = [op.name for op in graph.get_operations() if not op.outputs]
+            listed = ", ".join(assigning[:5]) or "none"
+            hint = did_you_mean(plain, assigning) or f"operations without outputs: {listed}"
+            raise UnknownNameError(f"init {name!r}: the graph has no such operation", hint=hint)
+        found.append(graph.get_operation_by_name(plain))
+    return found
+
+
 def _signature_text(graph: Graph) -> str:
     """The names that the model's signature has, for who asked for another one."""
     chosen = graph.signatures.get(getattr(graph.source, "signature", None) or "")

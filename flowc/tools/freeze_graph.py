@@ -18,6 +18,7 @@ from flowc.checkpoint.locate import find_checkpoint
 from flowc.checkpoint.reader import CheckpointReader
 from flowc.encoding.wire import open_region
 from flowc.errors import InvalidModelError, NotFoundError
+from flowc.extract.interface import operations_named
 from flowc.graph.encode import saver_def
 from flowc.graph.graph import Graph
 from flowc.graph.graph_def_edits import convert_variables_to_constants
@@ -132,7 +133,7 @@ def frozen_graph_def(
     `initializers` give them, for the nodes that `outputs` need."""
     with Session(graph=graph) as session:
         if initializers:
-            session.run(list(initializers))
+            session.run(operations_named(graph, initializers))
         return convert_variables_to_constants(session, graph_def, outputs, wanted, list(unwanted))
 
 

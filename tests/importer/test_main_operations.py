@@ -61,6 +61,24 @@ def test_tables_are_filled_for_the_command_line(capsys: pytest.CaptureFixture[st
     assert str([label.encode() for label in ASKED["label"]]) in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["run", "--input", 'text=["a"]'], ["compile", "-o", "m.so"], ["freeze", "-o", "m.pb"]],
+    ids=lambda command: command[0],
+)
+def test_an_operation_that_is_not_there_is_named(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, *rest = command
+    assert run_command_line([name, str(MODEL), *rest, "--init", "NoOpp"]) == 2
+    shown = capsys.readouterr().err
+    assert "init 'NoOpp': the graph has no such operation\n  try: did you mean 'NoOp'?" in shown
+
+
 def test_a_model_that_ran_before_fills_its_tables_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
