@@ -18,6 +18,7 @@ from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
 from partitions import PartitionedProgram, bits
 from registry_graphs import NEAR, RegistryGraph, node_reference, registry_graph
 
+from flowc import dtypes
 from flowc.codegen.targets import target_named
 from flowc.ir.computation import Node, Value
 from flowc.options import Options
@@ -63,7 +64,8 @@ def is_rounded_mean(
 
 def holds_extremes(array: np.ndarray) -> bool:
     """Whether an array has infinities, NaN, or the largest or smallest numbers of its dtype."""
-    if array.dtype.kind not in "fc":
+    kind = dtypes.as_dtype(array.dtype)
+    if not (kind.is_floating or kind.is_complex):
         return False
     size = np.abs(array.astype(np.complex128))
     return bool(np.any(~np.isfinite(size) | (size > 1e30) | ((size > 0) & (size < 1e-30))))

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 from op_cases import TESTED, is_constant
 from op_examples import Case, cases_of
-from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
+from op_tolerances import COMPILED, COMPILED_EXTREMES_APART, ORDINARY_NUMBERS_ALONE
 
 from flowc import dtypes
 from flowc.dtypes import DType
@@ -87,7 +87,7 @@ class RegistryGraph:
     def operand(self, case: Case, i: int) -> Value:
         """A value made before, or a new parameter."""
         x, array = case.operands[i], case.inputs[i]
-        if x.domain != "finite" or x.given:
+        if x.domain != "finite" or x.given or case.op.name in ORDINARY_NUMBERS_ALONE:
             return self.parameter(array)
         calm = not takes_everything(case.op)
         known = [

@@ -112,7 +112,7 @@ define(
 )
 
 
-# -- rows written in place
+# -- rows written in place, at places modulo their number
 
 
 def _infer_in_place(c: Inference) -> Dims:
@@ -127,8 +127,9 @@ def _infer_in_place(c: Inference) -> Dims:
 def _build_in_place(change: str) -> Callable[[Builder, Node], Value]:
     def build(b: Builder, node: Node) -> Value:
         x, places, rows = node.inputs
-        own = b.expand_dims(places, np.int32(-1))
-        return getattr(b, f"tensor_scatter_{change}")(x, own, rows)
+        count = b.maximum(b.sizes(x.dims[:1]), np.int32(1))
+        own = b.expand_dims(b.floor_mod(places, count), np.int32(-1))
+        return getattr(b, f"tensor_scatter_{change}")(x, own, rows, bad_indices_policy="IGNORE")
 
     return build
 
@@ -137,7 +138,7 @@ def _in_place(change: str) -> Callable[..., np.ndarray]:
     def reference(x: np.ndarray, places: np.ndarray, rows: np.ndarray) -> np.ndarray:
         found = x.copy()
         with np.errstate(all="ignore"):
-            for place, row in zip(places, rows):
+            for place, row in zip(places % len(found) if len(found) else (), rows):
                 if change == "update":
                     found[place] = row
                 else:
@@ -176,7 +177,7 @@ define(
     "ScatterNdNonAliasingAdd(input: T, indices: Tindices, updates: T; T: {f32, f64, i32, u8, i16,"
     " i8, c64, i64, qi8, qu8, qi32, bf16, qi16, qu16, u16, c128, f16, u32, u64, bool}, Tindices:"
     ' INDEX, bad_indices_policy: string = "") -> output: T',
-    infer=lambda c: c.dims(0),
+    infer=lambda c: op_named("tensor_scatter_add").infer(c),
     lowering=Decompose(_build_add),
     reference=_scattered,
     gradient=lambda b, node, dy: (
@@ -236,8 +237,8 @@ def _segments(fold: str) -> Callable[..., Any]:
     return reference
 
 
-def _infer_segments(c: Inference) -> Dims:
-    return (c.need_size(2), *c.dims(0)[1:])
+def _infer_segments(fold: str) -> Callable[[Inference], Any]:
+    return lambda c: op_named(f"unsorted_segment_{fold}").infer(c)
 
 
 def _build_segments(fold: str) -> Callable[[Builder, Node], Value]:
@@ -256,7 +257,7 @@ for _word, _types in (
         f"segment_{_word.lower()}_v2",
         f"Segment{_word}V2(data: T, segment_ids: Tindices, num_segments: Tnumsegments; T: {_types},"
         " Tindices: INDEX, Tnumsegments: INDEX = i32) -> output: T",
-        infer=_infer_segments,
+        infer=_infer_segments(_word.lower()),
         lowering=Decompose(_build_segments(_word.lower())),
         reference=_segments(_word.lower()),
         examples=("f32[4,2] i32[4]=[0,0,1,2] i32[]=3",),

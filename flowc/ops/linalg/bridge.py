@@ -75,6 +75,9 @@ def _infer_slice(c: Inference) -> Dims:
     sizes = c.need_sizes(2)
     if len(sizes) != c.rank(0) or c.dims(1) != (len(sizes),):
         raise c.fail("start_indices and size_indices must have one element for each dimension")
+    for size, dim in zip(sizes, c.dims(0)):
+        if isinstance(size, int) and isinstance(dim, int) and size > dim:
+            raise c.fail(f"a slice of {size} elements of a dimension of {dim}")
     return sizes
 
 

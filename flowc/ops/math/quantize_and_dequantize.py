@@ -39,6 +39,12 @@ def _infer(c: Inference) -> Dims:
     bits = c.attrs.get("num_bits", 8)
     if not 0 < bits < (64 if c.attrs["signed_input"] else 63):
         raise c.fail(f"num_bits is out of range: {bits} with signed_input")
+    if len(c.inputs) > 2 and c.attrs["range_given"]:
+        wanted = () if axis < 0 else (c.dims(0)[axis],)
+        for place, name in ((1, "input_min"), (2, "input_max")):
+            if axis < 0 and c.rank(place):
+                raise c.fail(f"{name} must be a scalar.")
+            c.match_dims(c.dims(place), wanted, f"{name} must have one number for each on the axis")
     return c.dims(0)
 
 
@@ -88,7 +94,7 @@ def _rounded(x: np.ndarray, low: Any, high: Any, bits: int, attrs: Any) -> np.nd
     low, high = np.asarray(low).astype(kind), np.asarray(high).astype(kind)
     if not attrs["range_given"]:
         axes = tuple(i for i in range(x.ndim) if i != axis)
-        low, high = wide.min(axes), wide.max(axes)
+        low, high = wide.min(axes, initial=np.inf), wide.max(axes, initial=-np.inf)
     if axis >= 0:
         shape = [d if i == axis else 1 for i, d in enumerate(x.shape)]
         low, high = low.reshape(shape), high.reshape(shape)

@@ -17,6 +17,7 @@ from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define, op_named
 from flowc.ir.types import Dims
 from flowc.ops.nn.convolution import CONV2D_ATTRS, convolution_array, convolved
+from flowc.ops.nn.convolution_window import check_gradient, check_rank
 
 # -- Conv
 
@@ -121,6 +122,15 @@ def _sized_reference(name: str, place: int) -> Callable[..., Any]:
     return reference
 
 
+def _infer_sized(c: Inference, place: int) -> Dims:
+    rank = 5 if "Conv3D" in c.op.tf_name else 4
+    for i in range(3):
+        check_rank(c, i, rank)
+    own = Inference(c.op, c.inputs, {"data_format": "NDHWC", **c.attrs})
+    check_gradient(own, c.dims(2), convolved(own, c.dims(0), c.dims(1), False))
+    return c.dims(place)
+
+
 _OLD_3D = (
     'strides: list(int) >= 5, padding: {"SAME", "VALID"}, dilations: list(int) = [1, 1, 1, 1, 1]'
 )
@@ -149,7 +159,7 @@ for _name, _tf_name, _made_of, _place, _types, _attrs, _example in (
     define(
         _name,
         f"{_tf_name}(input: T, filter: T, out_backprop: T; T: {_types}, {_attrs}) -> output: T",
-        infer=lambda c, place=_place: c.dims(place),
+        infer=lambda c, place=_place: _infer_sized(c, place),
         lowering=Decompose(_sized(_made_of, _place)),
         reference=_sized_reference(_made_of, _place),
         examples=(_example,),
