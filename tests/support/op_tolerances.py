@@ -109,12 +109,12 @@ COMPILED: dict[str, Closeness] = {
 }
 # What these give for numbers that are alike is anything: the vectors of equal eigenvalues, the best
 # of paths that are as good, the solution of equations that have none.
-ORDINARY_NUMBERS_ALONE = frozenset(
-    "qr svd eig complex_eig self_adjoint_eig_v1 self_adjoint_eig xla_self_adjoint_eig xla_svd"
-    " tridiagonal_solve banded_triangular_solve matrix_logarithm complex_logarithm"
-    " matrix_square_root complex_square_root pivoted_lu lu ctc_beam_search_decoder"
-    " ctc_best_paths".split()
-)
+_ORDINARY = """
+    qr svd eig complex_eig self_adjoint_eig_v1 self_adjoint_eig xla_self_adjoint_eig xla_svd
+    tridiagonal_solve banded_triangular_solve matrix_logarithm complex_logarithm matrix_square_root
+    complex_square_root pivoted_lu lu ctc_beam_search_decoder ctc_best_paths
+"""
+ORDINARY_NUMBERS_ALONE = frozenset(_ORDINARY.split())
 # Examples that TensorFlow refuses.
 ANSWERS_APART: dict[tuple[str, int], str] = {
     ("conv2d_backprop_filter", 2): "TensorFlow has no grouped filter gradient on a CPU",
