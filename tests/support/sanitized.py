@@ -115,7 +115,7 @@ class Sanitizer:
             if values:
                 texts = [with_value_checks(_canonical(text)) for text in texts]
             text = str(self.plain(texts, machine, speed=speed))
-            made = llvm.parse_assembly(with_memory_checks(text))
+            made = llvm.parse_assembly(with_memory_checks(text), llvm.create_context())
             made.verify()
             return made
 

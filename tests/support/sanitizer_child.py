@@ -237,7 +237,7 @@ def instructions(sanitizer: Sanitizer) -> Iterator[Row]:
 
 def _function(text: str, first: type) -> Callable[..., None]:
     machine = target_named("native").processor.target_machine()
-    engine = engine_of([machine.emit_object(llvm.parse_assembly(text))])
+    engine = engine_of([machine.emit_object(llvm.parse_assembly(text, llvm.create_context()))])
     call = ctypes.CFUNCTYPE(None, first, ctypes.c_int64)(engine.get_function_address("planted"))
 
     def planted(*numbers: int) -> None:
