@@ -16,7 +16,7 @@ ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PEERS_INSTALLED := $(PEERS_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
+.PHONY: help demo test fuzz gradients mutants sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
 	wheels clean
 
 help: ## this list
@@ -50,6 +50,16 @@ sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memo
 
 simt: $(DEV_INSTALLED) ## every op's code for GPUs, run on the host
 	FLOWC_SIMT=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda
+
+mutants: $(DEV_INSTALLED) ## changes of the code that reads and writes files: does a test notice each?
+	mkdir -p build
+	$(BIN)/pip install --quiet pytest-cov
+	$(BIN)/python -m pytest -n $(JOBS) -o junit_family=xunit1 --junitxml=build/times.xml \
+	  --cov=flowc/checkpoint --cov=flowc/cache --cov=flowc/importer --cov=flowc/encoding \
+	  --cov=flowc/files --cov-branch --cov-context=test --cov-report=term \
+	  tests/checkpoint tests/cache tests/importer tests/security tests/cli
+	$(BIN)/python tests/support/mutation_campaign.py .coverage build/times.xml \
+	  --count $$(($(FUZZ) / 2)) --jobs $(JOBS) --log docs/mutants.log
 
 gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
 	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py
