@@ -51,6 +51,11 @@ PROMISES: Mapping[str, Sequence[tuple[str, ...]]] = {
          "test_links_are_followed_inside_the_folder_and_where_they_are_allowed",
          "test_a_state_file_leads_nowhere_else"),
     ],
+    "What a SavedModel runs": [
+        ("importer/test_main_operations.py", "test_tables_are_filled",
+         "test_a_link_to_a_file_elsewhere_is_not_followed"),
+        (CAPABILITIES, "test_a_path_that_is_given_may_be_the_argument_of_functions"),
+    ],
     "Only plain files": [(PLAIN, "test_what_is_no_file_is_said_at_once")],
     "A model or checkpoint that is changed": [(PLAIN, "test_files_may_change_under_a_process")],
     "Archives given": [(PLAIN, "test_archives_that_would_fill_the_memory")],
