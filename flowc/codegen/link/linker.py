@@ -23,6 +23,7 @@ from flowc.files.safe_write import current_umask
 COMPILERS = ("cc", "gcc", "clang")
 LINKERS = ("ld.lld", "ld")  # of LLVM and of binutils, which weigh less than a compiler
 
+NO_START_FILES, CPP = "-nostartfiles", "-lstdc++"
 _FLAGS = (
     "-z", "noexecstack",
     "-z", "relro",
@@ -104,7 +105,10 @@ def link(
     archives = sorted({path for _, path in (linked or {}).values()})
     command = _command(linker, options, [*objects, *archives], made)
     if archives and linker.is_compiler:
-        command += _libraries_of(archives)
+        libraries = _libraries_of(archives)
+        if CPP in libraries:  # objects that live as long as the library want `__dso_handle`
+            command.remove(NO_START_FILES)
+        command += libraries
     _run(command)
     _check_made(made, command)
     os.chmod(made, 0o777 & ~current_umask())
@@ -131,7 +135,7 @@ def _libraries_of(archives: Sequence[Path]) -> list[str]:
     is_cpp = any(
         b"__cxa_" in path.read_bytes() or b"_ZSt" in path.read_bytes() for path in archives
     )
-    return (["-lstdc++"] if is_cpp else []) + ["-lm"]
+    return ([CPP] if is_cpp else []) + ["-lm"]
 
 
 def _command(
@@ -140,7 +144,7 @@ def _command(
     files = [str(path) for path in objects]
     if linker.is_compiler:
         wrapped = [f"-Wl,{','.join(pair)}" for pair in _pairs(options)]
-        tail = ["-nostartfiles", "-o", str(made), *wrapped, *files, "-lm"]
+        tail = [NO_START_FILES, "-o", str(made), *wrapped, *files, "-lm"]
         return [*linker.command, "-shared", *tail]
     libraries = [str(_system_library(name)) for name in ("libm.so.6", "libc.so.6")]
     return [*linker.command, "-shared", "-o", str(made), *options, *files, *libraries]

@@ -14,6 +14,8 @@ REGISTER_OP("Scaled")
     .Output("y: T")
     .SetShapeFn(flowc::UnchangedShape);
 
+static const std::string THROWN = "throw";  // is destroyed when its library is unloaded
+
 template <typename T>
 struct Scaled {
   void Compute(flowc::OpKernelContext *c) {
@@ -22,7 +24,7 @@ struct Scaled {
     const T by = static_cast<T>(c->attrs().Float("by"));
     const std::string mode = c->attrs().String("mode");
     OP_REQUIRES(c, by >= 0, flowc::errors::OutOfRange("by is negative"));
-    if (mode == "throw") throw std::runtime_error("thrown by the kernel");
+    if (mode == THROWN) throw std::runtime_error("thrown by the kernel");
     T sum = 0;
     for (int64_t n : c->attrs().Ints("more")) sum += static_cast<T>(n);
     for (int64_t i = 0; i < in.size(); i++) out[i] = in[i] * by * sum;
