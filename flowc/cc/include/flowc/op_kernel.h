@@ -401,20 +401,20 @@ class KernelDef : public flowc_kernel_definition {
 // `std::string Save()` and `void Restore(const std::string &)`.
 template <typename Resource>
 struct ResourceOf {
-  static void *Create(const flowc_op_attr *attrs, int32_t count) {
+  FLOWC_OP_VISIBLE static void *Create(const flowc_op_attr *attrs, int32_t count) {
     try {
       return new Resource(Attrs(attrs, count));
     } catch (...) {
       return nullptr;
     }
   }
-  static void Destroy(void *object) { delete static_cast<Resource *>(object); }
-  static int64_t Save(void *object, char *bytes, int64_t size) {
+  FLOWC_OP_VISIBLE static void Destroy(void *object) { delete static_cast<Resource *>(object); }
+  FLOWC_OP_VISIBLE static int64_t Save(void *object, char *bytes, int64_t size) {
     const std::string text = static_cast<Resource *>(object)->Save();
     if (size >= static_cast<int64_t>(text.size())) text.copy(bytes, text.size());
     return static_cast<int64_t>(text.size());
   }
-  static void Restore(void *object, const char *bytes, int64_t size) {
+  FLOWC_OP_VISIBLE static void Restore(void *object, const char *bytes, int64_t size) {
     static_cast<Resource *>(object)->Restore(std::string(bytes, static_cast<size_t>(size)));
   }
 };
