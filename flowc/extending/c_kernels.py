@@ -248,6 +248,7 @@ class CStep:
             c.Allocate(allocate),
         )
         c.ComputeCall(self.address)(ctypes.byref(call))
+        c.free_scratch(call)
         if call.status:
             raise self.library.failure(self.record.tf_name, call.status, message.value)
 

@@ -155,12 +155,13 @@ def _register_op(library: COps, definition: c.OpDefinition) -> Any:
 
 
 def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
+    if definition.compute is None:  # a kernel for a device that runs no code in C
+        return
     record, kernels = registered(_text(definition.op))
     types: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in _text(definition.types).split(";"))):
         name, _, words = part.partition(":")
         types[name.strip()] = [tensor_dtype(word.strip()) for word in words.split(",")]
-    assert definition.compute is not None
     step = CStep(library, record, definition.compute)
     linked, shown = None, f"{record.tf_name}, whose kernel is in {library.path.name}, no archive"
     if library.archive:

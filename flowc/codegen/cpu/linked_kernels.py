@@ -27,9 +27,10 @@ from flowc_runtime.native.writer import (
     i64,
 )
 
-CALL_SIZE = 72
+CALL_SIZE = 80
 MESSAGE_SIZE = 512
 STATUS = 13  # among the numbers of 32 bits
+SCRATCH = 9  # among the words
 TENSOR_WORDS = 3  # address, dims, rank and dtype
 
 
@@ -66,9 +67,14 @@ def linked_kernel(node: Node, lowering: Native) -> Kernel:
         w.store(address, call, i64(k))
     w.store(i32(MESSAGE_SIZE), call, i64(12))
     w.store(i32(0), call, i64(STATUS))
-    for k in (7, 8):  # a library allocates nothing for a kernel
+    for k in (7, 8, SCRATCH):  # a library allocates no outputs for a kernel
         w.store(NULL, call, i64(k))
     w.b.call(declare(module, symbol, ir.FunctionType(VOID, [PTR])), [call])
+    with w.loop() as loop:  # a block of scratch memory begins with the address of the one before
+        block = w.load(call, i64(SCRATCH), PTR)
+        loop.leave_if(w.compare("==", block, NULL))
+        w.store(w.load(block, i64(0), PTR), call, i64(SCRATCH))
+        w.call("free", block)
     with w.when(w.compare("!=", w.load(call, i64(STATUS), I32), i32(0))):
         # The text of a fault is given back by whoever tells it.
         copy = declare(module, "strdup", ir.FunctionType(PTR, [PTR]))
