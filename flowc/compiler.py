@@ -186,14 +186,16 @@ def compile_library(
     Raises as `extract_program` and `compile_computation`, and `UnsupportedError` for a variable
     whose shape differs from run to run, and for what only Python can compute.
     """
+    from flowc.extract.instance_objects import objects_of_instances
     from flowc.extract.size_unification import extract_fetches
 
     with _faults_reported(graph, wanted):
         unified, found = extract_fetches(graph, wanted)
         extracted(unified)
         spec = _with_first_values(found.spec, graph.variable_values)
+        c, spec = objects_of_instances(found.computation, spec, graph.variable_values)
         return compile_computation(
-            found.computation,
+            c,
             options,
             spec,
             report=report,
@@ -211,13 +213,15 @@ def check_library(
     extracted: Callable[[Fetched], None] = lambda _: None,
 ) -> None:
     """Raises what `compile_library` would raise before it makes any code."""
+    from flowc.extract.instance_objects import objects_of_instances
     from flowc.extract.size_unification import extract_fetches
 
     with _faults_reported(graph, wanted):
         unified, found = extract_fetches(graph, wanted)
         extracted(unified)
-        _with_first_values(found.spec, graph.variable_values)
-        _fused(found.computation, options, Report(), None, True)
+        spec = _with_first_values(found.spec, graph.variable_values)
+        c, _ = objects_of_instances(found.computation, spec, graph.variable_values)
+        _fused(c, options, Report(), None, True)
 
 
 @_collecting_rarely()

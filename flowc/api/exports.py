@@ -438,6 +438,12 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
             StrongHashSpec index_table_from_file index_table_from_tensor
             index_to_string_table_from_file index_to_string_table_from_tensor""",
     },
+    "contrib.tensorboard": {},
+    "contrib.tensorboard.plugins": {},
+    "contrib.tensorboard.plugins.projector": {
+        "flowc.api.summaries.projector": "visualize_embeddings",
+        "flowc.proto.projector_pb2": "EmbeddingInfo ProjectorConfig SpriteMetadata",
+    },
     "losses": {
         "flowc.api.losses.losses": """absolute_difference cosine_distance hinge_loss huber_loss
             log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy

@@ -22,6 +22,7 @@ def summary_of(graph: Graph, report: Report, program: CompiledProgram) -> dict[s
     spec = program.metadata.spec
     return {
         "variables": [str(v.tensor) for v in spec.variables],
+        "objects": [o.name for o in spec.objects],
         "inputs": list(map(str, spec.fed)),
         "outputs": list(map(str, spec.fetched)),
         "nodes in": report.nodes_in,
@@ -42,6 +43,8 @@ def print_summary(files: Sequence[Mapping[str, Any]], programs: Mapping[str, Any
             rows.append(("signature", name))
         if found["variables"]:
             rows.append(("variables", ", ".join(found["variables"])))
+        if found["objects"]:
+            rows.append(("objects", ", ".join(found["objects"])))
         times = ", ".join(f"{k} {v:.2f}" for k, v in found["seconds"].items())
         rows += [
             ("inputs", ", ".join(found["inputs"]) or "none"),

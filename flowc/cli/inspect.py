@@ -75,6 +75,7 @@ def _library(path: str) -> dict[str, Any]:
         "threads": model.threads,
         "prefix": known.get("prefix", "flowc"),
         "needs_instance": known.get("needs_instance", bool(model.variables)),
+        "objects": list(model.objects),
         "bytes": {"model": os.path.getsize(path), "weights": known["weights_bytes"]},
         "weights_file": str(weights) if weights.is_file() else None,
         **_library_ports(known),
@@ -258,6 +259,8 @@ def _library_lines(found: dict[str, Any]) -> list[str]:
         f"  functions   {found['prefix']}_run, ...; flowc_run, ...",
         f"  runs in     {where}",
     ]
+    if found["objects"]:
+        lines.append(f"  objects     {', '.join(found['objects'])}")
     for name, row in found.get("signatures", {}).items():
         lines.append(f"signature {name}: {row['prefix']}_run, ...")
         lines += _ports("  inputs", row["inputs"]) + _ports("  outputs", row["outputs"])

@@ -208,7 +208,7 @@ def _run_library(
         check_dims(name, values[_short(name)], port.dims)
     wishes = {n: (p.name, p.dtype, p.dims) for n, p in ports.items() if n not in values}
     values |= complete(wishes, [(ports[n].dims, v) for n, v in values.items()], seed)
-    runner = model.new_instance() if model.variables else model
+    runner = model.new_instance() if model.variables or model.objects else model
     results = [runner.run(values) for _ in range(repeat)][-1]
     return {name: results[inner] for name, inner in wanted.items()}
 

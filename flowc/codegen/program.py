@@ -144,15 +144,17 @@ def compile_program(
         if on_device:
             made += (cuda_object(target.processor),)
     stages.seconds["code"] = time.perf_counter() - clock - stages.seconds["plan"]
-    variables = spec.variables
+    variables, objects = spec.variables, spec.objects
     if keeps_values:
         places = [None if v.first is None else weights.offset(v.first) for v in variables]
         variables = tuple(replace(v, initial=p) for v, p in zip(variables, places))
+        found = [None if o.first is None else weights.offset(o.first) for o in objects]
+        objects = tuple(replace(o, initial=p) for o, p in zip(objects, found))
     resident = [v.input is not None and Input(v.input) in plan.resident for v in variables]
     variables = tuple(replace(v, on_device=there) for v, there in zip(variables, resident))
     aliases = tuple(Alias(*pair) for pair in plan.in_place)
     metadata = ProgramMetadata(
-        spec=replace(spec, variables=variables, aliases=aliases),
+        spec=replace(spec, variables=variables, aliases=aliases, objects=objects),
         sizes=tuple(map(str, sizes)),
         input_sizes=input_sizes,
         constraints=tuple((str(a), str(b)) for a, b in c.constraints),
@@ -163,8 +165,10 @@ def compile_program(
         has_device=bool(on_device),
         steps=tuple(_traced_step(step, launches) for step in driver.steps),
     )
-    symbols = tuple(sorted({k.symbol for k in kernels.values() if k.symbol is not None}))
-    return CompiledProgram(made, weights.pieces, metadata, runtime.result(), symbols)
+    symbols = {k.symbol for k in kernels.values() if k.symbol is not None}
+    symbols |= {name for o in objects for name in o.functions.names}
+    every = tuple(sorted(symbols))
+    return CompiledProgram(made, weights.pieces, metadata, runtime.result(), every)
 
 
 @contextmanager

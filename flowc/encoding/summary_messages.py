@@ -1,10 +1,11 @@
 """Messages of event files, as programs make and read them.
 
-In: tags, numbers, bytes of records. Out: Summary, SessionLog, SummaryMetadata and Event messages.
+In: tags, numbers, bytes of records. Out: messages of summaries, events and embeddings.
 """
 
 from __future__ import annotations
 
+from flowc.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
 from flowc.proto.summary_pb2 import (
     Event,
     SessionLog,
@@ -14,8 +15,11 @@ from flowc.proto.summary_pb2 import (
 )
 
 __all__ = [
+    "EmbeddingInfo",
     "Event",
+    "ProjectorConfig",
     "SessionLog",
+    "SpriteMetadata",
     "Summary",
     "SummaryDescription",
     "SummaryMetadata",

@@ -176,7 +176,7 @@ class CStep:
         signature = self.record.signature
         attrs = attr_values(signature, settings)
         places = handle_places(signature)
-        handles = {i: object_of(run, bytes(inputs[i]).decode()) for i in places if run is not None}
+        handles = {i: object_of(run, int(inputs[i])) for i in places if run is not None}
         arrays = [np.asarray(x, order="C") for x in inputs]
         types = [
             TensorType(all_dtypes.resource, ())
@@ -248,6 +248,7 @@ class CStep:
             c.Allocate(allocate),
         )
         c.ComputeCall(self.address)(ctypes.byref(call))
+        c.free_scratch(call)
         if call.status:
             raise self.library.failure(self.record.tf_name, call.status, message.value)
 

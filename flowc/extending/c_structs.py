@@ -58,7 +58,20 @@ OpCall._fields_ = [
     ("status", c_int32),
     ("host", c_void_p),
     ("allocate", Allocate),
+    ("scratch", c_void_p),
 ]
+
+
+def free_scratch(call: OpCall) -> None:
+    """Frees what a kernel has taken for the time of its call: blocks that begin with the address of
+    the one before."""
+    free = ctypes.CDLL(None).free
+    free.argtypes, free.restype = [c_void_p], None
+    block = call.scratch
+    while block:
+        before = c_void_p.from_address(block).value
+        free(block)
+        block = before
 
 
 class OpShape(ctypes.Structure):

@@ -1,13 +1,13 @@
 """Kernels of ops that take handles of resources: they get the objects behind them.
 
-In: functions of Python. Out: steps of the host. Invariant: an object belongs to a Session, which
-closes it.
+In: functions of Python. Out: steps of the host. Invariants: an object belongs to a Session, which
+closes it; a handle is a number, which in a library is the address of the object.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from flowc.extending.kernels import (
     Kernels,
     Types,
 )
+from flowc.files.cache_folder import digest
 from flowc.ir.extraction import Bound, Extractor, Resource
 from flowc.ir.host_run import HostRun
 from flowc.ir.lowering import Host
@@ -87,15 +88,17 @@ class HandleKernels(Kernels):
     def add_function(self, record: Op, function: Function, dtypes: Types) -> None:
         self.add_step(record, _HandleStep(record, function), dtypes, function)
 
-    def define_step(self, record: Op, host: Host) -> Op:
+    def define_beside(self, record: Op, kind: str, lowering: Choice) -> Op:
         number = len(self.found)
         given, arrow, made = record.tf.partition("->")
-        text = re.sub(r"(:\s*)resource\b", r"\1string", given)
+        text = re.sub(r"(:\s*)resource\b", r"\1int64", given)
+        if isinstance(lowering, Host):
+            lowering = replace(lowering, may_block=True)
         return define(
-            f"{record.name}_step{number}",
-            "_" + text.replace("(", f"Step{number}(", 1) + arrow + made,
+            f"{record.name}_{kind.lower()}{number}",
+            "_" + text.replace("(", f"{kind}{number}(", 1) + arrow + made,
             infer=record.infer,
-            lowering=replace(host, may_block=True, linked=""),
+            lowering=lowering,
             traits=STATE,
         )
 
@@ -116,14 +119,24 @@ class _HandleStep:
         found = list(inputs)
         for i in places:
             given[i] = all_dtypes.resource
-            found[i] = object_of(run, bytes(inputs[i]).decode())
+            found[i] = object_of(run, int(inputs[i]))
         return HostStep(self.record, self.function).called(found, given, dtypes, settings)
 
 
-def object_of(run: HostRun, id: str) -> Any:
+def handle_of(id: str) -> int:
+    """The handle of the object that a Session has under a name."""
+    return int(digest(id.encode())[:15], 16)
+
+
+def object_of(run: HostRun, handle: int) -> Any:
     """The object that a handle means."""
 
     def missing() -> HeldObject:
-        raise InvalidArgumentError(f"no resource of this session has the handle {id!r}")
+        raise InvalidArgumentError(f"no resource of this session has the handle {handle}")
 
-    return run.states.find(id, HeldObject, missing).value
+    return held_under(run, handle, missing).value
+
+
+def held_under(run: HostRun, handle: int, make: Callable[[], HeldObject]) -> HeldObject:
+    """The object with a handle, made by whoever asks first."""
+    return run.states.find(f"object {handle}", HeldObject, make)

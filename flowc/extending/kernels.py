@@ -107,33 +107,23 @@ class Kernels:
     ) -> None:
         """A step of the host, as the lowering `Host` has it. `linked`: what libraries do."""
         self.check_free(dtypes)  # what is refused defines nothing
-        name = self.define_linked(record, linked) if linked is not None else ""
+        made = self.define_beside(record, "Linked", linked) if linked is not None else None
+        name = made.name if made is not None else ""
         host = Host(step, shown or record.tf_name, settings_of(self.signature), linked=name)
-        made = self.define_step(record, host)
+        made = self.define_beside(record, "Step", host)
         lowering = Decompose(lambda b, node: b.emit(made, node.inputs, node.attrs).outputs)
         self.found.append(RegisteredKernel(lowering, dtypes, source, made))
 
-    def define_step(self, record: Op, host: Host) -> Op:
+    def define_beside(self, record: Op, kind: str, lowering: Choice) -> Op:
+        """The op of a kernel: a step, or what takes its place in libraries."""
         number = len(self.found)
         return define(
-            f"{record.name}_step{number}",
-            "_" + record.tf.replace("(", f"Step{number}(", 1),
+            f"{record.name}_{kind.lower()}{number}",
+            "_" + record.tf.replace("(", f"{kind}{number}(", 1),
             infer=record.infer,
-            lowering=host,
+            lowering=lowering,
             traits=record.traits,
         )
-
-    def define_linked(self, record: Op, linked: Callable[[Node], Native]) -> str:
-        """Defines the op of a kernel that libraries link; its name."""
-        number = len(self.found)
-        made = define(
-            f"{record.name}_linked{number}",
-            "_" + record.tf.replace("(", f"Linked{number}(", 1),
-            infer=record.infer,
-            lowering=linked,
-            traits=record.traits,
-        )
-        return made.name
 
     def stamp(self) -> str:
         return stamp_of([(k.source, sorted(_shown_types(k.dtypes))) for k in self.found])

@@ -1,40 +1,44 @@
 """Kernels of archives in the libraries that flowc makes.
 
-In: a loaded archive and a node. Out: the lowering that calls the kernel by a symbol, and, for a
-compiled program, what its symbols are called in which archives. Invariant: a symbol is another one
-for other bytes of the archive.
+In: a loaded archive and a node. Out: the lowering that calls the kernel by a symbol, the functions
+of objects by theirs, and, for a compiled program, what its symbols are called in which archives.
+Invariant: a symbol is another one for other bytes of the archive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from flowc.codegen.compiled import CompiledProgram
-from flowc.dtypes import DType
 from flowc.errors import FailedPreconditionError
 from flowc.extending.c_kernels import COps
 from flowc.extending.kernels import settings_of
 from flowc.files.cache_folder import digest
 from flowc.ir.computation import Node
-from flowc.ir.lowering import SYMBOL, Native
+from flowc.ir.lowering import SYMBOL, Host, Native, ObjectFunctions, plain_attr
 from flowc.ir.op import all_ops
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedKernel:
-    """The lowering of a node whose kernel an archive has. `symbol`: its name there."""
+    """The lowering of a node whose kernel an archive has. `symbol`: its name there; `handles`: the
+    inputs that are handles."""
 
     library: COps
     op_type: str
     symbol: str
+    handles: tuple[int, ...]
 
     @property
     def wanted(self) -> str:
-        """The symbol that programs want: no other archive has it."""
-        return f"flowc_op_{digest(f'{self.library.digest} {self.symbol}'.encode())[:24]}"
+        return wanted_symbol(self.library, self.symbol)
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        """The symbols that programs want, and their names in the archive."""
+        return {self.wanted: self.symbol}
 
     def __call__(self, node: Node) -> Native:
         values = (*node.inputs, *node.outputs)
@@ -43,15 +47,31 @@ class LinkedKernel:
             f"{SYMBOL}{self.wanted}",
             tuple(d for v in values for d in v.dims),
             errors=(f"{self.op_type} ({self.library.path.name}): {{text}}",),
-            constants={name: _plain(node.attrs[name]) for name in names},
+            constants={name: plain_attr(node.attrs[name]) for name in names},
             moves=True,
+            handles=self.handles,
         )
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return tuple(map(_plain, value))
-    return value.enum if isinstance(value, DType) else value
+@dataclass(frozen=True, slots=True)
+class LinkedFunctions(ObjectFunctions):
+    """The functions of a resource that an archive has. `symbols`: those that programs want, and
+    their names in the archive."""
+
+    library: COps
+    symbols: Mapping[str, str]
+
+
+def linked_functions(library: COps, own: Mapping[str, str]) -> LinkedFunctions:
+    """The functions of a resource from their names in the archive, by what they do."""
+    wanted = {what: wanted_symbol(library, name) if name else "" for what, name in own.items()}
+    symbols = {wanted[what]: name for what, name in own.items() if name}
+    return LinkedFunctions(**wanted, library=library, symbols=symbols)
+
+
+def wanted_symbol(library: COps, symbol: str) -> str:
+    """What programs call a symbol of an archive: no other archive has it."""
+    return f"flowc_op_{digest(f'{library.digest} {symbol}'.encode())[:24]}"
 
 
 def linked_symbols(program: CompiledProgram) -> Mapping[str, tuple[str, Path]]:
@@ -59,10 +79,19 @@ def linked_symbols(program: CompiledProgram) -> Mapping[str, tuple[str, Path]]:
     `FailedPreconditionError` for an archive that is no longer the one that was loaded."""
     if not program.symbols:
         return {}
-    known = [op.lowering for op in all_ops() if isinstance(op.lowering, LinkedKernel)]
-    used = [k for k in known if k.wanted in program.symbols]
-    for kernel in used:
-        path = kernel.library.path
-        if digest(path.read_bytes()) != kernel.library.digest:
+    found: dict[str, tuple[str, Path]] = {}
+    for known in _all_linked():
+        used = known.symbols.keys() & set(program.symbols)
+        path = known.library.path
+        if used and digest(path.read_bytes()) != known.library.digest:
             raise FailedPreconditionError(f"{path}: the archive has changed since it was loaded")
-    return {k.wanted: (k.symbol, k.library.path) for k in used}
+        found |= {symbol: (known.symbols[symbol], path) for symbol in used}
+    return found
+
+
+def _all_linked() -> Iterator[LinkedKernel | LinkedFunctions]:
+    for op in all_ops():
+        lowering = op.lowering
+        linked = lowering.object if isinstance(lowering, Host) else lowering
+        if isinstance(linked, LinkedKernel | LinkedFunctions):
+            yield linked

@@ -27,7 +27,8 @@ from flowc.codegen.link.linker import link_archive
 from flowc.errors import InvalidArgumentError, NotFoundError
 from flowc.extending import c_structs as c
 from flowc.extending.c_kernels import CObject, COps, CShape, CStep
-from flowc.extending.linked import LinkedKernel
+from flowc.extending.handles import handle_places
+from flowc.extending.linked import LinkedFunctions, LinkedKernel, linked_functions
 from flowc.extending.registration import register_op, registered, type_choices
 from flowc.extending.resources import register_resource
 from flowc.extending.signatures import ir_name
@@ -154,30 +155,34 @@ def _register_op(library: COps, definition: c.OpDefinition) -> Any:
 
 
 def _register_kernel(library: COps, definition: c.KernelDefinition) -> None:
+    if definition.compute is None:  # a kernel for a device that runs no code in C
+        return
     record, kernels = registered(_text(definition.op))
     types: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in _text(definition.types).split(";"))):
         name, _, words = part.partition(":")
         types[name.strip()] = [tensor_dtype(word.strip()) for word in words.split(",")]
-    assert definition.compute is not None
     step = CStep(library, record, definition.compute)
     linked, shown = None, f"{record.tf_name}, whose kernel is in {library.path.name}, no archive"
     if library.archive:
-        symbol = _symbol_at(library, record.tf_name, definition.compute)
-        linked, shown = LinkedKernel(library, record.tf_name, symbol), record.tf_name
+        symbol = _symbol_at(definition.compute)
+        if symbol is None:
+            raise InvalidArgumentError(
+                f"{library.path}: the kernel of {record.tf_name} is static or in an anonymous "
+                "namespace, where no linker finds it"
+            )
+        places = handle_places(record.signature)
+        linked, shown = LinkedKernel(library, record.tf_name, symbol, places), record.tf_name
     taken = type_choices(record, types)
     kernels.add_step(record, step, taken, library.digest, shown=shown, linked=linked)
 
 
-def _symbol_at(library: COps, op_type: str, address: int) -> str:
-    """The symbol of a kernel. Raises `InvalidArgumentError` where a linker could not find it."""
+def _symbol_at(address: int) -> str | None:
+    """The symbol of a function; None where no linker could find it."""
     found = c.SymbolInfo()
     ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(found))
     if found.symbol is None or found.symbol_address != address:
-        raise InvalidArgumentError(
-            f"{library.path}: the kernel of {op_type} is static or in an anonymous namespace, "
-            "where no linker finds it"
-        )
+        return None
     return found.symbol.decode()
 
 
@@ -213,4 +218,17 @@ def _register_resource(library: COps, definition: c.ResourceDefinition) -> Any:
         save=save if is_saved else None,
         restore=restore if is_saved else None,
         stamp=library.digest,
+        functions=_functions_of(library, definition) if library.archive else None,
     )
+
+
+def _functions_of(library: COps, definition: c.ResourceDefinition) -> LinkedFunctions | None:
+    """What instances of libraries call; None where a linker could not find it."""
+    own: dict[str, str] = {}
+    for what in ("create", "destroy", "save", "restore"):
+        address = ctypes.cast(getattr(definition, what), ctypes.c_void_p).value
+        found = "" if address is None else _symbol_at(address)
+        if found is None:
+            return None
+        own[what] = found
+    return linked_functions(library, own) if own["create"] else None

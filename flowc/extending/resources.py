@@ -6,7 +6,7 @@ object itself. Invariants: a Session has one object for each handle, made when a
 for it and closed with the Session. Kernels of several runs get the object at the same time: it is
 its own business that this does no harm.
 
-A handle is the id of its object, a string, as that of a lookup table is.
+Objects of code in C are held by the instances of libraries as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flowc.api.saving.saved_resources import SaveableResource
 from flowc.api.variables.graph_keys import GraphKeys
 from flowc.dtypes import DType, as_dtype
 from flowc.errors import InvalidArgumentError
-from flowc.extending.handles import KIND, HeldObject
+from flowc.extending.handles import KIND, HeldObject, handle_of, held_under
 from flowc.extending.kernels import attr_values, settings_of
 from flowc.extending.registration import register_op
 from flowc.extending.signatures import Texts, check_new, ir_name, joined, signature_text
@@ -30,7 +30,7 @@ from flowc.extending.stamps import stamp_of
 from flowc.graph import Tensor, get_default_graph
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.host_run import HostRun
-from flowc.ir.lowering import Extracted, Host
+from flowc.ir.lowering import Extracted, Host, ObjectFunctions
 from flowc.ir.op import Attrs, Inference, Op, define
 from flowc.ir.signature import parse_signature
 from flowc.ir.types import Dims
@@ -49,6 +49,7 @@ def register_resource(
     save: Callable[[Any], Sequence[Any]] | None = None,
     restore: Callable[..., None] | None = None,
     stamp: str | None = None,
+    functions: ObjectFunctions | None = None,
 ) -> Callable[..., Tensor]:
     """Registers the op `name`, whose output is the handle of an object, and returns the function
     that adds such a node: `f(**attrs, container="", shared_name="", name=None)`.
@@ -62,20 +63,21 @@ def register_resource(
     [None, 8])}`. `save(object)` returns a tuple of their arrays, `restore(object, *arrays)` puts
     them back; both are ops, too: `<name>Export` and `<name>Import`. Raises `AlreadyExistsError` for
     an op that there is. `stamp`: a text that another one takes the place of whenever the code of
-    these functions changes, where that is not seen in them.
+    these functions changes, where that is not seen in them. `functions`: those in C that do the
+    same where instances of a library hold the object.
     """
     if len({saves is None, save is None, restore is None}) > 1:
         raise TypeError(f"resource {name!r}: saves, save and restore belong together")
     own = joined(attrs)
     check_new(handle_text := signature_text(name, "", _with(own, _SHARING), "handle: resource"))
     told = partial(stamp_of, make, save, restore) if stamp is None else lambda: stamp
-    step = _define_maker(name, own, make)
+    step = _define_maker(name, own, make, functions)
     record = define(
         ir_name(name),
         handle_text,
         infer=_no_dims,
         lowering=Extracted(partial(_emit_handle, step=step)),
-        traits=HANDLE,
+        traits=HANDLE | ({"saved_bytes"} if functions is not None and functions.save else set()),
         stamp=told,
     )
     ends: tuple[str, str] | None = None
@@ -104,27 +106,28 @@ def _no_dims(c: Inference) -> Dims:
 # -- handles
 
 
-def _define_maker(name: str, attrs: str, make: Callable[..., Any]) -> Op:
-    """The step that makes an object where there is none yet, and gives its id."""
-    tf = signature_text(f"_{name}Make", "", _with(attrs, "id: string"), "handle: string")
+def _define_maker(
+    name: str, attrs: str, make: Callable[..., Any], functions: ObjectFunctions | None
+) -> Op:
+    """The step that makes an object where there is none yet, and gives its handle."""
+    tf = signature_text(f"_{name}Make", "", _with(attrs, "id: string"), "handle: int64")
 
     def step(
         inputs: Sequence[Any], dtypes: Sequence[DType], *, run: HostRun, id: str, **settings: Any
     ) -> list[Array]:
         given = attr_values(record.signature, settings)
-        held = run.states.find(id, HeldObject, lambda: HeldObject(make(**given), name))
+        handle = handle_of(id)
+        held = held_under(run, handle, lambda: HeldObject(make(**given), name))
         if held.op_type != name:
             raise InvalidArgumentError(f"'{id}' is a {held.op_type}, and not a {name}")
-        found = np.empty((), object)
-        found[()] = id.encode()
-        return [found]
+        return [np.array(handle, np.int64)]
 
     settings = settings_of(parse_signature(tf))
     record = define(
         f"{ir_name(name)}_make",
         tf,
         infer=_no_dims,
-        lowering=Host(step, name, settings, may_block=True),
+        lowering=Host(step, name, settings, may_block=True, object=functions),
         traits=STATE,
     )
     return record

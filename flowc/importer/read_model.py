@@ -31,7 +31,7 @@ from flowc.importer.metagraph import (
 )
 from flowc.importer.model import ModelRequest, saved_model_file
 from flowc.importer.nodes import parse
-from flowc.importer.variables import read_variables, variable_operations
+from flowc.importer.variables import object_operations, read_variables, variable_operations
 from flowc.proto.meta_graph_pb2 import MetaGraphDef
 
 META_GRAPHS_FIELD = 2
@@ -73,7 +73,7 @@ def read_model(model: ModelRequest) -> Graph:
     if checkpoint is not None:
         prefix = find_checkpoint(checkpoint, allow_links=links)
         folder = folder_of(checkpoint)
-    elif variable_operations(graph):
+    elif variable_operations(graph) or object_operations(graph):
         is_saved_model = kind is Kind.SAVED_MODEL
         prefix = (
             variables_of(file) if is_saved_model else checkpoint_beside(file, allow_links=links)

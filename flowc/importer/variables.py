@@ -45,6 +45,8 @@ class VariableValues(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         op, stored = self._found[name if name in self._found else self._shared[name]]
         value = self._reader.read(stored.key, stored.part)
+        if has_trait(op.type, "saved_bytes"):
+            return value
         dtype, shape = op.attrs.get("dtype"), op.attrs.get("shape")
         wanted = None if shape is None else tuple(shape)
         if (dtype is not None and dtype.numpy != value.dtype) or not _fits(value.shape, wanted):
@@ -79,14 +81,20 @@ def variable_operations(graph: Graph) -> list[Operation]:
     return [op for op in graph.get_operations() if has_trait(op.type, "variable")]
 
 
+def object_operations(graph: Graph) -> list[Operation]:
+    """The operations that hold objects which code in C saves."""
+    return [op for op in graph.get_operations() if has_trait(op.type, "saved_bytes")]
+
+
 def _shared_name(op: Operation) -> str:
     name = op.attrs.get("shared_name") or b""
     return name.decode("utf-8", "replace") or op.name
 
 
 def read_variables(graph: Graph, reader: CheckpointReader, restore_op: str = "") -> VariableValues:
-    """The values that `reader` has for the variables of `graph`. `restore_op`: the operation that
-    restores them (a SaverDef's `restore_op_name`), if the graph has one."""
+    """The values that `reader` has for the variables of `graph`, and the bytes of objects that code
+    in C keeps. `restore_op`: the operation that restores them (a SaverDef's `restore_op_name`), if
+    the graph has one."""
     restored = restored_tensors(graph, restore_op)
     full_names: dict[str, str] | None = None
     found: dict[str, tuple[Operation, _Stored]] = {}
@@ -106,6 +114,11 @@ def read_variables(graph: Graph, reader: CheckpointReader, restore_op: str = "")
                 full_names = _object_graph_names(reader)
             key = next((full_names[n] for n in names if n in full_names), None)
         if key is not None and key not in taken:
+            found[op.name] = (op, _Stored(key))
+    for op in object_operations(graph):
+        keys = (f"{name}-bytes" for name in (op.name, _shared_name(op)))
+        key = next((k for k in keys if k in reader), None)
+        if key is not None:
             found[op.name] = (op, _Stored(key))
     return VariableValues(reader, found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from flowc.dtypes import DType
 from flowc.ir.dims import Dim
@@ -123,7 +123,8 @@ class Native:
     `updates`: the input that output 0 is a changed copy of. The kernel finds the bytes of that
     input (as many as both hold) in output 0 already, and writes only what changes: where the plan
     can prove that nobody reads the input again, both are the same memory. `moves`: the kernel only
-    moves elements, so that f16 and bf16 ones stay as they are.
+    moves elements, so that f16 and bf16 ones stay as they are. `handles`: the inputs (i64) that are
+    addresses of objects, of which a kernel in C gets the objects.
     """
 
     kernel: KernelFunction
@@ -136,6 +137,7 @@ class Native:
     functions: tuple[str, ...] = ()
     updates: int | None = None
     moves: bool = False
+    handles: tuple[int, ...] = ()
 
     @property
     def symbol(self) -> str | None:
@@ -153,6 +155,29 @@ class Native:
         return getattr(import_module(module), name)
 
 
+def plain_attr(value: Any) -> Any:
+    """The value of an attr as code in C has it: of a dtype its number."""
+    if isinstance(value, tuple | list):
+        return tuple(map(plain_attr, cast(Sequence[Any], value)))
+    return value.enum if isinstance(value, DType) else value
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFunctions:
+    """The functions of a `flowc_resource_definition` (flowc/op.h), by what a linker finds them by;
+    "" for those that it has not."""
+
+    create: str
+    destroy: str
+    save: str
+    restore: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that there are."""
+        return tuple(filter(None, (self.create, self.destroy, self.save, self.restore)))
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """Python on the host, for what only it can do: a run in a Session calls it, and no library can.
@@ -163,7 +188,8 @@ class Host:
     Sizes that `infer` made are those of the arrays that it returns; where the others do not hold,
     the run fails. What it raises ends the run; a FlowcError is told the node. `shown`: the op of
     which messages speak.
-    `linked`: the op that does the same by a kernel of an archive, for libraries.
+    `linked`: the op that does the same by a kernel of an archive, for libraries. `object`: of a
+    step that gives the handle of the object `id`, what makes that object where instances hold it.
     `may_block`: the function gets `run`, too, the `HostRun` with which it waits. `only_reads`: it
     neither changes nor keeps its inputs, so that they may be what others hold.
     """
@@ -174,6 +200,7 @@ class Host:
     may_block: bool = False
     only_reads: bool = False
     linked: str = ""
+    object: ObjectFunctions | None = None
 
 
 @dataclass(frozen=True, slots=True)

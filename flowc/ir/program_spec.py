@@ -2,8 +2,8 @@
 
 In: a Computation, what callers call its feeds and fetches, and the variables behind the rest. Out:
 frozen records that compiler, caches, executables and libraries carry, with a form in JSON.
-Invariants: inputs are what is fed, then the value of each variable that is read; outputs are what
-is fetched, then the next value of each variable that is written.
+Invariants: inputs are what is fed, then the value of each variable that is read, then the address
+of each object; outputs are what is fetched, then the next value of each variable that is written.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.bodies import with_sizes
 from flowc.ir.dims import Dim, parse_dim
+from flowc.ir.lowering import ObjectFunctions
 from flowc.ir.text.value_names import names_of_sizes
 from flowc.ir.types import TensorType
 
@@ -95,6 +96,22 @@ class VariableSpec:
         return self.tensor.name
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectSpec:
+    """An object that code in C makes for each instance of a library, for its kernels in C.
+
+    `op`: that of the handle; `attrs`: what it is made with; `first`: the bytes that it is restored
+    from when an instance is made, where there are any, and `initial`: where a library has them
+    among its weights."""
+
+    name: str
+    op: str
+    functions: ObjectFunctions
+    attrs: Mapping[str, Any]
+    initial: int | None = None
+    first: Array | None = field(default=None, compare=False, repr=False)
+
+
 class Alias(NamedTuple):
     """An input whose memory may hold the output that replaces it."""
 
@@ -111,11 +128,12 @@ class ProgramSpec:
     outputs: tuple[TensorSpec, ...] = ()
     variables: tuple[VariableSpec, ...] = ()
     aliases: tuple[Alias, ...] = ()
+    objects: tuple[ObjectSpec, ...] = ()
 
     @property
     def fed(self) -> tuple[TensorSpec, ...]:
         """What callers give."""
-        return self.inputs[: len(self.inputs) - len(self.reads)]
+        return self.inputs[: len(self.inputs) - len(self.reads) - len(self.objects)]
 
     @property
     def fetched(self) -> tuple[TensorSpec, ...]:
@@ -157,6 +175,7 @@ class ProgramSpec:
             "outputs": [t.to_json() for t in self.fetched],
             "variables": [self._row(v) for v in self.variables],
             "in_place": [list(alias) for alias in self.aliases],
+            **({"objects": [o.name for o in self.objects]} if self.objects else {}),
         }
 
     def _row(self, v: VariableSpec) -> dict[str, Any]:

@@ -63,10 +63,14 @@ def functions_of(library: Any, prefix: str = "flowc") -> SimpleNamespace:
         "flowc_instance_run": (number, [pointer] * 5),
         "flowc_instance_read": (number, [pointer, number, pointer]),
         "flowc_instance_write": (number, [pointer, number, pointer]),
+        "flowc_instance_save": (number, [pointer, number, pointer, ctypes.c_int64, pointer]),
+        "flowc_instance_restore": (number, [pointer, number, pointer, ctypes.c_int64]),
     }
     found = SimpleNamespace(library=library)
     for name, (result, args) in signatures.items():
-        function = getattr(library, prefix + name.removeprefix("flowc"))
+        function = getattr(library, prefix + name.removeprefix("flowc"), None)
+        if function is None:  # objects came later than the others
+            continue
         function.restype, function.argtypes = result, args
         setattr(found, name, function)
     return found

@@ -88,8 +88,8 @@ class Model:
     """A compiled model. Call it with arrays in the order of `inputs`, or by name.
 
     `model(x)` gives one array, or a tuple where the model has several outputs. `:0` may be left out
-    of a name. `threads`: how many threads a run may use. A model that has `variables` runs in an
-    instance: `model.new_instance()`.
+    of a name. `threads`: how many threads a run may use. A model that has `variables`, or `objects`
+    of ops in C, runs in an instance: `model.new_instance()`.
     """
 
     def __init__(self, path: str | os.PathLike[str], signature: str | None = None) -> None:
@@ -104,6 +104,7 @@ class Model:
         self.inputs = tuple(map(_port, described["inputs"]))
         self.outputs = tuple(map(_port, described["outputs"]))
         self.variables = tuple(map(_port, described.get("variables", ())))
+        self.objects: tuple[str, ...] = tuple(described.get("objects", ()))
         # Of libraries that do not say so, the C function does.
         refuses = described.get("needs_instance", False)
         self._run: _Run = self._needs_instance if refuses else self._library.flowc_run
@@ -173,8 +174,8 @@ class Model:
 
     def _needs_instance(self, *_: Any) -> int:
         """The run of a model whose variables have to be kept between runs."""
-        names = ", ".join(p.name for p in self.variables[:3])
-        more = ", ..." if len(self.variables) > 3 else ""
+        kept = [*(p.name for p in self.variables), *self.objects]
+        names, more = ", ".join(kept[:3]), ", ..." if len(kept) > 3 else ""
         raise InvalidArgumentError(
             f"the model has variables ({names}{more}), which an instance keeps: "
             "instance = model.new_instance(), then instance(...)"
@@ -281,7 +282,7 @@ class Model:
 
 
 class Instance:
-    """One set of a model's variables. Call it as the model is called.
+    """One set of a model's variables and objects. Call it as the model is called.
 
     Calls from several threads wait for one another; a run that fails changes nothing. Closed by
     `close`, at the end of a `with`, or when it is no longer used.
@@ -328,8 +329,33 @@ class Instance:
         handle = self._open()
         self.model._check(self._library.flowc_instance_write(handle, number, data_address(array)))
 
+    def save(self, name: str) -> bytes:
+        """What is to be kept of an object. Raises `InvalidArgumentError` for one that is never
+        saved."""
+        number, handle, needed = self._object(name), self._open(), ctypes.c_int64()
+        room = ctypes.create_string_buffer(0)
+        while True:
+            save = self._library.flowc_instance_save
+            size = len(room)
+            self.model._check(save(handle, number, room, size, ctypes.byref(needed)))
+            if needed.value <= size:
+                return room.raw[: needed.value]
+            room = ctypes.create_string_buffer(needed.value)
+
+    def restore(self, name: str, data: bytes) -> None:
+        """Gives an object the contents that `save` gave, here, in another instance, or in a
+        checkpoint."""
+        number, handle = self._object(name), self._open()
+        self.model._check(self._library.flowc_instance_restore(handle, number, data, len(data)))
+
+    def _object(self, name: str) -> int:
+        if name not in self.model.objects:
+            names = ", ".join(self.model.objects) or "none"
+            raise InvalidArgumentError(f"the model has no object {name!r}; it has {names}")
+        return self.model.objects.index(name)
+
     def reset(self) -> None:
-        """All variables as they were at first."""
+        """All variables and objects as they were at first."""
         self.model._check(self._library.flowc_instance_reset(self._open()))
 
     def close(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import google_crc32c
@@ -71,3 +74,89 @@ def test_nothing_to_merge_and_no_graph(tmp_path: Path) -> None:
         assert tf.summary.merge_all() is None
         with pytest.raises(TypeError, match="must be an instance of `Graph`"):
             tf.summary.FileWriter(tmp_path, 3)
+
+
+def test_a_file_that_is_cut_anywhere_has_the_records_before(tmp_path: Path) -> None:
+    """As a machine that loses power leaves it: what was whole is read, the rest is an error, or,
+    where it is less than the head of a record, nothing, as in TensorFlow. A program that starts
+    again writes beside it."""
+    with tf.summary.FileWriter(tmp_path / "whole", max_queue=1) as writer:
+        for step in range(4):
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="x", simple_value=1)]), step)
+    (file,) = (tmp_path / "whole").iterdir()
+    data = file.read_bytes()
+    ends = [0]
+    for content in records(file):
+        ends.append(ends[-1] + 16 + len(content))
+    assert ends[-1] == len(data) and len(ends) == 6
+    cut = tmp_path / "events.out.tfevents.cut"
+    for size in range(len(data) + 1):
+        cut.write_bytes(data[:size])
+        found: list[tf.Event] = []
+        fault = None
+        try:
+            found += tf.train.summary_iterator(cut)
+        except tf.errors.DataLossError as error:
+            fault = error
+        whole = sum(end <= size for end in ends[1:])
+        assert [e.step for e in found] == [0, 0, 1, 2, 3][:whole]
+        rest = size - ends[whole]
+        assert (fault is None) == (rest < 12), size
+    for at in range(ends[2], ends[3]):  # a byte of the third record is another one
+        cut.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        found = []
+        with pytest.raises(tf.errors.DataLossError):
+            for event in tf.train.summary_iterator(cut):
+                found.append(event)
+        assert len(found) == 2
+    with tf.summary.FileWriter(tmp_path) as again:
+        again.add_summary(tf.Summary(), 9)
+    (beside,) = tmp_path.glob("*.tfevents.[0-9]*")
+    assert [e.step for e in tf.train.summary_iterator(beside)] == [0, 9]
+
+
+def test_written_records_stay_when_the_process_is_killed(tmp_path: Path) -> None:
+    """Without a close, all that was flushed is there."""
+    program = f"""
+import os, signal, flowc as tf
+writer = tf.summary.FileWriter({str(tmp_path)!r}, max_queue=100)
+for step in range(30):
+    writer.add_summary(tf.Summary(), step)
+writer.flush()
+writer.add_summary(tf.Summary(), 30)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (file,) = tmp_path.iterdir()
+    assert [e.step for e in tf.train.summary_iterator(file)][1:] == list(range(30))
+
+
+def test_the_projector_is_told_of_embeddings(tmp_path: Path) -> None:
+    projector = tf.contrib.tensorboard.plugins.projector
+
+    config = projector.ProjectorConfig(model_checkpoint_path="words-10")
+    words = config.embeddings.add()
+    words.tensor_name = "embedding:0"
+    words.metadata_path = "labels.tsv"
+    words.sprite.image_path = "sprites.png"
+    words.sprite.single_image_dim.extend([28, 28])
+    with tf.summary.FileWriter(tmp_path / "logs") as writer:
+        projector.visualize_embeddings(writer, config)
+    expected = """\
+model_checkpoint_path: "words-10"
+embeddings {
+  tensor_name: "embedding:0"
+  metadata_path: "labels.tsv"
+  sprite {
+    image_path: "sprites.png"
+    single_image_dim: 28
+    single_image_dim: 28
+  }
+}
+"""
+    assert (tmp_path / "logs" / "projector_config.pbtxt").read_text() == expected
+    projector.visualize_embeddings(tmp_path / "other", projector.ProjectorConfig())
+    assert (tmp_path / "other" / "projector_config.pbtxt").read_text() == ""
+    with pytest.raises(ValueError, match="must have a logdir"):
+        projector.visualize_embeddings("", config)

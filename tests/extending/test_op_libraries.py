@@ -175,6 +175,19 @@ def test_what_fails_in_some_threads_is_their_error_and_nothing_is_lost(
     in_threads(lambda y: made["throw" if y is bad else "plain"](X))
 
 
+def test_kernels_have_temporary_tensors_and_those_of_other_devices_are_left_out(
+    built: Path,
+) -> None:
+    ops = tf.load_op_library(built / "many_ops.o")
+    x = np.array([1.0, 2.0, 4.0], np.float32)
+    tf.testing.check_op("Running", x, expected=[1.0, 3.0, 7.0], library=True)
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match=r"Running \(many_ops.o\): begins be"),
+    ):
+        session.run(ops.running([-1.0]))
+
+
 # -- compiled
 
 

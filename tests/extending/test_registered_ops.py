@@ -336,3 +336,6 @@ def test_an_installed_package_announces_its_ops(tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     assert "the ops of broken (not_there) cannot be loaded" in made.stderr
     assert tf.load(tmp_path / "m.so")(np.ones(4, np.float32)).tolist() == [-1.0] * 4
+    told = flowc("inspect", model)
+    assert told.returncode == 0 and "FromPackage" in told.stdout
+    assert "not supported" not in told.stdout

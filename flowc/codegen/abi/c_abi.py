@@ -293,7 +293,7 @@ class _CallEmitter:
         threads = w.b.sext(w.call("flowc_get_threads"), I64)
         program = declare(self.abi.module, "flowc_program_run", _RUN)
         rest = [sizes, weights, threads, status, NULL]
-        if self.abi.spec.variables:
+        if self.abi.spec.variables or self.abi.spec.objects:
             tables = RunTables(self.abi, w, instance)
             every_input, every_output = tables.inputs(inputs), tables.outputs(outputs)
             code = w.b.call(program, [every_input, every_output, *rest])

@@ -16,7 +16,7 @@ from flowc.codegen.abi.model import dims_text, ports_of
 from flowc.codegen.compiled import ProgramMetadata
 from flowc.dtypes import DType
 from flowc.ir.dims import Symbol, symbols_of
-from flowc.ir.program_spec import ProgramSpec, TensorSpec
+from flowc.ir.program_spec import ObjectSpec, ProgramSpec, TensorSpec
 
 _C_TYPES = {
     "f16": "uint16_t (IEEE half)", "bf16": "uint16_t (bfloat16)", "f32": "float", "f64": "double",
@@ -125,6 +125,17 @@ int32_t flowc_instance_run(flowc_instance *instance, const void *const *inputs,
 int32_t flowc_instance_read(flowc_instance *instance, int32_t variable, void *value);
 int32_t flowc_instance_write(flowc_instance *instance, int32_t variable, const void *value);
 
+/* Objects: what kernels of ops in C keep (a table that grows, say), in instances as variables are.
+ * They are saved as bytes and restored from these. flowc_instance_save writes to `bytes`, if their
+ * `size` is enough (0 to ask), and sets `needed` to the size that is; restoring trusts the bytes.
+ * What a run that fails has changed in an object stays changed. */
+int32_t flowc_object_count(void);
+const char *flowc_object_name(int32_t object);
+int32_t flowc_instance_save(flowc_instance *instance, int32_t object, void *bytes,
+                            int64_t size, int64_t *needed);
+int32_t flowc_instance_restore(flowc_instance *instance, int32_t object, const void *bytes,
+                               int64_t size);
+
 /* How many threads a run may use, 1 to 1024; 0: one per core the process may use. Results do not
  * depend on it. */
 int32_t flowc_set_threads(int32_t threads);
@@ -183,10 +194,12 @@ def _model_lines(prefix: str, metadata: ProgramMetadata) -> Iterator[str]:
     """The functions and constants of one model."""
     yield _FUNCTION.sub(f"{prefix}_", DECLARATIONS)
     capitals = prefix.upper()
-    for kind in ("input", "output", "variable"):
-        rows = ports_of(metadata, kind)
-        if kind == "variable" and not rows:
-            continue
+    kept = {"variable": ports_of(metadata, "variable"), "object": metadata.spec.objects}
+    known: dict[str, Sequence[TensorSpec | ObjectSpec]] = {
+        **{kind: ports_of(metadata, kind) for kind in ("input", "output")},
+        **{kind: rows for kind, rows in kept.items() if rows},
+    }
+    for kind, rows in known.items():
         yield f"#define {capitals}_{kind.upper()}S {len(rows)}"
         for index, name in enumerate(constant_names(rows)):
             yield f"#define {capitals}_{kind.upper()}_{name} {index}"
@@ -221,6 +234,7 @@ def _comment_lines(metadata: ProgramMetadata) -> list[str]:
         f"/* {_comment(metadata.name)}: a model compiled by flowc {_comment(metadata.version)}.",
         " *",
         *(line for kind, rows in ports.items() for line in _port_lines(kind, rows)),
+        *(f" * object {i}: {_comment(o.name)}" for i, o in enumerate(metadata.spec.objects)),
     ]
     late = sorted(_late_sizes(metadata.spec))
     if late:
@@ -228,8 +242,8 @@ def _comment_lines(metadata: ProgramMetadata) -> list[str]:
     return [*lines, " */"]
 
 
-def constant_names(ports: tuple[TensorSpec, ...]) -> list[str]:
-    """One C identifier a port; a number is added where two names would be equal."""
+def constant_names(ports: Sequence[TensorSpec | ObjectSpec]) -> list[str]:
+    """One C identifier a port or object; a number is added where two names would be equal."""
     names: list[str] = []
     for index, port in enumerate(ports):
         name = identifier(port.name.removesuffix(":0")).upper()

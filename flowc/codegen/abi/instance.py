@@ -1,4 +1,4 @@
-"""The part of the C ABI that keeps a model's variables from run to run, in instances.
+"""The part of the C ABI that keeps a model's variables and objects from run to run, in instances.
 
 In: an `AbiModule` that already holds `flowc_abi_run`. Out: `flowc_run` and the functions of
 instances. Invariants: instances share nothing; one call at a time is inside an instance; what a run
@@ -7,7 +7,8 @@ in place may be left half changed by one that fails.
 
 An instance is one block of memory: a mutex, then for each variable its value's address, the address
 that the next value is written to (the same one where runs change the value in place), and whether
-it has a value; then those buffers.
+it has a value; then the addresses of the objects, which are an input of the program each; then the
+buffers of the variables.
 """
 
 from __future__ import annotations
@@ -17,26 +18,30 @@ from typing import Any
 
 from llvmlite import ir
 
+from flowc.codegen.abi.instance_objects import OBJECT_ACCESS, InstanceObjects
+from flowc.codegen.abi.instance_rows import (
+    IS_SET,
+    MUTEX_BYTES,
+    NEXT,
+    VALUE,
+    WORDS,
+    rows_of,
+)
 from flowc.codegen.abi.model import bytes_of
-from flowc.codegen.abi.module import BAD_ARGUMENT, NO_MEMORY, OK, RUN_ARGS, AbiModule
+from flowc.codegen.abi.module import BAD_ARGUMENT, EXPORTS, NO_MEMORY, OK, RUN_ARGS, AbiModule
 from flowc_runtime.native.writer import I32, I64, NULL, PTR, FunctionWriter, i32, i64
 
 ALIGNMENT = 64
-MUTEX_BYTES = 64  # more than any pthread_mutex_t of Linux
-VALUE, NEXT, IS_SET, WORDS = 0, 1, 2, 3  # of a variable's row
-
-
-def rows_of(w: FunctionWriter, instance: Any) -> Any:
-    """The table of an instance's variables."""
-    return w.element(instance, i64(MUTEX_BYTES // 8))
 
 
 class InstanceEmitter:
     def __init__(self, abi: AbiModule) -> None:
         self.abi = abi
         self.variables = abi.spec.variables
+        self.objects = InstanceObjects(abi)
 
     def emit(self) -> None:
+        self.objects.emit()
         self._reset()
         self._destroy()
         self._create()
@@ -47,6 +52,10 @@ class InstanceEmitter:
         access: dict[str, ir.Type] = {"variable": I32, "value": PTR}
         self._guarded("flowc_instance_read", "flowc_abi_read", access)
         self._guarded("flowc_instance_write", "flowc_abi_write", access)
+        for name, inner in OBJECT_ACCESS.items():
+            result, args = EXPORTS[name]
+            assert result == I32
+            self._guarded(name, inner, {k: a for k, a in args.items() if k != "instance"})
 
     # -- one instance at a time
 
@@ -64,11 +73,12 @@ class InstanceEmitter:
 
     def _plain_run(self) -> None:
         w = self.abi.export("flowc_run")
-        if self.variables and all(v.is_random for v in self.variables):
+        kept = [v.name for v in (*self.variables, *self.abi.spec.objects)]
+        if kept and all(v.is_random for v in self.variables) and not self.abi.spec.objects:
             self._run_once(w)
-        elif self.variables:
-            names = ", ".join(v.name for v in self.variables[:3])
-            more = ", ..." if len(self.variables) > 3 else ""
+        elif kept:
+            names = ", ".join(kept[:3])
+            more = ", ..." if len(kept) > 3 else ""
             template = (
                 "the model has variables (%s%s): make an instance with flowc_instance_create and"
                 " run it with flowc_instance_run"
@@ -92,7 +102,8 @@ class InstanceEmitter:
 
     def _offsets(self) -> tuple[list[tuple[int, int]], int]:
         """Where the two buffers of each variable start, and the size of an instance."""
-        at = _aligned(MUTEX_BYTES + 8 * WORDS * len(self.variables))
+        words = WORDS * len(self.variables) + len(self.abi.spec.objects)
+        at = _aligned(MUTEX_BYTES + 8 * words)
         found = []
         for variable in self.variables:
             size = _aligned(bytes_of(variable.tensor))
@@ -114,7 +125,7 @@ class InstanceEmitter:
             template = "no memory for an instance: %lld bytes could not be had"
             self.abi.fail(w, NO_MEMORY, template, i64(size))
         instance = w.load(made, i64(0), PTR)
-        w.call("memset", instance, i32(0), i64(_aligned(MUTEX_BYTES)))
+        w.call("memset", instance, i32(0), i64(offsets[0][0] if offsets else size))
         w.call("pthread_mutex_init", instance, NULL)
         starts = self.abi.table(I64, [i64(s) for pair in offsets for s in pair], "starts")
         rows = rows_of(w, instance)
@@ -135,6 +146,7 @@ class InstanceEmitter:
         w = self.abi.export("flowc_instance_destroy")
         (instance,) = w.args
         with w.when(w.compare("!=", instance, NULL)):
+            self.objects.destroy(w, instance)
             w.call("pthread_mutex_destroy", instance)
             w.call("free", instance)
         w.give()
@@ -144,6 +156,7 @@ class InstanceEmitter:
         w = self.abi.function("flowc_abi_reset", I32, {"instance": PTR})
         (instance,) = w.args
         weights = self.abi.weights_address(w)
+        self.objects.reset(w, instance, weights)
         initial = [i64(-1 if v.initial is None else v.initial) for v in self.variables]
         places = self.abi.table(I64, initial, "initial")
         rows = rows_of(w, instance)
@@ -221,6 +234,10 @@ class RunTables:
                     self.abi.fail(w, BAD_ARGUMENT, template, w.text(variable.name))
             value = w.load(self.rows, i64(number * WORDS + VALUE), PTR)
             w.store(value, table, i64(variable.input or 0))
+        first = len(spec.fed) + len(spec.reads)
+        for number in range(len(spec.objects)):
+            place = w.element(self.rows, i64(len(spec.variables) * WORDS + number))
+            w.store(place, table, i64(first + number))
         return table
 
     def outputs(self, given: Any) -> Any:

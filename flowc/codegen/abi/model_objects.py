@@ -33,10 +33,11 @@ class LibraryMember:
 
     def abi_object(self, processor: Processor, weights: WeightsFile | None) -> bytes:
         """The functions that callers see, by their plain names."""
-        variables = self.program.metadata.spec.variables
+        spec = self.program.metadata.spec
+        is_kept = not all(v.is_random for v in spec.variables)
         about = {
             "prefix": self.prefix,
-            "needs_instance": bool(variables) and not all(v.is_random for v in variables),
+            "needs_instance": is_kept or bool(spec.objects),
             **self.about,
         }
         text = c_abi_text(

@@ -35,7 +35,7 @@ def native_launch(node: Node) -> Launch:
         operands.append(STATUS)
         buffers.append("i64")
     if lowering.symbol is not None:
-        kernel = linked_kernel(inner, lowering.symbol, lowering.constants)
+        kernel = linked_kernel(inner, lowering)
         return Launch(
             kernel,
             tuple(operands),

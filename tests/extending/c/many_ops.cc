@@ -90,6 +90,31 @@ class TurnedOp : public OpKernel {
 REGISTER_KERNEL_BUILDER(Name("Turned").Device(DEVICE_CPU), TurnedOp);
 }  // namespace turned
 
+// Sums of the elements before, by way of temporary tensors, which need no thought of their end.
+REGISTER_OP("Running").Input("x: float").Output("y: float").SetShapeFn(flowc::UnchangedShape);
+
+struct Running {
+  void Compute(flowc::OpKernelContext *c) {
+    auto in = c->input(0).flat<float>();
+    flowc::Tensor sums, more;
+    OP_REQUIRES_OK(c, c->allocate_temp<double>({in.size() + 1}, &sums));
+    OP_REQUIRES_OK(c, c->allocate_temp<int8_t>({3, 5}, &more));
+    OP_REQUIRES(c, more.dim_size(1) == 5 && sums.dtype() == FLOWC_DOUBLE && more.NumElements() == 15,
+                flowc::errors::Internal("another tensor"));
+    OP_REQUIRES(c, reinterpret_cast<uintptr_t>(more.flat<int8_t>().data()) % 64 == 0,
+                flowc::errors::Internal("not aligned"));
+    OP_REQUIRES(c, !c->allocate_temp<float>({int64_t{1} << 62, 8}, &more).ok(),
+                flowc::errors::Internal("more memory than there is"));
+    OP_REQUIRES(c, in.size() == 0 || in[0] >= 0, flowc::errors::InvalidArgument("begins below 0"));
+    auto sum = sums.flat<double>();
+    sum[0] = 0;
+    for (int64_t i = 0; i < in.size(); i++) sum[i + 1] = sum[i] + in[i];
+    for (int64_t i = 0; i < in.size(); i++) c->output(0).flat<float>()[i] = sum[i + 1];
+  }
+};
+REGISTER_KERNEL_BUILDER(Name("Running").Device(flowc::DEVICE_GPU), Running);
+REGISTER_KERNEL_BUILDER(Name("Running").Device(flowc::DEVICE_CPU), Running);
+
 // A count for each key, which grows.
 struct Counts {
   explicit Counts(const flowc::Attrs &attrs) : first(attrs.Int("first")) {}

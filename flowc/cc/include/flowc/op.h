@@ -66,7 +66,7 @@ typedef struct {
 } flowc_op_attr;
 
 /* One call of a kernel. `status` and `message` (of `message_size` bytes) are set by
- * flowc_op_fail. */
+ * flowc_op_fail; `scratch`, what flowc_op_scratch gave, is freed by the caller. */
 typedef struct flowc_op_call flowc_op_call;
 struct flowc_op_call {
   uint32_t size;
@@ -79,6 +79,7 @@ struct flowc_op_call {
   int32_t status;
   void *host;
   void *(*allocate)(flowc_op_call *call, int32_t output, int32_t rank, const int64_t *dims);
+  void *scratch;
 };
 
 /* The shape function of an op: ranks and dims of outputs from those of inputs. A size below -1 is
@@ -156,6 +157,17 @@ static inline const flowc_op_attr *flowc_op_find_attr(const flowc_op_attr *attrs
     if (*one == *other) return &attrs[i];
   }
   return NULL;
+}
+
+/* Memory that the kernel has until it returns, at a multiple of 64 bytes; NULL where there is
+ * none. */
+static inline void *flowc_op_scratch(flowc_op_call *call, int64_t bytes) {
+  if (bytes < 0 || bytes > INT64_MAX - 128) return NULL;
+  void **block = (void **)malloc((size_t)bytes + 128); /* the block before it, then the memory */
+  if (block == NULL) return NULL;
+  *block = call->scratch;
+  call->scratch = block;
+  return (void *)(((uintptr_t)block + 127) & ~(uintptr_t)63);
 }
 
 /* The run fails: with a number of above and a text, as printf has it. */

@@ -31,6 +31,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ inline Status OkStatus() { return {}; }
 
 using TensorShape = std::vector<int64_t>;
 inline constexpr const char *DEVICE_CPU = "CPU";
+inline constexpr const char *DEVICE_GPU = "GPU";  // whose kernels are left out
 
 namespace errors {
 inline Status InvalidArgument(std::string text) { return {FLOWC_INVALID_ARGUMENT, std::move(text)}; }
@@ -78,6 +80,7 @@ class Flat {
 
 class Tensor {
  public:
+  Tensor() : view_{} {}
   explicit Tensor(const flowc_op_tensor &view) : view_(view) {}
   int dims() const { return view_.rank; }
   int64_t dim_size(int axis) const { return view_.dims[axis]; }
@@ -92,6 +95,23 @@ class Tensor {
  private:
   flowc_op_tensor view_;
 };
+
+// The number of a dtype.
+template <typename T>
+constexpr int32_t DtypeOf() {
+  if constexpr (std::is_same_v<T, float>) return FLOWC_FLOAT;
+  if constexpr (std::is_same_v<T, double>) return FLOWC_DOUBLE;
+  if constexpr (std::is_same_v<T, bool>) return FLOWC_BOOL;
+  if constexpr (std::is_same_v<T, int8_t>) return FLOWC_INT8;
+  if constexpr (std::is_same_v<T, int16_t>) return FLOWC_INT16;
+  if constexpr (std::is_same_v<T, int32_t>) return FLOWC_INT32;
+  if constexpr (std::is_same_v<T, int64_t>) return FLOWC_INT64;
+  if constexpr (std::is_same_v<T, uint8_t>) return FLOWC_UINT8;
+  if constexpr (std::is_same_v<T, uint16_t>) return FLOWC_UINT16;
+  if constexpr (std::is_same_v<T, uint32_t>) return FLOWC_UINT32;
+  if constexpr (std::is_same_v<T, uint64_t>) return FLOWC_UINT64;
+  return 0;
+}
 
 // The attrs of a node.
 class Attrs {
@@ -178,6 +198,22 @@ class OpKernelContext {
     }
     made_.push_back(output(i));
     *tensor = &made_.back();
+    return {};
+  }
+  // A tensor that the kernel has until it returns.
+  template <typename T>
+  Status allocate_temp(const TensorShape &dims, Tensor *tensor) {
+    const int64_t head = static_cast<int64_t>(dims.size() * sizeof(int64_t));
+    int64_t bytes = sizeof(T);
+    for (int64_t size : dims)
+      if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes))
+        return errors::InvalidArgument("no memory has the size of a temporary tensor");
+    auto *sizes = static_cast<int64_t *>(flowc_op_scratch(call_, head));
+    void *data = flowc_op_scratch(call_, bytes);
+    if (sizes == nullptr || data == nullptr)
+      return {FLOWC_RESOURCE_EXHAUSTED, "no memory for a temporary tensor"};
+    for (size_t k = 0; k < dims.size(); k++) sizes[k] = dims[k];
+    *tensor = Tensor({data, sizes, static_cast<int32_t>(dims.size()), DtypeOf<T>()});
     return {};
   }
   void SetStatus(const Status &status) {
@@ -367,7 +403,10 @@ constexpr const char *NameOf() {
 class Name {
  public:
   explicit Name(const char *op) : op_(op) {}
-  Name &Device(const char *) { return *this; }
+  Name &Device(const char *device) {
+    is_for_cpu_ = std::string_view(device) == DEVICE_CPU;
+    return *this;
+  }
   template <typename T>
   Name &TypeConstraint(const char *attr) {
     for (const char *part : {types_.is_empty() ? "" : "; ", attr, ": ", NameOf<T>()})
@@ -376,9 +415,11 @@ class Name {
   }
   const char *op() const { return op_; }
   const Text<512> &types() const { return types_; }
+  bool is_for_cpu() const { return is_for_cpu_; }
 
  private:
   const char *op_;
+  bool is_for_cpu_ = true;
   Text<512> types_;
 };
 
@@ -390,7 +431,7 @@ class KernelDef : public flowc_kernel_definition {
     size = sizeof(flowc_kernel_definition);
     op = name.op();
     types = types_.c_str();
-    compute = function;
+    compute = name.is_for_cpu() ? function : nullptr;
   }
 
  private:
@@ -401,20 +442,20 @@ class KernelDef : public flowc_kernel_definition {
 // `std::string Save()` and `void Restore(const std::string &)`.
 template <typename Resource>
 struct ResourceOf {
-  static void *Create(const flowc_op_attr *attrs, int32_t count) {
+  FLOWC_OP_VISIBLE static void *Create(const flowc_op_attr *attrs, int32_t count) {
     try {
       return new Resource(Attrs(attrs, count));
     } catch (...) {
       return nullptr;
     }
   }
-  static void Destroy(void *object) { delete static_cast<Resource *>(object); }
-  static int64_t Save(void *object, char *bytes, int64_t size) {
+  FLOWC_OP_VISIBLE static void Destroy(void *object) { delete static_cast<Resource *>(object); }
+  FLOWC_OP_VISIBLE static int64_t Save(void *object, char *bytes, int64_t size) {
     const std::string text = static_cast<Resource *>(object)->Save();
     if (size >= static_cast<int64_t>(text.size())) text.copy(bytes, text.size());
     return static_cast<int64_t>(text.size());
   }
-  static void Restore(void *object, const char *bytes, int64_t size) {
+  FLOWC_OP_VISIBLE static void Restore(void *object, const char *bytes, int64_t size) {
     static_cast<Resource *>(object)->Restore(std::string(bytes, static_cast<size_t>(size)));
   }
 };

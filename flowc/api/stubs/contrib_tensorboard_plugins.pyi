@@ -1,0 +1,6 @@
+# Made by `make stub` from the tables of exports: not to be edited.
+__all__ = [
+    "projector",
+]
+
+from flowc.api.stubs import contrib_tensorboard_plugins_projector as projector
