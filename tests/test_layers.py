@@ -85,6 +85,7 @@ PLACES = {
         "flowc.extract",
         "flowc.run.host_steps",
         "flowc.run.python_segments",
+        "flowc.run.queue_blocks",
     ),
 }
 # Of two packages of one layer, or of layers that would allow it: the first knows nothing of these.

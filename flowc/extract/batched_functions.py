@@ -29,10 +29,11 @@ _EFFECTS = frozenset({"random", "stateful", "may_block", "variable"})
 
 @dataclass(frozen=True, slots=True)
 class BatchedBody:
-    """`args`: the arguments in `graph`, those that differ between elements with an axis for them.
+    """`args`: the arguments `given` in `graph`, those that differ between elements with an axis.
     `found`: what the graph computes, as tensors of the function and of the graph."""
 
     graph: Graph
+    given: Sequence[Tensor]
     args: list[Tensor]
     found: dict[Tensor, Tensor]
     ranks: Sequence[int | None]
@@ -60,7 +61,7 @@ def batched_body(
     found = {t: batching.batched[t] for t in wanted if t in batching.batched}
     if not any(t.op.inputs for t in found):
         return None
-    return BatchedBody(batching.graph, batching.args, found, ranks)
+    return BatchedBody(batching.graph, args, batching.args, found, ranks)
 
 
 def _has_effect(op: Operation) -> bool:

@@ -31,11 +31,26 @@ Path = str | bytes | os.PathLike[str]
 
 
 def open_data(path: Path) -> BinaryIO:
-    """A regular file, open for reading. Raises `NotFoundError`, `FailedPreconditionError` for what
-    is no regular file."""
+    """A regular file, open for reading. Raises as `plain_data`."""
+    return plain_data(path).stream()
+
+
+def data_of(path: Path) -> bytes:
+    """What a regular file holds. Raises as `plain_data`."""
+    file = plain_data(path)
+    found = os.read(file.descriptor, len(file) or PIECE)
+    if found and len(found) == len(file):
+        return found
+    with file.stream() as stream:  # of more than one call gives, or of no size that is known
+        return found + stream.read()
+
+
+def plain_data(path: Path) -> PlainFile:
+    """A regular file. Raises `NotFoundError`, `FailedPreconditionError` for what is no regular
+    file."""
     name = os.fsdecode(path)
     try:
-        return PlainFile(name).stream()
+        return PlainFile(name)
     except NotFoundError:
         raise NotFoundError(f"{name}; No such file or directory") from None
     except InvalidModelError as error:

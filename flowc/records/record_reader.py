@@ -18,6 +18,7 @@ from flowc.errors import DataLossError
 from flowc.records.byte_stream import PIECE, ByteStream, Path
 
 _HEADER, _FOOTER = 12, 4
+_MANY = 256  # records that are looked at together
 _LENGTH = struct.Struct("<Q")
 _HEAD = struct.Struct("<QI")
 _CHECK = struct.Struct("<I")
@@ -71,10 +72,31 @@ class RecordReader:
         """The next records, at most `count`."""
         found: list[bytes] = []
         while len(found) < count:
+            found += self._sound(count - len(found))
+            if len(found) == count:
+                break
             record = self.read()
             if record is None:
                 break
             found.append(record)
+        return found
+
+    def _sound(self, count: int) -> list[bytes]:
+        """At most `count` records that are in memory already, up to one that has a fault."""
+        data, at = self._bytes, self._at
+        last = len(data) - _HEADER - _FOOTER
+        found: list[bytes] = []
+        while at <= last and len(found) < count:
+            length, check = _HEAD.unpack_from(data, at)
+            start = at + _HEADER
+            if length > last - at or mask(crc(data[at : at + _LENGTH.size])) != check:
+                break
+            record = data[start : start + length]
+            if mask(crc(record)) != _CHECK.unpack_from(data, start + length)[0]:
+                break
+            found.append(record)
+            at = start + length + _FOOTER
+        self._at = at
         return found
 
     def seek(self, offset: int) -> None:
@@ -116,7 +138,11 @@ class RecordReader:
         self._stream.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        while (record := self.read()) is not None:
+        while True:
+            yield from self._sound(_MANY)
+            record = self.read()
+            if record is None:
+                return
             yield record
 
     def __enter__(self) -> RecordReader:

@@ -151,6 +151,9 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
 
 def check_feed_shape(tensor: Tensor, array: np.ndarray) -> None:
     """Raises `ValueError` for a shape that does not fit."""
+    sizes = tensor.shape.sizes
+    if sizes is None or sizes == array.shape:
+        return
     if not tensor.shape.is_compatible_with(array.shape):
         raise ValueError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "

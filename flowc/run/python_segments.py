@@ -105,7 +105,7 @@ def python_segment(segment: Segment) -> PythonSegment | None:
     ends = [*(t.op for t in segment.tensors if t not in feeds), *segment.operations]
     steps: dict[Operation, Step] = {}
     for op in needed(ends, feeds, segment.done):
-        step = _step(op)
+        step = step_of(op)
         if step is None:
             return None
         steps[op] = step
@@ -113,7 +113,7 @@ def python_segment(segment: Segment) -> PythonSegment | None:
     return PythonSegment(segment, steps) if blocks else None
 
 
-def _step(op: Operation) -> Step | None:
+def step_of(op: Operation) -> Step | None:
     """What computes one operation; None where Python alone should not."""
     from flowc.ir.builder import Builder
     from flowc.ir.lowering import Extracted, Host

@@ -26,9 +26,10 @@ from flowc.errors import (
     ShapeError,
     UsageError,
 )
-from flowc.graph import Graph, Tensor, get_default_graph
+from flowc.graph import Graph, Operation, Tensor, get_default_graph
 from flowc.graph.default import default_session
 from flowc.graph.lazy_graph import UntouchedGraph
+from flowc.ir.host_run import HostRun
 from flowc.ir.types import TensorType
 from flowc.options import Options
 from flowc.run.calls import PlainCall, SegmentedCall, call_of, hosted
@@ -290,6 +291,19 @@ class Session:
         except FlowcError:
             pass
         return error
+
+    def repeating(self, operation: Operation) -> Callable[[], None]:
+        """What runs an operation that is to be run again and again: each call runs it once, or
+        several times. It raises what `run` raises."""
+        from flowc.run.queue_blocks import RepeatedRun, RunsOfSession  # late: they load records
+
+        def host_run() -> HostRun:
+            if self._closed:
+                raise RuntimeError(CLOSED)
+            return self._state.host_run(self._timeout)
+
+        runs = RunsOfSession(self.run, host_run, lambda graph: self._inner(graph, False))
+        return RepeatedRun(operation, runs)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False

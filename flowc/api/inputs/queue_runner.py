@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -149,10 +150,13 @@ class QueueRunner:
 
     def _run(self, sess: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
         is_counted = True
+        enqueue = partial(sess.run, enqueue_op)
+        if isinstance(sess, Session) and isinstance(enqueue_op, Operation):
+            enqueue = sess.repeating(enqueue_op)
         try:
             while coord is None or not coord.should_stop():
                 try:
-                    sess.run(enqueue_op)
+                    enqueue()
                 except self._closed_types:
                     is_counted = False
                     if self._count_down(sess) == 0:

@@ -264,6 +264,13 @@ class Captured:
     captured: Sequence[Any]
 
 
+class Trials:
+    """Which step of an iterator `tries` threads, and how many such trials `ended`."""
+
+    tries: object = None
+    ended = 0
+
+
 class IterationContext:
     """What goes through the datasets of one iterator shares. `run` outlasts the runs that ask for
     elements; it is cancelled when the iterator is made anew, or its Session closed."""
@@ -271,6 +278,7 @@ class IterationContext:
     def __init__(self, run: HostRun) -> None:
         self.token = CancelToken()
         self.run = run.endless(self.token)
+        self.trials = Trials()
         self._streams: dict[Any, Any] = {}
         self._lock = threading.Lock()
         self._open: dict[int, Callable[[], None]] = {}

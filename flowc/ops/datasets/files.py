@@ -10,6 +10,7 @@ import glob
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class FileItems(Items):
         context.closing(self, self._close)
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        found: list[Any] = []
+        found: list[Any] = []  # as far as it came, also where the file has a fault
         while len(found) < count:
             if self._open is None:
                 if not self._names:
@@ -51,11 +52,9 @@ class FileItems(Items):
                 self._name = self._names.pop(0)
                 self._open = self._read(self._name, self._context.run.max_memory)
             try:
-                for record in self._open:
-                    found.append(self.element(record))
-                    if len(found) == count:
-                        return found
-                self._open = None
+                found.extend(islice(self._open, count - len(found)))
+                if len(found) < count:
+                    self._open = None
             except Exception as error:
                 if found:
                     self._open = _failing(error)
@@ -64,10 +63,10 @@ class FileItems(Items):
                 if isinstance(error, UNREADABLE):
                     self._names.insert(0, self._name)  # it may be there the next time
                 raise
-        return found
+        return self.elements(found)
 
-    def element(self, record: Any) -> Any:
-        return (held(record),)
+    def elements(self, records: Sequence[Any]) -> Sequence[Any]:
+        return [(held(record),) for record in records]
 
     def _close(self) -> None:
         if isinstance(self._open, Generator):

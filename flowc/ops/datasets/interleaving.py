@@ -32,24 +32,24 @@ class FlatMap(Applied):
         return _Flat(self, context)
 
 
-class _Flat(OneByOne):
+class _Flat(Items):
     def __init__(self, dataset: Applied, context: IterationContext) -> None:
         self._context = context
         self._items = dataset.source.elements(context)
         self._apply = dataset.applied(context)
         self._inner: Items | None = None
 
-    def next(self, run: HostRun) -> Element | None:
+    def take(self, count: int, run: HostRun) -> Sequence[Element]:
         while True:
             if self._inner is None:
                 element = one(self._items, run)
                 if element is None:
-                    return None
+                    return ()
                 self._inner = dataset_of(
                     the_value(self._apply(element), "what f returns")
                 ).elements(self._context)
-            found = one(self._inner, run)
-            if found is not None:
+            found = self._inner.take(count, run)
+            if found:
                 return found
             run.check()
             self._inner = None

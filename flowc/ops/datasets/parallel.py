@@ -5,8 +5,9 @@ Invariants: no thread outlives its iterator: `IterationContext.close` ends and j
 fails is raised where its result would have stood.
 
 Native code and whatever waits release Python's lock, so threads are worth it where elements take
-long. Where they do not, handing them from thread to thread takes longer: until elements take more
-than `LONG`, everything is done by who asks.
+long and wait or compute there; where Python does the work, handing elements from thread to thread
+only adds to it. Which it is, is measured (`Pace`): until elements take more than `LONG`, who asks
+does everything; then threads are tried, and stay if asking takes less time than it took alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from statistics import fmean, median
 from typing import Any
 
 from flowc.errors import ResourceExhaustedError
@@ -27,6 +29,7 @@ from flowc.ops.datasets.dataset import (
     IterationContext,
     OneByOne,
     SameItems,
+    Trials,
     one,
 )
 from flowc.ops.datasets.mapped import MappedItems
@@ -35,35 +38,98 @@ from flowc.ops.datasets.records import METADATA, STATED, define_dataset
 LONG = 0.0003  # seconds that an element takes
 PLAINLY = 50  # so many times as long, it takes long without doubt
 SAMPLE = 8  # elements that tell
+TRIAL = 32  # elements that tell what threads are worth
+FEWEST = 3  # times that elements were asked for which tell
+GAIN = 0.9  # of the time without threads: with them it is to be less
+STAY = 2048  # elements of threads before they are measured again
+PAUSE = 512  # elements before threads are tried again; four times as many after each trial
+AHEAD = 2  # elements for each thread that wait for one, or to be taken
 MOST_THREADS = 1024
 AUTOTUNED = 16  # elements that are ready before they are asked for, where nobody says how many
 
 
 class Pace:
-    """How long elements take. The first one compiles, and says nothing."""
+    """How long it is from one element to the next, and so whether threads are to make them. The
+    first one compiles, and says nothing, nor do the first `lead` of threads, which begin with none
+    ready. One step of an iterator tries threads at a time, and what others measured meanwhile does
+    not count.
 
-    def __init__(self) -> None:
-        self._count = -1
-        self._seconds = 0.0
+    Without threads the median tells, as who asks may pause. With them it is the mean: several may
+    be ready at once, and the next one be long in coming.
+    """
 
-    def is_long(self, seconds: float) -> bool:
-        """Whether elements take long, after another one that took so many seconds."""
-        self._count += 1
-        if not self._count:
+    def __init__(self, lead: int, trials: Trials) -> None:
+        self._lead, self._trials = lead, trials
+        self._pause = PAUSE // 4
+        self._alone = 0.0  # seconds from one element to the next, where who asks makes them
+        self._last = 0.0
+        self._begin(0)
+
+    def _begin(self, skipped: int) -> None:
+        self._count = -skipped
+        self._made: list[float] = []
+        self._between: list[float] = []
+        self._ended_trials = self._trials.ended
+
+    def _lap(self) -> float:
+        now = time.perf_counter()
+        before, self._last = self._last, now
+        return now - before
+
+    def begins(self, seconds: float, count: int = 1) -> bool:
+        """Whether threads are to begin, now that who asked made `count` more elements in so many
+        seconds."""
+        is_first = not self._last
+        between = self._lap()
+        if is_first or self._trials.tries not in (None, self):
             return False
-        self._seconds += seconds
-        if seconds > PLAINLY * LONG:
-            return True
-        return self._count % SAMPLE == 0 and self._seconds > self._count * LONG
+        if self._ended_trials != self._trials.ended:
+            self._begin(max(0, -self._count))
+        self._count += count
+        if self._count <= 0:
+            return False
+        self._made.append(seconds / count)
+        self._between.append(between / count)
+        is_plain = seconds > PLAINLY * LONG * count
+        if not is_plain and (self._count < SAMPLE or len(self._made) < FEWEST):
+            return False
+        is_long = median(self._made) > LONG
+        self._alone = median(self._between)
+        self._begin(self._lead if is_long else 0)
+        if is_long:
+            self._trials.tries = self
+        return is_long
+
+    def ends(self) -> bool:
+        """Whether threads are to end, now that another element of theirs was asked for. They end
+        now and then although they are a gain, so that what it takes without them is known."""
+        between = self._lap()
+        self._count += 1
+        if self._count > 0:
+            self._between.append(between)
+        if len(self._between) < TRIAL:
+            return False
+        is_gain = fmean(self._between) < GAIN * self._alone
+        self._between.clear()
+        if self._trials.tries is self:
+            self._trials.tries = None
+            self._trials.ended += 1
+            self._pause = PAUSE if is_gain else 4 * self._pause
+        if is_gain and self._count < STAY:
+            return False
+        self._begin(0 if is_gain else self._pause)
+        return True
 
 
 class Workers:
-    """Threads that call a function until they are closed."""
+    """Threads that call a function until they are closed, or it returns False. They wait for
+    `changed`, and who asks for what they make for `made`; both have one lock."""
 
     def __init__(
-        self, count: int, work: Callable[[], bool], context: IterationContext, name: str
+        self, count: int, work: Callable[[Workers], bool], context: IterationContext, name: str
     ) -> None:
-        self.changed = threading.Condition()
+        lock = threading.Lock()
+        self.changed, self.made = threading.Condition(lock), threading.Condition(lock)
         self.is_closed = False
         self._context = context
         self._threads = [
@@ -82,8 +148,8 @@ class Workers:
                     raise ResourceExhaustedError("no thread can be started") from None
                 break
 
-    def _run(self, work: Callable[[], bool]) -> None:
-        while not self.is_closed and work():
+    def _run(self, work: Callable[[Workers], bool]) -> None:
+        while not self.is_closed and work(self):
             pass
 
     def end(self) -> None:
@@ -120,46 +186,54 @@ class Parallel(OneByOne):
     def __init__(self, mapped: MappedItems, count: int, context: IterationContext) -> None:
         self._mapped, self._context = mapped, context
         self._count = min(count, MOST_THREADS) if count > 0 else os.cpu_count() or 1
-        self._pace = Pace()
+        self._pace = Pace(AHEAD * self._count, context.trials)
         self._workers: Workers | None = None
         self._pending: deque[_Slot] = deque()
         self._waiting: deque[_Slot] = deque()
         self._more = True
 
     def take(self, count: int, run: HostRun) -> Sequence[Any]:
-        if self._workers is not None:
+        if self._workers is not None or self._fault is not None:
             return super().take(count, run)
+        return self._alone(count, run)
+
+    def _alone(self, count: int, run: HostRun) -> Sequence[Any]:
         start = time.perf_counter()
         found = self._mapped.take(count, run)
-        self._note(time.perf_counter() - start, len(found))
+        begins = bool(found) and self._pace.begins(time.perf_counter() - start, len(found))
+        if begins and not self._mapped.has_fault:
+            self._more = True
+            self._workers = Workers(self._count, self._work, self._context, "flowc-map")
+            self._workers.start()
         return found
 
     def stacked(self, count: int, run: HostRun) -> Element | None:
-        return self._mapped.stacked(count, run) if self._workers is None else None
-
-    def _note(self, seconds: float, count: int) -> None:
-        is_long = count > 0 and self._pace.is_long(seconds / count)
-        if is_long and not self._mapped.has_fault:
-            self._workers = Workers(self._count, self._work, self._context, "flowc-map")
-            self._workers.start()
+        is_alone = self._workers is None and self._fault is None
+        return self._mapped.stacked(count, run) if is_alone else None
 
     def next(self, run: HostRun) -> Any:
-        assert self._workers is not None
-        self._submit(run)
+        workers = self._workers
+        if workers is None:
+            found = self._alone(1, run)
+            return found[0] if found else None
+        self._submit(workers, run)
         if not self._pending:
-            self._workers.end()
-            return None
+            workers.end()
+            self._workers = None
+            return self.next(run)
         slot = self._pending[0]
-        with self._workers.changed:
-            run.wait(self._workers.changed, lambda: slot.is_done)
+        if not slot.is_done:
+            with workers.made:
+                run.wait(workers.made, lambda: slot.is_done)
         self._pending.popleft()
+        if self._pace.ends():
+            self._more = False  # those that are under way are the last ones
         if slot.fault is not None:
             raise slot.fault
         return slot.result
 
-    def _submit(self, run: HostRun) -> None:
-        assert self._workers is not None
-        while self._more and len(self._pending) < self._count:
+    def _submit(self, workers: Workers, run: HostRun) -> None:
+        while self._more and len(self._pending) < AHEAD * self._count:
             try:
                 item = self._mapped.next_item(run)
             except Exception as error:
@@ -172,15 +246,13 @@ class Parallel(OneByOne):
                 break
             slot = _Slot(item)
             self._pending.append(slot)
-            with self._workers.changed:
+            with workers.changed:
                 self._waiting.append(slot)
-                self._workers.changed.notify_all()
+                workers.changed.notify()
 
-    def _work(self) -> bool:
-        workers = self._workers
-        assert workers is not None
+    def _work(self, workers: Workers) -> bool:
         with workers.changed:
-            while not self._waiting:
+            while not self._waiting or workers.is_closed:
                 if workers.is_closed:
                     return False
                 workers.changed.wait()
@@ -189,9 +261,11 @@ class Parallel(OneByOne):
             slot.result = self._mapped.apply(slot.item)
         except BaseException as error:
             slot.fault = error
-        with workers.changed:
+        with workers.made:
+            is_first = slot is self._pending[0]  # as long as it is not done, nobody takes it
             slot.is_done = True
-            workers.changed.notify_all()
+            if is_first:
+                workers.made.notify_all()
         return True
 
 
@@ -207,52 +281,62 @@ class Prefetch(SameItems):
 
 
 class _Prefetched(OneByOne):
-    """`_ready`: elements, and faults in their places; None at the end."""
+    """`_ready`: elements, and faults in their places; None at the end, and where the thread has
+    left, so that who asks goes on alone."""
 
     def __init__(self, items: Items, size: int, context: IterationContext) -> None:
         self._items, self._size, self._context = items, size, context
         self._ready: deque[Any] = deque()
         self._workers: Workers | None = None
-        self._pace = Pace()
-        self._ended = False
+        self._pace = Pace(AHEAD, context.trials)
+        self._ended = self._leaves = False
 
     def next(self, run: HostRun) -> Any:
         if self._ended:
             return None
-        if self._workers is None:
-            start = time.perf_counter()
-            item = one(self._items, run)
-            if item is not None and self._pace.is_long(time.perf_counter() - start):
-                self._workers = Workers(1, self._work, self._context, "flowc-prefetch")
-                self._workers.start()
-            return item
-        changed = self._workers.changed
-        with changed:
-            run.wait(changed, lambda: bool(self._ready))
+        workers = self._workers
+        if workers is None:
+            return self._alone(run)
+        with workers.made:
+            if not self._ready:
+                run.wait(workers.made, lambda: bool(self._ready))
             found = self._ready.popleft()
-            changed.notify_all()
+            workers.changed.notify()
         if found is None:
-            self._ended = True
-            self._workers.end()
+            workers.end()
+            self._workers = None
+            self._ended = not self._leaves
+            return self.next(run)
+        if self._pace.ends():
+            with workers.changed:
+                self._leaves = True
+                workers.changed.notify()
         if isinstance(found, BaseException):
             raise found
         return found
 
-    def _work(self) -> bool:
-        workers = self._workers
-        assert workers is not None
+    def _alone(self, run: HostRun) -> Any:
+        start = time.perf_counter()
+        item = one(self._items, run)
+        if item is not None and self._pace.begins(time.perf_counter() - start):
+            self._leaves = False
+            self._workers = Workers(1, self._work, self._context, "flowc-prefetch")
+            self._workers.start()
+        return item
+
+    def _work(self, workers: Workers) -> bool:
         with workers.changed:
-            while len(self._ready) >= self._size:
+            while len(self._ready) >= self._size and not self._leaves:
                 if workers.is_closed:
                     return False
                 workers.changed.wait()
         try:
-            found = one(self._items, self._context.run)
+            found = None if self._leaves else one(self._items, self._context.run)
         except BaseException as error:
             found = error
-        with workers.changed:
+        with workers.made:
             self._ready.append(found)
-            workers.changed.notify_all()
+            workers.made.notify_all()
         return found is not None and not self._context.token.is_cancelled
 
 

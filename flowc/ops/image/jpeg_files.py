@@ -22,6 +22,7 @@ from flowc.ops.image.pillow import FAULTS, opened, pillow
 Array = np.ndarray[Any, Any]
 MAGIC = b"\xff\xd8\xff"
 FAULT = "jpeg::Uncompress failed. Invalid JPEG data or crop window."
+MOST_PIXELS = 1 << 26  # of an image that is read before Pillow has looked at it
 _END = b"\xff\xd9"
 # Markers of frames: their heads say how large an image is.
 _FRAMES = frozenset((0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF))
@@ -40,7 +41,22 @@ def decode_jpeg(
     what is damaged, for a part that is not inside, and for four channels."""
     if channels == 4:
         raise InvalidArgumentError("JPEG does not support 4 channels")
+    pillow()  # it has to be there, to say what is wrong with a file
     file = data + _END if try_recover_truncated else data
+    pixels = _fast_pixels(file, channels, dct_method) if ratio == 1 and fancy_upscaling else None
+    if pixels is None:
+        pixels = _pixels_by_pillow(file, channels, ratio, fancy_upscaling, dct_method)
+    if crop is not None:
+        pixels = _cropped(pixels, crop)
+    if channels == 3 and pixels.shape[2] == 1:
+        pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))
+    return np.ascontiguousarray(pixels)
+
+
+def _pixels_by_pillow(
+    file: bytes, channels: int, ratio: int, fancy_upscaling: bool, dct_method: str
+) -> Array:
+    """Raises `InvalidArgumentError`."""
     image = opened(file, "JPEG", FAULT)
     if image.mode == "CMYK" and channels == 1:
         raise InvalidArgumentError(FAULT)
@@ -49,38 +65,37 @@ def decode_jpeg(
         if spread and not fancy_upscaling and ratio == 1:
             pixels = _plainly_upscaled(file)
         else:
-            found = _fast_pixels(file, image, channels, dct_method) if ratio == 1 else None
+            found = None
+            if ratio == 1 and not fancy_upscaling:
+                found = _fast_pixels(file, channels, dct_method)
             mode = "L" if channels == 1 else None
             pixels = _pixels(image, mode, ratio) if found is None else found
     except FAULTS:
         raise InvalidArgumentError(FAULT) from None
-    if pixels.shape[2] == 4:
-        pixels = _without_black(pixels)
-    if crop is not None:
-        pixels = _cropped(pixels, crop)
-    if channels == 3 and pixels.shape[2] == 1:
-        pixels = np.broadcast_to(pixels, (*pixels.shape[:2], 3))
-    return np.ascontiguousarray(pixels)
+    return _without_black(pixels) if pixels.shape[2] == 4 else pixels
 
 
 @cache
 def _fast_decoder() -> Any:
-    """The function of simplejpeg; None where it is not installed."""
+    """The module simplejpeg; None where it is not installed."""
     try:
-        return import_module("simplejpeg").decode_jpeg
+        return import_module("simplejpeg")
     except ImportError:
         return None
 
 
-def _fast_pixels(data: bytes, image: Any, channels: int, dct_method: str) -> Array | None:
+def _fast_pixels(data: bytes, channels: int, dct_method: str) -> Array | None:
     """The pixels by simplejpeg; None where it is not installed, or has an objection, so that Pillow
     says what is wrong."""
-    decode = _fast_decoder()
-    if decode is None or image.mode not in ("RGB", "L"):
+    module = _fast_decoder()
+    if module is None:
         return None
-    colors = "GRAY" if channels == 1 or image.mode == "L" else "RGB"
     try:
-        return decode(data, colors, fastdct=dct_method != "INTEGER_ACCURATE")
+        height, width, found, _ = module.decode_jpeg_header(data)
+        if found not in ("YCbCr", "RGB", "Gray") or height * width > MOST_PIXELS:
+            return None
+        colors = "GRAY" if channels == 1 or found == "Gray" else "RGB"
+        return module.decode_jpeg(data, colors, fastdct=dct_method != "INTEGER_ACCURATE")
     except ValueError:
         return None
 

@@ -71,7 +71,7 @@ class Queue(TwoEnds):
     # -- what runs do
 
     def enqueue(self, run: HostRun, components: Sequence[Any]) -> None:
-        self._check(components, 0)
+        self.check(components, 0)
         element = tuple(components)
 
         def step(attempt: Attempt) -> Outcome:
@@ -85,8 +85,11 @@ class Queue(TwoEnds):
         self.perform(run, self.enqueuing, Attempt(step))
 
     def enqueue_many(self, run: HostRun, components: Sequence[Any]) -> None:
-        self._check(components, 1)
-        elements = deque(zip(*map(_rows, components), strict=True))
+        self.check(components, 1)
+        self.enqueue_elements(run, deque(zip(*map(rows_of, components), strict=True)))
+
+    def enqueue_elements(self, run: HostRun, elements: deque[Element]) -> None:
+        """Puts in elements that `check` has seen, and takes each from `elements` as it does."""
         if not elements:
             return
 
@@ -134,6 +137,10 @@ class Queue(TwoEnds):
         with self.lock:
             return len(self._elements)
 
+    def room(self) -> int:
+        """How many elements may be put in now."""
+        return self.capacity - self.size()
+
     def close_queue(self, run: HostRun, cancel_pending: bool) -> None:
         closed = f"Queue '{self.handle.name}' is already closed."
         self.close_for(run, cancel_pending, closed)
@@ -178,7 +185,7 @@ class Queue(TwoEnds):
                 f"resource{inputs}->{_types_shown(self.dtypes)}"
             )
 
-    def _check(self, components: Sequence[Any], leading: int) -> None:
+    def check(self, components: Sequence[Any], leading: int) -> None:
         """Raises `InvalidArgumentError` for components that the queue does not take."""
         if not leading and self._is_plain(components):
             return
@@ -380,7 +387,7 @@ def as_array(value: Any, dtype: DType) -> Array:
     return np.array(value, dtype.numpy)
 
 
-def _rows(array: Array) -> list[Any]:
+def rows_of(array: Array) -> list[Any]:
     """Copies of the rows of an array, which do not keep its memory."""
     if array.ndim == 1:
         return list(array)

@@ -8,7 +8,8 @@ error was raised; memory is bounded, whatever the files hold.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import dropwhile
 
@@ -44,6 +45,7 @@ class Reader:
         self._started = 0
         self._work = b""
         self._source: Source | None = None
+        self._returned: deque[Record] = deque()
         self._most = 0  # bytes that a record may take, as the last run says
 
     def _open(self, work: bytes) -> Source:
@@ -82,8 +84,38 @@ class Reader:
                     break
         return found
 
+    def read_block(
+        self, run: HostRun, count: int, size: int, next_work: NextWork
+    ) -> tuple[list[Record], Exception | None]:
+        """The next records as `read` gives them: at most `count`, no more once they take `size`
+        bytes, none of another unit of work; and what reading the next one raised."""
+        found: list[Record] = []
+        with self._in_turn(run):
+            while len(found) < count and size > 0:
+                try:
+                    record = self._next(next_work)
+                except Exception as error:
+                    if not found:
+                        raise
+                    return found, error
+                if record is not None:
+                    found.append(record)
+                    size -= len(record[1])
+                if self._source is None and found:
+                    break
+        return found, None
+
+    def give_back(self, records: Collection[Record]) -> None:
+        """Records of a block that are to be read again, before all others."""
+        with self._turn:
+            self._returned.extendleft(reversed([*records]))
+            self.produced -= len(records)
+
     def _next(self, next_work: NextWork) -> Record | None:
         """A record; None where the unit of work had no more."""
+        if self._returned:
+            self.produced += 1
+            return self._returned.popleft()
         if self._source is None:
             self._work = next_work()
             self._source = self._open(self._work)
@@ -100,6 +132,7 @@ class Reader:
         with self._in_turn(run):
             self._started = self.completed = self.produced = 0
             self._work, self._source = b"", None
+            self._returned.clear()
 
     def close(self) -> None:
         self._source = None

@@ -42,11 +42,11 @@ def _made(handle: Handle) -> Reader:
     return kind(handle)
 
 
-def _reader_of(run: HostRun, text: bytes) -> Reader:
+def reader_of(run: HostRun, text: bytes) -> Reader:
     return find_state(run, text, "reader ", Reader, _made)
 
 
-def _names(run: HostRun, text: bytes) -> NextWork:
+def names_of(run: HostRun, text: bytes) -> NextWork:
     """What takes the next name from a queue, which must be one of single strings."""
     queue = queue_of(run, text)
     if queue.dtypes != (dtypes.string,):
@@ -71,37 +71,37 @@ def _strings(items: Sequence[bytes]) -> Array:
 
 
 def _read(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    record = _reader_of(run, inputs[0]).read(run, _names(run, inputs[1]))
+    record = reader_of(run, inputs[0]).read(run, names_of(run, inputs[1]))
     return [np.array(item, object) for item in record]
 
 
 def _read_up_to(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    reader, count = _reader_of(run, inputs[0]), int(scalar_of(inputs[2], "num_records"))
+    reader, count = reader_of(run, inputs[0]), int(scalar_of(inputs[2], "num_records"))
     if count < 0:
         raise InvalidArgumentError(f"num_records must be >= 0 not {count}")
-    records = reader.read_up_to(run, count, _names(run, inputs[1]))
+    records = reader.read_up_to(run, count, names_of(run, inputs[1]))
     return [_strings([key for key, _ in records]), _strings([value for _, value in records])]
 
 
 def _produced(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    return [np.array(_reader_of(run, inputs[0]).produced)]
+    return [np.array(reader_of(run, inputs[0]).produced)]
 
 
 def _completed(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    return [np.array(_reader_of(run, inputs[0]).completed)]
+    return [np.array(reader_of(run, inputs[0]).completed)]
 
 
 def _serialize(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    return [np.array(_reader_of(run, inputs[0]).serialized(run), object)]
+    return [np.array(reader_of(run, inputs[0]).serialized(run), object)]
 
 
 def _restore(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    _reader_of(run, inputs[0]).restore(run, scalar_of(inputs[1], "state"))
+    reader_of(run, inputs[0]).restore(run, scalar_of(inputs[1], "state"))
     return []
 
 
 def _reset(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
-    _reader_of(run, inputs[0]).reset(run)
+    reader_of(run, inputs[0]).reset(run)
     return []
 
 

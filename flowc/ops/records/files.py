@@ -23,7 +23,7 @@ from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.state.variables import STATE
 from flowc.ops.strings.string_values import strings_of
-from flowc.records.byte_stream import open_data
+from flowc.records.byte_stream import data_of
 
 Array = np.ndarray[Any, Any]
 _ERRORS: dict[type[OSError], type[OpError]] = {
@@ -40,8 +40,7 @@ def _name(path: Any) -> str:
 
 def _read(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
     run.check()
-    with open_data(_name(inputs[0])) as file:
-        return [strings_of([file.read()], ())]
+    return [strings_of([data_of(_name(inputs[0]))], ())]
 
 
 def _write(inputs: Sequence[Any], _: Sequence[DType], *, run: HostRun) -> list[Array]:
