@@ -49,6 +49,7 @@ from flowc.codegen.llvm.vector_ir import (
     load_vector,
     multiply_add,
     offset,
+    prefetch,
     store_vector,
 )
 from flowc.errors import InternalError
@@ -229,6 +230,10 @@ def _pointwise_tile(
         sums = [[b.alloca(kind) for kind in kinds] for _ in lines]
     for total, kind in ((t, k) for row in sums for t, k in zip(row, kinds)):
         b.store(ir.Constant(kind, None), total)
+    for r in range(height):
+        following = offset(y, (first + (height + r)) * y_stride)
+        for column, _ in vectors:
+            prefetch(b, b.gep(following, [i64(column)]), write=True)
     with counted_loop(b, channels) as k:
         weights = offset(w, k * columns)
         factors = [
