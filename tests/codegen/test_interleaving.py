@@ -24,6 +24,9 @@ from flowc.ir.types import tensor_type
 from flowc.options import Options
 from flowc.run.executable import Executable
 
+MANY, TWO = (f'"llvm.loop.interleave.count", i32 {count}' for count in (COUNT, 2))
+ROLLED = '"llvm.loop.unroll.disable"'
+
 
 def sigmoid(b: Any, x: Any) -> Any:
     return b.sigmoid(x)
@@ -67,23 +70,23 @@ def narrow_epilogue(b: Any, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("emit", "dims", "asks"),
     [
-        (sigmoid, (1000,), COUNT),
-        (sigmoid, (64,), COUNT),
-        (sigmoid, (symbol("n"),), COUNT),
+        (sigmoid, (1000,), MANY),
+        (sigmoid, (64,), MANY),
+        (sigmoid, (symbol("n"),), MANY),
         (sigmoid, (100,), None),
         (negative, (1000,), None),
-        (dear_epilogue, (5, 8), COUNT),
-        (cheap_epilogue, (5, 8), 2),
-        (narrow_epilogue, (5, 8), None),
+        (dear_epilogue, (5, 8), MANY),
+        (cheap_epilogue, (5, 8), TWO),
+        (narrow_epilogue, (5, 8), ROLLED),
     ],
 )
-def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: int | None) -> None:
+def test_which_loops_ask(emit: Callable[..., Any], dims: tuple[Dim, ...], asks: str | None) -> None:
     _, kernel = compiled(emit, *dims)
-    assert ("interleave()" in kernel.source) == (asks == COUNT)
+    assert ("interleave()" in kernel.source) == (asks == MANY)
     text = kernel_text(kernel)
     back = re.findall(r"br label [^\n]*!llvm\.loop (!\d+)", text)
     assert len(back) == (asks is not None)
-    assert (f'"llvm.loop.interleave.count", i32 {asks}' in text) == (asks is not None)
+    assert asks is None or asks in text
     assert MARK not in text
 
 

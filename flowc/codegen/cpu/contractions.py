@@ -159,8 +159,8 @@ def _finish(
         walked = product(dims) if is_single else dims[-1]
         if target.choices.is_interleaved(body_cost(body).has_compute_bound, walked):
             nest.invoke("interleave")
-        elif not is_single and not one_panel:
-            nest.invoke("interleave_two")
+        elif not is_single:
+            nest.invoke("keep_rolled" if one_panel else "interleave_two")
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
     return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)

@@ -307,10 +307,10 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.llvm.lanes import barrier
 
         return barrier()
-    if name in ("interleave", "interleave_two"):
-        from flowc.codegen.cpu import vector_interleave
+    if name in ("interleave", "interleave_two", "keep_rolled"):
+        from flowc.codegen.cpu.vector_interleave import MARKS
 
-        return getattr(vector_interleave, name)
+        return MARKS[name]
     if name == "turn_tile":
         from flowc.codegen.cpu.register_transpose import turn_tile
 
