@@ -105,3 +105,15 @@ def test_every_length() -> None:
     for count in range(len(x)):
         (y,) = program.run((x[:count],))
         np.testing.assert_allclose(y, exact[:count], rtol=3e-7)
+
+
+def between_numbers(b: Any, x: Any) -> Any:
+    return b.minimum(b.maximum(x, b.const(np.float32(-1))), b.const(np.float32(6)))
+
+
+def test_numbers_are_compared_once_and_nan_stays() -> None:
+    program, kernel = compiled(between_numbers, 37)
+    assert "!=" not in kernel.source
+    x = np.linspace(-9, 9, 37, dtype=np.float32)
+    x[::5] = np.nan
+    np.testing.assert_array_equal(program.run((x,))[0], np.clip(x, -1, 6))
