@@ -17,7 +17,13 @@ from compiled_source import Compiled
 from flowc import dtypes
 from flowc.codegen.cpu.blocked import Argument
 from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_transpose_weights
-from flowc.codegen.cpu.convolution import ConvSpec, conv_source, is_narrow, narrow_source
+from flowc.codegen.cpu.convolution import (
+    ConvSpec,
+    conv_source,
+    is_pointwise,
+    pack_pointwise,
+    pointwise_source,
+)
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
     depthwise_source,
@@ -381,31 +387,36 @@ def test_conv(name: str, bits: int) -> None:
 @pytest.mark.parametrize(
     ("bits", "dtype"), [(512, dtypes.f32), (256, dtypes.f64), (128, dtypes.i32)]
 )
-def test_windows_of_one_pixel_and_few_outputs(bits: int, dtype: dtypes.DType) -> None:
+def test_windows_of_one_pixel(bits: int, dtype: dtypes.DType) -> None:
     shape = shape_for(dtype, bits)
-    for n in sorted({1, 3, shape.lanes, 2 * shape.lanes - 1, 3 * shape.lanes}):
-        kernel = Compiled(narrow_source(shape, n))
+    lanes = shape.lanes
+    kernels = lru_cache(lambda rest: Compiled(pointwise_source(shape, rest)))
+    for n in sorted({1, 3, lanes, 2 * lanes - 1, 3 * lanes, 4 * lanes, 6 * lanes - 1}):
+        kernel = kernels(n % shape.columns)
         for m, channels in [(1, 1), (29, 7), (243, 12), (0, 3)]:
             x, w = values((m, channels), dtype), values((channels, n), dtype, 1)
             y = np.full((m, n), 77, dtype.numpy)
-            kernel(x, w, y, splits=2, m=m, channels=channels, c_stride=n)
+            packed = pack_pointwise(w, shape)
+            kernel(x, packed, y, splits=2, m=m, n=n, channels=channels, c_stride=n)
             assert_close(y, (x.astype(np.float64) @ w).astype(dtype.numpy), channels)
 
 
-def test_which_convolutions_have_few_outputs() -> None:
+def test_which_convolutions_read_pixels_where_they_are() -> None:
     shape = shape_for(dtypes.f32, 512)
     plain = Convolution((1, 1), (1, 1), ((0, 0), (0, 0)))
-    for lowering, weights, expected in [
-        (plain, (1, 1, 48, 48), True),
-        (plain, (1, 1, 24, 49), False),
-        (plain, (1, 1, 49, 8), False),
-        (plain, (1, 3, 24, 8), False),
-        (plain, (1, 1, symbol("c"), 8), False),
-        (replace(plain, strides=(1, 2)), (1, 1, 24, 8), False),
-        (replace(plain, pad=((0, 0), (0, 1))), (1, 1, 24, 8), False),
-        (replace(plain, groups=2), (1, 1, 24, 8), False),
+    for lowering, weights, rows, expected in [
+        (plain, (1, 1, 48, 48), 12544, True),
+        (plain, (1, 1, 24, 49), symbol("m"), True),
+        (plain, (1, 1, 641, 8), 12544, False),
+        (plain, (1, 1, 24, 8), 49, False),
+        (plain, (1, 1, 24, 8), 0, True),
+        (plain, (1, 3, 24, 8), 12544, False),
+        (plain, (1, 1, symbol("c"), 8), 12544, False),
+        (replace(plain, strides=(1, 2)), (1, 1, 24, 8), 12544, False),
+        (replace(plain, pad=((0, 0), (0, 1))), (1, 1, 24, 8), 12544, False),
+        (replace(plain, groups=2), (1, 1, 24, 8), 12544, False),
     ]:
-        assert is_narrow(shape, lowering, weights) is expected
+        assert is_pointwise(shape, lowering, weights, rows) is expected
 
 
 TRANSPOSED: list[tuple[tuple[int, ...], tuple[int, ...], int, Window]] = [

@@ -132,9 +132,9 @@ def parts(total: str, size: int) -> str:
     return f"(({total} + {size - 1}) // {size})"
 
 
-def block_count(shape: TileShape, rows: str) -> str:
+def block_count(shape: TileShape, rows: str, of_block: int = 0) -> str:
     """How many tasks `block_bounds` makes of `rows` x `n`."""
-    return f"{parts(rows, shape.block_rows)} * {parts('n', shape.columns)}"
+    return f"{parts(rows, of_block or shape.block_rows)} * {parts('n', shape.columns)}"
 
 
 def arguments_of(
@@ -167,10 +167,11 @@ def function_text(name: str, arguments: Sequence[Argument], *bodies: str) -> str
     return "\n".join([head, *(body for body in bodies if body)]) + "\n"
 
 
-def block_bounds(shape: TileShape) -> str:
-    """Lines that share out `m` rows evenly over row blocks and count the panels of `n`."""
+def block_bounds(shape: TileShape, of_block: int = 0) -> str:
+    """Lines that share out `m` rows evenly over row blocks, by default of as many rows as have room
+    where they are gathered, and count the panels of `n`."""
     return f"""
-        row_blocks = ceil_div(m, {shape.block_rows})
+        row_blocks = ceil_div(m, {of_block or shape.block_rows})
         per_block = ceil_div(ceil_div(m, row_blocks), {shape.rows}) * {shape.rows}
         panel_count = ceil_div(n, {shape.columns})
         """

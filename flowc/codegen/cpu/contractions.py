@@ -28,8 +28,9 @@ from flowc.codegen.cpu.conv_transpose import conv_transpose_source, pack_conv_tr
 from flowc.codegen.cpu.convolution import (
     ConvSpec,
     conv_source,
-    is_narrow,
-    narrow_source,
+    is_pointwise,
+    pack_pointwise,
+    pointwise_source,
 )
 from flowc.codegen.cpu.depthwise import (
     DepthwiseSpec,
@@ -46,7 +47,7 @@ from flowc.codegen.cpu.planar.source import planar_source
 from flowc.codegen.cpu.tiles import TileShape, tile_shape
 from flowc.codegen.cpu.winograd.choice import winograd_for
 from flowc.codegen.cpu.winograd.source import pack_winograd_weights, winograd_source
-from flowc.codegen.kernels.builder import LOCAL, int_name
+from flowc.codegen.kernels.builder import INLINE_SIZES, LOCAL, int_name, int_number
 from flowc.codegen.kernels.cluster import ClusterLowering, row_major, unravel
 from flowc.codegen.kernels.cost import body_cost
 from flowc.codegen.kernels.kernel import (
@@ -65,6 +66,7 @@ from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, ceildiv, floordiv, maximum, parse_dim, product, symbol
 from flowc.ir.layout import CHANNELS_LAST, LAYOUTS
 from flowc.ir.lowering import Convolution, MatMul
+from flowc.ir.types import Dims
 
 if TYPE_CHECKING:
     from flowc.codegen.cpu.target import CpuTarget
@@ -112,7 +114,7 @@ def contraction_launches(node: Node, target: CpuTarget) -> tuple[Launch, ...]:
         registers=target.registers,
         fma=target.has_fma,
     )
-    finish = _finish(node, body, inner, target)
+    finish = _finish(node, body, inner, target, shape)
     lowering = inner.lowering
     if isinstance(lowering, MatMul):
         return _matmul(node, inner, lowering, outer, shape, finish)
@@ -124,7 +126,9 @@ def _product_in(body: Computation) -> Node:
     return next(n for n in body.nodes if isinstance(n.lowering, (MatMul, Convolution)))
 
 
-def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _Finish:
+def _finish(
+    node: Node, body: Computation, inner: Node, target: CpuTarget, shape: TileShape
+) -> _Finish:
     """The loops that turn a block of the raw result into the cluster's results.
 
     The raw result stands in the buffer of the first result until its element is replaced.
@@ -141,7 +145,11 @@ def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _F
     column = 0 if is_single else symbol(f"{LOCAL}column", dims[-1])
     index = layout.index((*unravel(row, dims[:-1]), column))
     rows = nest.loop("row", int_name("begin"), int_name("end"))
-    columns = nest.loop("column", int_name("first"), int_name("last"))
+    one_panel = _is_one_panel(inner, dims[-1], shape)
+    bounds = int_name("first"), int_name("last")
+    if one_panel:
+        bounds = int_number(0), nest.size(dims[-1])
+    columns = nest.loop("column", *bounds)
     with rows, nullcontext() if is_single else columns:
         place = nest.index(row_major(stored, index))
         raw = Load(c.out_names[body.results[0]], place, inner.output.type.dtype)
@@ -151,9 +159,27 @@ def _finish(node: Node, body: Computation, inner: Node, target: CpuTarget) -> _F
         walked = product(dims) if is_single else dims[-1]
         if target.choices.is_interleaved(body_cost(body).has_compute_bound, walked):
             nest.invoke("interleave")
+        elif not is_single:
+            nest.invoke("keep_rolled" if one_panel else "interleave_two")
     tail = ("begin", "end", "first", "last")
     made = c.launch(target, node.outputs, 1, 1, 0, node, tail)
     return _Finish(Epilogue(made.kernel, made.operands, made.ints), made.errors)
+
+
+def _is_one_panel(inner: Node, columns: Dim, shape: TileShape) -> bool:
+    """Whether every block has all columns, so few that their number stands in the kernel: LLVM then
+    makes vectors that hold just these."""
+    if not isinstance(columns, int) or columns >= min(INLINE_SIZES, shape.columns + 1):
+        return False
+    lowering = inner.lowering
+    if not isinstance(lowering, Convolution) or lowering.groups == 1:
+        return True
+    return _is_depthwise(lowering, inner.inputs[1].dims, columns)
+
+
+def _is_depthwise(lowering: Convolution, weights: Dims, outputs: Dim) -> bool:
+    """Whether every channel is convolved by itself, to one channel."""
+    return len(lowering.strides) == 2 and lowering.groups == outputs and weights[-2] == 1
 
 
 def _launch(
@@ -321,8 +347,7 @@ def _convolution(
         operands["weights"] = np.ascontiguousarray(packed, shape.dtype.numpy)
         source = planar_source(shape, planar, constant.shape[-1], finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
-    depthwise = rank == 2 and lowering.groups == n and channels == 1 and image[-1] == n
-    if depthwise and is_last:
+    if _is_depthwise(lowering, weights.dims, n) and is_last:
         ints["channels"] = n
         taps = tuple(d for d in window if isinstance(d, int))
         spec = DepthwiseSpec(
@@ -340,10 +365,12 @@ def _convolution(
         else:
             operands["weights"] = pack_depthwise(constant.transpose(0, 1, 3, 2), spec)
         return (_launch(node, source, operands, ints, finish),)
-    if constant is not None and is_last and is_narrow(shape, lowering, weights.dims):
-        ints |= {"m": product(image[:-1]), "channels": channels, "c_stride": n}
-        operands["weights"] = np.ascontiguousarray(constant, shape.dtype.numpy)
-        source = narrow_source(shape, constant.shape[-1], finish.hook, extra=finish.extra)
+    rows = product(image[:-1])
+    if constant is not None and is_last and is_pointwise(shape, lowering, weights.dims, rows):
+        ints |= {"m": rows, "n": n, "channels": channels, "c_stride": n}
+        operands["weights"] = pack_pointwise(constant, shape)
+        rest = constant.shape[-1] % shape.columns
+        source = pointwise_source(shape, rest, finish.hook, extra=finish.extra)
         return (_launch(node, source, operands, ints, finish),)
     per_group = n // lowering.groups
     ints |= {

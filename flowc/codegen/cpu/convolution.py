@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from llvmlite import ir
 
 from flowc.codegen.cpu.blocked import (
@@ -30,23 +31,25 @@ from flowc.codegen.cpu.blocked import (
     function_text,
     indented,
     no_epilogue,
-    parts,
 )
+from flowc.codegen.cpu.packing import Array, pack_gemm_b
 from flowc.codegen.cpu.tile_shape import TileShape
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
+    Value,
     Values,
     advance,
     broadcast,
+    ceil_div,
     counted_loop,
     element_type,
-    index_range,
     indices,
     least,
     load_vector,
     multiply_add,
     offset,
+    prefetch,
     store_vector,
 )
 from flowc.errors import InternalError
@@ -129,69 +132,110 @@ def conv_source(
     return ContractionSource(name, text, arguments, tasks, shape.block_bytes, symbols)
 
 
-# -- windows of one pixel, of which few outputs are made
+# -- windows of one pixel, whose channels are read where they are
 
-NARROW_VECTORS = 3  # of output channels, at most
-NARROW_ROWS = 120  # pixels of a task, about: they stay in the first cache until they are finished
-NARROW_DEPTH = 48  # input channels, at most: with more, gathering them first pays
-UNROLLED = 4  # steps of the inner dimension whose code stands one after another
+POINTWISE_ROWS = (
+    42  # pixels of a task, about: they stay in the first caches until they are finished
+)
+POINTWISE_DEPTH = 640  # input channels, at most: of more, a block is gathered and shared
+FILLED = 0.9  # of the rows of all tiles are pixels, at least
+SHORT_CHAIN = 8  # sums side by side, at least: each multiply-add waits for the one before
 
 
-def is_narrow(shape: TileShape, lowering: Convolution, weights: Sequence[Dim]) -> bool:
-    """Whether `narrow_source` is for a convolution with weights of those dims."""
+def is_pointwise(
+    shape: TileShape, lowering: Convolution, weights: Sequence[Dim], rows: Dim
+) -> bool:
+    """Whether `pointwise_source` is for a convolution of `rows` pixels, with weights of those
+    dims."""
     *window, channels, n = weights
     alone = set(window) == set(lowering.strides) == {1} and lowering.groups == 1
     if not alone or any(p != 0 for pair in lowering.pad for p in pair):
         return False
     if not (isinstance(channels, int) and isinstance(n, int)) or shape.lanes < 2:
         return False
-    return 0 < n <= NARROW_VECTORS * shape.lanes and 0 < channels <= NARROW_DEPTH
+    if isinstance(rows, int) and rows < FILLED * -(-rows // shape.rows) * shape.rows:
+        return False
+    return n > 0 and 0 < channels <= POINTWISE_DEPTH
 
 
-def _narrow_vectors(shape: TileShape, n: int) -> list[tuple[int, int]]:
-    """The first column and the lanes of the vectors that hold `n` columns. The last is moved back
-    to end with them: columns that it shares with the one before are computed twice."""
-    lanes = min(shape.lanes, 1 << n.bit_length() - 1)
-    found = [(first, lanes) for first in range(0, n - lanes + 1, lanes)]
-    rest = n % lanes
+def pack_pointwise(weights: Array, shape: TileShape) -> Array:
+    """[*window, channels, n] -> the whole panels, and behind them the columns that are left."""
+    *_, channels, n = weights.shape
+    whole = n - n % shape.columns
+    matrix = weights.reshape(channels, n)
+    panels = pack_gemm_b(matrix[:, :whole], shape)
+    rest = matrix[:, whole:].astype(panels.dtype)
+    return np.concatenate([panels.ravel(), rest.ravel()])
+
+
+def _vectors(shape: TileShape, columns: int) -> list[tuple[int, int]]:
+    """The first column and the lanes of the vectors that hold so many columns. The last is moved
+    back to end with them: columns that it shares with the one before are computed twice."""
+    lanes = min(shape.lanes, 1 << columns.bit_length() - 1)
+    found = [(first, lanes) for first in range(0, columns - lanes + 1, lanes)]
+    rest = columns % lanes
     if rest:
         last = min(lanes, 1 << (rest - 1).bit_length())
-        found.append((n - last, last))
+        found.append((columns - last, last))
     return found
 
 
-def _narrow_rows(shape: TileShape, n: int) -> int:
-    """Rows of a tile: as many as have their sums in registers."""
-    return max(1, 2 * shape.rows // len(_narrow_vectors(shape, n)))
+def _height(shape: TileShape, columns: int) -> int:
+    """Rows of a tile that is so wide."""
+    alone = len(_vectors(shape, columns)) == 1 and shape.rows < SHORT_CHAIN
+    return 2 * shape.rows if alone else shape.rows
 
 
-def _emit_narrow(b: ir.IRBuilder, args: Values, shape: TileShape, n: int) -> None:
+def _emit_pointwise(b: ir.IRBuilder, args: Values, shape: TileShape, rest: int) -> None:
+    x, w, y = args[:3]
+    channels, y_stride, rows, columns = indices(b, args[3:])
+    left = columns % shape.columns
+    whole = columns - left
+    with counted_loop(b, whole, shape.columns) as j:
+        panel = (x, offset(w, j * channels), offset(y, j), channels, y_stride)
+        _emit_panel(b, panel, rows, shape, shape.columns)
+    if rest:
+        with b.if_then(left.compare(">", 0)):
+            panel = (x, offset(w, whole * channels), offset(y, whole), channels, y_stride)
+            _emit_panel(b, panel, rows, shape, rest)
+
+
+Panel = tuple[Value, Value, Value, Index, Index]
+
+
+def _emit_panel(b: ir.IRBuilder, panel: Panel, rows: Index, shape: TileShape, columns: int) -> None:
     """The last tile is moved back to end where the rows end: sums are computed twice alike."""
-    rows, height = Index(b, args[-1]), _narrow_rows(shape, n)
+    height = _height(shape, columns)
     with b.if_else(rows.compare(">=", height)) as (many, few):
         with many, counted_loop(b, rows, height) as i:
-            _narrow_tile(b, args, shape, n, i.least(rows - height), height)
+            _pointwise_tile(b, panel, i.least(rows - height), height, shape, columns)
         with few, counted_loop(b, rows) as i:
-            _narrow_tile(b, args, shape, n, i, 1)
+            _pointwise_tile(b, panel, i, 1, shape, columns)
 
 
-def _narrow_tile(
-    b: ir.IRBuilder, args: Values, shape: TileShape, n: int, first: Index, height: int
+def _pointwise_tile(
+    b: ir.IRBuilder, panel: Panel, first: Index, height: int, shape: TileShape, columns: int
 ) -> None:
-    """Rows `first ... first + height` of C = A x B, of which A is read where it stands."""
-    x, w, y = args[:3]
-    channels, y_stride, _ = indices(b, args[3:])
+    """Rows `first ... first + height` of C = A x B, of which A is read where it stands.
+
+    One step of the inner dimension at a time: of several, LLVM would load more elements of A before
+    it uses them than there are registers beside the sums.
+    """
+    x, w, y, channels, y_stride = panel
     size, element = shape.dtype.size, element_type(shape.dtype)
-    vectors = _narrow_vectors(shape, n)
+    vectors = _vectors(shape, columns)
     lines = [offset(x, (first + r) * channels) for r in range(height)]
     kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
     with b.goto_entry_block():
         sums = [[b.alloca(kind) for kind in kinds] for _ in lines]
     for total, kind in ((t, k) for row in sums for t, k in zip(row, kinds)):
         b.store(ir.Constant(kind, None), total)
-
-    def add(k: Index) -> None:
-        weights = offset(w, k * n)
+    for r in range(height):
+        following = offset(y, (first + (height + r)) * y_stride)
+        for column, _ in vectors:
+            prefetch(b, b.gep(following, [i64(column)]), write=True)
+    with counted_loop(b, channels) as k:
+        weights = offset(w, k * columns)
         factors = [
             load_vector(b, b.gep(weights, [i64(column)]), lanes, size) for column, lanes in vectors
         ]
@@ -200,52 +244,50 @@ def _narrow_tile(
             for total, factor, (_, lanes) in zip(row, factors, vectors):
                 wide = broadcast(b, value, lanes)
                 b.store(multiply_add(b, wide, factor, b.load(total)), total)
-
-    whole = channels - channels % UNROLLED
-    with counted_loop(b, whole, UNROLLED) as k:
-        for step in range(UNROLLED):
-            add(k + step)
-    with index_range(b, whole, channels) as k:
-        add(k)
     for r, row in enumerate(sums):
         target = offset(y, (first + r) * y_stride)
         for total, (column, _) in zip(row, vectors):
             store_vector(b, b.load(total), b.gep(target, [i64(column)]), size)
 
 
-def narrow_source(
+def pointwise_source(
     shape: TileShape,
-    n: int,
+    rest: int,
     epilogue: EpilogueLines = no_epilogue,
     *,
-    name: str = "narrow_conv",
+    name: str = "pointwise_conv",
     extra: Sequence[Argument] = (),
 ) -> ContractionSource:
-    """y[m, n] = x[m, channels] x weights[channels, n]: what a window of one pixel makes of it.
+    """y[m, n] = x[m, channels] x weights[channels, n], packed by `pack_pointwise`: what a window of
+    one pixel makes of it. `rest`: the columns behind the last whole panel.
 
-    Arguments: `x, weights, y` and the pointers of `extra`; `m channels c_stride`; the indices of
-    `extra`; `begin, end`. A task is a block of rows. Every output is one chain of multiply-adds
-    over the channels in order.
+    Arguments: `x, weights, y` and the pointers of `extra`; `m n channels c_stride`; the indices of
+    `extra`; `begin, end`. Every output is one chain of multiply-adds over the channels in order.
     """
-    arguments = arguments_of(shape, "x weights y", ["m", "channels", "c_stride"], extra)
-    height = _narrow_rows(shape, n)
-    block = height * max(1, NARROW_ROWS // height)
+    arguments = arguments_of(shape, "x weights y", ["m", "n", "channels", "c_stride"], extra)
+    height = _height(shape, rest or shape.columns)
+    rows = max(1, POINTWISE_ROWS // height) * height
     routine = Routine(
-        f"narrow_block.{shape.dtype}.{shape.rows}x{shape.columns}.{n}",
+        f"pointwise.{shape.dtype}.{shape.rows}x{shape.columns}.{rest}",
         shape.dtype,
-        "pppiii",
-        lambda b, values: _emit_narrow(b, values, shape, n),
+        "pppiiii",
+        lambda b, values: _emit_pointwise(b, values, shape, rest),
     )
-    call = f"narrow_block_{shape.rows}x{shape.columns}_{n}"
-    body = f"""
-        for task in range(begin, end):
-            row_begin = task * {block}
-            row_end = least(row_begin + {block}, m)
-            {call}(
-                advance(x, row_begin * channels), weights, advance(y, row_begin * c_stride),
-                channels, c_stride, row_end - row_begin)
+    call = f"pointwise_{shape.rows}x{shape.columns}_{rest}"
+    product_call = f"""
+        {call}(
+            advance(x, row_begin * channels), advance(weights, column_begin * channels),
+            advance(y, row_begin * c_stride + column_begin), channels, c_stride,
+            row_end - row_begin, column_end - column_begin)
         """
-    finish = epilogue(8, ("row_begin", "row_end"), ("0", str(n)))
-    text = function_text(name, arguments, indented(body, 4), *finish)
-    symbols = {"advance": advance, "least": least, call: routine.intrinsic()}
-    return ContractionSource(name, text, arguments, parts("m", block), 0, symbols)
+    finish = epilogue(8, ("row_begin", "row_end"), ("column_begin", "column_end"))
+    text = function_text(
+        name,
+        arguments,
+        indented(block_bounds(shape, rows), 4),
+        each_block(shape, "whole", product_call),
+        *finish,
+    )
+    tasks = block_count(shape, "m", rows)
+    symbols = {"advance": advance, "least": least, "ceil_div": ceil_div, call: routine.intrinsic()}
+    return ContractionSource(name, text, arguments, tasks, 0, symbols)

@@ -33,7 +33,7 @@ from flowc.codegen.cpu.blocked import (
     parts,
 )
 from flowc.codegen.cpu.tile_shape import AHEAD_BYTES, TileShape
-from flowc.codegen.cpu.tiles import Operands, emit_by_height, least_height, sums_routine
+from flowc.codegen.cpu.tiles import Operands, emit_by_size, least_size, sums_routine
 from flowc.codegen.llvm.vector_ir import (
     Index,
     Routine,
@@ -122,11 +122,11 @@ def _emit_block(b: ir.IRBuilder, args: Values, shape: TileShape) -> None:
                 width,
                 0,
             )
-            emit_by_height(
+            emit_by_size(
                 b,
-                least_height(count - j, (step, *widths)),
+                least_size(count - j, (step, *widths)),
                 (step, *widths),
-                lambda w: sums_routine(shape, w, 2, operands).call(b, *passed),
+                lambda w: sums_routine(shape, w, 2 * shape.lanes, operands).call(b, *passed),
             )
         transpose_routine(shape).call(b, offset(c, first), scratch, count, rows, c_stride, width)
 

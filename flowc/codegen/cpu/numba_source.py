@@ -114,6 +114,7 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
     "index_if": {"*": "({0}) if {1} else 0"},
     "poll": {"*": "poll({0})"},
 }
+_SELECTS = {"max": "max_select", "min": "min_select"}
 _KINDS = {"float": "f", "complex": "c", "int": "i", "uint": "u", "bool": "b"}
 # Primitives whose function in the math library has another name.
 _FUNCTIONS = {
@@ -215,6 +216,8 @@ class NumbaSource:
             return self._converted(self._value(x.operands[0]), x.dtype)
         if x.op == "to_memory":
             return self._in_memory(self._value(x.operands[0]), first)
+        if x.op in _SELECTS and any(map(_is_number, x.operands)):
+            return self._applied(_with_number_first(x))
         texts = [self._value(o) for o in x.operands]
         if x.op.startswith(ACROSS):
             return self._across(x.op, first, *texts)
@@ -260,6 +263,17 @@ class NumbaSource:
         return f"{function}({', '.join(texts)})"
 
 
+def _is_number(x: Expression) -> bool:
+    return isinstance(x, Literal) and x.dtype.is_floating and x.text != "nan"
+
+
+def _with_number_first(x: Apply) -> Apply:
+    """The larger or smaller of a number and an element as one comparison, whose operands stand as
+    in one instruction: where the element is NaN, it is the result."""
+    number, element = sorted(x.operands, key=_is_number, reverse=True)
+    return Apply(_SELECTS[x.op], (number, element), x.dtype)
+
+
 def _form(op: str, dtype: DType, result: DType) -> str | None:
     """The form of an op on a dtype; None where it is a function of the math library."""
     if op == "cast" and dtype.is_floating and result.is_integer:
@@ -293,10 +307,10 @@ def _intrinsic(name: str) -> Callable[..., Any]:
         from flowc.codegen.llvm.lanes import barrier
 
         return barrier()
-    if name == "interleave":
-        from flowc.codegen.cpu.vector_interleave import interleave
+    if name in ("interleave", "interleave_two", "keep_rolled"):
+        from flowc.codegen.cpu.vector_interleave import MARKS
 
-        return interleave
+        return MARKS[name]
     if name == "turn_tile":
         from flowc.codegen.cpu.register_transpose import turn_tile
 

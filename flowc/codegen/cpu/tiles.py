@@ -40,8 +40,8 @@ from flowc_runtime.native.writer import i64
 __all__ = [
     "Operands",
     "TileShape",
-    "emit_by_height",
-    "least_height",
+    "emit_by_size",
+    "least_size",
     "panels_routine",
     "sums_routine",
     "tile_shape",
@@ -63,19 +63,30 @@ class Operands:
     lines: bool = False
 
 
-def sums_routine(shape: TileShape, rows: int, vectors: int, operands: Operands) -> Routine:
-    """`sums(block, panel, c, depth, c_stride, accumulate, ...)`: C[rows, vectors] (+)= block x
+def sums_routine(shape: TileShape, rows: int, columns: int, operands: Operands) -> Routine:
+    """`sums(block, panel, c, depth, c_stride, accumulate, ...)`: C[rows, columns] (+)= block x
 
-    panel; behind these, with `operands.lines`, `lines, line_step`.
+    panel; behind these, with `operands.lines`, `lines, line_step`. Columns are whole vectors and at
+    most a half.
     """
     o = operands
     emit, name = (_emit_line_sums, "line_sums") if o.lines else (_emit_sums, "sums")
     return Routine(
-        f"{name}.{shape.dtype}.{rows}x{vectors * shape.lanes}.{o.step}.{o.stride}.{o.width}",
+        f"{name}.{shape.dtype}.{rows}x{columns}.{o.step}.{o.stride}.{o.width}",
         shape.dtype,
         "pppiii" + _kinds(o),
-        lambda b, values: emit(b, values, shape, rows, vectors, operands),
+        lambda b, values: emit(b, values, shape, rows, _vectors(shape, columns), operands),
     )
+
+
+# The first column of a vector, and its lanes.
+Vector = tuple[int, int]
+
+
+def _vectors(shape: TileShape, columns: int) -> list[Vector]:
+    """The vectors that hold so many columns."""
+    lanes = shape.lanes
+    return [(first, min(lanes, columns - first)) for first in range(0, columns, lanes)]
 
 
 def _kinds(operands: Operands) -> str:
@@ -84,76 +95,87 @@ def _kinds(operands: Operands) -> str:
 
 
 def _emit_line_sums(
-    b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vectors: int, o: Operands
+    b: ir.IRBuilder,
+    args: Values,
+    shape: TileShape,
+    rows: int,
+    vectors: Sequence[Vector],
+    o: Operands,
 ) -> None:
     """C[rows, vectors] (+)= the sum of lines[rows, depth] x panel[depth, vectors], the panel of a
     line behind that of the one before; all sums in registers."""
     block, panel, c, depth, c_stride, accumulate, lines, line_step = args
-    size, lanes = shape.dtype.size, shape.lanes
-    vector = ir.VectorType(element_type(shape.dtype), lanes)
+    size, element = shape.dtype.size, element_type(shape.dtype)
+    kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
     with b.goto_entry_block():
-        sums = [[b.alloca(vector) for _ in range(vectors)] for _ in range(rows)]
-    for total in (total for row in sums for total in row):
-        b.store(ir.Constant(vector, None), total)
+        sums = [[b.alloca(kind) for kind in kinds] for _ in range(rows)]
+    for kind, total in (pair for row in sums for pair in zip(kinds, row)):
+        b.store(ir.Constant(kind, None), total)
     place = Counter(b, 0)
     with counted_loop(b, Index(b, lines)) as line:
         first = offset(block, line * Index(b, line_step))
         with counted_loop(b, Index(b, depth)) as k:
             row_of_panel, seen = offset(panel, place.get()), offset(first, k * o.step)
             columns = [
-                load_vector(b, b.gep(row_of_panel, [i64(j * lanes)]), lanes, size)
-                for j in range(vectors)
+                load_vector(b, b.gep(row_of_panel, [i64(j)]), lanes, size) for j, lanes in vectors
             ]
             for i, row in enumerate(sums):
-                wide = broadcast(b, b.load(b.gep(seen, [i64(i * o.stride)])), lanes)
-                for column, total in zip(columns, row):
+                seen_of_row = b.load(b.gep(seen, [i64(i * o.stride)]))
+                for column, total, (_, lanes) in zip(columns, row, vectors):
+                    wide = broadcast(b, seen_of_row, lanes)
                     b.store(multiply_add(b, wide, column, b.load(total)), total)
             place.add(o.width)
     results = [[b.load(total) for total in row] for row in sums]
-    _emit_sum_stores(b, results, c, c_stride, accumulate, shape)
+    _emit_sum_stores(b, results, vectors, (c, c_stride, accumulate), size)
 
 
 def _emit_sums(
-    b: ir.IRBuilder, args: Values, shape: TileShape, rows: int, vectors: int, o: Operands
+    b: ir.IRBuilder,
+    args: Values,
+    shape: TileShape,
+    rows: int,
+    vectors: Sequence[Vector],
+    o: Operands,
 ) -> None:
     """C[rows, vectors] (+)= block[rows, depth] x panel[depth, vectors], all sums in registers."""
     block, panel, c, depth, c_stride, accumulate = args
-    size, lanes = shape.dtype.size, shape.lanes
-    vector = ir.VectorType(element_type(shape.dtype), lanes)
-    zero = ir.Constant(vector, None)
+    size, element = shape.dtype.size, element_type(shape.dtype)
+    kinds = [ir.VectorType(element, lanes) for _, lanes in vectors]
     entry = b.block
     loop, stores = b.append_basic_block("depth"), b.append_basic_block("stores")
     b.cbranch(b.icmp_signed(">", depth, i64(0)), loop, stores)
     b.position_at_end(loop)
     k, row_of_panel = b.phi(I64), b.phi(panel.type)
-    sums = [[b.phi(vector) for _ in range(vectors)] for _ in range(rows)]
-    columns = [
-        load_vector(b, b.gep(row_of_panel, [i64(j * lanes)]), lanes, size) for j in range(vectors)
-    ]
+    sums = [[b.phi(kind) for kind in kinds] for _ in range(rows)]
+    columns = [load_vector(b, b.gep(row_of_panel, [i64(j)]), lanes, size) for j, lanes in vectors]
     first = b.gep(block, [b.mul(k, i64(o.step))])
-    _emit_prefetches(b, row_of_panel, o.panel_ahead, vectors * lanes, size)
+    _emit_prefetches(b, row_of_panel, o.panel_ahead, sum(lanes for _, lanes in vectors), size)
     _emit_prefetches(b, first, o.block_ahead, rows, size)
     totals: list[list[Value]] = []
     for i in range(rows):
         a = b.load(b.gep(first, [i64(i * o.stride)]))
-        wide = broadcast(b, a, lanes)
-        totals.append([multiply_add(b, wide, columns[j], sums[i][j]) for j in range(vectors)])
+        totals.append(
+            [
+                multiply_add(b, broadcast(b, a, lanes), column, total)
+                for column, total, (_, lanes) in zip(columns, sums[i], vectors)
+            ]
+        )
     next_k, next_row = b.add(k, i64(1)), b.gep(row_of_panel, [i64(o.width)])
     for phi, start, following in [(k, i64(0), next_k), (row_of_panel, panel, next_row)]:
         phi.add_incoming(start, entry)
         phi.add_incoming(following, loop)
     for i in range(rows):
-        for j in range(vectors):
-            sums[i][j].add_incoming(zero, entry)
+        for j, kind in enumerate(kinds):
+            sums[i][j].add_incoming(ir.Constant(kind, None), entry)
             sums[i][j].add_incoming(totals[i][j], loop)
     b.cbranch(b.icmp_signed("<", next_k, depth), loop, stores)
     b.position_at_end(stores)
-    results = [[b.phi(vector) for _ in range(vectors)] for _ in range(rows)]
+    results = [[b.phi(kind) for kind in kinds] for _ in range(rows)]
     for i in range(rows):
-        for j in range(vectors):
-            results[i][j].add_incoming(zero, entry)
+        for j, kind in enumerate(kinds):
+            results[i][j].add_incoming(ir.Constant(kind, None), entry)
             results[i][j].add_incoming(totals[i][j], loop)
-    _emit_sum_stores(b, results, c, c_stride, accumulate, shape)
+    _emit_sum_stores(b, results, vectors, (c, c_stride, accumulate), size)
 
 
 def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size: int) -> None:
@@ -165,24 +187,24 @@ def _emit_prefetches(b: ir.IRBuilder, start: Value, ahead: int, count: int, size
 def _emit_sum_stores(
     b: ir.IRBuilder,
     results: list[list[Value]],
-    c: Value,
-    c_stride: Value,
-    accumulate: Value,
-    shape: TileShape,
+    vectors: Sequence[Vector],
+    target: tuple[Value, Value, Value],
+    size: int,
 ) -> None:
-    """C is read only where it is added to."""
-    size, lanes = shape.dtype.size, shape.lanes
+    """`target`: C, its stride, and whether it is added to; else it is not read."""
+    c, c_stride, accumulate = target
     targets = [
-        b.gep(b.gep(c, [b.mul(c_stride, i64(i))]), [i64(j * lanes)])
-        for i, row in enumerate(results)
-        for j in range(len(row))
+        b.gep(b.gep(c, [b.mul(c_stride, i64(i))]), [i64(j)])
+        for i in range(len(results))
+        for j, _ in vectors
     ]
     values = [value for row in results for value in row]
-    plus = b.add if shape.dtype.is_integer else b.fadd
+    plus = b.add if isinstance(c.type.pointee, ir.IntType) else b.fadd
     with b.if_else(b.icmp_signed("!=", accumulate, i64(0))) as (add, replace):
         with add:
             for p, value in zip(targets, values):
-                store_vector(b, plus(load_vector(b, p, lanes, size), value), p, size)
+                before = load_vector(b, p, value.type.count, size)
+                store_vector(b, plus(before, value), p, size)
         with replace:
             for p, value in zip(targets, values):
                 store_vector(b, value, p, size)
@@ -196,15 +218,12 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
     block, panel, c = args[:3]
     depth, c_stride, rows, columns, accumulate, *lines = indices(b, args[3:])
 
-    def sums(height: int, vectors: int) -> Routine:
-        return sums_routine(shape, height, vectors, operands)
+    def sums(height: int, width: int) -> Routine:
+        return sums_routine(shape, height, width, operands)
 
     with b.goto_entry_block():
         side = b.alloca(element_type(shape.dtype), i64(shape.rows * shape.columns))
-    narrow = columns.compare("<=", shape.lanes)
-    height = b.select(narrow, i64(shape.rows), least_height(rows, shape.heights).value)
-    height = Index(b, height)
-    width = Index(b, b.select(narrow, i64(shape.lanes), i64(shape.columns)))
+    height, width = _tile_sizes(rows, columns, shape)
     direct = b.and_(rows.compare("==", height), columns.compare("==", width))
     spill = b.not_(direct)
     copy_rows = copy_rows_routine(shape)
@@ -213,37 +232,54 @@ def _emit_tile(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operan
     target = b.select(direct, c, side)
     target_stride = b.select(direct, c_stride.value, i64(shape.columns))
     passed = (block, panel, target, depth, target_stride, accumulate, *lines)
-    with b.if_else(narrow, likely=False) as (thin, wide):
+    with b.if_else(width.compare("<", shape.columns), likely=False) as (thin, wide):
         with thin:
-            sums(shape.rows, 1).call(b, *passed)
+            emit_by_size(b, width, _widths(shape), lambda w: sums(shape.rows, w).call(b, *passed))
         with wide:
-            emit_by_height(b, height, shape.heights, lambda h: sums(h, 2).call(b, *passed))
+            emit_by_size(
+                b, height, shape.heights, lambda h: sums(h, shape.columns).call(b, *passed)
+            )
     with b.if_then(spill, likely=False):
         copy_rows.call(b, c, side, rows, columns, c_stride, shape.columns)
 
 
-def least_height(rows: Index, heights: Sequence[int]) -> Index:
-    """The lowest of tiles, the highest of which comes first, that holds so many rows."""
+def _widths(shape: TileShape) -> tuple[int, ...]:
+    """The columns of narrower tiles, which are all of the full height."""
+    half = shape.lanes // 2
+    return (shape.lanes + half, shape.lanes) if half else (shape.lanes,)
+
+
+def _tile_sizes(rows: Index, columns: Index, shape: TileShape) -> tuple[Index, Index]:
+    """The height and the width of the tile for so many rows and columns that are left."""
     b = rows.b
-    height = i64(heights[0])
-    for lower in heights[1:]:
-        height = b.select(rows.compare("<=", lower), i64(lower), height)
-    return Index(b, height)
+    width = least_size(columns, (shape.columns, *_widths(shape)))
+    lower = least_size(rows, shape.heights)
+    is_whole = width.compare("==", shape.columns)
+    return Index(b, b.select(is_whole, lower.value, i64(shape.rows))), width
 
 
-def emit_by_height(
-    b: ir.IRBuilder, height: Index, heights: Sequence[int], emit: Callable[[int], None]
+def least_size(needed: Index, sizes: Sequence[int]) -> Index:
+    """The least of heights or widths, the largest of which comes first, that holds so many."""
+    b = needed.b
+    size = i64(sizes[0])
+    for lower in sizes[1:]:
+        size = b.select(needed.compare("<=", lower), i64(lower), size)
+    return Index(b, size)
+
+
+def emit_by_size(
+    b: ir.IRBuilder, size: Index, sizes: Sequence[int], emit: Callable[[int], None]
 ) -> None:
-    """The code of one of `heights`, the highest of which is the likely one."""
-    first, *lower = heights
+    """The code of one of `sizes`, the largest of which is the likely one."""
+    first, *lower = sizes
     if not lower:
         emit(first)
         return
-    with b.if_else(height.compare("==", first), likely=True) as (found, other):
+    with b.if_else(size.compare("==", first), likely=True) as (found, other):
         with found:
             emit(first)
         with other:
-            emit_by_height(b, height, lower, emit)
+            emit_by_size(b, size, lower, emit)
 
 
 def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Operands) -> None:
@@ -266,8 +302,7 @@ def _emit_panels(b: ir.IRBuilder, args: Values, shape: TileShape, operands: Oper
     with index_range(b, column_begin, column_end, shape.columns) as j:
         columns = (column_end - j).least(shape.columns)
         panel = offset(panels, j * inner)
-        narrow = columns.compare("<=", shape.lanes)
-        step = Index(b, b.select(narrow, i64(shape.rows), least_height(even, shape.heights).value))
+        step, _ = _tile_sizes(even, columns, shape)
         with index_range(b, row_begin, row_end, step) as i:
             rows = (row_end - i).least(step)
             rows_of_block = offset(block, (i - row_begin) * operands.stride)

@@ -1,14 +1,19 @@
-"""Loops of which several vectors are computed at a time: how a kernel's source asks LLVM for it.
+"""How a loop becomes vectors: what a kernel's source tells LLVM.
 
-In: a kernel whose source calls `interleave()` last in the body of an innermost loop. Out: the
-branch back to the head of that loop tells LLVM's vectoriser to interleave COUNT iterations, and the
-call is gone. A polynomial is a chain of multiply-adds that each wait for the one before: other
-chains beside it fill the gaps. LLVM does so by itself only for sums and loops of few instructions.
+In: a kernel whose source calls one of these functions last in the body of an innermost loop. Out:
+metadata of the branch back to the head of that loop, and the call is gone.
+
+`interleave()`: COUNT vectors are computed at a time. A polynomial is a chain of multiply-adds that
+each wait for the one before: other chains beside it fill the gaps. LLVM does so by itself only for
+sums and loops of few instructions. `interleave_two()`: two vectors. Of the loops of few
+instructions LLVM interleaves more than a loop over the columns of a product has, whose rest then
+goes by small vectors and one by one. `keep_rolled()`: a short loop of known length is not written
+out element by element before it is made of vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -18,34 +23,44 @@ from flowc.codegen.llvm.numba_functions import numba_function
 from flowc_runtime.native.writer import VOID, declare
 
 COUNT = 4  # vectors; 8 gain nothing more, with 16 registers or 32
-MARK = "flowc.interleave"
+MARK = "flowc.loop."  # and what is asked for
+_METADATA: Mapping[str, tuple[str, int | None]] = {
+    "interleave": ("llvm.loop.interleave.count", COUNT),
+    "interleave_two": ("llvm.loop.interleave.count", 2),
+    "keep_rolled": ("llvm.loop.unroll.disable", None),
+}
 
 
-def _emit_mark(b: ir.IRBuilder, values: Sequence[Any]) -> None:
-    b.call(declare(b.module, MARK, ir.FunctionType(VOID, [])), [])
+def _mark(name: str) -> Any:
+    """The function that asks for it, for the loop at whose end it is called."""
+
+    def emit(b: ir.IRBuilder, values: Sequence[Any]) -> None:
+        b.call(declare(b.module, MARK + name, ir.FunctionType(VOID, [])), [])
+
+    return numba_function(name, types.void(), emit)
 
 
-# Asks for the loop at whose end it is called.
-interleave = numba_function("interleave", types.void(), _emit_mark)
+MARKS: Mapping[str, Any] = {name: _mark(name) for name in _METADATA}
 
 
 def mark_loops(module: ir.Module) -> None:
-    """Turns every call of `interleave()` into metadata of the branch behind it."""
-    mark: Any = module.globals.get(MARK)
-    if mark is None:
-        return
-    for function in module.functions:
-        for block in function.blocks:
+    """Turns every call of such a function into metadata of the branch behind it."""
+    for name, asked in _METADATA.items():
+        mark: Any = module.globals.get(MARK + name)
+        if mark is None:
+            continue
+        for block in (block for function in module.functions for block in function.blocks):
             calls = [i for i in block.instructions if getattr(i, "callee", None) is mark]
             if calls:
                 block.instructions = [i for i in block.instructions if i not in calls]
-                block.terminator.set_metadata("llvm.loop", _loop_identity(module))
-    del module.globals[MARK]
+                block.terminator.set_metadata("llvm.loop", _loop_identity(module, *asked))
+        del module.globals[MARK + name]
 
 
-def _loop_identity(module: ir.Module) -> Any:
+def _loop_identity(module: ir.Module, key: str, number: int | None) -> Any:
     """A node that is its own first operand: LLVM tells loops apart by it."""
-    count = module.add_metadata(["llvm.loop.interleave.count", ir.Constant(ir.IntType(32), COUNT)])
-    node: Any = module.add_metadata([count, ir.Constant(ir.IntType(32), len(module.metadata))])
-    node.operands = [node, count]
+    value = [] if number is None else [ir.Constant(ir.IntType(32), number)]
+    asked = module.add_metadata([key, *value])
+    node: Any = module.add_metadata([asked, ir.Constant(ir.IntType(32), len(module.metadata))])
+    node.operands = [node, asked]
     return node

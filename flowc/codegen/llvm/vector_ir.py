@@ -159,12 +159,12 @@ def multiply_add(b: ir.IRBuilder, x: Value, y: Value, z: Value) -> Value:
     return b.call(function, [x, y, z])
 
 
-def prefetch(b: ir.IRBuilder, pointer: Value) -> None:
-    """Fetch a cache line into the first level; any address is allowed."""
+def prefetch(b: ir.IRBuilder, pointer: Value, write: bool = False) -> None:
+    """Fetch a cache line into the first level, to `write` it; any address is allowed."""
     kind = ir.FunctionType(VOID, [I8.as_pointer(), I32, I32, I32])
     function = declare(b.module, "llvm.prefetch.p0i8", kind)
-    read, keep, data = (ir.Constant(I32, n) for n in (0, 3, 1))
-    b.call(function, [b.bitcast(pointer, I8.as_pointer()), read, keep, data])
+    how, keep, data = (ir.Constant(I32, n) for n in (int(write), 3, 1))
+    b.call(function, [b.bitcast(pointer, I8.as_pointer()), how, keep, data])
 
 
 def module_function(

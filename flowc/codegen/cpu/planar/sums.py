@@ -13,7 +13,7 @@ from llvmlite import ir
 from flowc.codegen.cpu.block_copy import copy_run
 from flowc.codegen.cpu.planar.blocks import vectors_of_pixels
 from flowc.codegen.cpu.tile_shape import TileShape
-from flowc.codegen.cpu.tiles import emit_by_height, least_height
+from flowc.codegen.cpu.tiles import emit_by_size, least_size
 from flowc.codegen.llvm.vector_ir import (
     I32,
     I64,
@@ -52,13 +52,13 @@ def _emit_pixels(b: ir.IRBuilder, args: Values, shape: TileShape, outputs: int) 
     b.cbranch(done.get().compare("<", pixels), body, end)
     b.position_at_end(body)
     first = done.get()
-    height = least_height((pixels - first).ceil_div(lanes).least(vectors), heights)
+    height = least_size((pixels - first).ceil_div(lanes).least(vectors), heights)
     some = (pixels - first).least(height * lanes)
     whole = some.compare("==", height * lanes)
     place = offset(y, first * outputs)
     target = b.select(whole, place, side)
     passed = (target, offset(planes, first), rest[0], *sizes)
-    emit_by_height(
+    emit_by_size(
         b,
         height,
         heights,
