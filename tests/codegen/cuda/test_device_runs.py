@@ -112,6 +112,19 @@ def _sizes(x: Any) -> Any:
     return tf.exp(tf.boolean_mask(x, x[:, 0] > 0.5))
 
 
+def _gradient_of_loop(x: Any) -> Any:
+    """What iterations leave for the gradient is memory that grows."""
+    step = lambda i, y: (i + 1, tf.tanh(y) * 1.5)
+    y = tf.while_loop(lambda i, y: i < tf.shape(x)[0] // 10, step, [tf.constant(0), x])[1]
+    return tf.gradients(y, x)[0]
+
+
+def _scatters(x: Any) -> Any:
+    """Rows of a gradient, which several indices name."""
+    at = tf.constant([3, 1, 3] * 40)
+    return tf.gradients(tf.square(tf.gather(x * x, at)), x)[0], tf.cumsum(x, 1), tf.argmax(x, 0)
+
+
 PROGRAMS = {
     "chain": (_chain, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
     "product": (_product, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
@@ -122,6 +135,8 @@ PROGRAMS = {
     "arrays": (_arrays, None),
     "branches": (_branches, None),
     "sizes": (_sizes, None),
+    "gradient of a loop": (_gradient_of_loop, None),
+    "scatters": (_scatters, {"upload": 2, "download": 4, "launch": 8, "allocate": 1}),
     "random": (lambda x: x + tf.random_normal(tf.shape(x), seed=3), None),
 }
 
