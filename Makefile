@@ -16,7 +16,7 @@ ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PEERS_INSTALLED := $(PEERS_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
+.PHONY: help demo test fuzz gradients sanitize simt ptxas gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
 	wheels clean
 
 help: ## this list
@@ -50,6 +50,9 @@ sanitize: $(DEV_INSTALLED) ## every op's code with checks of each access to memo
 
 simt: $(DEV_INSTALLED) ## every op's code for GPUs, run on the host
 	FLOWC_SIMT=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda
+
+ptxas: $(DEV_INSTALLED) ## an assembler takes the kernels of every op, for eight architectures
+	FLOWC_PTXAS_ALL=1 $(BIN)/python -m pytest -n $(JOBS) -rA tests/codegen/cuda/test_ptx.py
 
 gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
 	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,8 @@ import pytest
 from fake_cuda import FakeCuda, build_fake_cuda, fake_cuda
 
 import flowc as tf
+import flowc_runtime
+from flowc.cli.entry import run_command_line
 from flowc.errors import (
     FlowcError,
     InvalidArgumentError,
@@ -136,7 +139,7 @@ PROGRAMS = {
     "branches": (_branches, None),
     "sizes": (_sizes, None),
     "gradient of a loop": (_gradient_of_loop, None),
-    "scatters": (_scatters, {"upload": 2, "download": 4, "launch": 8, "allocate": 1}),
+    "scatters": (_scatters, {"upload": 1, "download": 4, "launch": 8, "allocate": 1}),
     "random": (lambda x: x + tf.random_normal(tf.shape(x), seed=3), None),
 }
 
@@ -313,6 +316,39 @@ def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
     assert without.returncode == 5 and "no CUDA driver" in without.stderr, without.stderr
     needed = subprocess.run(["ldd", str(path)], text=True, capture_output=True).stdout
     assert all("libc.so" in x or "ld-linux" in x or "vdso" in x for x in needed.splitlines())
+
+
+_STEP = re.compile(r"^ +\d+  (?:(upload|download) (\w+)\[([\d,]*)\]|on the device: run)")
+
+
+def test_a_library_makes_the_calls_of_its_plan(
+    tmp_path: Path, device: FakeCuda, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `flowc compile --emit plan` shows is what the driver is asked, in that order."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [70, 90], name="x")
+        tf.argmax(_product(x) * tf.cumsum(x, 1)[:, :1], 1, name="y")
+        (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    path = tmp_path / "model.so"
+    arguments = ["compile", str(tmp_path / "model.pb"), "-o", str(path), "--fetch", "y"]
+    code = run_command_line([*arguments, "--target", "cuda:simt", "--emit", "so,plan"])
+    assert code == 0, capsys.readouterr().err
+    wanted: list[str] = []
+    for line in path.with_suffix(".plan").read_text().splitlines():
+        if found := _STEP.match(line):
+            kind, dtype, dims = found.groups()
+            if kind is None:
+                wanted.append("launch")
+            else:
+                elements = int(np.prod([int(d) for d in dims.split(",")]))
+                wanted.append(f"{kind} { {'f32': 4, 'i64': 8}[dtype] * elements }")
+    model = flowc_runtime.load(str(path))
+    model(SIZES)
+    device.reset()
+    model(SIZES)
+    moved = [x for x in device.log() if x.startswith(("upload", "download", "launch"))]
+    assert [re.sub(r"launch.*", "launch", line) for line in moved] == wanted
+    assert wanted.count("launch") >= 3 and len(wanted) == wanted.count("launch") + 2
 
 
 def test_a_session_says_that_there_is_no_driver(tmp_path: Path) -> None:
