@@ -159,7 +159,7 @@ class Native:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ByColumns:
     """The loops `for ... in range(name)` run over columns, whose results do not depend on each
     other, and nothing but these loops writes: each thread takes one column of a step."""
 
@@ -167,7 +167,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
+class ByThreads:
     """Another kernel does it. `change` gives its Native for that of the CPU,
     None where that one's own range is long enough. Where there are
     `lanes`, so many threads take a step of the range together, and share its scratch; the kernel
@@ -178,11 +178,11 @@ class Threads:
 
 
 @dataclass(frozen=True, slots=True)
-class OneThread:
+class ByOneThread:
     """It has a few steps whatever the sizes of data."""
 
 
-GpuForm = Columns | Threads | OneThread
+GpuForm = ByColumns | ByThreads | ByOneThread
 LANES = 256  # threads that share memory
 SHORT, MANY = 128, 4096  # elements that one thread folds as fast; threads that keep a GPU busy
 OWNERS = 1 << 15  # threads that look at all indices for what they own

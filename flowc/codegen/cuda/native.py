@@ -18,7 +18,7 @@ from flowc.codegen.kernels.kernel import Kernel, Launch
 from flowc.codegen.llvm.lanes import barrier
 from flowc.ir.computation import Computation, Node
 from flowc.ir.dims import Dim, maximum
-from flowc.ir.lowering import Columns, GpuForm, Native, Threads, gpu_form
+from flowc.ir.lowering import ByColumns, ByThreads, GpuForm, Native, gpu_form
 
 # What a native kernel may call that only a process has.
 _OF_PROCESSES = re.compile(r"\b(format_float|parse_f32|parse_f64|write_text|keep_text)\(")
@@ -54,9 +54,9 @@ def thread_launch(node: Node) -> Launch:
     assert isinstance(lowering, Native)
     form: GpuForm | None = gpu_form(lowering.function)
     match form:
-        case Columns(name):
+        case ByColumns(name):
             return _by_columns(native_launch(node), lowering, name)
-        case Threads(change, lanes):
+        case ByThreads(change, lanes):
             changed = change(lowering)
             if changed is None:
                 return native_launch(node)

@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Decompose, Lowering, Native, Threads, View, by_owners, on_gpu
+from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, View, by_owners, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
@@ -260,7 +260,7 @@ def _by_owners(native: Native) -> Native:
     return by_owners(native, owned_places, native.arguments[0], 1)
 
 
-@on_gpu(Threads(_by_owners))
+@on_gpu(ByThreads(_by_owners))
 def invert_permutation_kernel(x, out, status, n, begin, end):
     for i in range(n):
         out[i] = -1

@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import product
-from flowc.ir.lowering import Lowering, Native, Threads, by_owners, on_gpu
+from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd, indices_inside
@@ -91,7 +91,7 @@ def _by_owners(native: Native) -> Native:
     return by_owners(native, change_owned_slices, product(extents), width)
 
 
-@on_gpu(Threads(_by_owners))
+@on_gpu(ByThreads(_by_owners))
 def change_slices_kernel(
     held, indices, updates, out, status, rows, width, d0, d1, d2, d3, d4, d5, d6, begin, end
 ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ir.lowering import Columns, on_gpu
+from flowc.ir.lowering import ByColumns, on_gpu
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def shares(i: int, size: int, new: int) -> Any:
     return first, last
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def crop_and_resize_grad_image(
     dy: Any, boxes: Any, box_ind: Any, _size: Any, dx: Any, status: Any,
     batches: int, height: int, width: int, channels: int, count: int, out_h: int, out_w: int,

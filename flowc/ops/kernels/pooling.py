@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ir.lowering import Columns, on_gpu
+from flowc.ir.lowering import ByColumns, on_gpu
 
 if TYPE_CHECKING:
     # A global that the compiler gives to kernels: the cast to the elements' dtype.
@@ -39,7 +39,7 @@ def clear(dx: Any, batch: int, pixels: int, channels: int) -> None:
             dx[pixel * channels + c] = elem(0)
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def pool(
     x: Any, y: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -92,7 +92,7 @@ def pool(
                     y[out + c] = y[out + c] / count
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def max_pool_with_argmax(
     x: Any, y: Any, argmax: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -124,7 +124,7 @@ def max_pool_with_argmax(
                             argmax[out + c] = shown + c
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def max_pool_grad(
     x: Any, pooled: Any, dy: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -160,7 +160,7 @@ def max_pool_grad(
                         dx[place] += dy[out + c]
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def max_pool_equal_grad(
     x: Any, pooled: Any, dy: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -186,7 +186,7 @@ def max_pool_equal_grad(
                                 dx[at + c] += dy[out + c]
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def max_pool_grad_grad(
     x: Any, pooled: Any, g: Any, y: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -213,7 +213,7 @@ def max_pool_grad_grad(
                 y[out + c] = elem(0) if place < 0 else g[place]
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def avg_pool_grad(
     dy: Any, _shape: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flowc.ir.lowering import Columns, Native, NativeFunction, Threads, on_gpu
+from flowc.ir.lowering import ByColumns, ByThreads, Native, NativeFunction, on_gpu
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def by_pixels(native: Native, kernel: NativeFunction) -> Native:
     return replace(native, kernel=kernel, parallel=native.parallel * out_w, scratch=0)
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def resize_nearest(
     x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -164,7 +164,7 @@ def resize_bilinear_pixels(
             y[pixel * channels + c] = upper + (lower - upper) * down
 
 
-@on_gpu(Threads(lambda native: by_pixels(native, resize_bilinear_pixels)))
+@on_gpu(ByThreads(lambda native: by_pixels(native, resize_bilinear_pixels)))
 def resize_bilinear(
     x: Any, size: Any, y: Any, scratch: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -228,7 +228,7 @@ def resize_bilinear(
                 y[out + i] = upper + (lines[lower + i] - upper) * down
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def resize_bicubic(
     x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -271,7 +271,7 @@ def resize_bicubic(
                 y[out + c] = a * w0 + b * w1 + d * w2 + e * w3
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def resize_area(
     x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -311,7 +311,7 @@ def resize_area(
                         y[out + c] += f32(x[at + c]) * weight
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def crop_and_resize(
     image: Any, boxes: Any, box_ind: Any, crop_size: Any, y: Any, status: Any,
     batches: int, height: int, width: int, channels: int, out_h: int, out_w: int, nearest: int,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowc.ir.lowering import Columns, on_gpu
+from flowc.ir.lowering import ByColumns, on_gpu
 from flowc.ops.kernels.resize import cubic_taps, nearest_pixel, neighbours, steps
 from flowc.ops.kernels.status import fail
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     f64: Any = None
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def resize_nearest_grad(
     dy: Any, size: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -48,7 +48,7 @@ def resize_nearest_grad(
                     dx[at + c] += dy[given + c]
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def resize_bilinear_grad(
     dy: Any, image: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -87,7 +87,7 @@ def resize_bilinear_grad(
                     dx[bottom + b + c] += value * down * right
 
 
-@on_gpu(Columns("channels"))
+@on_gpu(ByColumns("channels"))
 def resize_bicubic_grad(
     dy: Any, image: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,

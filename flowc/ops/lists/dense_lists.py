@@ -17,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, ceildiv, maximum, product
-from flowc.ir.lowering import Columns, Lowering, Native, OneThread, Threads, View, on_gpu
+from flowc.ir.lowering import ByColumns, ByOneThread, ByThreads, Lowering, Native, View, on_gpu
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
@@ -89,7 +89,7 @@ def _fills(native: Native) -> Native:
     return replace(native, kernel=list_fill_kernel, parallel=native.arguments[1])
 
 
-@on_gpu(Threads(_fills))
+@on_gpu(ByThreads(_fills))
 def list_resize_kernel(buffer, size, out, old, new, begin, end):
     for i in range(old, new):
         out[i] = 0
@@ -136,7 +136,7 @@ list_resize = define(
 # element at all was written then, and only a run can tell.
 
 
-@on_gpu(Columns("width"))
+@on_gpu(ByColumns("width"))
 def list_append_kernel(buffer, value, out, status, rows, held, width, given, begin, end):
     if given != width or (rows > 0 and held != width):
         fail(status, 1, given, held, 0)
@@ -209,7 +209,7 @@ list_append = define(
 ADD = 0  # whether elements add up: the compiler gives it to the kernel
 
 
-@on_gpu(Columns("width"))
+@on_gpu(ByColumns("width"))
 def list_set_kernel(buffer, index, value, out, status, rows, held, width, given, count, begin, end):
     if count > 0 and (given != width or (rows * held > 0 and held != width)):
         fail(status, 1, given, held, index[0])
@@ -388,7 +388,7 @@ list_get = define(
 # -- a tensor cut into the elements of a list
 
 
-@on_gpu(OneThread())
+@on_gpu(ByOneThread())
 def list_pieces_kernel(value, lengths, out, status, count, piece, total, begin, end):
     used = 0
     for i in range(count):

@@ -15,7 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import product
-from flowc.ir.lowering import LANES, MANY, SHORT, Native, Threads, on_gpu
+from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.math.elementwise import widened
@@ -87,7 +87,7 @@ def _by_lanes(native: Native) -> Native | None:
     return replace(native, kernel=arg_by_lanes, scratch=2 * LANES * 8)
 
 
-@on_gpu(Threads(_by_lanes, LANES))
+@on_gpu(ByThreads(_by_lanes, LANES))
 def arg_kernel(x, axis, output, count, inner, begin, end):
     """One output element a step: the first index of the largest (or smallest) element beyond LIMIT,
     else 0."""

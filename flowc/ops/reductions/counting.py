@@ -15,7 +15,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import product
-from flowc.ir.lowering import Lowering, Native, Threads, by_owners, on_gpu
+from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
@@ -53,7 +53,7 @@ def _by_owners(native: Native) -> Native:
     return by_owners(native, owned_bins, bins, 1, rows)
 
 
-@on_gpu(Threads(_by_owners))
+@on_gpu(ByThreads(_by_owners))
 def bincount_kernel(values, _size, weights, out, status, rows, columns, bins, begin, end):
     for i in range(rows * bins):
         out[i] = 0

@@ -16,7 +16,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidModelError
 from flowc.ir.dims import minimum, product
-from flowc.ir.lowering import LANES, MANY, SHORT, Native, Threads, on_gpu
+from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
@@ -105,7 +105,7 @@ def _by_lanes(native: Native) -> Native | None:
     return replace(native, kernel=fold_by_lanes, scratch=LANES * WIDEST)
 
 
-@on_gpu(Threads(_by_lanes, LANES))
+@on_gpu(ByThreads(_by_lanes, LANES))
 def fold_kernel(x, axis, out, count, inner, begin, end):
     """Running folds of the columns [begin, end), each `count` long with stride `inner`."""
     column = begin

@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Expr, product
-from flowc.ir.lowering import Decompose, Lowering, Native, Threads, by_owners, on_gpu
+from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
@@ -87,7 +87,7 @@ def _by_owners(native: Native) -> Native:
     return by_owners(native, owned_segments, segments, width)
 
 
-@on_gpu(Threads(_by_owners))
+@on_gpu(ByThreads(_by_owners))
 def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
     """Segments in order: the rows of one segment follow each other."""
     for i in range(segments * width):
@@ -136,7 +136,7 @@ def _unsorted_by_owners(native: Native) -> Native:
     return by_owners(native, owned_unsorted_segments, segments, width)
 
 
-@on_gpu(Threads(_unsorted_by_owners))
+@on_gpu(ByThreads(_unsorted_by_owners))
 def unsorted_segment_kernel(
     data, ids, _segments, out, status, rows, width, segments, begin, end
 ):  # fmt: skip

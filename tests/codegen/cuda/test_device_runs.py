@@ -31,6 +31,7 @@ from flowc.errors import (
     UnknownError,
     UsageError,
 )
+from flowc.run.device_buffers import DeviceBuffer
 
 ROOT = Path(__file__).parents[3]
 Feeds = Mapping[str, np.ndarray]
@@ -211,6 +212,31 @@ def test_what_a_session_and_its_programs_took_of_the_device_is_freed(device: Fak
     tf.reset_default_graph()
     gc.collect()
     assert device.taken == before
+
+
+class _OfAnotherLibrary:
+    """An array on the GPU with the interface by which libraries exchange such."""
+
+    def __init__(self, array: np.ndarray, **more: Any) -> None:
+        self.buffer = DeviceBuffer(array.nbytes)
+        self.buffer.upload(array)
+        place = {"data": (self.buffer.address, False), "shape": array.shape, "version": 3}
+        self.__cuda_array_interface__ = {**place, "typestr": array.dtype.str, **more}
+
+
+def test_arrays_of_other_libraries_on_the_gpu_are_fed(device: FakeCuda) -> None:
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = tf.tanh(x)
+    for where in ("cpu", "cuda"):
+        with tf.Session(device=where) as session:
+            found = session.run(y, {x: _OfAnotherLibrary(SIZES, stream=7, strides=None)})
+            np.testing.assert_allclose(found, np.tanh(SIZES), 2e-6)
+            none = session.run(y, {x: _OfAnotherLibrary(SIZES[:0])})
+            assert none.shape == (0, 90)
+            with pytest.raises(TypeError, match=r"strides \(4, 280\).*side by side"):
+                session.run(y, {x: _OfAnotherLibrary(SIZES, strides=(4, 280))})
+            with pytest.raises(ValueError, match="Cannot feed value of shape"):
+                session.run(y, {x: _OfAnotherLibrary(SIZES[:, :3])})
 
 
 def test_every_call_of_the_driver_may_fail(device: FakeCuda) -> None:
