@@ -60,8 +60,8 @@ class AccessChecks:
     """What `simt_object` is given to have a kernel watched."""
 
     def texts(self, kernel: DeviceKernel, host: Processor) -> list[str]:
-        machine = host.target_machine(1)
-        text = str(optimized_module(kernel.module_texts(), machine, speed=1))
+        machine = host.target_machine()
+        text = str(optimized_module(kernel.module_texts(), machine))
         text = re.sub(r"memory\([^)]*\)|nosync|willreturn|nofree|mustprogress", "", text)
         text = re.sub(r"\b(readonly|writeonly|readnone|captures\(none\))", "", text)
         shared = [name for name, _ in _SHARED.findall(text)]
