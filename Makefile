@@ -16,7 +16,7 @@ ORACLE_INSTALLED := $(ORACLE_VENV)/.installed
 PEERS_INSTALLED := $(PEERS_VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-.PHONY: help demo test fuzz gradients mutants sanitize simt gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
+.PHONY: help demo test fuzz gradients mutants sanitize simt ptxas gpu-test tensorboard lint format oracle rows stub coverage man reference bench \
 	wheels clean
 
 help: ## this list
@@ -60,6 +60,9 @@ mutants: $(DEV_INSTALLED) ## changes of the code that reads and writes files: do
 	  tests/checkpoint tests/cache tests/importer tests/security tests/cli
 	$(BIN)/python tests/support/mutation_campaign.py .coverage build/times.xml \
 	  --count $$(($(FUZZ) / 2)) --jobs $(JOBS) --log docs/mutants.log
+
+ptxas: $(DEV_INSTALLED) ## an assembler takes the kernels of every op, for eight architectures
+	FLOWC_PTXAS_ALL=1 $(BIN)/python -m pytest -n $(JOBS) -rA tests/codegen/cuda/test_ptx.py
 
 gpu-test: $(DEV_INSTALLED) ## every op's code for GPUs on the GPU that is there
 	FLOWC_GPU=1 $(BIN)/python -m pytest -n $(JOBS) tests/codegen/cuda/test_gpu.py

@@ -1,6 +1,7 @@
 """All benchmarks: `python benchmarks/run.py [names] [--models DIR] [--json FILE]`.
 
-`python benchmarks/run.py peers ...` is a command of its own: `peers/compare.py`.
+`python benchmarks/run.py peers ...` and `gpu ...` are commands of their own: `peers/compare.py`,
+`gpu/compare.py`.
 
 Everything but pipelines runs on one core and one thread. Names: kernels, loops, calls, startup,
 first, models, training, contractions, pipelines.
@@ -40,6 +41,11 @@ def main() -> None:
     if sys.argv[1:2] == ["peers"]:
         compare.main(sys.argv[2:])
         return
+    if sys.argv[1:2] == ["gpu"]:
+        script = ROOT / "benchmarks" / "gpu" / "compare.py"
+        path = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
+        command = [sys.executable, str(script), *sys.argv[2:]]
+        os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": path})
     options = _options()
     # The last core: the first ones take most interrupts.
     cores = os.sched_getaffinity(0)

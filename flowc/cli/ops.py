@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,10 +22,15 @@ SCHEMA = 1
 @click.command("ops")
 @click.argument("names", nargs=-1, metavar="[OP]...")
 @click.option("--missing", is_flag=True, help="List those that flowc does not have, and why.")
+@click.option(
+    "--target",
+    type=click.Choice(["cuda"]),
+    help="Say which run on a GPU, and why the others stay on the host.",
+)
 @json_option
 @op_library_option
 @debug_option
-def ops_command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
+def ops_command(names: tuple[str, ...], missing: bool, target: str | None, as_json: bool) -> None:
     """List the TensorFlow ops that flowc knows: their dtypes, how they become code, and whether
     they have a gradient. With OP, only those."""
     if missing:
@@ -41,9 +47,14 @@ def ops_command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
             )
     if names:
         rows = [known[name] for name in dict.fromkeys(names)]
+    if target is not None:
+        rows = _on_gpu(rows)
     if as_json:
         json.dump({"schema": SCHEMA, "ops": rows}, sys.stdout, indent=2)
         print()
+        return
+    if target is not None:
+        _show_on_gpu(rows)
         return
     width = max(len(row["op"]) for row in rows)
     for row in rows:
@@ -54,6 +65,25 @@ def ops_command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
     if not names:
         compiled = sum(row["compiles"] for row in rows)
         print(f"{len(rows)} ops, of which {compiled} compile", file=sys.stderr)
+
+
+def _on_gpu(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The ops that compile, each with the reason for which it stays on the host (None: it runs on
+    the GPU), as `tests/support/gpu_ops.py` finds it by the ops' examples."""
+    text = files("flowc.cli").joinpath("host_ops_of_gpus.txt").read_text()
+    reasons: dict[str, str] = {}
+    for line in text.splitlines():
+        reason, _, names = line.partition(": ")
+        reasons |= dict.fromkeys(names.split(), reason)
+    return [{"op": r["op"], "host": reasons.get(r["op"])} for r in rows if r["compiles"]]
+
+
+def _show_on_gpu(rows: list[dict[str, Any]]) -> None:
+    width = max((len(row["op"]) for row in rows), default=0)
+    for row in rows:
+        print(f"{row['op']:<{width}}  {'host: ' + row['host'] if row['host'] else 'native'}")
+    native = sum(row["host"] is None for row in rows)
+    print(f"{native} ops run on a GPU, {len(rows) - native} on the host beside it", file=sys.stderr)
 
 
 def _show_missing(as_json: bool) -> None:

@@ -7,12 +7,12 @@ of a lowering are the attrs of its core op (`flowc.ir.core_ops`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from flowc.dtypes import DType
-from flowc.ir.dims import Dim
+from flowc.ir.dims import Dim, ceildiv, maximum
 from flowc.ir.layout import CHANNELS_LAST
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 Scalars = Callable[..., Any]  # what a ScalarBuilder is told to do; a ScalarBody, once recorded
+NativeFunction = Callable[..., None]
 KernelFunction = Callable[..., None] | str  # or its `module:name`, or a SYMBOL of C
 SYMBOL = "symbol:"
 
@@ -176,6 +177,75 @@ class ObjectFunctions:
     def names(self) -> tuple[str, ...]:
         """Those that there are."""
         return tuple(filter(None, (self.create, self.destroy, self.save, self.restore)))
+
+
+# How a hand-written kernel becomes one of many threads, where its range is not the work of many: a
+# decorator of the kernel says it, and no code for CPUs depends on it.
+
+
+@dataclass(frozen=True, slots=True)
+class ByColumns:
+    """The loops `for ... in range(name)` run over columns, whose results do not depend on each
+    other, and nothing but these loops writes: each thread takes one column of a step."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByThreads:
+    """Another kernel does it. `change` gives its Native for that of the CPU,
+    None where that one's own range is long enough. Where there are
+    `lanes`, so many threads take a step of the range together, and share its scratch; the kernel
+    gets `lane, lanes` behind `begin, end`, and they wait for each other in `barrier()`."""
+
+    change: Callable[[Native], Native | None]
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ByOneThread:
+    """It has a few steps whatever the sizes of data."""
+
+
+GpuForm = ByColumns | ByThreads | ByOneThread
+LANES = 256  # threads that share memory
+SHORT, MANY = 128, 4096  # elements that one thread folds as fast; threads that keep a GPU busy
+OWNERS = 1 << 15  # threads that look at all indices for what they own
+
+
+def by_owners(
+    native: Native, kernel: NativeFunction, count: Dim, width: Dim, rows: Dim = 1
+) -> Native:
+    """What writes at computed places, by threads that own places: each looks at everything, in
+    order, and writes one column of `band` neighbours of `count` places, `rows` times. The kernel
+    gets `band` as its last argument."""
+    columns = maximum(width, 1)
+    band = maximum(ceildiv(count * columns * rows, OWNERS), 1)
+    owners = maximum(ceildiv(count, band), 1)
+    return replace(
+        native,
+        kernel=kernel,
+        arguments=(*native.arguments, band),
+        parallel=owners * columns * rows,
+    )
+
+
+_GPU_FORM = "__flowc_gpu_form__"
+
+
+def on_gpu(form: GpuForm) -> Callable[[NativeFunction], NativeFunction]:
+    """Decorates a kernel with its form for GPUs."""
+
+    def decorate(kernel: NativeFunction) -> NativeFunction:
+        setattr(kernel, _GPU_FORM, form)
+        return kernel
+
+    return decorate
+
+
+def gpu_form(kernel: Any) -> GpuForm | None:
+    """What a kernel is decorated with."""
+    return getattr(kernel, _GPU_FORM, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,11 +85,21 @@ class DeviceBuffer:
 
     def download(self, array: np.ndarray) -> None:
         """Gives its bytes to an array, which is contiguous."""
-        if self.bytes:
-            where, size = ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes)
-            target = ctypes.c_void_p(array.ctypes.data)
-            _driver().call("cuMemcpyDtoHAsync_v2", target, where, size)
-            _driver().call("cuStreamSynchronize")
+        download_from(self.address, array)
+
+
+def download_from(address: int, array: np.ndarray) -> None:
+    """Fills an array, which is contiguous, with what lies at an address of the GPU."""
+    if array.nbytes:
+        target, where = ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(address)
+        _driver().call("cuMemcpyDtoHAsync_v2", target, where, ctypes.c_size_t(array.nbytes))
+        _driver().call("cuStreamSynchronize")
+
+
+def finish_stream(stream: int) -> None:
+    """Waits until a stream has done what it was asked: 1 and 2 are the default ones."""
+    _driver().ask("cuCtxSetCurrent", _driver().context)
+    _driver().ask("cuStreamSynchronize", ctypes.c_void_p(stream))
 
 
 def _free(address: int) -> None:

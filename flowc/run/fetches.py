@@ -14,6 +14,7 @@ import numpy as np
 
 from flowc.errors import did_you_mean
 from flowc.graph import Graph, Operation, Tensor
+from flowc.run.device_arrays import copy_from_gpu
 from flowc_runtime.element_types import check_range
 
 Rebuild = Callable[[Sequence[Any]], Any]
@@ -121,8 +122,8 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray:
 
 
 def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
-    """A value as an array of a tensor's dtype. Raises `TypeError` for a Tensor or a value that does
-    not convert."""
+    """A value, maybe an array of another library on a GPU, as an array of a tensor's dtype. Raises
+    `TypeError` for a Tensor or a value that does not convert."""
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -130,6 +131,8 @@ def feed_value(tensor: Tensor, value: Any) -> np.ndarray:
             f"{value} which was passed to the argument `feed_dict` with key {tensor}."
         )
     dtype = tensor.base_dtype
+    if hasattr(value, "__cuda_array_interface__"):
+        value = copy_from_gpu(value)
     if isinstance(value, np.ndarray) and dtype is not None and dtype.is_integer:
         try:
             check_range(value, dtype.numpy)

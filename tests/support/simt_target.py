@@ -13,25 +13,30 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 from unittest import mock
 
+import numpy as np
 from llvmlite import ir
+from simt_checks import AccessChecks
 
 from flowc import compiler
 from flowc.cache.disk import DiskCache
 from flowc.cache.store import KernelCache
+from flowc.codegen.cuda.kernel import DeviceKernel
 from flowc.codegen.cuda.launch import DeviceLaunch
-from flowc.codegen.cuda.simt import ARCHITECTURE
+from flowc.codegen.cuda.simt import ARCHITECTURE, simt_object
 from flowc.codegen.cuda.target import CudaTarget
 from flowc.codegen.driver.frame import RunFrame
-from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Kernel, Launch
+from flowc.codegen.kernels.kernel import SCRATCH, WORKSPACE, Kernel, Launch, Operand
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.kernels.nest import LoopNest
 from flowc.codegen.llvm.compile import Processor
 from flowc.codegen.targets import target_named
-from flowc.ir.computation import Computation, Node
+from flowc.ir.computation import Computation, Node, Value
 from flowc.ir.dims import Dim, maximum
+from flowc.plan.plan import bytes_of
 from flowc_runtime.native.writer import I8, I64, VOID, i64
 
 BYTES = I8.as_pointer()
+FAULT_BYTES = 32
 _ENTRY = ir.FunctionType(VOID, [BYTES.as_pointer(), I64, I64, I64, I64, I64])
 
 
@@ -47,6 +52,7 @@ class SimtTarget:
     """A host that has the kernels of a GPU: the driver calls what runs their grids."""
 
     device: CudaTarget
+    watch: AccessChecks | None = None
 
     @property
     def key(self) -> str:
@@ -75,6 +81,8 @@ class SimtTarget:
         return self.device.kernel(nest)
 
     def object_of(self, kernel: Kernel) -> bytes:
+        if self.watch is not None and isinstance(kernel, DeviceKernel):
+            return simt_object(kernel, self.processor, self.watch)
         return self.device.object_of(kernel)
 
     def kernel_text(self, kernel: Kernel, form: Literal["llvm", "asm"]) -> str:
@@ -91,12 +99,26 @@ class SimtTarget:
         places = [frame.element(buffers, i) for i in range(len(launch.operands))]
         places += [frame.element(ints, i) for i in range(len(launch.ints))]
         places += [stride, total]
+        places += [self._bytes(frame, launch, o) for o in launch.operands if self.watch]
         table = frame.variable(BYTES, "parameters", len(places))
         for i, place in enumerate(places):
             b.store(b.bitcast(place, BYTES), frame.element(table, i))
         entry = b.bitcast(_entry(frame, launch.kernel.key), _ENTRY.as_pointer())
         grid = [frame.dim(d) for d in launch.grid]
         b.call(entry, [table, *grid, i64(launch.block), i64(launch.shared)])
+
+    def _bytes(self, frame: RunFrame, launch: Launch, operand: Operand) -> Any:
+        """A word with the bytes of an operand of a launch."""
+        size: Dim = FAULT_BYTES
+        if isinstance(operand, Value):
+            size = bytes_of(operand)
+        elif isinstance(operand, np.ndarray):
+            size = operand.nbytes
+        elif operand == WORKSPACE:
+            size = launch.workspace
+        word = frame.variable(I64, "bytes")
+        frame.b.store(frame.dim(size), word)
+        return word
 
 
 def _entry(frame: RunFrame, key: str) -> Any:
@@ -128,9 +150,11 @@ def _on_host(launch: Launch) -> Launch:
 
 
 @contextmanager
-def running_on_device() -> Iterator[SimtTarget]:
-    """What is compiled meanwhile."""
-    target = SimtTarget(CudaTarget(target_named("native"), (ARCHITECTURE,)))
+def running_on_device(*, checked: bool = False) -> Iterator[SimtTarget]:
+    """What is compiled meanwhile. `checked`: with checks of each access to memory, whose reports
+    are those of `simt_checks.reports`."""
+    device = CudaTarget(target_named("native"), (ARCHITECTURE,))
+    target = SimtTarget(device, AccessChecks() if checked else None)
     kernels = KernelCache(DiskCache(None))
     with (
         mock.patch.object(compiler, "target_named", lambda name, exact=False: target),

@@ -15,11 +15,11 @@ from flowc.ir.lowering import Native
 ELEMENT_NANOSECONDS = 1  # that a kernel is taken to need for an element which it reads or writes
 
 
-def native_launch(node: Node) -> Launch:
-    """The kernel of a cluster of kind `native`."""
+def native_launch(node: Node, other: Native | None = None) -> Launch:
+    """The kernel of a cluster of kind `native`. `other`: what does it in its lowering's stead."""
     body: Computation = node.attrs["body"]
     inner = next(n for n in body.nodes if isinstance(n.lowering, Native))
-    lowering = inner.lowering
+    lowering = other or inner.lowering
     assert isinstance(lowering, Native)
     by_parameter = {p.output: v for p, v in zip(body.parameters, node.inputs)}
     operands: list[Operand] = [by_parameter[v] for v in inner.inputs]

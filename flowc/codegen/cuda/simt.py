@@ -14,6 +14,7 @@ what is defined here is inlined or internal, as loaded objects share their other
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
 from flowc.codegen.cuda.intrinsics import ON_EVERY_MACHINE
 from flowc.codegen.cuda.kernel import DeviceKernel
@@ -73,7 +74,7 @@ begin:
   store ptr %parameters, ptr @parameters
   store i64 %x, ptr @blocks
   store i64 %size, ptr @size
-  call void @begin_grid()
+{watched}  call void @begin_grid()
   br label %head
 head:
   %b = phi i64 [ 0, %begin ], [ %next, %body ]
@@ -101,6 +102,9 @@ define internal void @begin_grid() {
 }
 define internal void @end_grid() {
   ret void
+}
+define internal i64 @barriers_passed(i64 %thread) {
+  ret i64 0
 }
 define internal void @run_block(i64 %size) {
   br label %head
@@ -209,6 +213,12 @@ switch:
   br label %head
 done:
   ret void
+}}
+
+define internal i64 @barriers_passed(i64 %thread) {{
+  %place = getelementptr i64, ptr @block_waits, i64 %thread
+  %found = load i64, ptr %place
+  ret i64 %found
 }}
 
 define linkonce_odr hidden void @flowc_barrier() #0 {{
@@ -328,15 +338,25 @@ start:
 _THREADS, _STACK = 1024, 1 << 16
 
 
-def simt_object(kernel: DeviceKernel, host: Processor) -> bytes:
+class Watch(Protocol):
+    """What is told of every access to memory, for tests: `begins` are the lines of a call before
+    a grid, `definitions` what they and the watched texts call. There `@thread` and `@block` are
+    where one stands, and `@barriers_passed(i64)` tells what a thread of the block has behind it."""
+
+    def texts(self, kernel: DeviceKernel, host: Processor) -> list[str]: ...
+    def begins(self, kernel: DeviceKernel) -> str: ...
+    def definitions(self, kernel: DeviceKernel) -> str: ...
+
+
+def simt_object(kernel: DeviceKernel, host: Processor, watch: Watch | None = None) -> bytes:
     """The kernel with what runs its grid."""
-    texts = kernel.module_texts()
+    texts = kernel.module_texts() if watch is None else watch.texts(kernel, host)
     # Its name is that of the object's constant.
     first = texts[0].replace(f"void @{kernel.key}(", f"void @{kernel.key}_of_thread(", 1)
-    return compile_module([_grid(kernel, texts), first, *texts[1:]], host)
+    return compile_module([_grid(kernel, texts, watch), first, *texts[1:]], host)
 
 
-def _grid(kernel: DeviceKernel, texts: list[str]) -> str:
+def _grid(kernel: DeviceKernel, texts: list[str], watch: Watch | None) -> str:
     pointers, count = len(kernel.buffers), len(kernel.buffers) + kernel.ints + 2
     kinds = ["ptr addrspace(1)"] * pointers + ["i64"] * (count - pointers)
     lines: list[str] = []
@@ -351,7 +371,9 @@ def _grid(kernel: DeviceKernel, texts: list[str]) -> str:
         passed=", ".join(f"{kind} %v{i}" for i, kind in enumerate(kinds)),
         threads=_THREADS,
         architecture=ARCHITECTURE,
+        watched="" if watch is None else watch.begins(kernel),
     )
+    text += "" if watch is None else watch.definitions(kernel)
     if not any(map(WAITING.search, texts)):
         return text + _IN_TURN
     contexts = _CONTEXTS.format(threads=_THREADS, stack=_STACK, patience=4 * _THREADS)

@@ -6,7 +6,6 @@ CudaTarget. Kernels of the host and of the device are told apart by their class.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +20,6 @@ from flowc.codegen.cuda.simt import ARCHITECTURE as SIMT
 from flowc.codegen.cuda.simt import simt_object
 from flowc.codegen.kernels.loop_choices import LoopChoices
 from flowc.codegen.llvm.compile import Processor
-from flowc.ir.lowering import Native
 
 if TYPE_CHECKING:
     from flowc.codegen.driver.frame import RunFrame
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
     from flowc.codegen.kernels.nest import LoopNest
     from flowc.codegen.target import Target
     from flowc.ir.computation import Computation, Node
-
-# What a native kernel may call that only a process has.
-_OF_PROCESSES = re.compile(r"\b(format_float|parse_f32|parse_f64|write_text|keep_text)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +60,7 @@ class CudaTarget:
     def host_reason(self, node: Node) -> str | None:
         """Why a cluster stays on the host; None where it runs on the GPU."""
         from flowc.codegen.cuda.contractions import contraction_host_reason
+        from flowc.codegen.cuda.native import native_host_reason
 
         values = (*node.inputs, *node.outputs)
         if any(v.type.dtype is dtypes.string for v in values):
@@ -73,7 +69,7 @@ class CudaTarget:
             case "loop":
                 return None
             case "native":
-                return _native_reason(node)
+                return native_host_reason(node)
             case "scalar":
                 return "a loop over scalars is work for one thread"
             case "matmul" | "convolution":
@@ -85,8 +81,8 @@ class CudaTarget:
         return on_device(c, self)
 
     def launches(self, node: Node) -> tuple[Launch, ...]:
-        from flowc.codegen.cpu.native_kernels import native_launch
         from flowc.codegen.cuda.contractions import contraction_launches
+        from flowc.codegen.cuda.native import thread_launch
         from flowc.codegen.kernels.loops import loop_launch
         from flowc.codegen.kernels.split_folds import split_launches
 
@@ -95,7 +91,7 @@ class CudaTarget:
         if node.attrs["kind"] in ("matmul", "convolution"):
             return contraction_launches(node, self)
         if node.attrs["kind"] == "native":
-            return (device_launch(native_launch(node)),)
+            return (device_launch(thread_launch(node)),)
         return tuple(map(device_launch, split_launches(node, self) or [loop_launch(node, self)]))
 
     def kernel(self, nest: LoopNest) -> Kernel:
@@ -121,19 +117,3 @@ class CudaTarget:
             emit_call(frame, launch, buffers, ints)
         else:
             self.host.emit_call(frame, launch, buffers, ints)
-
-
-def _native_reason(node: Node) -> str | None:
-    from flowc.codegen.cpu.kernel_parts import kernel_source
-
-    body: Computation = node.attrs["body"]
-    inner = next(n for n in body.nodes if isinstance(n.lowering, Native))
-    lowering = inner.lowering
-    assert isinstance(lowering, Native)
-    if inner.sizes:
-        return "it finds sizes that the driver waits for"
-    if lowering.parallel == 1:
-        return "its kernel is work for one thread"
-    if _OF_PROCESSES.search(kernel_source(lowering.function)):
-        return "it calls what only a process has"
-    return None

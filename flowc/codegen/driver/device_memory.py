@@ -248,6 +248,8 @@ class DeviceMemory:
             return
         variable, room = self.blocks[place.block + 1], self.rooms[place.block + 1]
         wanted = frame.dim(size) if times is None else b.mul(frame.dim(size), times)
+        # Sizes are computed where all that comes later sees them.
+        copied = None if kept is None else frame.dim(kept)
         capacity = b.load(room)
         with b.if_then(b.icmp_signed("<", capacity, wanted), likely=False):
             taken = wanted
@@ -256,10 +258,10 @@ class DeviceMemory:
             old = b.load(variable)
             self._acquire(variable, b.add(taken, i64(ALIGNMENT)))
             b.store(taken, room)
-            if kept is not None:
+            if copied is not None:
                 is_there = b.icmp_unsigned("!=", old, NULL)
                 with b.if_then(is_there):
-                    self.copy(b.load(variable), old, frame.dim(kept))
+                    self.copy(b.load(variable), old, copied)
             b.call(self._function("release", [BYTES]), [old])
 
     def _acquire(self, variable: Any, size: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Dim
-from flowc.ir.lowering import Decompose, Lowering, Native, View
+from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, View, by_owners, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.shapes import constant_ints
@@ -237,6 +237,30 @@ def _lower_where(node: Node) -> Lowering:
 # -- invert_permutation
 
 
+def owned_places(x, out, status, n, band, begin, end):
+    """`band` neighbouring places a step."""
+    for step in range(begin, end):
+        first = step * band
+        last = first + band if first + band < n else n
+        for i in range(first, last):
+            out[i] = -1
+        for i in range(n):
+            place = x[i]
+            if place < 0 or place >= n:
+                status[0], status[1], status[2] = 1, place, n
+                return
+            if place >= first and place < last:
+                if out[place] != -1:
+                    status[0], status[1] = 2, place
+                    return
+                out[place] = i
+
+
+def _by_owners(native: Native) -> Native:
+    return by_owners(native, owned_places, native.arguments[0], 1)
+
+
+@on_gpu(ByThreads(_by_owners))
 def invert_permutation_kernel(x, out, status, n, begin, end):
     for i in range(n):
         out[i] = -1

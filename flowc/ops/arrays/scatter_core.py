@@ -15,7 +15,7 @@ import numpy as np
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import product
-from flowc.ir.lowering import Lowering, Native
+from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
 from flowc.ops.arrays.indexing import check_indices_nd, indices_inside
@@ -60,6 +60,38 @@ def combine_with(out, at, value, status):
         out[at] = quotient
 
 
+def change_owned_slices(
+    held, indices, updates, out, status, rows, width, d0, d1, d2, d3, d4, d5, d6, band, begin, end
+):
+    """One column of `band` neighbouring slices a step."""
+    dims = (d0, d1, d2, d3, d4, d5, d6)
+    for step in range(begin, end):
+        column = step % width if width > 0 else 0
+        first = (step // width if width > 0 else step) * band
+        for row in range(rows):
+            at = 0
+            owned = width > 0
+            for d in range(DEPTH):
+                place = indices[row * DEPTH + d]
+                if place < 0 or place >= dims[d]:
+                    if IGNORES == 0:
+                        fail(status, 1, row, place, dims[d])
+                        return
+                    place = 0
+                    owned = False
+                at = at * dims[d] + place
+            if owned and at >= first and at < first + band:
+                combine_with(out, at * width + column, updates[row * width + column], status)
+                if status[0]:
+                    return
+
+
+def _by_owners(native: Native) -> Native:
+    width, *extents = native.arguments[1:]
+    return by_owners(native, change_owned_slices, product(extents), width)
+
+
+@on_gpu(ByThreads(_by_owners))
 def change_slices_kernel(
     held, indices, updates, out, status, rows, width, d0, d1, d2, d3, d4, d5, d6, begin, end
 ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowc.ir.lowering import Native
+from flowc.ir.lowering import ByOneThread, Native, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
@@ -14,6 +14,7 @@ def _infer_check(c: Inference) -> list[Dims]:
     return []
 
 
+@on_gpu(ByOneThread())
 def _check_kernel(condition: Any, status: Any, begin: int, end: int) -> None:
     if condition[0] == 0:
         status[0] = 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ir.lowering import ByColumns, on_gpu
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -45,14 +46,16 @@ def shares(i: int, size: int, new: int) -> Any:
     return first, last
 
 
+@on_gpu(ByColumns("channels"))
 def crop_and_resize_grad_image(
     dy: Any, boxes: Any, box_ind: Any, _size: Any, dx: Any, status: Any,
     batches: int, height: int, width: int, channels: int, count: int, out_h: int, out_w: int,
     nearest: int, begin: int, end: int,
 ) -> None:  # fmt: skip
     """Runs over images, since crops overlap."""
-    for i in range(begin * height * width * channels, end * height * width * channels):
-        dx[i] = elem(0)
+    for pixel in range(begin * height * width, end * height * width):
+        for c in range(channels):
+            dx[pixel * channels + c] = elem(0)
     for box in range(count):
         batch = i64(box_ind[box])
         if batch < 0 or batch >= batches:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ir.lowering import ByColumns, on_gpu
+
 if TYPE_CHECKING:
     # A global that the compiler gives to kernels: the cast to the elements' dtype.
     elem: Any = None
@@ -31,11 +33,13 @@ def place_of(row: int, out_d: int, out_h: int) -> Any:
     return plane // out_d, plane % out_d, row % out_h
 
 
-def clear(dx: Any, batch: int, size: int) -> None:
-    for i in range(size):
-        dx[batch * size + i] = elem(0)
+def clear(dx: Any, batch: int, pixels: int, channels: int) -> None:
+    for pixel in range(batch * pixels, batch * pixels + pixels):
+        for c in range(channels):
+            dx[pixel * channels + c] = elem(0)
 
 
+@on_gpu(ByColumns("channels"))
 def pool(
     x: Any, y: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -88,6 +92,7 @@ def pool(
                     y[out + c] = y[out + c] / count
 
 
+@on_gpu(ByColumns("channels"))
 def max_pool_with_argmax(
     x: Any, y: Any, argmax: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -119,6 +124,7 @@ def max_pool_with_argmax(
                             argmax[out + c] = shown + c
 
 
+@on_gpu(ByColumns("channels"))
 def max_pool_grad(
     x: Any, pooled: Any, dy: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -130,9 +136,9 @@ def max_pool_grad(
     Runs over batches, since windows overlap. `pooled` only confirms the shape: the maximum is
     recomputed, so that its place is found in the same order as the forward kernel finds it.
     """
-    size = depth * height * width * channels
+    pixels = depth * height * width
     for batch in range(begin, end):
-        clear(dx, batch, size)
+        clear(dx, batch, pixels, channels)
         for od in range(out_d):
             d0, d1 = window(od * sd - front, kd, depth)
             for oh in range(out_h):
@@ -154,6 +160,7 @@ def max_pool_grad(
                         dx[place] += dy[out + c]
 
 
+@on_gpu(ByColumns("channels"))
 def max_pool_equal_grad(
     x: Any, pooled: Any, dy: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -161,9 +168,9 @@ def max_pool_equal_grad(
     begin: int, end: int,
 ) -> None:  # fmt: skip
     """Gives each window's gradient to every element that equals what `pooled` says."""
-    size = depth * height * width * channels
+    pixels = depth * height * width
     for batch in range(begin, end):
-        clear(dx, batch, size)
+        clear(dx, batch, pixels, channels)
         for place in range(out_d * out_h * out_w):
             d0, d1 = window(place // (out_h * out_w) * sd - front, kd, depth)
             h0, h1 = window(place // out_w % out_h * sh - top, kh, height)
@@ -179,6 +186,7 @@ def max_pool_equal_grad(
                                 dx[at + c] += dy[out + c]
 
 
+@on_gpu(ByColumns("channels"))
 def max_pool_grad_grad(
     x: Any, pooled: Any, g: Any, y: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -205,6 +213,7 @@ def max_pool_grad_grad(
                 y[out + c] = elem(0) if place < 0 else g[place]
 
 
+@on_gpu(ByColumns("channels"))
 def avg_pool_grad(
     dy: Any, _shape: Any, dx: Any,
     depth: int, height: int, width: int, channels: int, out_d: int, out_h: int, out_w: int,
@@ -212,9 +221,9 @@ def avg_pool_grad(
     begin: int, end: int,
 ) -> None:  # fmt: skip
     """Spreads each window's gradient evenly over its elements inside the image, batch by batch."""
-    size = depth * height * width * channels
+    pixels = depth * height * width
     for batch in range(begin, end):
-        clear(dx, batch, size)
+        clear(dx, batch, pixels, channels)
         for od in range(out_d):
             d0, d1 = window(od * sd - front, kd, depth)
             for oh in range(out_h):

@@ -9,8 +9,10 @@ last bit decides which pixel is read; a worker writes only its share of the rows
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from flowc.ir.lowering import ByColumns, ByThreads, Native, NativeFunction, on_gpu
 from flowc.ops.kernels.status import fail
 
 if TYPE_CHECKING:
@@ -106,6 +108,13 @@ def cubic_taps(place: Any, size: int, half: int) -> Any:
 # -- kernels
 
 
+def by_pixels(native: Native, kernel: NativeFunction) -> Native:
+    """Each pixel of a row of the output is a step of its own, which needs no lines of scratch."""
+    out_w = native.arguments[4]
+    return replace(native, kernel=kernel, parallel=native.parallel * out_w, scratch=0)
+
+
+@on_gpu(ByColumns("channels"))
 def resize_nearest(
     x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -128,6 +137,34 @@ def resize_nearest(
                 y[out + c] = x[at + c]
 
 
+def resize_bilinear_pixels(
+    x: Any, size: Any, y: Any, status: Any,
+    height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
+    tile: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """The same for pixels of the output, each by itself."""
+    if height < 1 or width < 1:
+        fail(status, 1, height, width, 0)
+        return
+    y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
+    for pixel in range(begin, end):
+        row = pixel // out_w
+        place = (f32(row % out_h) + shift) * y_scale - shift
+        low, high, down = neighbours(place, height)
+        image = (row // out_h) * height
+        top = (image + low) * width
+        bottom = (image + high) * width
+        place = (f32(pixel % out_w) + shift) * x_scale - shift
+        low, high, right = neighbours(place, width)
+        for c in range(channels):
+            left = f32(x[(top + low) * channels + c])
+            upper = left + (f32(x[(top + high) * channels + c]) - left) * right
+            left = f32(x[(bottom + low) * channels + c])
+            lower = left + (f32(x[(bottom + high) * channels + c]) - left) * right
+            y[pixel * channels + c] = upper + (lower - upper) * down
+
+
+@on_gpu(ByThreads(lambda native: by_pixels(native, resize_bilinear_pixels)))
 def resize_bilinear(
     x: Any, size: Any, y: Any, scratch: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -191,6 +228,7 @@ def resize_bilinear(
                 y[out + i] = upper + (lines[lower + i] - upper) * down
 
 
+@on_gpu(ByColumns("channels"))
 def resize_bicubic(
     x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -233,6 +271,7 @@ def resize_bicubic(
                 y[out + c] = a * w0 + b * w1 + d * w2 + e * w3
 
 
+@on_gpu(ByColumns("channels"))
 def resize_area(
     x: Any, size: Any, y: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -272,6 +311,7 @@ def resize_area(
                         y[out + c] += f32(x[at + c]) * weight
 
 
+@on_gpu(ByColumns("channels"))
 def crop_and_resize(
     image: Any, boxes: Any, box_ind: Any, crop_size: Any, y: Any, status: Any,
     batches: int, height: int, width: int, channels: int, out_h: int, out_w: int, nearest: int,

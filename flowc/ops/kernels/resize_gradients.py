@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flowc.ir.lowering import ByColumns, on_gpu
 from flowc.ops.kernels.resize import cubic_taps, nearest_pixel, neighbours, steps
 from flowc.ops.kernels.status import fail
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     f64: Any = None
 
 
+@on_gpu(ByColumns("channels"))
 def resize_nearest_grad(
     dy: Any, size: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -30,8 +32,9 @@ def resize_nearest_grad(
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         image = batch * height * width * channels
-        for i in range(height * width * channels):
-            dx[image + i] = 0
+        for pixel in range(height * width):
+            for c in range(channels):
+                dx[image + pixel * channels + c] = 0
         for row in range(out_h):
             place = (f32(row) + shift) * y_scale
             source = nearest_pixel(place, height, align)
@@ -45,6 +48,7 @@ def resize_nearest_grad(
                     dx[at + c] += dy[given + c]
 
 
+@on_gpu(ByColumns("channels"))
 def resize_bilinear_grad(
     dy: Any, image: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -59,8 +63,9 @@ def resize_bilinear_grad(
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
     for batch in range(begin, end):
         first = batch * height * width * channels
-        for i in range(height * width * channels):
-            dx[first + i] = 0
+        for pixel in range(height * width):
+            for c in range(channels):
+                dx[first + pixel * channels + c] = 0
         for row in range(out_h):
             place = (f32(row) + shift) * y_scale - shift
             low, high, down = neighbours(place, height)
@@ -82,6 +87,7 @@ def resize_bilinear_grad(
                     dx[bottom + b + c] += value * down * right
 
 
+@on_gpu(ByColumns("channels"))
 def resize_bicubic_grad(
     dy: Any, image: Any, dx: Any, status: Any,
     height: int, width: int, channels: int, out_h: int, out_w: int, align: int, half: int,
@@ -94,9 +100,9 @@ def resize_bicubic_grad(
         fail(status, 2, out_h, out_w, 0)
         return
     y_scale, x_scale, shift = steps(height, width, out_h, out_w, align, half)
-    pixels = height * width * channels
-    for i in range(begin * pixels, end * pixels):
-        dx[i] = 0
+    for pixel in range(begin * height * width, end * height * width):
+        for c in range(channels):
+            dx[pixel * channels + c] = 0
     for row in range(begin * out_h, end * out_h):
         place = (f32(row % out_h) + shift) * y_scale - shift
         v0, v1, v2, v3, r0, r1, r2, r3 = cubic_taps(place, height, half)

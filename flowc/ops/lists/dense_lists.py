@@ -8,6 +8,7 @@ touched. What TensorArrays check beside that is in list_marks.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import Dim, ceildiv, maximum, product
-from flowc.ir.lowering import Lowering, Native, View
+from flowc.ir.lowering import ByColumns, ByOneThread, ByThreads, Lowering, Native, View, on_gpu
 from flowc.ir.mark_access import UNWRITTEN, MarkAccess
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims, shown_dims
@@ -78,6 +79,17 @@ list_new = define(
 )
 
 
+def list_fill_kernel(buffer, size, out, old, new, begin, end):
+    for i in range(begin, end):
+        if i >= old:
+            out[i] = 0
+
+
+def _fills(native: Native) -> Native:
+    return replace(native, kernel=list_fill_kernel, parallel=native.arguments[1])
+
+
+@on_gpu(ByThreads(_fills))
 def list_resize_kernel(buffer, size, out, old, new, begin, end):
     for i in range(old, new):
         out[i] = 0
@@ -124,6 +136,7 @@ list_resize = define(
 # element at all was written then, and only a run can tell.
 
 
+@on_gpu(ByColumns("width"))
 def list_append_kernel(buffer, value, out, status, rows, held, width, given, begin, end):
     if given != width or (rows > 0 and held != width):
         fail(status, 1, given, held, 0)
@@ -196,13 +209,15 @@ list_append = define(
 ADD = 0  # whether elements add up: the compiler gives it to the kernel
 
 
+@on_gpu(ByColumns("width"))
 def list_set_kernel(buffer, index, value, out, status, rows, held, width, given, count, begin, end):
     if count > 0 and (given != width or (rows * held > 0 and held != width)):
         fail(status, 1, given, held, index[0])
         return
     if held != width:
-        for i in range(rows * width):
-            out[i] = 0
+        for row in range(rows):
+            for j in range(width):
+                out[row * width + j] = 0
     for i in range(count):
         at = index[i]
         if at < 0 or at >= rows:
@@ -373,6 +388,7 @@ list_get = define(
 # -- a tensor cut into the elements of a list
 
 
+@on_gpu(ByOneThread())
 def list_pieces_kernel(value, lengths, out, status, count, piece, total, begin, end):
     used = 0
     for i in range(count):

@@ -15,7 +15,7 @@ import numpy as np
 
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
-from flowc.ir.lowering import Native
+from flowc.ir.lowering import ByOneThread, Native, on_gpu
 from flowc.ir.mark_access import CLEARED, UNWRITTEN, WRITTEN, MarkAccess, Marks
 from flowc.ir.op import Attrs, define
 from flowc.ops.kernels.status import fail
@@ -55,14 +55,17 @@ def mark_elements(marks, index, place, status, rows, count):
             marks[at] = MARK
 
 
+@on_gpu(ByOneThread())
 def list_mark_kernel(marks, index, out, place, status, rows, count, begin, end):
     mark_elements(out, index, place, status, rows, count)
 
 
+@on_gpu(ByOneThread())
 def list_check_kernel(marks, index, place, status, rows, count, begin, end):
     mark_elements(marks, index, place, status, rows, count)
 
 
+@on_gpu(ByOneThread())
 def list_whole_kernel(buffer, marks, out, status, rows, begin, end):
     for at in range(rows):
         fault = fault_at(marks, at, rows)

@@ -7,6 +7,7 @@ never chosen over a number, and 0 is the answer where nothing beats the dtype's 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.ir.dims import product
-from flowc.ir.lowering import Native
+from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.math.elementwise import widened
@@ -22,6 +23,13 @@ from flowc.ops.reductions.folds import carried, constant_axes, highest, lowest
 
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
+
+    # Globals that the compiler gives to kernels.
+    elem: Any = None
+    barrier: Any = None
+    offset: Any = None
+    as_elem_pointer: Any = None
+    as_i64_pointer: Any = None
 
 
 def _infer_arg(c: Inference) -> Dims:
@@ -41,6 +49,45 @@ LIMIT: Any = 0.0
 LARGEST = False
 
 
+def arg_by_lanes(x, axis, output, scratch, count, inner, begin, end, lane, lanes):
+    """The same by lanes, each of which takes one of so many neighbours."""
+    values = as_elem_pointer(scratch)
+    places = as_i64_pointer(offset(scratch, lanes * 8))
+    for position in range(begin, end):
+        start = position // inner * count * inner + position % inner
+        best = elem(LIMIT)
+        chosen = -1
+        for i in range(lane, count, lanes):
+            element = x[start + i * inner]
+            if element > best if LARGEST else element < best:
+                best = element
+                chosen = i
+        values[lane] = best
+        places[lane] = chosen
+        barrier()
+        for i in range(lanes):
+            element = values[i]
+            place = places[i]
+            better = element > best if LARGEST else element < best
+            if place >= 0 and (chosen < 0 or better or (element == best and place < chosen)):
+                best = element
+                chosen = place
+        barrier()
+        if lane == 0:
+            output[position] = chosen if chosen >= 0 else 0
+
+
+def _by_lanes(native: Native) -> Native | None:
+    """Where rows are long, or few."""
+    count, inner = native.arguments
+    is_short = isinstance(count, int) and count <= SHORT
+    is_many = isinstance(native.parallel, int) and native.parallel >= MANY
+    if is_short or (is_many and inner != 1):
+        return None
+    return replace(native, kernel=arg_by_lanes, scratch=2 * LANES * 8)
+
+
+@on_gpu(ByThreads(_by_lanes, LANES))
 def arg_kernel(x, axis, output, count, inner, begin, end):
     """One output element a step: the first index of the largest (or smallest) element beyond LIMIT,
     else 0."""

@@ -15,7 +15,7 @@ from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node
 from flowc.ir.dims import product
-from flowc.ir.lowering import Lowering, Native
+from flowc.ir.lowering import ByThreads, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 
@@ -26,6 +26,34 @@ BINARY = 0
 UPPER = 0
 
 
+def owned_bins(values, _size, weights, out, status, rows, columns, bins, band, begin, end):
+    """`band` neighbouring bins of a row a step."""
+    for step in range(begin, end):
+        row = step % rows
+        first = step // rows * band
+        last = first + band if first + band < bins else bins
+        for i in range(first, last):
+            out[row * bins + i] = 0
+        for i in range(columns):
+            value = values[row * columns + i]
+            if value < 0:
+                status[0] = 1
+                return
+            if value >= first and value < last:
+                if BINARY == 1:
+                    out[row * bins + value] = 1
+                elif WEIGHTED == 1:
+                    out[row * bins + value] += weights[row * columns + i]
+                else:
+                    out[row * bins + value] += 1
+
+
+def _by_owners(native: Native) -> Native:
+    rows, _, bins = native.arguments
+    return by_owners(native, owned_bins, bins, 1, rows)
+
+
+@on_gpu(ByThreads(_by_owners))
 def bincount_kernel(values, _size, weights, out, status, rows, columns, bins, begin, end):
     for i in range(rows * bins):
         out[i] = 0

@@ -8,6 +8,7 @@ results do not depend on how work is shared out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.errors import InvalidModelError
 from flowc.ir.dims import minimum, product
-from flowc.ir.lowering import Native
+from flowc.ir.lowering import LANES, MANY, SHORT, ByThreads, Native, on_gpu
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
@@ -24,7 +25,10 @@ from flowc.ops.reductions.folds import accumulator_of
 if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
-    # Globals that the compiler gives to kernels (`Native.functions`).
+    # Globals that the compiler gives to kernels: those of `Native.functions` among them.
+    elem: Any = None
+    barrier: Any = None
+    as_elem_pointer: Any = None
     exp_f32: Any = None
     exp_f64: Any = None
     log1p_f32: Any = None
@@ -44,6 +48,7 @@ def _infer(c: Inference) -> Dims:
 # [begin, end), as many at a time as lie next to each other in memory, so that the innermost loop
 # runs over neighbours and vectorises.
 
+WIDEST = 16  # bytes of an element
 # Set through `Native.constants`.
 EXCLUSIVE = False
 REVERSE = False
@@ -52,6 +57,55 @@ NOTHING: Any = 0  # the fold of nothing
 WIDE = False  # whether the elements are f64
 
 
+def fold_by_lanes(x, axis, out, scratch, count, inner, begin, end, lane, lanes):
+    """The same of one column by lanes: each folds a part of it, then goes on from what the parts
+    before its own come to."""
+    totals = as_elem_pointer(scratch)
+    part = (count + lanes - 1) // lanes
+    first = lane * part
+    last = first + part if first + part < count else count
+    for column in range(begin, end):
+        start = column // inner * count * inner + column % inner
+        total = elem(NOTHING)
+        for step in range(first, last):
+            element = x[start + (count - 1 - step if REVERSE else step) * inner]
+            if step == first:
+                total = element
+            elif PRODUCT:
+                total = total * element
+            else:
+                total = total + element
+        totals[lane] = total
+        barrier()
+        before = totals[0]
+        for i in range(1, lane):
+            before = before * totals[i] if PRODUCT else before + totals[i]
+        barrier()
+        for step in range(first, last):
+            at = start + (count - 1 - step if REVERSE else step) * inner
+            element = x[at]
+            if step == 0:
+                after = element
+            else:
+                after = before * element if PRODUCT else before + element
+            if EXCLUSIVE:
+                out[at] = elem(NOTHING) if step == 0 else before
+            else:
+                out[at] = after
+            before = after
+
+
+def _by_lanes(native: Native) -> Native | None:
+    """Where columns are few and long."""
+    count, _ = native.arguments
+    if (isinstance(count, int) and count <= SHORT) or (
+        isinstance(native.parallel, int) and native.parallel >= MANY
+    ):
+        return None
+    return replace(native, kernel=fold_by_lanes, scratch=LANES * WIDEST)
+
+
+@on_gpu(ByThreads(_by_lanes, LANES))
 def fold_kernel(x, axis, out, count, inner, begin, end):
     """Running folds of the columns [begin, end), each `count` long with stride `inner`."""
     column = begin

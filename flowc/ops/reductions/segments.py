@@ -15,7 +15,7 @@ from flowc import dtypes
 from flowc.errors import InvalidArgumentError
 from flowc.ir.computation import Node, Value
 from flowc.ir.dims import Expr, product
-from flowc.ir.lowering import Decompose, Lowering, Native
+from flowc.ir.lowering import ByThreads, Decompose, Lowering, Native, by_owners, on_gpu
 from flowc.ir.op import Inference, NeedsContent, Op, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder, conjugate
@@ -55,6 +55,39 @@ def fold(out, at, value):
         out[at] += value
 
 
+def owned_segments(data, ids, out, status, rows, width, segments, band, begin, end):
+    """One column of `band` neighbouring segments a step."""
+    for step in range(begin, end):
+        column = step % width if width > 0 else 0
+        first = (step // width if width > 0 else step) * band
+        last = first + band if first + band < segments else segments
+        if width > 0:
+            for segment in range(first, last):
+                out[segment * width + column] = EMPTY
+        count = 0
+        for row in range(rows):
+            check_segment(ids, row, segments, status)
+            if status[0]:
+                return
+            segment = ids[row]
+            if width > 0 and segment >= first and segment < last:
+                at = segment * width + column
+                if row == 0 or segment != ids[row - 1]:
+                    out[at] = data[row * width + column]
+                    count = 1
+                else:
+                    fold(out, at, data[row * width + column])
+                    count += 1
+                if FOLD == 4 and (row + 1 == rows or ids[row + 1] != segment):
+                    out[at] /= count
+
+
+def _by_owners(native: Native) -> Native:
+    _, width, segments = native.arguments
+    return by_owners(native, owned_segments, segments, width)
+
+
+@on_gpu(ByThreads(_by_owners))
 def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
     """Segments in order: the rows of one segment follow each other."""
     for i in range(segments * width):
@@ -78,6 +111,32 @@ def segment_kernel(data, ids, out, status, rows, width, segments, begin, end):
                 out[at] /= row + 1 - first
 
 
+def owned_unsorted_segments(
+    data, ids, _segments, out, status, rows, width, segments, band, begin, end
+):  # fmt: skip
+    """One column of `band` neighbouring segments a step."""
+    for step in range(begin, end):
+        column = step % width if width > 0 else 0
+        first = (step // width if width > 0 else step) * band
+        last = first + band if first + band < segments else segments
+        if width > 0:
+            for segment in range(first, last):
+                out[segment * width + column] = EMPTY
+        for row in range(rows):
+            segment = ids[row]
+            if segment >= segments:
+                fail(status, 1, row, segment, segments)
+                return
+            if width > 0 and segment >= first and segment < last:
+                fold(out, segment * width + column, data[row * width + column])
+
+
+def _unsorted_by_owners(native: Native) -> Native:
+    _, width, segments = native.arguments
+    return by_owners(native, owned_unsorted_segments, segments, width)
+
+
+@on_gpu(ByThreads(_unsorted_by_owners))
 def unsorted_segment_kernel(
     data, ids, _segments, out, status, rows, width, segments, begin, end
 ):  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,8 @@ import pytest
 from fake_cuda import FakeCuda, build_fake_cuda, fake_cuda
 
 import flowc as tf
+import flowc_runtime
+from flowc.cli.entry import run_command_line
 from flowc.errors import (
     FlowcError,
     InvalidArgumentError,
@@ -29,6 +32,7 @@ from flowc.errors import (
     UnknownError,
     UsageError,
 )
+from flowc.run.device_buffers import DeviceBuffer
 
 ROOT = Path(__file__).parents[3]
 Feeds = Mapping[str, np.ndarray]
@@ -113,6 +117,19 @@ def _sizes(x: Any) -> Any:
     return tf.exp(tf.boolean_mask(x, x[:, 0] > 0.5))
 
 
+def _gradient_of_loop(x: Any) -> Any:
+    """What iterations leave for the gradient is memory that grows."""
+    step = lambda i, y: (i + 1, tf.tanh(y) * 1.5)
+    y = tf.while_loop(lambda i, y: i < tf.shape(x)[0] // 10, step, [tf.constant(0), x])[1]
+    return tf.gradients(y, x)[0]
+
+
+def _scatters(x: Any) -> Any:
+    """Rows of a gradient, which several indices name."""
+    at = tf.constant([3, 1, 3] * 40)
+    return tf.gradients(tf.square(tf.gather(x * x, at)), x)[0], tf.cumsum(x, 1), tf.argmax(x, 0)
+
+
 PROGRAMS = {
     "chain": (_chain, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
     "product": (_product, {"upload": 1, "download": 1, "launch": 1, "allocate": 1}),
@@ -123,6 +140,8 @@ PROGRAMS = {
     "arrays": (_arrays, None),
     "branches": (_branches, None),
     "sizes": (_sizes, None),
+    "gradient of a loop": (_gradient_of_loop, None),
+    "scatters": (_scatters, {"upload": 1, "download": 4, "launch": 8, "allocate": 1}),
     "random": (lambda x: x + tf.random_normal(tf.shape(x), seed=3), None),
 }
 
@@ -194,6 +213,31 @@ def test_what_a_session_and_its_programs_took_of_the_device_is_freed(device: Fak
     tf.reset_default_graph()
     gc.collect()
     assert device.taken == before
+
+
+class _OfAnotherLibrary:
+    """An array on the GPU with the interface by which libraries exchange such."""
+
+    def __init__(self, array: np.ndarray, **more: Any) -> None:
+        self.buffer = DeviceBuffer(array.nbytes)
+        self.buffer.upload(array)
+        place = {"data": (self.buffer.address, False), "shape": array.shape, "version": 3}
+        self.__cuda_array_interface__ = {**place, "typestr": array.dtype.str, **more}
+
+
+def test_arrays_of_other_libraries_on_the_gpu_are_fed(device: FakeCuda) -> None:
+    x = tf.placeholder(tf.float32, [None, 90])
+    y = tf.tanh(x)
+    for where in ("cpu", "cuda"):
+        with tf.Session(device=where) as session:
+            found = session.run(y, {x: _OfAnotherLibrary(SIZES, stream=7, strides=None)})
+            np.testing.assert_allclose(found, np.tanh(SIZES), 2e-6)
+            none = session.run(y, {x: _OfAnotherLibrary(SIZES[:0])})
+            assert none.shape == (0, 90)
+            with pytest.raises(TypeError, match=r"strides \(4, 280\).*side by side"):
+                session.run(y, {x: _OfAnotherLibrary(SIZES, strides=(4, 280))})
+            with pytest.raises(ValueError, match="Cannot feed value of shape"):
+                session.run(y, {x: _OfAnotherLibrary(SIZES[:, :3])})
 
 
 def test_every_call_of_the_driver_may_fail(device: FakeCuda) -> None:
@@ -311,6 +355,39 @@ def test_a_library_finds_its_device_when_it_runs(tmp_path: Path) -> None:
     assert without.returncode == 5 and "no CUDA driver" in without.stderr, without.stderr
     needed = subprocess.run(["ldd", str(path)], text=True, capture_output=True).stdout
     assert all("libc.so" in x or "ld-linux" in x or "vdso" in x for x in needed.splitlines())
+
+
+_STEP = re.compile(r"^ +\d+  (?:(upload|download) (\w+)\[([\d,]*)\]|on the device: run)")
+
+
+def test_a_library_makes_the_calls_of_its_plan(
+    tmp_path: Path, device: FakeCuda, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `flowc compile --emit plan` shows is what the driver is asked, in that order."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [70, 90], name="x")
+        tf.argmax(_product(x) * tf.cumsum(x, 1)[:, :1], 1, name="y")
+        (tmp_path / "model.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    path = tmp_path / "model.so"
+    arguments = ["compile", str(tmp_path / "model.pb"), "-o", str(path), "--fetch", "y"]
+    code = run_command_line([*arguments, "--target", "cuda:simt", "--emit", "so,plan"])
+    assert code == 0, capsys.readouterr().err
+    wanted: list[str] = []
+    for line in path.with_suffix(".plan").read_text().splitlines():
+        if found := _STEP.match(line):
+            kind, dtype, dims = found.groups()
+            if kind is None:
+                wanted.append("launch")
+            else:
+                elements = int(np.prod([int(d) for d in dims.split(",")]))
+                wanted.append(f"{kind} { {'f32': 4, 'i64': 8}[dtype] * elements }")
+    model = flowc_runtime.load(str(path))
+    model(SIZES)
+    device.reset()
+    model(SIZES)
+    moved = [x for x in device.log() if x.startswith(("upload", "download", "launch"))]
+    assert [re.sub(r"launch.*", "launch", line) for line in moved] == wanted
+    assert wanted.count("launch") >= 3 and len(wanted) == wanted.count("launch") + 2
 
 
 @without_driver

@@ -1,11 +1,14 @@
 """Kernels as code for GPUs: PTX, cubins, and the object that a program is linked with.
 
-What an assembler says needs one: the extra `cuda`, $FLOWC_PTXAS, or `ptxas` on the PATH.
+What an assembler says needs one: the extra `cuda`, $FLOWC_PTXAS, or `ptxas` on the PATH. There are
+kernels of every kind in all architectures; `FLOWC_PTXAS_ALL=1` (`make ptxas`) takes those of every
+op's examples, each in one architecture after the other.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Callable
 from functools import cache
@@ -14,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from device_launches import assembled, cuda_target, device_launches, example, fused
+from op_cases import TESTED, plain_cases
 
 from flowc import dtypes
 from flowc.codegen.cuda.images import device_text
@@ -30,9 +34,23 @@ from flowc.options import Options
 from flowc.passes.pipeline import run_passes
 
 ARCHITECTURES = (70, 75, 80, 86, 89, 90, 100, 120)
-# Pointwise, rows, columns, an op with faults, a native kernel, one that calls functions; and which
-# example of the op it is.
-OPS = {"tanh": 0, "softmax": 2, "sum": 2, "gather": 0, "max_pool": 0, "lgamma": 0}
+# Pointwise, rows, columns, an op with faults, native kernels: by columns, that call functions, by
+# owners of places; and which example of the op it is.
+OPS = {
+    "tanh": 0, "softmax": 2, "sum": 2, "gather": 0, "max_pool": 0, "lgamma": 0, "change_slices": 0,
+}  # fmt: skip
+# Registers of a thread, as ptxas 12 and 13 count them for architecture 80, and bytes of its stack,
+# where what a sum of blocks has of scratch stands. None keeps registers there.
+REGISTERS = {
+    "tanh": 24, "softmax": 32, "sum": 32, "gather": 24, "max_pool": 20, "lgamma": 50,
+    "change_slices": 25,
+}  # fmt: skip
+STACK = {"sum": 112}
+
+MORE_REGISTERS = 4  # that another LLVM may take
+EVERY = bool(os.environ.get("FLOWC_PTXAS_ALL"))
+MOST_SHARED = 48 << 10
+CONTRACTIONS = {"mat_mul", "batch_mat_mul", "conv2d", "conv3d", "conv2d_backprop_input"}
 
 needs_ptxas = pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas")
 
@@ -59,6 +77,39 @@ def test_the_assembler_takes_every_kind_of_kernel(architecture: int) -> None:
         cubin = assembled(kernel, architecture)
         assert cubin.image.startswith(b"\x7fELF")
         assert 0 < cubin.registers <= 65536 // kernel.block, name
+        assert cubin.spills == 0 and cubin.shared == 0, name
+        assert cubin.stack <= STACK.get(name, 0), name
+        if architecture == 80:
+            assert cubin.registers <= REGISTERS[name] + MORE_REGISTERS, name
+
+
+@cache
+def kernels_of_examples() -> list[tuple[str, DeviceKernel]]:
+    """The different kernels of the first two examples of every op."""
+    found: dict[str, tuple[str, DeviceKernel]] = {}
+    with np.errstate(all="ignore"):
+        for op in TESTED if EVERY else ():
+            for case in plain_cases(op)[:2]:
+                for launch in device_launches(fused(case), cuda_target(80)):
+                    assert isinstance(launch.kernel, DeviceKernel)
+                    found.setdefault(launch.kernel.key, (op.name, launch.kernel))
+    return list(found.values())
+
+
+@needs_ptxas
+@pytest.mark.parametrize("architecture", ARCHITECTURES if EVERY else ())
+def test_the_assembler_takes_the_kernels_of_every_op(architecture: int) -> None:
+    """Every eighth; those of all architectures are all of them."""
+    first = ARCHITECTURES.index(architecture)
+    spilled: dict[str, int] = {}
+    for name, kernel in kernels_of_examples()[first :: len(ARCHITECTURES)]:
+        cubin = assembled(kernel, architecture)
+        assert 0 < cubin.registers <= 65536 // kernel.block, name
+        assert cubin.shared <= MOST_SHARED, name
+        if cubin.spills:
+            spilled[name] = cubin.spills
+    print(f"sm_{architecture}: spills {spilled}")
+    assert not set(spilled) & CONTRACTIONS
 
 
 @pytest.mark.parametrize("name", OPS)

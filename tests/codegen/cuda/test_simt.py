@@ -1,7 +1,7 @@
 """Device code run on the host: what becomes PTX gives what the reference gives.
 
 `FLOWC_SIMT=1` (`make simt`) takes every op that has examples, in every dtype; else there are a few
-ops of each kind of kernel, in one dtype.
+ops of each kind of kernel, in one dtype. Every access to memory is checked on the way.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from op_cases import (
     reference,
 )
 from op_tolerances import COMPILED, COMPILED_EXTREMES_APART
+from simt_checks import AccessChecks, reports
 from simt_target import running_on_device
 
 from flowc import dtypes
@@ -47,6 +48,7 @@ from flowc.run.executable import open_program
 # scratch, native kernels, updates.
 FEW = (
     "softmax", "mean", "tanh", "gather", "transpose", "avg_pool_grad", "top_k", "floor_mod",
+    "change_slices", "unsorted_segment_sum", "cumsum", "resize_bilinear", "list_set",
 )  # fmt: skip
 EVERY = bool(os.environ.get("FLOWC_SIMT"))
 OPS = TESTED if EVERY else [op_named(name) for name in FEW]
@@ -60,9 +62,10 @@ def test_device_code_agrees_with_the_reference(op: Op) -> None:
     nodes = [placed(b, case, feeds) for case in cases]
     c = b.build([v for n in nodes for v in n.outputs])
     names = [p.attrs["name"] for p in c.parameters], [f"y{i}" for i in range(len(c.results))]
-    with running_on_device(), np.errstate(all="ignore"):
+    with running_on_device(checked=True), np.errstate(all="ignore"):
         program = compile_computation(c, Options(), spec_of(c, *names))
         outputs = iter(open_program(program, 1).run(list(feeds.values())))
+        assert reports() == []
         for case, node in zip(cases, nodes):
             found, expected = [next(outputs) for _ in node.outputs], reference(case)
             if op.name in COMPILED_EXTREMES_APART:
@@ -95,9 +98,12 @@ class Written(DeviceKernel):
         ]
 
 
-def run(kernel: DeviceKernel, out: np.ndarray, blocks: int) -> None:
-    """The grid of a kernel with one buffer and no ints."""
-    engine = engine_of([simt_object(kernel, cuda_target(80).processor)])
+def run(
+    kernel: DeviceKernel, out: np.ndarray, blocks: int, checks: AccessChecks | None = None
+) -> None:
+    """The grid of a kernel with one buffer and no ints. With checks it is told that half of the
+    buffer is there."""
+    engine = engine_of([simt_object(kernel, cuda_target(80).processor, checks)])
     count, architecture, size, image = (ctypes.c_int64 * 4).from_address(
         engine.get_global_value_address(kernel.key)
     )
@@ -106,9 +112,9 @@ def run(kernel: DeviceKernel, out: np.ndarray, blocks: int) -> None:
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 5)(
         ctypes.c_void_p.from_address(image + 8).value or 0
     )
-    values = (ctypes.c_int64 * 3)(out.ctypes.data, 0, out.size)
+    values = (ctypes.c_int64 * 4)(out.ctypes.data, 0, out.size, out.nbytes // 2)
     step = ctypes.sizeof(ctypes.c_int64)
-    table = (ctypes.c_void_p * 3)(*(ctypes.addressof(values) + i * step for i in range(3)))
+    table = (ctypes.c_void_p * 4)(*(ctypes.addressof(values) + i * step for i in range(4)))
     entry(table, blocks, 1, 1, kernel.block, 0)
 
 
@@ -148,6 +154,37 @@ def test_threads_of_a_warp_exchange_what_they_have() -> None:
     out = np.zeros(64, np.int64)
     run(Written("", ("i64",), 0, entry="butterfly", body=BUTTERFLY, block=64), out, 1)
     np.testing.assert_array_equal(out, np.arange(64) ^ 17)
+
+
+BARRIER = "  call void @flowc_barrier()\n"
+PLANTS = {
+    "right": (TURNED, 768, ""),
+    "beside the buffer": (TURNED, 384, "writes outside: 8 bytes at 3072 of operand 0"),
+    "no barrier": (TURNED.replace(BARRIER, "", 1), 768, "reads what no thread of the block wrote"),
+    "one place for all blocks": (
+        TURNED.replace("ptr addrspace(1) %a0, i64 %g", "ptr addrspace(1) %a0, i64 %t"),
+        768,
+        "a race to write: 8 bytes at 0 of operand 0, threads 256 and 0",
+    ),
+    "read while others write": (
+        TURNED.replace(
+            "  %v = load i64, ptr addrspace(3) %theirs\n" + BARRIER,
+            "  %v = load i64, ptr addrspace(3) %theirs\n  store i64 %v, ptr addrspace(3) %own\n",
+        ),
+        768,
+        "a race to write: 8 bytes at",
+    ),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_accesses_beside_memory_and_races_are_found(plant: str) -> None:
+    body, elements, wanted = PLANTS[plant]
+    out = np.zeros(2 * elements + 768, np.int64)[: 2 * elements]
+    run(Written("", ("i64",), 0, entry="planted", body=body), out, 3, AccessChecks())
+    found = reports()
+    assert bool(found) == bool(wanted)
+    assert any(wanted in line for line in found) or not wanted, found[:3]
 
 
 # -- rows that have several lanes
@@ -245,3 +282,52 @@ def test_blocks_turn_tiles(dtype: type) -> None:
     x, y = arrays
     for got, wanted in zip(found, [x.T, x.T != x.T, y.transpose(0, 3, 2, 1)], strict=True):
         np.testing.assert_array_equal(got, wanted)
+
+
+# -- native kernels in the forms that many threads want
+
+LONG = np.random.default_rng(5).integers(-4, 5, (3, 700)).astype(np.float32)
+PLACES = np.random.default_rng(6).integers(0, 40_000, 300).astype(np.int32)
+
+
+def _forms(b: Any) -> dict[str, tuple[Any, np.ndarray]]:
+    """Results that are whole numbers, so that they do not depend on an order."""
+    x = b.parameter("x", tensor_type(dtypes.f32, LONG.shape))
+    at = b.parameter("at", tensor_type(dtypes.i32, PLACES.shape))
+    axis, size = np.int32(1), np.int32(40_000)
+    exclusive = np.cumsum(LONG[:, ::-1], 1)[:, ::-1] - LONG
+    ones = np.ones(PLACES.size, np.float32)
+    counts = np.bincount(PLACES, minlength=40_000)
+    return {
+        "cumsum": (b.cumsum(x, axis), np.cumsum(LONG, 1)),
+        "cumsum from behind": (b.cumsum(x, axis, exclusive=True, reverse=True), exclusive),
+        "arg_max": (b.arg_max(x, axis), LONG.argmax(1)),
+        "arg_min": (b.arg_min(x, np.int32(0)), LONG.argmin(0)),
+        "segments": (b.unsorted_segment_sum(ones, at, size), counts.astype(np.float32)),
+        "bins": (b.bincount(at, size, np.zeros(0, np.float32)), counts.astype(np.float32)),
+        "slices": (
+            b.change_slices(
+                np.zeros(40_000, np.float32),
+                b.reshape(at, (PLACES.size, 1)),
+                ones,
+                combine="add",
+                depth=1,
+            ),
+            counts.astype(np.float32),
+        ),
+    }
+
+
+def test_long_rows_and_many_places_are_shared_by_threads() -> None:
+    b: Any = Builder()
+    cases = _forms(b)
+    c = b.build([value for value, _ in cases.values()])
+    names = ["x", "at"], [f"y{i}" for i in range(len(cases))]
+    launches = list(device_launches(run_passes(c, Options()), cuda_target(80)))
+    assert sum(launch.lanes == 256 for launch in launches) == 3
+    with running_on_device(checked=True):
+        program = compile_computation(c, Options(), spec_of(c, *names))
+        found = open_program(program, 1).run([LONG, PLACES])
+    assert reports() == []
+    for name, got, (_, wanted) in zip(cases, found, cases.values(), strict=True):
+        np.testing.assert_array_equal(got, wanted, name)
