@@ -17,8 +17,9 @@ class ParsedFlags:
     """The flags of absl, which read `sys.argv` when the first value is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        # Methods are found without the command line.
-        if not hasattr(flags.FlagValues, name) and not flags.FLAGS.is_parsed():
+        # Methods, and what Python asks of any object, are found without the command line.
+        is_flag = not name.startswith("_") and not hasattr(flags.FlagValues, name)
+        if is_flag and not flags.FLAGS.is_parsed():
             flags.FLAGS(sys.argv)
         return getattr(flags.FLAGS, name)
 
