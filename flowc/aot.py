@@ -28,7 +28,13 @@ from flowc.codegen.link import elf
 from flowc.codegen.link.archive import archive_of
 from flowc.codegen.link.linker import Linker, find_linker, link
 from flowc.codegen.link.symbols import with_more_names
-from flowc.codegen.link.weights_file import OWN_DIGITS, SUFFIX, WeightsFile
+from flowc.codegen.link.weights_file import (
+    HEADER_BYTES,
+    OWN_DIGITS,
+    SUFFIX,
+    WeightsFile,
+    checksum_of,
+)
 from flowc.codegen.llvm.compile import Processor
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import (
@@ -303,8 +309,10 @@ def _baseline(machine: int) -> Processor:
 def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> WeightsFile:
     """The blob behind its header, which is written last."""
     with path.open("wb") as file:
-        file.write(WeightsFile(size, bytes(32)).header())
-        known = WeightsFile(size, elf.write_pieces(program.weights, size, file))
+        file.write(bytes(HEADER_BYTES))
+        digest = elf.write_pieces(program.weights, size, file)
+        file.flush()
+        known = WeightsFile(size, digest, checksum_of(path))
         file.seek(0)
         file.write(known.header())
         file.flush()

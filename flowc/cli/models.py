@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from flowc.extract.interface import Interface
     from flowc.graph import Graph
+    from flowc.graph.fetch_set import Feed
 
+SHOWN = 8  # elements of a constant
 Place = tuple[str | None, str | None, str | None, bool]
 
 
@@ -30,7 +34,20 @@ def what_was_chosen(interface: Interface) -> list[str]:
     if interface.feeds_from != "given":
         names = ", ".join(f"{f.name}={f.type}" for f in interface.feeds if f.value is None)
         lines.append(f"feeds, from the {interface.feeds_from}: {names or 'none'}")
-    constants = [f.name for f in interface.feeds if f.value is not None]
+    constants = [_constant(f) for f in interface.feeds if f.value is not None]
     if constants:
         lines.append(f"constants: {', '.join(constants)}")
     return lines
+
+
+def _constant(feed: Feed) -> str:
+    """The name of a feed that has one value, and its default where nobody gave it another."""
+    assert feed.value is not None
+    return f"{feed.name}={_shown(feed.value)} (its default)" if feed.is_default else feed.name
+
+
+def _shown(value: np.ndarray[Any, Any]) -> str:
+    if value.size <= SHOWN:
+        return str(value.tolist())
+    shape = ",".join(str(size) for size in value.shape)
+    return f"{value.dtype}[{shape}]"

@@ -45,6 +45,11 @@ class NodeSource(ABC):
             self._nodes[key] = found
         return found
 
+    def move_controls(self, controls: Mapping[Any, tuple[Any, ...]]) -> None:
+        """Gives nodes other control inputs."""
+        for key, waits in controls.items():
+            self._nodes[key] = replace(self.node(key), controls=waits)
+
     def _without_cases(self, node: SourceNode) -> SourceNode:
         """A node that reads switches with two outputs in place of those with many."""
         inputs = tuple([self._behind_case(ref) for ref in node.inputs])

@@ -1,12 +1,13 @@
 """Inputs that have one value in every run: constants of the program, and no inputs of it.
 
 In: values by name, and what is asked of a graph. Out: an Interface whose feeds hold them.
+A `placeholder_with_default` that is no input is its default in every run, and so one of these.
 Invariant: a value has its tensor's dtype, exactly, and a shape that fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,9 @@ import numpy as np
 from flowc.errors import UsageError
 from flowc.extract.feed_specs import Specs
 from flowc.extract.interface import Interface, choose_interface, element_named
-from flowc.graph import Graph, Tensor
+from flowc.graph import Graph, Operation, Tensor
 from flowc.graph.fetch_set import Feed
+from flowc.ir.traversal import reachable
 from flowc.ir.types import TensorType
 
 
@@ -37,7 +39,31 @@ def choose_interface_with(
     if both and feeds is not None:
         raise UsageError(f"the input {both[0]!r} is fed and set", hint="leave out one of them")
     kept = [f for f in chosen.feeds if f.tensor not in tensors]
-    return replace(chosen, feeds=(*kept, *constants))
+    ends = [*(f.tensor.op for f in chosen.fetches), *chosen.targets]
+    fed = {f.tensor for f in (*kept, *constants)}
+    return replace(chosen, feeds=(*kept, *constants, *_defaults(graph, ends, fed)))
+
+
+def _defaults(graph: Graph, ends: list[Operation], fed: Collection[Tensor]) -> list[Feed]:
+    """The inputs behind `ends` that nobody feeds and whose default is a constant of the graph."""
+    found = [op for op in graph.get_operations() if op.type == "PlaceholderWithDefault"]
+    found = [op for op in found if op.outputs[0] not in fed and op.inputs[0].op.type == "Const"]
+    if not found:
+        return []
+
+    def needs(op: Operation) -> list[Operation]:
+        return [*(t.op for t in op.inputs if t not in fed), *op.control_inputs]
+
+    needed = set(reachable(ends, needs))
+    return [_default(op) for op in found if op in needed]
+
+
+def _default(op: Operation) -> Feed:
+    array = np.asarray(op.inputs[0].op.get_attr("value"))
+    dtype = op.outputs[0].base_dtype
+    assert dtype is not None  # the record of a placeholder says it
+    type_ = TensorType(dtype, array.shape)
+    return Feed(op.name, op.outputs[0], type_, value=array, is_default=True)
 
 
 def _constant(graph: Graph, name: str, value: Any, signature: str | None) -> Feed:

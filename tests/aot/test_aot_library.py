@@ -9,6 +9,7 @@ import io
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
+import flowc as tf
 from flowc import aot
 from flowc.aot import write_library
 from flowc.codegen.abi.c_abi import EXPORTS, c_abi_text
@@ -223,6 +225,34 @@ def test_the_weights_file_has_size_and_checksum(program: CompiledProgram, tmp_pa
     assert data[24:56] == hashlib.sha256(blob).digest()
 
 
+@needs_cc
+@pytest.mark.parametrize("most_read", [1 << 20, 8])
+def test_a_damaged_weights_file_is_refused(
+    most_read: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flowc.codegen.link.weights_file.MOST_READ", most_read)
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        numbers = np.random.default_rng(0).standard_normal(203).astype(np.float32)
+        tf.multiply(tf.reduce_sum(x), tf.constant(numbers), name="y")
+        tf.compile(graph, None, "y", out=tmp_path / "m.so", weights="file")
+    beside, data = tmp_path / "m.so.weights", (tmp_path / "m.so.weights").read_bytes()
+
+    def outcome() -> Any:
+        script = f"import flowc_runtime as f; print(f.load({str(tmp_path / 'm.so')!r})([1.0])[5])"
+        found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        return float(found.stdout) if found.returncode == 0 else found.stderr
+
+    assert outcome() == pytest.approx(float(numbers[5]), rel=1e-6)
+    for byte in (64, len(data) // 2, len(data) - 1):
+        damaged = bytearray(data)
+        damaged[byte] ^= 0x10
+        beside.write_bytes(damaged)
+        assert "m.so.weights is damaged: its weights are not those" in outcome()
+    beside.write_bytes(data)
+    assert outcome() == pytest.approx(float(numbers[5]), rel=1e-6)
+
+
 # -- refusals ----------------------------------------------------------------------------------
 
 
@@ -381,7 +411,9 @@ def test_names_become_distinct_c_constants() -> None:
 def test_the_abi_compiles_for_aarch64() -> None:
     machine = aot._baseline(elf.AARCH64)
     text = c_abi_text(
-        described(aot_programs.metadata()), machine.triple, weights=WeightsFile(16, bytes(32))
+        described(aot_programs.metadata()),
+        machine.triple,
+        weights=WeightsFile(16, bytes(32), (0,) * 8),
     )
     data = compile_module([text], machine, speed=1)
     symbols = ELFFile(io.BytesIO(data)).get_section_by_name(".symtab").iter_symbols()

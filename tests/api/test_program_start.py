@@ -45,6 +45,32 @@ def test_a_program_reads_its_flags_and_exits_with_what_main_returns(tmp_path: Pa
     assert wrong.returncode == 1 and "flag --steps=x" in wrong.stderr
 
 
+READING = """
+import flowc as tf
+
+tf.flags.DEFINE_integer("units", 16, "how many")
+FLAGS = tf.app.flags.FLAGS
+FLAGS.set_default("units", 8)
+assert not FLAGS.is_parsed() and "units" in FLAGS and FLAGS["units"].value == 8
+print(FLAGS.units, tf.flags.FLAGS.units)
+FLAGS.units = 3
+print(FLAGS.units, FLAGS.is_parsed())
+"""
+
+
+def test_flags_that_are_read_before_the_program_starts_read_the_command_line(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(READING)
+    command = [sys.executable, str(path)]
+    for arguments, units in (["--units=5"], 5), ([], 8):
+        found = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+        assert found.stdout == f"{units} {units}\n3 True\n", found.stderr
+    wrong = subprocess.run([*command, "--none=1"], capture_output=True, text=True, timeout=60)
+    assert wrong.returncode == 1 and "Unknown command line flag 'none'" in wrong.stderr
+
+
 def test_files_are_written_and_read(tmp_path: Path) -> None:
     path = tmp_path / "a" / "x"
     tf.gfile.MakeDirs(path.parent)

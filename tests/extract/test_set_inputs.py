@@ -40,6 +40,41 @@ def test_set_inputs_fold_away(graph: tf.Graph) -> None:
     np.testing.assert_array_equal(program(x), np.tile(2 * x, [1, 2]))
 
 
+def test_a_default_that_nobody_feeds_is_a_constant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        training = tf.placeholder_with_default(False, [], name="training")
+        scale = tf.placeholder_with_default(tf.constant([2.0]), [None], name="scale")
+        seen = tf.get_variable("seen", initializer=0.5)
+        moved = tf.cond(training, lambda: tf.assign(seen, 0.0), lambda: tf.identity(seen))
+        tf.multiply(x + moved, scale, name="y")
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            tf.saved_model.simple_save(
+                session, str(tmp_path / "m"), {"x": x}, {"y": graph.get_tensor_by_name("y:0")}
+            )
+    model = str(tmp_path / "m")
+    program = tf.compile(model, ["x"], "y")
+    asked = tf.compile(model, ["x", "scale"], "y")
+    trains = tf.compile(model, ["x"], "y", constants={"training": True})
+    assert program.inputs == ("x",) and asked.inputs == ("x", "scale")
+    np.testing.assert_array_equal(program([1.0]), [3.0])
+    np.testing.assert_array_equal(asked([1.0], [3.0]), [4.5])
+    np.testing.assert_array_equal(trains([1.0]), [2.0])
+    assert run_command_line(["compile", model, "--emit", "ir", "-o", "-"]) == 0
+    text, words = capsys.readouterr()
+    assert "constants: training=False (its default), scale=[2.0] (its default)\n" in words
+    assert "while" not in text and "if(" not in text and "cluster(" in text
+
+
+def test_complex_numbers_are_no_real_input(graph: tf.Graph) -> None:
+    program = tf.compile(graph, None, "y", constants=VALUES)
+    with pytest.raises(TypeError, match="input 'x': elements of type complex128 cannot become f"):
+        program(np.ones((3, 4), np.complex128))
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_command_sets_inputs(
     graph: tf.Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -116,8 +116,9 @@ class Program:
         return table_of("Program", rows)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
-        """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs,
-        `ValueError` (`InvalidArgumentError`) for shapes that do not fit."""
+        """One array for one output, else a tuple. Raises `TypeError` for missing or unknown inputs
+        and for complex numbers as real ones, `ValueError` (`InvalidArgumentError`) for shapes that
+        do not fit."""
         results = self.run(dict(zip(self.inputs, arrays, strict=False)) | named, len(arrays))
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -135,7 +136,7 @@ class Program:
                 + (f"; unknown: {', '.join(unknown)}" if unknown else "")
             )
         feeds_of = zip(self._interface.feeds, self.inputs)
-        arrays = [np.asarray(known[n], f.type.dtype.numpy) for f, n in feeds_of]
+        arrays = [_as_input(known[n], f.type.dtype.numpy, n) for f, n in feeds_of]
         if self._executable is None:
             return []
         calls = self._executable.calls
@@ -180,6 +181,14 @@ class Program:
     def __repr__(self) -> str:
         ports = (self._spec.fed, self._spec.fetched)
         return f"<flowc.Program {' -> '.join(', '.join(map(str, p)) or 'nothing' for p in ports)}>"
+
+
+def _as_input(value: Any, dtype: Any, name: str) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        kinds = f"{array.dtype} cannot become {np.dtype(dtype)}"
+        raise TypeError(f"input {name!r}: elements of type {kinds}")
+    return np.asarray(value, dtype)
 
 
 def compile(

@@ -4,8 +4,12 @@ In: the packed weights. Out: `<library>.weights`, a 64-byte header and the blob;
 open it when the library is loaded. Library and file take their places together: until the library
 has, the file has a name of its own, where the library looks first. Invariant: a file is used only
 if its header, which holds the blob's size and SHA-256, is byte for byte the one the library was
-built with. Up to `MOST_READ` bytes are read into memory, where nothing that happens to the file
-matters; larger files are mapped, which processes share, and looked at again before each run.
+built with, and if the blob, which is read once at load, has the checksum that it had then. Up to
+`MOST_READ` bytes are read into memory, where nothing that happens to the file matters; larger files
+are mapped, which processes share, and their headers looked at again before each run.
+
+The checksum: `LANES` sums modulo 2^64, of every eighth word times an odd number that is another one
+for each row of words. So a change of one word is always seen.
 
 Header, little endian: magic `FLOWCWTS`, u32 format 1, u32 0, u64 blob bytes, 32 bytes SHA-256 of
 the blob, 8 zero bytes. The blob starts at byte 64 of the file.
@@ -17,8 +21,10 @@ import mmap
 import os
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from flowc.files.plain_file import MOST_READ
@@ -40,6 +46,9 @@ from flowc_runtime.native.writer import (
 HEADER_BYTES = 64
 SUFFIX = ".weights"
 OWN_DIGITS = 16
+LANES = 8
+_STEP = 0x9E3779B97F4A7C15  # between the odd numbers of two rows
+_ROWS = 1 << 17  # summed at once
 _PATH_BYTES = 4096
 _READ, _WRITE = mmap.PROT_READ, mmap.PROT_WRITE
 _PRIVATE, _ANONYMOUS = mmap.MAP_PRIVATE, mmap.MAP_ANONYMOUS
@@ -51,6 +60,7 @@ class WeightsFile:
 
     size: int
     sha256: bytes
+    checksum: tuple[int, ...]
 
     @property
     def file_bytes(self) -> int:
@@ -68,6 +78,20 @@ class WeightsFile:
 
     def header(self) -> bytes:
         return struct.pack("<8sIIQ32s8x", b"FLOWCWTS", 1, 0, self.size, self.sha256)
+
+
+def checksum_of(path: Path) -> tuple[int, ...]:
+    """The checksum of the blob in a weights file; the last row is filled up with zeros."""
+    sums = np.zeros(LANES, np.uint64)
+    first = 0
+    with path.open("rb") as file:
+        file.seek(HEADER_BYTES)
+        while data := file.read(_ROWS * 8 * LANES):
+            rows = np.frombuffer(data + bytes(-len(data) % (8 * LANES)), "<u8").reshape(-1, LANES)
+            numbers = np.arange(first, first + len(rows), dtype=np.uint64) * np.uint64(_STEP)
+            sums += (rows * (numbers | np.uint64(1))[:, None]).sum(axis=0, dtype=np.uint64)
+            first += len(rows)
+    return tuple(int(lane) for lane in sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +114,7 @@ def emit_weights_mapping(module: ir.Module, file: WeightsFile) -> Mapping:
     reason = state("reason", PTR)
     descriptor = state("descriptor", I32)
     _emit_is_right(module, file)
+    _emit_is_whole(module, file)
     _emit_map(module, file, address, path, reason, descriptor)
     closed = _emit_close(module, file, address, descriptor)
     return Mapping(_emit_open(module, file, path, reason, address), closed)
@@ -109,6 +134,27 @@ def _emit_is_right(module: ir.Module, file: WeightsFile) -> None:
     end = w.call("lseek", fd, i64(0), i32(2))
     is_whole = w.compare("==", end, i64(file.file_bytes))
     w.give(w.b.zext(w.b.and_(w.compare("==", differs, i32(0)), is_whole), I32))
+
+
+def _emit_is_whole(module: ir.Module, file: WeightsFile) -> None:
+    """Whether a blob in memory, with zeros behind it, has the checksum that the library knows."""
+    w = FunctionWriter(module, "flowc_weights_is_whole", I32, {"blob": PTR})
+    (blob,) = w.args
+    row, number = w.variable(i64(0)), w.variable(i64(0))
+    sums = [w.variable(i64(0)) for _ in range(LANES)]
+    end = i64(-(-file.size // (8 * LANES)) * LANES)
+    with w.loop() as loop:
+        loop.leave_if(w.compare("==", row.get(), end))
+        factor = w.b.or_(number.get(), i64(1))
+        for lane, total in enumerate(sums):
+            word = w.load(blob, w.b.add(row.get(), i64(lane)), I64)
+            total.set(w.b.add(total.get(), w.b.mul(word, factor)))
+        row.set(w.b.add(row.get(), i64(LANES)))
+        number.set(w.b.add(number.get(), i64(_STEP)))
+    for known, total in zip(file.checksum, sums, strict=True):
+        with w.when(w.compare("!=", total.get(), i64(known))):
+            w.give(i32(0))
+    w.give(i32(1))
 
 
 def _emit_map(
@@ -149,7 +195,14 @@ def _emit_map(
             refuse_if(w.compare("<=", got, i64(0)), "cannot be read")
             at.set(w.b.add(at.get(), got))
         w.call("close", fd)
-    w.b.store(w.element(place, i64(HEADER_BYTES // 8)), address)
+    blob = w.element(place, i64(HEADER_BYTES // 8))
+    with w.when(w.compare("==", w.call("flowc_weights_is_whole", blob), i32(0))):
+        w.b.store(w.text("is damaged: its weights are not those that it was written with"), reason)
+        w.call("munmap", place, size)
+        if file.is_mapped:
+            w.call("close", fd)
+        w.give(i32(1))
+    w.b.store(blob, address)
     w.give(i32(1))
 
 

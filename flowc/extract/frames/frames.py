@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowc.errors import InvalidModelError
+from flowc.extract.frames.late_variables import LateVariables
 from flowc.extract.frames.merge_decision import (
     ALWAYS,
     Choice,
@@ -67,7 +68,8 @@ class ControlFlow:
     ) -> None:
         self.source = source
         self.fed = fed
-        self.needed = _needed(source, roots, fed)
+        self.roots = list(roots)
+        self.needed = _needed(source, self.roots, fed)
         self.top = LoopFrame("", None)
         self.frames: dict[Any, LoopFrame] = {}
         self.guards: dict[Any, Guard] = {}
@@ -78,14 +80,11 @@ class ControlFlow:
         self._read_outputs: dict[Any, list[Ref]] | None = None
         self.is_plain = not any(source.node(k).type in FRAME_TYPES for k in self.needed)
         if not self.is_plain:
+            for key in self._in_order():
+                self._check_inputs(key)
+            order = self._find_all_loops()
             self.read_refs = {r for k in self.needed for r in source.node(k).inputs}
             self.read_refs.update(fetched)
-            for key in sorted(self.needed, key=source.order):
-                self._check_inputs(key)
-            order = self._ordered()
-            self._find_frames(order)
-            self._find_loops()
-            order = self._ordered(with_loops=True)
             self._find_guards(order)
             if any(self._is_given(key) for key in order):
                 self._choices.clear()
@@ -182,7 +181,7 @@ class ControlFlow:
         """The names of the nodes that pass an output on."""
         if self._passed is None:
             self._passed = {}
-            for key in sorted(self.needed, key=self.source.order):
+            for key in self._in_order():
                 node = self.source.node(key)
                 if node.type in PASSING:
                     self._passed.setdefault(node.inputs[0], []).append(node.name)
@@ -232,20 +231,42 @@ class ControlFlow:
             kept = [k for k in kept if self.source.node(k).type not in NEXT]
         return kept + list(node.controls)
 
-    def _ordered(self, with_loops: bool = False) -> list[Any]:
-        """The needed nodes, inputs first. `with_loops`: all Enters of a loop before its Exits."""
+    def _in_order(self) -> list[Any]:
+        return sorted(self.needed, key=self.source.order)
 
-        def inputs(key: Any) -> list[Any]:
+    def _find_all_loops(self) -> list[Any]:
+        """Finds frames and loops. The needed nodes, inputs first, and all Enters of a loop before
+        its Exits. Where a loop would wait for itself, control inputs are moved in the source."""
+
+        def with_enters(key: Any) -> list[Any]:
             before = self._inputs(key)
-            if with_loops and self.source.node(key).type in EXIT:
-                return before + self.loop_of(key).enters
-            return before
+            return before + self.loop_of(key).enters if self._is_exit(key) else before
 
-        def refuse(circle: list[Any]) -> None:
-            fault = "depends on itself, and no NextIteration closes the loop"
-            raise self._invalid(circle[0], fault)
+        while True:
+            self._find_frames(inputs_first(self._in_order(), self._inputs, self._refuse_circle))
+            self._find_loops()
+            circle: list[Any] = []
+            order = inputs_first(self._in_order(), with_enters, circle.extend)
+            if not circle:
+                return order
+            self._move_controls(circle)
+            self.needed = _needed(self.source, self.roots, self.fed)
+            self.frames.clear()
 
-        return inputs_first(sorted(self.needed, key=self.source.order), inputs, refuse)
+    def _move_controls(self, circle: list[Any]) -> None:
+        late = LateVariables(self.source, self.needed, self.fed)
+        for loop in dict.fromkeys(self.loop_of(key) for key in circle if self._is_exit(key)):
+            moved = late.moved(loop)
+            if moved:
+                self.source.move_controls(moved)
+                return
+        self._refuse_circle(circle)
+
+    def _refuse_circle(self, circle: list[Any]) -> None:
+        raise self._invalid(circle[0], "depends on itself, and no NextIteration closes the loop")
+
+    def _is_exit(self, key: Any) -> bool:
+        return self.source.node(key).type in EXIT
 
     def loop_of(self, exit_key: Any) -> LoopFrame:
         """The loop that an Exit leaves."""
@@ -320,7 +341,7 @@ class ControlFlow:
 
     def _find_loops(self) -> None:
         """Pairs each loop Merge with its Enter and its NextIteration."""
-        for key in sorted(self.needed, key=self.source.order):
+        for key in self._in_order():
             node = self.source.node(key)
             closing = [i for i, ref in enumerate(node.inputs) if self._is_next(ref)]
             if not closing:
