@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oracle
 tf.compat.v1.disable_eager_execution()
 
 from flowc_behind import FlowcSession
-from programs import arrays, matrices, networks, structures
+from programs import arrays, matrices, networks, quantized, structures
 
 import flowc
 
@@ -24,18 +24,15 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     **arrays.EXPRESSIONS,
     **networks.EXPRESSIONS,
     **structures.EXPRESSIONS,
+    **quantized.EXPRESSIONS,
 }
 # What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
 MISSING = (
     "approx_max_k",
     "cond whose branches differ in rank",
-    "dequantize",
     "float8",
-    "fractional_avg_pool",
-    "fractional_max_pool",
     "int4",
     "isotonic regression",
-    "quantize",
     "stateless binomial",
 )
 # Programs whose errors are of another class.

@@ -1,7 +1,7 @@
 """One way to write arithmetic down: over NumPy arrays, and as nodes of a Computation.
 
 In: formulas `f(k, ...)` over operands with Python's operators, `k` being ARRAYS or a
-NodeArithmetic. Out: arrays, or Terms. Invariant: both do the same operations, in the same order
+NodeArithmetic. Out: arrays, or NodeTerms. Invariant: both do the same operations, in the same order
 and dtypes; a Python number has the dtype of the operand beside it.
 """
 
@@ -113,7 +113,7 @@ def _end(x: Array, which: str) -> Any:
 ARRAYS = ArrayArithmetic()
 
 
-class Term:
+class NodeTerm:
     """A value in a formula: operators build nodes."""
 
     __array_ufunc__ = None  # so that numbers of NumPy leave the operators to terms
@@ -122,41 +122,41 @@ class Term:
         self.k = k
         self.value = value
 
-    def __add__(self, other: Any) -> Term:
+    def __add__(self, other: Any) -> NodeTerm:
         return self.k.made("add", self, other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Term:
+    def __sub__(self, other: Any) -> NodeTerm:
         return self.k.made("sub", self, other)
 
-    def __rsub__(self, other: Any) -> Term:
+    def __rsub__(self, other: Any) -> NodeTerm:
         return self.k.made("sub", other, self)
 
-    def __mul__(self, other: Any) -> Term:
+    def __mul__(self, other: Any) -> NodeTerm:
         return self.k.made("mul", self, other)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Term:
+    def __truediv__(self, other: Any) -> NodeTerm:
         return self.k.made("real_div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Term:
+    def __rtruediv__(self, other: Any) -> NodeTerm:
         return self.k.made("real_div", other, self)
 
-    def __neg__(self) -> Term:
+    def __neg__(self) -> NodeTerm:
         return self.k.made("neg", self)
 
-    def __abs__(self) -> Term:
+    def __abs__(self) -> NodeTerm:
         return self.k.made("abs", self)
 
-    def __lt__(self, other: Any) -> Term:
+    def __lt__(self, other: Any) -> NodeTerm:
         return self.k.made("less", self, other)
 
-    def __gt__(self, other: Any) -> Term:
+    def __gt__(self, other: Any) -> NodeTerm:
         return self.k.made("greater", self, other)
 
-    def __ge__(self, other: Any) -> Term:
+    def __ge__(self, other: Any) -> NodeTerm:
         return self.k.made("greater_equal", self, other)
 
 
@@ -166,88 +166,88 @@ class NodeArithmetic:
     def __init__(self, b: Builder) -> None:
         self.b = b
 
-    def term(self, value: Value) -> Term:
+    def term(self, value: Value) -> NodeTerm:
         """A value, quantised elements as integers."""
         dtype = value.type.dtype
         plain = self.b.bitcast(value, type=dtype.carrier) if dtype.is_quantized else value
-        return Term(self, plain)
+        return NodeTerm(self, plain)
 
-    def made(self, op: str, *operands: Any, **attrs: Any) -> Term:
-        plain = [x.value if isinstance(x, Term) else x for x in operands]
+    def made(self, op: str, *operands: Any, **attrs: Any) -> NodeTerm:
+        plain = [x.value if isinstance(x, NodeTerm) else x for x in operands]
         first = next(x for x in plain if isinstance(x, Value))
         kind = first.type.dtype
         # A NumPy number would keep its own dtype.
         given = [x if isinstance(x, Value) else self.b.const(x, kind) for x in plain]
-        return Term(self, getattr(self.b, op)(*given, **attrs))
+        return NodeTerm(self, getattr(self.b, op)(*given, **attrs))
 
-    def dtype(self, x: Term) -> DType:
+    def dtype(self, x: NodeTerm) -> DType:
         return x.value.type.dtype
 
-    def dims(self, x: Term) -> tuple[Dim, ...]:
+    def dims(self, x: NodeTerm) -> tuple[Dim, ...]:
         return x.value.dims
 
-    def const(self, value: Any, dtype: DType) -> Term:
-        return Term(self, self.b.const(value, dtype))
+    def const(self, value: Any, dtype: DType) -> NodeTerm:
+        return NodeTerm(self, self.b.const(value, dtype))
 
-    def cast(self, x: Term, dtype: DType) -> Term:
+    def cast(self, x: NodeTerm, dtype: DType) -> NodeTerm:
         return self.made("cast", x, DstT=dtype)
 
-    def floor(self, x: Term) -> Term:
+    def floor(self, x: NodeTerm) -> NodeTerm:
         return self.made("floor", x)
 
-    def rint(self, x: Term) -> Term:
+    def rint(self, x: NodeTerm) -> NodeTerm:
         return self.made("rint", x)
 
-    def sqrt(self, x: Term) -> Term:
+    def sqrt(self, x: NodeTerm) -> NodeTerm:
         return self.made("sqrt", x)
 
-    def where(self, condition: Term, x: Any, y: Any) -> Term:
-        kind = next(v.value.type.dtype for v in (x, y) if isinstance(v, Term))
-        x, y = (v if isinstance(v, Term) else self.const(v, kind) for v in (x, y))
+    def where(self, condition: NodeTerm, x: Any, y: Any) -> NodeTerm:
+        kind = next(v.value.type.dtype for v in (x, y) if isinstance(v, NodeTerm))
+        x, y = (v if isinstance(v, NodeTerm) else self.const(v, kind) for v in (x, y))
         return self.made("select_v2", condition, x, y)
 
-    def maximum(self, x: Term, y: Any) -> Term:
+    def maximum(self, x: NodeTerm, y: Any) -> NodeTerm:
         return self.made("maximum", x, y)
 
-    def minimum(self, x: Term, y: Any) -> Term:
+    def minimum(self, x: NodeTerm, y: Any) -> NodeTerm:
         return self.made("minimum", x, y)
 
-    def shift_right(self, x: Term, bits: int) -> Term:
+    def shift_right(self, x: NodeTerm, bits: int) -> NodeTerm:
         return self.made("right_shift", x, bits)
 
-    def truncated_quotient(self, x: Term, y: Term) -> Term:
+    def truncated_quotient(self, x: NodeTerm, y: NodeTerm) -> NodeTerm:
         return self.made("truncate_div", x, y)
 
-    def equal(self, x: Term, y: Any) -> Term:
+    def equal(self, x: NodeTerm, y: Any) -> NodeTerm:
         return self.made("equal", x, y)
 
-    def reshape(self, x: Term, dims: Sequence[Dim]) -> Term:
-        return Term(self, self.b.reshape(x.value, tuple(dims)))
+    def reshape(self, x: NodeTerm, dims: Sequence[Dim]) -> NodeTerm:
+        return NodeTerm(self, self.b.reshape(x.value, tuple(dims)))
 
-    def least(self, x: Term, axes: Sequence[int] | None = None) -> Term:
+    def least(self, x: NodeTerm, axes: Sequence[int] | None = None) -> NodeTerm:
         return self._folded("min", x, axes)
 
-    def largest(self, x: Term, axes: Sequence[int] | None = None) -> Term:
+    def largest(self, x: NodeTerm, axes: Sequence[int] | None = None) -> NodeTerm:
         return self._folded("max", x, axes)
 
-    def mean(self, x: Term, axes: Sequence[int]) -> Term:
+    def mean(self, x: NodeTerm, axes: Sequence[int]) -> NodeTerm:
         return self._folded("mean", x, axes, keep_dims=True)
 
-    def _folded(self, op: str, x: Term, axes: Sequence[int] | None, **attrs: Any) -> Term:
+    def _folded(self, op: str, x: NodeTerm, axes: Sequence[int] | None, **attrs: Any) -> NodeTerm:
         along = range(x.value.type.rank) if axes is None else axes
         found = getattr(self.b, op)(x.value, np.array(list(along), np.int32), **attrs)
-        return Term(self, found)
+        return NodeTerm(self, found)
 
-    def apply(self, op: str, *operands: Any, **attrs: Any) -> Term:
-        plain = [x.value if isinstance(x, Term) else x for x in operands]
-        return Term(self, getattr(self.b, op)(*plain, **attrs))
+    def apply(self, op: str, *operands: Any, **attrs: Any) -> NodeTerm:
+        plain = [x.value if isinstance(x, NodeTerm) else x for x in operands]
+        return NodeTerm(self, getattr(self.b, op)(*plain, **attrs))
 
-    def numbers(self, x: Term) -> Array:
+    def numbers(self, x: NodeTerm) -> Array:
         known = self.b.content(x.value)
         assert known is not None  # `infer` asked for it
         return known
 
-    def ordered(self, low: Term, high: Term, message: str, strict: bool) -> Term:
+    def ordered(self, low: NodeTerm, high: NodeTerm, message: str, strict: bool) -> NodeTerm:
         return self.made("ordered", low, high, message=message, strict=strict)
 
 

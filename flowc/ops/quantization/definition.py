@@ -15,7 +15,7 @@ from flowc.ir.computation import Node, Value
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, Op, define, input_spans
 from flowc.ir.types import Dims
-from flowc.ops.quantization.arithmetic import ARRAYS, NodeArithmetic, Term
+from flowc.ops.quantization.arithmetic import ARRAYS, NodeArithmetic, NodeTerm
 
 # (k, the operands, lists of operands where the signature has several, attrs) -> outputs
 Formula = Callable[[Any, Sequence[Any], Mapping[str, Any]], Sequence[Any]]
@@ -53,7 +53,7 @@ def define_formula(
     )
 
 
-def _as_output(b: Builder, term: Term, wanted: Value) -> Value:
+def _as_output(b: Builder, term: NodeTerm, wanted: Value) -> Value:
     dtype = wanted.type.dtype
     return b.bitcast(term.value, type=dtype) if dtype.is_quantized else term.value
 
