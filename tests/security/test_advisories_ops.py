@@ -13,7 +13,13 @@ import pytest
 from op_models import run_op
 
 from flowc import dtypes
-from flowc.errors import InternalError, InvalidArgumentError, InvalidModelError, UnsupportedError
+from flowc.errors import (
+    InternalError,
+    InvalidArgumentError,
+    InvalidModelError,
+    OutOfRangeError,
+    UnsupportedError,
+)
 
 
 def f(*dims: int) -> np.ndarray:
@@ -83,11 +89,12 @@ ROWS_OF_TABLE: list[Row] = [
     ("TFSA-2021-195", "an image of rank 3", "ResizeArea", (f(1, 5, 5), i32(1, 1))),
     ("TFSA-2021-195", "crops of no size", "CropAndResize",
      (IMAGE, f(1, 4), i32([0]), i32(0, 1))),
-    ("TFSA-2021-195", "crops of no image", "CropAndResize", (IMAGE, f(1, 4), i32([7]), i32(2, 2))),
+    ("TFSA-2021-195", "crops of no image", "CropAndResize",
+     (IMAGE, f(1, 4), i32([7]), i32(2, 2)), {}, OutOfRangeError),
     ("TFSA-2021-195", "crops to infinity", "CropAndResize",
      (IMAGE, f(1, 4) * f32(np.inf), i32([0]), i32(2, 2))),
     ("TFSA-2021-195", "crops of image -1", "CropAndResize",
-     (IMAGE, f(1, 4), i32([-1]), i32(2, 2))),
+     (IMAGE, f(1, 4), i32([-1]), i32(2, 2)), {}, OutOfRangeError),
     ("TFSA-2021-015", "a window of no size", "Conv2D", (IMAGE, f(0, 0, 1, 1)), ONE),
     ("TFSA-2021-015", "no input channels", "Conv2D", (IMAGE, f(2, 2, 0, 1)), ONE),
     ("TFSA-2021-015", "no output channels", "Conv2D", (IMAGE, f(2, 2, 1, 0)), ONE),
