@@ -187,6 +187,7 @@ __all__ = [
     "decode_json_example",
     "decode_raw",
     "depth_to_space",
+    "dequantize",
     "device",
     "diag",
     "diag_part",
@@ -399,6 +400,9 @@ __all__ = [
     "qint8",
     "qr",
     "quantization",
+    "quantize",
+    "quantize_v2",
+    "quantized_concat",
     "queue",
     "quint16",
     "quint8",
@@ -816,6 +820,9 @@ from flowc.api.math.matrix_equations import self_adjoint_eig as self_adjoint_eig
 from flowc.api.math.matrix_equations import self_adjoint_eigvals as self_adjoint_eigvals
 from flowc.api.math.matrix_equations import svd as svd
 from flowc.api.math.norms import norm as norm
+from flowc.api.math.quantization import dequantize as dequantize
+from flowc.api.math.quantization import quantize as quantize
+from flowc.api.math.quantization import quantize_v2 as quantize_v2
 from flowc.api.math.reductions import count_nonzero as count_nonzero
 from flowc.api.math.reductions import einsum as einsum
 from flowc.api.math.reductions import matmul as matmul
@@ -1105,6 +1112,10 @@ def qr(input: Any, full_matrices: Any = False, name: Any = None) -> Any:
     """TensorFlow's op `Qr`:
     
     Qr(input: T; full_matrices: bool = False, T: {f64, f32, f16, c64, c128}) -> (q: T, r: T)"""
+def quantized_concat(concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: Any = None) -> Any:
+    """TensorFlow's op `QuantizedConcat`:
+    
+    QuantizedConcat(concat_dim: i32, values: N*T, input_mins: N*f32, input_maxes: N*f32; N: int >= 2, T: {qu8, qi32}) -> (output: T, output_min: f32, output_max: f32)"""
 def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: Any = '', name: Any = None) -> Any:
     """TensorFlow's op `TensorScatterAdd`:
     

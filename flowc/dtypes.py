@@ -61,6 +61,11 @@ class DType:
         return 8 if self.kind == "string" else self.size
 
     @property
+    def carrier(self) -> DType:
+        """The dtype whose numbers kernels have for the elements: integers for quantised ones."""
+        return _BY_NUMPY[self.numpy] if self.is_quantized else self
+
+    @property
     def is_floating(self) -> bool:
         return self.kind == "float"
 
@@ -160,7 +165,7 @@ resource = _dtype("resource", "resource", 20, object, "handle")
 variant = _dtype("variant", "variant", 21, object, "handle")
 u32 = _dtype("u32", "uint32", 22, np.uint32, "uint")
 u64 = _dtype("u64", "uint64", 23, np.uint64, "uint")
-# Quantised types carry plain integers; flowc reads and writes them but computes with none.
+# Quantised types carry plain integers. Kernels move them, and compute with the integers.
 qi8 = _dtype("qi8", "qint8", 11, np.int8, "quantized")
 qu8 = _dtype("qu8", "quint8", 12, np.uint8, "quantized")
 qi32 = _dtype("qi32", "qint32", 13, np.int32, "quantized")
@@ -175,6 +180,7 @@ FLOATS: tuple[DType, ...] = (f16, bf16, f32, f64)
 INTS: tuple[DType, ...] = (i8, i16, i32, i64)
 UINTS: tuple[DType, ...] = (u8, u16, u32, u64)
 COMPLEX: tuple[DType, ...] = (c64, c128)
+QUANTIZED: tuple[DType, ...] = (qi8, qu8, qi32, qi16, qu16)
 NUMBERS: tuple[DType, ...] = FLOATS + INTS + UINTS + COMPLEX
 
 REF_OFFSET = 100  # TensorFlow's enum of a reference dtype is its base's plus 100

@@ -37,6 +37,7 @@ TOP: Mapping[str, str] = {
     "flowc.api.arrays.static_values": _STATIC_VALUES,
     "flowc.api.image.image": "extract_image_patches",
     "flowc.api.math.counting": _HISTOGRAMS,
+    "flowc.api.math.quantization": "dequantize quantize quantize_v2",
     "flowc.api.math.special": "lbeta",
     "flowc.api.variables.templates": "make_template",
     "flowc.graph.device": "DeviceSpec",
@@ -78,6 +79,8 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
     },
     "nn": {
         "flowc.api.arrays.blocks": "space_to_batch",
+        "flowc.api.framework.plain_ops": """fractional_avg_pool fractional_max_pool
+            quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x""",
         "flowc.api.nn.losses": "log_poisson_loss",
         "flowc.api.nn.transposed_convolutions": """atrous_conv2d_transpose conv1d_transpose
             conv2d_backprop_filter conv3d_backprop_filter=conv3d_backprop_filter_v2
@@ -88,7 +91,11 @@ NAMESPACES: Mapping[str, Mapping[str, str]] = {
         "flowc.api.nn.windows": """atrous_conv2d avg_pool1d avg_pool_v2 convolution erosion2d
             max_pool1d max_pool_v2 pool with_space_to_batch""",
     },
-    "quantization": {"flowc.api.framework.plain_ops": _FAKE_QUANTIZATION},
+    "quantization": {
+        "flowc.api.framework.plain_ops": f"{_FAKE_QUANTIZATION} quantized_concat",
+        "flowc.api.math.quantization": """dequantize quantize quantize_and_dequantize
+            quantize_and_dequantize_v2""",
+    },
     "random": {"flowc.api.random.random_ops": "stateless_categorical stateless_multinomial"},
     "signal": {
         "flowc.api.math.cosine_transforms": """dct fftshift idct ifftshift

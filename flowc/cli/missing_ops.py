@@ -46,8 +46,13 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"|BoundingBox|Glimpse|ScaleAndTranslate).*|FusedResize.*|FusedPadConv2D",
     ),
     (
-        "elements that are quantized (qint8 and the like), which no kernel holds",
-        r"Quantize.*|Dequantize|Requanti.*|UniformQuantize.*|Uniform(De|Re)quantize",
+        "fused ops on quantized elements: TensorFlow's own kernels do nothing, oneDNN's take their"
+        " place",
+        r"Quantized(Conv2D|DepthwiseConv2D|MatMul).*|QuantizedConcatV2",
+    ),
+    (
+        "ops that quantize as StableHLO does",
+        r"Uniform(Q|De|Re).*",
     ),
     (
         "sparse matrices held as variants",

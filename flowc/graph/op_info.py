@@ -99,8 +99,9 @@ def node_attrs(record: Op, attrs: Mapping[str, Any], outer: Mapping[str, Any]) -
             if fault is not None:
                 raise InvalidModelError(f"{record.tf_name} in a function: {fault}")
         kind = definition.kind
-        if kind == "type" and definition.allowed and value.is_quantized:
-            raise UnsupportedError(f"{record.tf_name} of {value}: flowc has no quantized ops")
+        allowed = definition.allowed
+        if kind == "type" and value.is_quantized and allowed and value not in allowed:
+            raise UnsupportedError(f"{record.tf_name}: flowc has no kernel for {value}")
         if kind == "string" and isinstance(value, bytes):
             value = value.decode("utf-8", "surrogateescape")
         elif kind.startswith("list"):

@@ -6,6 +6,7 @@ of a lowering are the attrs of its core op (`flowc.ir.core_ops`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -116,7 +117,8 @@ class Native:
     `sizes` (int64*, present if the op has data-dependent sizes) receives them, in the order that
     `infer` made them in; `scratch` (uint8*, if `scratch` is not 0) is private to the worker;
     `status` (int64*, if there are `errors`) takes [1 + number of the message, a, b, c] to make the
-    run fail; messages may use {a} {b} {c}; `fault` names the error's class. f16 and bf16 inputs are
+    run fail; messages may use {a} {b} {c}; `fault` names the error's class, but for messages that
+    begin with that of another one (`OutOfRangeError: ...`). f16 and bf16 inputs are
     widened to f32 around the kernel. A kernel that returns early on error must leave memory safe.
     Math functions of the scalar table may be called as globals named `exp_f32` and the like when
     listed in `functions`.
@@ -246,6 +248,12 @@ def on_gpu(form: GpuForm) -> Callable[[NativeFunction], NativeFunction]:
 def gpu_form(kernel: Any) -> GpuForm | None:
     """What a kernel is decorated with."""
     return getattr(kernel, _GPU_FORM, None)
+
+
+def own_class(message: str) -> tuple[str, str]:
+    """The class of its own that a message of a kernel names, if any, and the rest of it."""
+    found = re.match(r"([A-Z]\w+Error): ", message)
+    return (found[1], message[found.end() :]) if found else ("", message)
 
 
 @dataclass(frozen=True, slots=True)

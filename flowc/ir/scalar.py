@@ -126,10 +126,11 @@ PRIMITIVES: dict[str, Primitive] = {
 
 
 def held_dtype(dtype: DType) -> DType:
-    """The dtype that a scalar is computed in, and adds up in; of strings there are the numbers."""
+    """The dtype that a scalar is computed in, and adds up in; of strings there are the numbers, of
+    quantised elements the integers."""
     if dtype is dtypes.f16 or dtype is dtypes.bf16:
         return dtypes.f32
-    return dtypes.i64 if dtype is dtypes.string else dtype
+    return dtypes.i64 if dtype is dtypes.string else dtype.carrier
 
 
 class Scalar(Protocol):

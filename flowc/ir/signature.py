@@ -7,8 +7,8 @@
 
 Inputs stand before `;`, attrs after it. The type of an input or output is a dtype, a type attr,
 `N*type` (N an int attr), a `list(type)` attr, or `ref(type)`. Groups of dtypes have names: FLOAT
-NUMBER REAL INT INDEX COMPLEX. An attr that is `type` takes every dtype. What TensorFlow's registry
-writes otherwise means the same here: `float` for f32, `numbertype`, `true`, 'text'.
+NUMBER REAL INT INDEX COMPLEX QUANTIZED. An attr that is `type` takes every dtype. What TensorFlow's
+registry writes otherwise means the same here: `float` for f32, `numbertype`, `true`, 'text'.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[DType, ...]] = {
     "REAL": dtypes.FLOATS + dtypes.INTS + dtypes.UINTS,
     "NUMBER": dtypes.NUMBERS,
     "INDEX": (dtypes.i32, dtypes.i64),
+    "QUANTIZED": dtypes.QUANTIZED,
     "FLOAT_COMPLEX": dtypes.FLOATS + dtypes.COMPLEX,
     "numbertype": dtypes.NUMBERS,
     "realnumbertype": dtypes.FLOATS + dtypes.INTS + dtypes.UINTS,

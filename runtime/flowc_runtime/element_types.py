@@ -15,6 +15,7 @@ _NUMPY = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16,
     "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
     "u64": np.uint64, "bool": np.bool_, "c64": np.complex64, "c128": np.complex128,
+    "qi8": np.int8, "qu8": np.uint8, "qi16": np.int16, "qu16": np.uint16, "qi32": np.int32,
 }  # fmt: skip
 
 _WIDTH_OF_KIND = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

@@ -119,7 +119,7 @@ def value_gradients(case: Case) -> tuple[list[np.ndarray], list[np.ndarray | Non
     """The outputs of a call, and the gradients of its inputs, by nodes of a Computation."""
     b = Builder()
     attrs = {**case.attrs, **_counts(case)}
-    node = b.emit(case.op, [b.const(a) for a in case.inputs], attrs)
+    node = b.emit(case.op, [b.const(*x) for x in zip(case.inputs, case.dtypes)], attrs)
     values = evaluated(b)
     outputs = [values[v] for v in node.outputs]
     dys = [b.const(w) for w in weights_of(case.op, outputs)]

@@ -13,7 +13,7 @@ import pytest
 from native_calls import built_node, compiled, reference
 
 import flowc.ops
-from flowc.errors import InvalidArgumentError, ShapeError
+from flowc.errors import InvalidArgumentError, OutOfRangeError, ShapeError
 from flowc.ir.lowering import Native, View
 from flowc.ops.kernels.combined_suppression import heap_sort
 
@@ -120,7 +120,7 @@ def test_size_computed_by_the_run() -> None:
 
 def test_crop_of_an_image_that_is_not_there() -> None:
     boxes, size = np.array([[0, 0, 1, 1]], f32), np.array([2, 2], np.int32)
-    with pytest.raises(InvalidArgumentError, match=r"outside \[0, batch_size\)"):
+    with pytest.raises(OutOfRangeError, match=r"^box_index has values outside \[0, batch_size\)"):
         compiled("crop_and_resize", [SQUARE, boxes, np.array([3], np.int32), size], constant=[3])
 
 

@@ -63,6 +63,7 @@ REFUSED: dict[str, str] = {
         ("conv2d_backprop_filter_v2", "conv3d_backprop_filter_v1"), "the sizes of the weights"
     ),
     "parallel_concat": "the attr has all sizes",
+    "quantized_resize_bilinear": "the pixels beside each new one",
     **dict.fromkeys(
         (o.name for o in TESTED if o.name.startswith("stateless_random_get_key_counter")),
         "a seed is two numbers",

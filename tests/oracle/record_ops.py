@@ -48,7 +48,12 @@ def answer_of(case: Case) -> Answer:
     except (tf.errors.OpError, ValueError, TypeError) as error:
         return Answer(checksum(case), (), type(error).__name__, message_of(error))
     specified = values[: specified_outputs(case, len(values))]
-    return Answer(checksum(case), tuple(np.asarray(x) for x in specified))
+    return Answer(checksum(case), tuple(plain(np.asarray(x)) for x in specified))
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """Quantised elements, which NumPy sees as records, as integers."""
+    return array if array.dtype.names is None else array[array.dtype.names[0]]
 
 
 def message_of(error: Exception) -> str:
@@ -65,7 +70,8 @@ def placed(case: Case, graph: tf.Graph) -> tuple[dict[Any, np.ndarray], list[Any
         name: attr_value(bound[name], definition.kind)
         for name, definition in case.op.signature.attrs.items()
     }
-    inputs = [tf.compat.v1.placeholder(a.dtype, a.shape) for a in case.inputs]
+    kinds = zip(case.dtypes, case.inputs)
+    inputs = [tf.compat.v1.placeholder(kind.name, a.shape) for kind, a in kinds]
     spans = input_spans(case.op, len(inputs), case.attrs)
     for arg, (start, stop) in zip(case.op.signature.inputs, spans):
         if arg.number_attr is not None:

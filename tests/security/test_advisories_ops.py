@@ -13,7 +13,13 @@ import pytest
 from op_models import run_op
 
 from flowc import dtypes
-from flowc.errors import InternalError, InvalidArgumentError, InvalidModelError, UnsupportedError
+from flowc.errors import (
+    InternalError,
+    InvalidArgumentError,
+    InvalidModelError,
+    OutOfRangeError,
+    UnsupportedError,
+)
 
 
 def f(*dims: int) -> np.ndarray:
@@ -83,11 +89,12 @@ ROWS_OF_TABLE: list[Row] = [
     ("TFSA-2021-195", "an image of rank 3", "ResizeArea", (f(1, 5, 5), i32(1, 1))),
     ("TFSA-2021-195", "crops of no size", "CropAndResize",
      (IMAGE, f(1, 4), i32([0]), i32(0, 1))),
-    ("TFSA-2021-195", "crops of no image", "CropAndResize", (IMAGE, f(1, 4), i32([7]), i32(2, 2))),
+    ("TFSA-2021-195", "crops of no image", "CropAndResize",
+     (IMAGE, f(1, 4), i32([7]), i32(2, 2)), {}, OutOfRangeError),
     ("TFSA-2021-195", "crops to infinity", "CropAndResize",
      (IMAGE, f(1, 4) * f32(np.inf), i32([0]), i32(2, 2))),
     ("TFSA-2021-195", "crops of image -1", "CropAndResize",
-     (IMAGE, f(1, 4), i32([-1]), i32(2, 2))),
+     (IMAGE, f(1, 4), i32([-1]), i32(2, 2)), {}, OutOfRangeError),
     ("TFSA-2021-015", "a window of no size", "Conv2D", (IMAGE, f(0, 0, 1, 1)), ONE),
     ("TFSA-2021-015", "no input channels", "Conv2D", (IMAGE, f(2, 2, 0, 1)), ONE),
     ("TFSA-2021-015", "no output channels", "Conv2D", (IMAGE, f(2, 2, 1, 0)), ONE),
@@ -255,6 +262,18 @@ ROWS_OF_TABLE: list[Row] = [
      (f(2, 3), f(2, 4), f(2, 4), f(9, 16), f(4), f(4), f(4), f(16))),
     ("TFSA-2022-069", "a scalar state", "GRUBlockCell",
      (f(2, 3), f32(1), f(7, 8), f(7, 4), f(8), f(4))),
+    ("fractional pools", "windows beyond the image", "FractionalAvgPoolGrad",
+     (i64([1, 4, 4, 1]), f(1, 2, 2, 1), i64([0, 2, 9]), i64([0, 2, -4]))),
+    ("fractional pools", "a shape of three sizes", "FractionalAvgPoolGrad",
+     (i64([1, 4, 4]), f(1, 2, 2, 1), i64([0, 2, 4]), i64([0, 2, 4]))),
+    ("fractional pools", "fewer places than windows", "FractionalMaxPoolGrad",
+     (f(1, 4, 4, 1), f(1, 2, 2, 1), f(1, 2, 2, 1), i64([0, 2]), i64([0, 2, 4]))),
+    ("fractional pools", "a ratio below 1", "FractionalMaxPool", (f(1, 4, 4, 1),),
+     {"pooling_ratio": [1.0, 0.5, 1.0, 1.0]}),
+    ("quantized numbers", "a range of no numbers", "QuantizeV2", (MATRIX, f(0), f(0)),
+     {"T": dtypes.qu8}),
+    ("quantized numbers", "an axis that is not there", "QuantizeV2", (MATRIX, f32(0), f32(1)),
+     {"T": dtypes.qu8, "axis": 7}),
     ("TFSA-2020-013", "fill 'h'", "AsString", (MATRIX,), {"fill": "h"}),
     ("TFSA-2020-013", "two characters", "AsString", (MATRIX,), {"fill": "hh"}),
     ("TFSA-2020-013", "precision of bools", "AsString", (np.ones(2, bool),), {"precision": 3}),

@@ -162,7 +162,7 @@ def _placed(
     inputs: list[Value] = []
     for i, array in enumerate(case.inputs):
         if constant[i]:
-            inputs.append(b.const(array))
+            inputs.append(b.const(array, case.dtypes[i]))
             continue
         name = f"{case.name}_{i}".replace("-", "_")
         inputs.append(b.parameter(name, tensor_type(case.dtypes[i], array.shape)))

@@ -34,7 +34,7 @@ from flowc.ir.op import Op
 from flowc.ir.signature import AttrDef
 
 _INPUT = re.compile(r"(?P<kind>\w+)\[(?P<dims>[\d,]*)\](?:=(?P<values>.+)|~(?P<domain>\w+))?$")
-COMPUTED: tuple[DType, ...] = (*dtypes.NUMBERS, dtypes.bool_)  # dtypes that kernels can hold
+COMPUTED: tuple[DType, ...] = (*dtypes.NUMBERS, dtypes.bool_)  # dtypes that kernels compute with
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Case:
 
     @property
     def dtypes(self) -> tuple[DType, ...]:
-        return tuple(dtypes.as_dtype(a.dtype) for a in self.inputs)
+        return tuple(self.bound.get(x.kind) or dtypes.as_dtype(x.kind) for x in self.operands)
 
 
 def cases_of(op: Op) -> Iterator[Case]:
@@ -90,9 +90,10 @@ def cases_of(op: Op) -> Iterator[Case]:
 
 
 def allowed_dtypes(attr: AttrDef) -> tuple[DType, ...]:
-    """The dtypes that examples try for a type attr: those that kernels can hold."""
+    """The dtypes that examples try for a type attr: those that kernels compute with, and quantised
+    ones where it names them."""
     allowed = COMPUTED if attr.allowed is None else attr.allowed
-    return tuple(d for d in allowed if d in COMPUTED)
+    return tuple(d for d in allowed if d.carrier in COMPUTED)
 
 
 def parse_example(op: Op, text: str) -> tuple[tuple[Operand, ...], dict[str, Any]]:
@@ -188,8 +189,8 @@ def _drawn(
         return (random.permutation(count) - count // 3).astype(dtype.numpy)
     if dtype is dtypes.bool_:
         return random.integers(0, 2, count).astype(np.bool_)
-    if dtype.is_integer:
-        return _integers(domain, dtype, count, random)
+    if dtype.carrier.is_integer:
+        return _integers(domain, dtype.carrier, count, random)
     if dtype.is_complex:
         parts = _reals(domain, count, random) + 1j * _reals(domain, count, random)
         return parts.astype(dtype.numpy)

@@ -39,7 +39,7 @@ def with_open_sizes(case: Case, axes: Collection[Axis]) -> Computation:
     for i, (constant, a) in enumerate(zip(is_constant(case), case.inputs)):
         dims = tuple(symbol(f"n{i}_{d}") if (i, d) in axes else s for d, s in enumerate(a.shape))
         kind = TensorType(case.dtypes[i], dims)
-        inputs.append(b.const(a) if constant else b.parameter(f"x{i}", kind))
+        inputs.append(b.const(a, case.dtypes[i]) if constant else b.parameter(f"x{i}", kind))
     return b.build(b.emit(case.op, inputs, case.attrs, origin=(case.name,)).outputs)
 
 

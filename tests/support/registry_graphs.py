@@ -74,7 +74,7 @@ class RegistryGraph:
         if sum(sizes) > ELEMENTS or all(constant) or (0 in sizes and self.chance(0.9)):
             return
         inputs = [
-            self.b.const(a) if constant[i] else self.operand(case, i)
+            self.b.const(a, case.dtypes[i]) if constant[i] else self.operand(case, i)
             for i, a in enumerate(case.inputs)
         ]
         try:

@@ -55,6 +55,19 @@ def _count() -> list[tuple[Any, Any]]:
 # -- random numbers whose distributions leave no choice
 
 
+@example("FractionalAvgPool", "FractionalMaxPool")
+def _even_windows() -> list[tuple[Any, Any]]:
+    x = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
+    halves, places = {"value": x, "pooling_ratio": [1.0, 2.0, 2.0, 1.0]}, np.array([0, 2, 4])
+    mean, largest = r.FractionalAvgPool(**halves), r.FractionalMaxPool(**halves)
+    return [
+        (mean.output, np.array([2.5, 4.5, 10.5, 12.5], np.float32).reshape(1, 2, 2, 1)),
+        (largest.output, np.array([5, 7, 13, 15], np.float32).reshape(1, 2, 2, 1)),
+        (mean.row_pooling_sequence, places),
+        (largest.col_pooling_sequence, places),
+    ]
+
+
 @example("RandomGamma", "RandomPoisson", "RandomPoissonV2")
 def _sure_numbers() -> list[tuple[Any, Any]]:
     none, nobody = np.zeros([2, 3], np.float32), np.zeros([0, 2], np.float32)

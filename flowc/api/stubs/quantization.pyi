@@ -1,15 +1,24 @@
 # Made by `make stub` from the tables of exports: not to be edited.
 __all__ = [
+    "dequantize",
     "fake_quant_with_min_max_args",
     "fake_quant_with_min_max_args_gradient",
     "fake_quant_with_min_max_vars",
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
+    "quantize",
+    "quantize_and_dequantize",
+    "quantize_and_dequantize_v2",
+    "quantized_concat",
 ]
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
+from flowc.api.math.quantization import dequantize as dequantize
+from flowc.api.math.quantization import quantize as quantize
+from flowc.api.math.quantization import quantize_and_dequantize as quantize_and_dequantize
+from flowc.api.math.quantization import quantize_and_dequantize_v2 as quantize_and_dequantize_v2
 
 def fake_quant_with_min_max_args(inputs: Any, min: Any = -6.0, max: Any = 6.0, num_bits: Any = 8, narrow_range: Any = False, name: Any = None) -> Any:
     """TensorFlow's op `FakeQuantWithMinMaxArgs`:
@@ -35,3 +44,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Any, inputs: An
     """TensorFlow's op `FakeQuantWithMinMaxVarsPerChannelGradient`:
     
     FakeQuantWithMinMaxVarsPerChannelGradient(gradients: f32, inputs: f32, min: f32, max: f32; num_bits: int = 8, narrow_range: bool = False) -> (backprops_wrt_input: f32, backprop_wrt_min: f32, backprop_wrt_max: f32)"""
+def quantized_concat(concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: Any = None) -> Any:
+    """TensorFlow's op `QuantizedConcat`:
+    
+    QuantizedConcat(concat_dim: i32, values: N*T, input_mins: N*f32, input_maxes: N*f32; N: int >= 2, T: {qu8, qi32}) -> (output: T, output_min: f32, output_max: f32)"""

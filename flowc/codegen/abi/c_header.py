@@ -45,7 +45,9 @@ enum {
 enum {
   FLOWC_F32 = 1, FLOWC_F64 = 2, FLOWC_I32 = 3, FLOWC_U8 = 4, FLOWC_I16 = 5, FLOWC_I8 = 6,
   FLOWC_C64 = 8, FLOWC_I64 = 9, FLOWC_BOOL = 10, FLOWC_BF16 = 14, FLOWC_U16 = 17, FLOWC_C128 = 18,
-  FLOWC_F16 = 19, FLOWC_U32 = 22, FLOWC_U64 = 23
+  FLOWC_F16 = 19, FLOWC_U32 = 22, FLOWC_U64 = 23,
+  /* quantized integers */
+  FLOWC_QI8 = 11, FLOWC_QU8 = 12, FLOWC_QI32 = 13, FLOWC_QI16 = 15, FLOWC_QU16 = 16
 };
 
 typedef struct flowc_instance flowc_instance;
@@ -269,7 +271,7 @@ def _port_lines(kind: str, ports: tuple[TensorSpec, ...]) -> list[str]:
 
 
 def _c_type(dtype: DType) -> str:
-    return _C_TYPES[dtype.short]
+    return _C_TYPES[dtype.carrier.short]
 
 
 def _comment(text: str) -> str:

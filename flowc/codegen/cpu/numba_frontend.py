@@ -43,6 +43,9 @@ _SCALARS: dict[str, Any] = {
 }
 
 
+_CARRIERS |= {str(t): _SCALARS[str(t.carrier)] for t in dtypes.QUANTIZED}
+
+
 def numba_type(dtype: DType | str) -> Any:
     """The Numba type of one element in memory."""
     name = str(dtype)

@@ -24,6 +24,7 @@ from flowc.codegen.target import Target
 from flowc.errors import InternalError
 from flowc.ir.computation import Value
 from flowc.ir.dims import Dim, Symbol, ceildiv, symbols_of
+from flowc.ir.lowering import own_class
 from flowc.plan.plan import ALIGNMENT, DEVICE, HOST, Region, Run
 from flowc_runtime.native.writer import I64, declare, i64
 
@@ -237,7 +238,9 @@ class Launcher:
         fault = b.load(words)
         first = len(frame.errors)
         node = launch.nodes[0] if launch.nodes else ""
-        frame.errors += [ErrorRow(e.message, e.node or node, launch.fault) for e in launch.errors]
+        for e in launch.errors:
+            own, message = own_class(e.message)
+            frame.errors.append(ErrorRow(message, e.node or node, own or launch.fault))
         error = b.add(fault, i64(first - 1))
         values = [b.load(frame.element(words, i)) for i in (1, 2, 3)]
         failed = b.icmp_signed("!=", fault, i64(0))

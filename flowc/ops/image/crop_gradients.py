@@ -15,7 +15,7 @@ import numpy as np
 from flowc import dtypes
 from flowc.dtypes import DType
 from flowc.errors import InvalidArgumentError
-from flowc.ir.lowering import Native
+from flowc.ir.lowering import Native, own_class
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
 from flowc.ops.gradients import Forward, GradientBuilder
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flowc.ir.computation import Node
 
 f32 = np.float32
-OUTSIDE = "box_index has values outside [0, batch_size): {a}"
+OUTSIDE = "OutOfRangeError: box_index has values outside [0, batch_size): {a}"
 
 
 def _check_boxes(c: Inference, boxes: int) -> None:
@@ -97,7 +97,7 @@ def _around(place: Any) -> tuple[int, int, Any]:
 def _check_index(box_ind: np.ndarray, batch: int) -> None:
     wrong = box_ind[(box_ind < 0) | (box_ind >= batch)]
     if len(wrong):
-        raise InvalidArgumentError(OUTSIDE.format(a=wrong[0]))
+        raise InvalidArgumentError(own_class(OUTSIDE)[1].format(a=wrong[0]))
 
 
 def _image_reference(

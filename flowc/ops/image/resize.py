@@ -344,7 +344,7 @@ def _lower_crops(node: Node) -> Lowering:
         arguments=(*node.inputs[0].dims[:3], channels, out_h, out_w, nearest),
         parallel=count * out_h,
         errors=(
-            "box_index has values outside [0, batch_size): {a}",
+            "OutOfRangeError: box_index has values outside [0, batch_size): {a}",
             "Boxes contains at least one element that is not finite (box {a})",
         ),
         constants={"outside": f32(node.attrs["extrapolation_value"])},

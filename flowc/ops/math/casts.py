@@ -23,7 +23,10 @@ from flowc.ops.gradients import Forward, GradientBuilder, no_gradient
 from flowc.ops.math.elementwise import Array, same_dims
 
 _ANY = "{f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128}"
-_BITS = "{bf16, f16, f32, f64, i64, i32, u8, u16, u32, u64, i8, i16, c64, c128}"
+_BITS = (
+    "{bf16, f16, f32, f64, i64, i32, u8, u16, u32, u64, i8, i16, c64, c128, qi8, qu8, qi16, qu16,"
+    " qi32}"
+)
 _UNSIGNED = {1: dtypes.u8, 2: dtypes.u16, 4: dtypes.u32, 8: dtypes.u64}
 _MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 

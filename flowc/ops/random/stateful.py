@@ -28,7 +28,7 @@ RESERVED = 256
 STATE_DIMS = (3,)
 
 
-def _state_of(x: Extractor, attrs: Attrs) -> Resource:
+def random_state(x: Extractor, attrs: Attrs) -> Resource:
     """The hidden variable of a node. It starts from the node's seeds; where both are 0, from
     numbers that nobody chose (`start` None)."""
     seed, seed2 = int(attrs["seed"]), int(attrs["seed2"])
@@ -45,7 +45,7 @@ def drawing(
 ) -> Value:
     """What `draw` makes of the key and counter of this call. The next call starts `counters` of the
     dims later."""
-    state = _state_of(x, attrs)
+    state = random_state(x, attrs)
     now = value_of(x, state)
     words = x.b.cast(now, DstT=dtypes.u64)
     drawn = draw(x.b.slice(words, (2,), (1,)), x.b.slice(words, (0,), (2,)))
