@@ -54,7 +54,7 @@ TensorArrayWrite TensorArrayWriteV2
 # What TensorFlow has a gradient of, and flowc not yet.
 MISSING = """
 ImageProjectiveTransformV2 ImageProjectiveTransformV3 QuantizeAndDequantizeV4Grad
-SparseDenseCwiseAdd XlaEinsum
+SparseDenseCwiseAdd
 """
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oracle
 tf.compat.v1.disable_eager_execution()
 
 from flowc_behind import FlowcSession
-from programs import arrays, matrices, networks, structures
+from programs import arrays, matrices, networks, structures, xla
 
 import flowc
 
@@ -24,6 +24,7 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     **arrays.EXPRESSIONS,
     **networks.EXPRESSIONS,
     **structures.EXPRESSIONS,
+    **xla.EXPRESSIONS,
 }
 # What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
 MISSING = (

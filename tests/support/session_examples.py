@@ -16,12 +16,13 @@ import numpy as np
 from dataset_examples import DATASETS
 from sparse_examples import SPARSE_EXAMPLES
 from table_examples import SUMMARIES, TABLES
+from xla_examples import XLA_EXAMPLES
 
 import flowc as tf
 
 r: Any = tf.raw_ops
 Example = Callable[[], list[tuple[Any, Any]]]
-EXAMPLES: dict[str, Example] = {**SPARSE_EXAMPLES}
+EXAMPLES: dict[str, Example] = {**SPARSE_EXAMPLES, **XLA_EXAMPLES}
 X = np.array([[1.0, -2.0], [0.5, 4.0], [3.0, 0.0]], np.float32)
 
 
