@@ -28,14 +28,12 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
 }
 # What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
 MISSING = (
-    "approx_max_k",
     "cond whose branches differ in rank",
     "dequantize",
     "float8",
     "fractional_avg_pool",
     "fractional_max_pool",
     "int4",
-    "isotonic regression",
     "quantize",
     "stateless binomial",
 )

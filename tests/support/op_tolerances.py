@@ -18,7 +18,7 @@ _PRODUCTS = Closeness(16, half=2)
 _ROUNDED_ONCE = Closeness(4, of_largest=True, half=4)
 
 _CONTRACTIONS = """
-    xla_einsum xla_dot xla_dot_v2 xla_conv xla_conv_v2
+    isotonic_regression xla_einsum xla_dot xla_dot_v2 xla_conv xla_conv_v2
     conv conv2d_backprop_input_v2 conv2d_backprop_filter_v2 conv3d_backprop_input_v1
     conv3d_backprop_filter_v1
     lstm_block_cell gru_block_cell ctc_beam_search_decoder joined_mat_mul
@@ -161,6 +161,7 @@ UNSPECIFIED_AT_INFERENCE: dict[str, int] = dict.fromkeys(
 # Examples in dtypes that those of the record leave out, and that stand together: they are compiled,
 # not compared with TensorFlow.
 EXAMPLES_BESIDE: dict[str, tuple[str, ...]] = {
+    "isotonic_regression": ("f32[3,9]", "f16[2,7]; output_dtype=f16"),
     "bitcast": (
         "i8[3,4]; type=f32",
         "u16[4]; type=bf16",

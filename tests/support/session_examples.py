@@ -84,6 +84,16 @@ def _scattered_texts() -> list[tuple[Any, Any]]:
     return [(joined, [b"", b"xz", b"", b"y"]), (kept, [b"x", b""])]
 
 
+@example("RaggedFillEmptyRows")
+def _ragged_rows() -> list[tuple[Any, Any]]:
+    found = r.RaggedFillEmptyRows(
+        value_rowids=np.array([0, 2]), values=X[:2, 0], nrows=np.int64(4),
+        default_value=np.float32(9),
+    )  # fmt: skip
+    wanted = [[0, 1, 2, 3], [1, 9, 0.5, 9], [False, True, False, True], [0, 2]]
+    return list(zip(found, wanted, strict=True))
+
+
 @example("Print", "PrintV2")
 def _print() -> list[tuple[Any, Any]]:
     shown = r.PrintV2(input=tf.constant("said"), output_stream="stderr")
