@@ -12,16 +12,21 @@ import re
 REASONS: tuple[tuple[str, str], ...] = (
     (
         "TPUs: embeddings, feeds and partitions of their programs",
-        r".*TPU.*|.*SparseCore.*|XlaSparse.*|.*(XlaConcatND|XlaSplitND)$|Infeed.*|Outfeed.*"
-        r"|Prelinearize.*|.*PhysicalReplica|StoreMinibatch.*|ConvertToCooTensor|GlobalIterId",
+        r".*TPU.*|.*Tpu.*|UpdateTaskIdAnd.*|.*DedupData.*|.*SparseCore.*|XlaSparse.*|.*(XlaConcatND|XlaSplitND)$|Infeed.*|Outfeed.*"
+        r"|KthOrderStatistic|MakeUnique|TopK(With)?Unique|Prelinearize.*|.*PhysicalReplica|StoreMinibatch.*|ConvertToCooTensor|GlobalIterId",
     ),
     (
         "several machines or devices: collectives, transfers, remote calls",
-        r"Collective.*|Nccl.*|Send|Recv|AllToAll|CrossReplicaSum|RemoteCall|WorkerHeartbeat"
+        r"Collective.*|Nccl.*|Send|Recv|Xla(AllReduce|ReduceScatter|ReplicaId|Spmd.*|Send.*|Recv.*"
+        r"|HostCompute)|AllToAll|CrossReplicaSum|RemoteCall|WorkerHeartbeat"
         r"|DataService.*|DistributedSave|SyncDevice|DeviceIndex|.*MultiDeviceIterator.*"
         r"|.*IteratorGetDevice|Rpc.*|DTensor.*|CopyToMesh.*|Relayout.*|DeleteRpc.*",
     ),
-    ("GPUs: TensorFlow has no kernel for CPUs", r"Cudnn.*|GenerateBoundingBoxProposals"),
+    (
+        "GPUs: TensorFlow has no kernel for CPUs",
+        r"Cudnn.*|GenerateBoundingBoxProposals|BatchI?FFT.*|I?R?FFTND|CTCLossV2"
+        r"|MaxPoolGradGradWithArgmax",
+    ),
     ("boosted trees, which TensorFlow 2.21 has no kernels of", r".*BoostedTrees.*"),
     ("the debugger, copies for it, and tests of the runtime", r"Debug.*|Copy|CopyHost|Abort|Fact"),
     ("linear models trained by dual coordinate ascent", r"Sdca.*"),
@@ -81,6 +86,11 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"|RequiresOlderGraphVersion|Reserved.*|Resource(Create|Initialized|Using)Op|Restrict"
         r"|Simple(Struct)?|Sleep.*|StringListAttr|StubResourceHandleOp|Test.*|Two.*|TypeList.*"
         r"|Unary|IsResourceHandleRefCounting|IsTensorFloat32Enabled",
+    ),
+    (
+        "XLA's programs as text or by name, and sizes that only XLA pads",
+        r"XlaCallModule|XlaCustomCall.*|MlirPassthroughOp|Xla(Set|Remove)DynamicDimensionSize"
+        r"|XlaDequantize",
     ),
     ("not built yet", r".*"),
 )

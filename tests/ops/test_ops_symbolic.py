@@ -58,10 +58,12 @@ REFUSED: dict[str, str] = {
         "each channel is a group of its own",
     ),
     "edit_distance": "the places of the truth are compared with those of the hypothesis",
-    **dict.fromkeys(("qr", "svd", "matrix_solve_ls"), "the smaller one of two sizes"),
+    **dict.fromkeys(("qr", "svd", "xla_svd", "matrix_solve_ls"), "the smaller one of two sizes"),
     **dict.fromkeys(
         ("conv2d_backprop_filter_v2", "conv3d_backprop_filter_v1"), "the sizes of the weights"
     ),
+    "xla_dynamic_update_slice": "how many starts there are is the rank of both tensors",
+    **dict.fromkeys(("xla_conv", "xla_conv_v2"), "the number of features of each group"),
     "parallel_concat": "the attr has all sizes",
     "quantized_resize_bilinear": "the pixels beside each new one",
     **dict.fromkeys(

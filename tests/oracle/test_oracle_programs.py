@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oracle
 tf.compat.v1.disable_eager_execution()
 
 from flowc_behind import FlowcSession
-from programs import arrays, matrices, networks, quantized, structures
+from programs import arrays, matrices, networks, quantized, structures, xla
 
 import flowc
 
@@ -25,14 +25,13 @@ EXPRESSIONS: dict[str, Callable[[], Any]] = {
     **networks.EXPRESSIONS,
     **structures.EXPRESSIONS,
     **quantized.EXPRESSIONS,
+    **xla.EXPRESSIONS,
 }
 # What flowc cannot run yet: ops or dtypes that it lacks, a value of either rank. Each says so.
 MISSING = (
-    "approx_max_k",
     "cond whose branches differ in rank",
     "float8",
     "int4",
-    "isotonic regression",
     "stateless binomial",
 )
 DIGITS = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-4, "complex64": 2e-4}

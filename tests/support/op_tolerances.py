@@ -18,7 +18,8 @@ _PRODUCTS = Closeness(16, half=2)
 _ROUNDED_ONCE = Closeness(4, of_largest=True, half=4)
 
 _CONTRACTIONS = """
-    xla_einsum conv conv2d_backprop_input_v2 conv2d_backprop_filter_v2 conv3d_backprop_input_v1
+    isotonic_regression xla_einsum xla_dot xla_dot_v2 xla_conv xla_conv_v2
+    conv conv2d_backprop_input_v2 conv2d_backprop_filter_v2 conv3d_backprop_input_v1
     conv3d_backprop_filter_v1
     lstm_block_cell gru_block_cell ctc_beam_search_decoder joined_mat_mul
     mat_mul sparse_mat_mul batch_mat_mul_v1 batch_mat_mul batch_mat_mul_mixed einsum bias_add_grad
@@ -50,7 +51,7 @@ _SPECTRA = "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d 
 # Matrices: sums of products in another order, whose errors grow with the condition of a matrix.
 _FACTORS = Closeness(64, of_largest=True, half=16)
 _MATRICES = """
-    xla_self_adjoint_eig
+    xla_self_adjoint_eig xla_svd
     cholesky checked_cholesky cholesky_grad lu pivoted_lu triangular_solve matrix_inverse
     log_matrix_determinant matrix_determinant matrix_solve matrix_triangular_solve matrix_solve_ls
     qr svd eig complex_eig self_adjoint_eig_v1 self_adjoint_eig tridiagonal_solve
@@ -165,6 +166,7 @@ UNSPECIFIED: dict[str, int] = dict.fromkeys(
     "svd": 1,
     "self_adjoint_eig": 1,
     "xla_self_adjoint_eig": 1,
+    "xla_svd": 1,
     "eig": 0,
 }
 # The same, where the attr is_training is off.
@@ -174,6 +176,7 @@ UNSPECIFIED_AT_INFERENCE: dict[str, int] = dict.fromkeys(
 # Examples in dtypes that those of the record leave out, and that stand together: they are compiled,
 # not compared with TensorFlow.
 EXAMPLES_BESIDE: dict[str, tuple[str, ...]] = {
+    "isotonic_regression": ("f32[3,9]", "f16[2,7]; output_dtype=f16"),
     "bitcast": (
         "i8[3,4]; type=f32",
         "u16[4]; type=bf16",

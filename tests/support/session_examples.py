@@ -16,12 +16,13 @@ import numpy as np
 from dataset_examples import DATASETS
 from sparse_examples import SPARSE_EXAMPLES
 from table_examples import SUMMARIES, TABLES
+from xla_examples import XLA_EXAMPLES
 
 import flowc as tf
 
 r: Any = tf.raw_ops
 Example = Callable[[], list[tuple[Any, Any]]]
-EXAMPLES: dict[str, Example] = {**SPARSE_EXAMPLES}
+EXAMPLES: dict[str, Example] = {**SPARSE_EXAMPLES, **XLA_EXAMPLES}
 X = np.array([[1.0, -2.0], [0.5, 4.0], [3.0, 0.0]], np.float32)
 
 
@@ -94,6 +95,16 @@ def _scattered_texts() -> list[tuple[Any, Any]]:
     kept = r.ScatterNd(indices=[[0], [9], [-1]], updates=texts, shape=[2],
                        bad_indices_policy="IGNORE")  # fmt: skip
     return [(joined, [b"", b"xz", b"", b"y"]), (kept, [b"x", b""])]
+
+
+@example("RaggedFillEmptyRows")
+def _ragged_rows() -> list[tuple[Any, Any]]:
+    found = r.RaggedFillEmptyRows(
+        value_rowids=np.array([0, 2]), values=X[:2, 0], nrows=np.int64(4),
+        default_value=np.float32(9),
+    )  # fmt: skip
+    wanted = [[0, 1, 2, 3], [1, 9, 0.5, 9], [False, True, False, True], [0, 2]]
+    return list(zip(found, wanted, strict=True))
 
 
 @example("Print", "PrintV2")

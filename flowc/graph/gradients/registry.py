@@ -48,6 +48,7 @@ _WITHOUT = """
     TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2
     TensorArrayV3 TensorListConcatLists TensorListElementShape TensorListLength TensorSummaryV2
     TextLineReader TruncatedNormal VarIsInitializedOp VariableShape WholeFileReader
+    XlaVariadicReduce
 """
 NOT_DIFFERENTIABLE = frozenset(_WITHOUT.split())
 

@@ -282,9 +282,13 @@ def _check_beside(axis: int, first: np.ndarray, shape: np.ndarray, i: int) -> No
     apart = [d for d in range(len(first)) if d != axis and first[d] != shape[d]]
     if apart and not any(isinstance(size, Expr) for size in (*first, *shape)):
         raise InvalidArgumentError(
-            f"All dimensions except {axis} must match. Input {i} has shape {list(shape)} and"
-            f" doesn't match input 0 with shape {list(first)}."
+            f"All dimensions except {axis} must match. Input {i} has shape {_shown(shape)} and"
+            f" doesn't match input 0 with shape {_shown(first)}."
         )
+
+
+def _shown(shape: np.ndarray) -> str:
+    return f"[{' '.join(map(str, shape.tolist()))}]"
 
 
 def _concat_offset(concat_dim: np.ndarray, shapes: list[np.ndarray]) -> list[np.ndarray]:

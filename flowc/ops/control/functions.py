@@ -16,15 +16,15 @@ from flowc.errors import InvalidArgumentError, UnsupportedError
 from flowc.ir.computation import Value
 from flowc.ir.extraction import Bound, Extractor
 from flowc.ir.lowering import Extracted
-from flowc.ir.op import Inference, define
+from flowc.ir.op import Inference, NeedsContent, define
 from flowc.ir.types import Dims
 
 STATEFUL = frozenset({"stateful"})
 CALL = STATEFUL | {"call"}
 
 
-def _infer(c: Inference) -> list[Dims]:
-    raise c.fail("calls have no types of their own: they are expanded when a graph is extracted")
+def infer_call(c: Inference) -> list[Dims]:
+    raise NeedsContent("the types of a call are those of its functions, once it is extracted")
 
 
 def as_condition(x: Extractor, bound: Bound) -> Value:
@@ -45,7 +45,7 @@ def _call(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Se
     return x.call(attrs["f"], inputs)
 
 
-def _if(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+def emit_if(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     condition, *given = inputs
     branches = attrs["then_branch"], attrs["else_branch"]
     return x.branch(as_condition(x, condition), *branches, given)
@@ -82,7 +82,7 @@ def _choose(
     return x.branch(is_first, chosen, rest, inputs)
 
 
-def _while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
+def emit_while(x: Extractor, inputs: Sequence[Bound], attrs: Mapping[str, Any]) -> Sequence[Bound]:
     def condition(inner: Extractor, inputs: Sequence[Bound]) -> Sequence[Bound]:
         found = inner.call(attrs["cond"], inputs)
         if len(found) != 1:
@@ -140,7 +140,7 @@ def _define(
     traits: frozenset[str] = STATEFUL,
     aliases: tuple[str, ...] = (),
 ) -> None:
-    define(name, tf, infer=_infer, lowering=Extracted(emit), traits=traits, aliases=aliases)
+    define(name, tf, infer=infer_call, lowering=Extracted(emit), traits=traits, aliases=aliases)
 
 
 _CALL = 'Tin: list(type), Tout: list(type), f: func, config: string = "",'
@@ -158,7 +158,7 @@ _define(
     "if_function",
     "If(cond: Tcond, input: Tin; Tcond: type, Tin: list(type), Tout: list(type),"
     f" then_branch: func, else_branch: func, {_SHAPES}) -> output: Tout",
-    _if,
+    emit_if,
     aliases=("StatelessIf",),
 )
 _define(
@@ -172,7 +172,7 @@ _define(
     "while_function",
     f"While(input: T; T: list(type), cond: func, body: func, {_SHAPES},"
     " parallel_iterations: int = 10) -> output: T",
-    _while,
+    emit_while,
     aliases=("StatelessWhile",),
 )
 _define(

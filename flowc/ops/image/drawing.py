@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowc.errors import UnimplementedError
 from flowc.ir.lowering import Decompose, Native
 from flowc.ir.op import Inference, define
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.image.resize import new_size
 from flowc.ops.kernels import drawing as kernels
 from flowc.ops.math.elementwise import widened
@@ -231,6 +233,27 @@ _MODES = tuple(
     for how in ("NEAREST", "BILINEAR")
     for fill in _FILLS
 )
+
+
+def _project_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    """The gradient is seen through the inverse of the projection."""
+    images, transforms, *_ = node.inputs
+    if node.attrs["interpolation"].upper() not in ("NEAREST", "BILINEAR"):
+        raise UnimplementedError(
+            f"{node.op.tf_name}: no gradient of {node.attrs['interpolation']!r} interpolation",
+            node=node.name,
+        )
+    ones = b.ones_like(b.slice(transforms, (0, 0), (-1, 1)))
+    squares = b.reshape(b.concat(transforms, ones, np.int32(1)), (-1, 3, 3))
+    turned = b.reshape(b.matrix_inverse(squares), (-1, 9))
+    flat = b.real_div(turned, b.slice(turned, (0, 8), (-1, 1)))
+    size = b.shape_of(images, 1, 3)
+    given = (dy, b.slice(flat, (0, 0), (-1, 8)), size)
+    if len(node.inputs) == 4:
+        given = (*given, b.zeros_like(node.inputs[3]))
+    return b.with_attrs_of(node, node.op.name, *given), None, None, *(None,) * (len(given) - 3)
+
+
 image_projective_transform_v2 = define(
     "image_projective_transform_v2",
     "ImageProjectiveTransformV2(images: dtype, transforms: f32, output_shape: i32;"
@@ -242,6 +265,7 @@ image_projective_transform_v2 = define(
         )
     ),
     reference=_project,
+    gradient=_project_gradient,
     examples=(
         f'dtype[1,5,6,2]~small {_TURN} i32[2]=[4,7]; interpolation="NEAREST"',
         f'dtype[1,5,6,2]~small {_TURN} i32[2]=[4,7]; interpolation="BILINEAR"',
@@ -254,6 +278,7 @@ image_projective_transform_v3 = define(
     infer=_infer_projected,
     lowering=_lower_projected,
     reference=_project,
+    gradient=_project_gradient,
     examples=(
         *(f"f32[2,5,6,1] {_FAR} i32[2]=[9,8] f32[]=2.5; {mode}" for mode in _MODES),
         f'u8[1,5,6,2]~small {_TURN} i32[2]=[4,7] f32[]=7; interpolation="NEAREST"',

@@ -71,8 +71,12 @@ def _best(x: np.ndarray, k: int, index_type: DType) -> tuple[np.ndarray, np.ndar
 
 
 def _top_gradient(b: GradientBuilder, node: Forward, dy: Any, _: Any) -> Any:
-    """Each gradient goes to where its element was; the others have none."""
-    x, places = node.inputs[0], b.cast(node.outputs[1], DstT=dtypes.i32)
+    return gradient_at(b, node.inputs[0], node.outputs[1], dy)
+
+
+def gradient_at(b: GradientBuilder, x: Any, found: Any, dy: Any) -> Any:
+    """Each gradient goes to where its element was in its row; the others have none."""
+    places = b.cast(found, DstT=dtypes.i32)
     last = b.rank_of(x) - 1
     lanes = b.prod(b.shape_of(x, 0, last), np.array([0], np.int32))
     starts = b.expand_dims(b.mul(b.range(0, lanes, 1), b.size_of(x, last)), np.int32(1))

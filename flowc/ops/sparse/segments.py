@@ -220,6 +220,63 @@ def _define(fold: str, tf_name: str) -> None:
     )
 
 
+def _infer_rows(c: Inference) -> list[Dims]:
+    """The dims where only the rows are given that have a gradient."""
+    _check_rows(c)
+    c.need_size(3)
+    count = c.fresh("unique", c.dims(1)[0])
+    return [(count, *c.dims(0)[1:]), (count,)]
+
+
+def _build_rows(fold: str) -> Callable[[Builder, Node], list[Value]]:
+    def build(b: Builder, node: Node) -> list[Value]:
+        dy, indices, ids, size = node.inputs
+        kind = indices.type.dtype
+        zero, one = (b.const(np.array(n, kind.numpy)) for n in (0, 1))
+        every = b.range(zero, b.cast(size, DstT=kind), one)
+        inside = b.gather(every, indices, np.int32(0))  # the run fails where one is not there
+        distinct, _ = b.unique(inside)
+        ordered, _ = b.top_k(b.invert(distinct), b.scalar_size(distinct.dims[0]))
+        rows = b.invert(ordered)
+        places = b.lower_bound(b.expand_dims(rows, zero), b.expand_dims(inside, zero))
+        flat = b.reshape(places, indices.dims)
+        count = b.scalar_size(distinct.dims[0])
+        return [getattr(b, f"sparse_segment_{fold}_grad")(dy, flat, ids, count), rows]
+
+    return build
+
+
+def _reference_rows(fold: str) -> Callable[..., list[np.ndarray]]:
+    dense = _reference_grad(fold)
+
+    def reference(
+        grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, count: np.ndarray
+    ) -> list[np.ndarray]:
+        rows = np.unique(indices)
+        return [dense(grad, indices, ids, count)[rows], rows]
+
+    return reference
+
+
+def _define_rows(fold: str, tf_name: str) -> None:
+    define(
+        f"sparse_segment_{fold}_grad_v2",
+        f"{tf_name}GradV2(grad: T, indices: Tidx, segment_ids: Tsegmentids,"
+        f" dense_output_dim0: i32; T: {_FLOAT}, {_PLACES}, {_SEGMENTS})"
+        " -> (output: T, sorted_unique_indices: Tidx)",
+        infer=_infer_rows,
+        lowering=Decompose(_build_rows(fold)),
+        reference=_reference_rows(fold),
+        examples=(
+            "T[4,3]~small i32[5]=[0,3,3,1,0] i32[5]=[0,0,1,3,3] i32[]=9",
+            "f32[1] i64[3]=[7,7,2] i64[3]=[0,0,0] i32[]=8",
+        ),
+    )
+
+
 _define("sum", "SparseSegmentSum")
 _define("mean", "SparseSegmentMean")
 _define("sqrt_n", "SparseSegmentSqrtN")
+_define_rows("sum", "SparseSegmentSum")
+_define_rows("mean", "SparseSegmentMean")
+_define_rows("sqrt_n", "SparseSegmentSqrtN")

@@ -366,6 +366,37 @@ define(
     " d_default_value: T",
     infer=lambda c: [c.dims(0), ()],
     lowering=Host(_fill_rows_grad, "SparseFillEmptyRowsGrad", only_reads=True),
+    aliases=("RaggedFillEmptyRowsGrad",),
+)
+
+
+def _fill_ragged_rows(inputs: Sequence[Any], dtypes: Sequence[DType]) -> list[Array]:
+    """The same of values that are told by the numbers of their rows."""
+    rows, values, count, default = inputs
+    wanted = [*dtypes]
+    found = _fill_rows([rows[:, None], values, np.array([count]), default], wanted)
+    return [np.ascontiguousarray(found[0][:, 0]), *found[1:]]
+
+
+def _infer_fill_ragged(c: Inference) -> list[Dims]:
+    c.equal(c.dims(0)[0], c.dims(1)[0])
+    count = c.fresh("n")
+    return [(count,), (count,), (c.need_size(2),), c.dims(0)]
+
+
+def _fill_ragged_gradient(b: Any, node: Any, _: Any, dy: Any, *rest: Any) -> Any:
+    to_values, to_default = b.sparse_fill_empty_rows_grad(node.outputs[3], dy)
+    return None, to_values, None, to_default
+
+
+define(
+    "ragged_fill_empty_rows",
+    "RaggedFillEmptyRows(value_rowids: i64, values: T, nrows: i64, default_value: T; T: type) ->"
+    " output_value_rowids: i64, output_values: T, empty_row_indicator: bool,"
+    " reverse_index_map: i64",
+    infer=_infer_fill_ragged,
+    lowering=Host(_fill_ragged_rows, "RaggedFillEmptyRows", only_reads=True),
+    gradient=_fill_ragged_gradient,
 )
 
 

@@ -1,4 +1,4 @@
-"""Ops that graphs of TensorFlow's bridge to XLA hold, made of the ops that they stand for.
+"""XLA's ops that TensorFlow has, too, by another name: marks, Einsum, decompositions.
 
 In: what their OpDefs say; sizes are constants. Out: records. Invariant: the numbers are those of
 XLA's operations; hints about placement and precision change nothing.
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from flowc.ir.builder import Builder
-from flowc.ir.computation import Node, Value
-from flowc.ir.dims import as_dim
+from flowc.ir.computation import Node
+from flowc.ir.dims import minimum
 from flowc.ir.lowering import Decompose
 from flowc.ir.op import Inference, define, op_named
 from flowc.ir.types import Dims
+from flowc.ops.gradients import Forward, GradientBuilder
 from flowc.ops.linalg import matrices
 
 Array = np.ndarray[Any, Any]
@@ -55,6 +56,12 @@ def _infer_product(c: Inference) -> Dims:
     return found
 
 
+def _product_gradient(b: GradientBuilder, node: Forward, dy: Any) -> Any:
+    gradient = _product_op().gradient
+    assert gradient is not None
+    return gradient(b, node, dy)
+
+
 define(
     "xla_einsum",
     "XlaEinsum(a: T, b: T; equation: string, T: {c64, bf16, f32}) -> product: T",
@@ -64,45 +71,9 @@ define(
     ),
     reference=lambda x, y, *, equation: np.einsum(equation, matrices.wide(x), matrices.wide(y))
     .astype(x.dtype),
+    gradient=_product_gradient,
     examples=('T[2,3] T[3,4]; equation="ij,jk->ik"',),
 )  # fmt: skip
-
-
-# -- slices whose start the run knows; it is moved to where the slice fits
-
-
-def _infer_slice(c: Inference) -> Dims:
-    sizes = c.need_sizes(2)
-    if len(sizes) != c.rank(0) or c.dims(1) != (len(sizes),):
-        raise c.fail("start_indices and size_indices must have one element for each dimension")
-    for size, dim in zip(sizes, c.dims(0)):
-        if isinstance(size, int) and isinstance(dim, int) and size > dim:
-            raise c.fail(f"a slice of {size} elements of a dimension of {dim}")
-    return sizes
-
-
-def _build_slice(b: Builder, node: Node) -> Value:
-    x, start, size = node.inputs
-    kind = start.type.dtype
-    room = tuple(as_dim(d - s) for d, s in zip(x.dims, node.output.dims))
-    begin = b.maximum(b.minimum(start, b.sizes(room, kind)), b.const(0, kind))
-    return b.slice(x, begin, size)
-
-
-def _slice(x: Array, start: Array, size: Array) -> Array:
-    begin = [min(max(int(a), 0), d - int(s)) for a, s, d in zip(start, size, x.shape)]
-    return x[tuple(slice(a, a + int(s)) for a, s in zip(begin, size))]
-
-
-define(
-    "xla_dynamic_slice",
-    "XlaDynamicSlice(input: T, start_indices: Tindices, size_indices: Tindices; T: type, Tindices:"
-    " INDEX) -> output: T",
-    infer=_infer_slice,
-    lowering=Decompose(_build_slice),
-    reference=_slice,
-    examples=("f32[5,6] i32[2]~index7 i32[2]=[2,3]", "i32[4] i64[1]~index4 i64[1]=[2]"),
-)
 
 
 # -- decompositions
@@ -136,3 +107,31 @@ define(
     examples=("f32[2,3,3]; lower=True, max_iter=100, epsilon=1e-6",
               "f64[3,3]; lower=False, max_iter=100, epsilon=1e-6"),
 )  # fmt: skip
+
+
+def _infer_svd(c: Inference) -> list[Dims]:
+    if c.rank(0) < 2:
+        raise c.fail("expected a matrix or several")
+    *batch, m, n = c.dims(0)
+    return [(*batch, minimum(m, n)), (*batch, m, m), (*batch, n, n)]
+
+
+def _svd(x: Array) -> Any:
+    function = op_named("svd").reference
+    assert function is not None
+    return function(x, compute_uv=True, full_matrices=True)
+
+
+define(
+    "xla_svd",
+    "XlaSvd(a: T; max_iter: int, epsilon: float, precision_config: string, T: {f32, f64})"
+    " -> (s: T, u: T, v: T)",
+    traits=matrices.RUN,
+    infer=_infer_svd,
+    lowering=Decompose(lambda b, node: b.svd(node.inputs[0], full_matrices=True)),
+    reference=_svd,
+    examples=(
+        'T[2,3,3]; max_iter=100, epsilon=1e-14, precision_config=""',
+        'f64[4,4]; max_iter=100, epsilon=1e-14, precision_config=""',
+    ),
+)

@@ -1,0 +1,1 @@
+"""Ops that graphs of TensorFlow's bridge to XLA hold."""
