@@ -26,7 +26,7 @@ INIT_SIGNATURE = "__saved_model_init_op"
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a SavedModel."""
+    """Whether a folder holds a SavedModel. Raises nothing."""
     names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
     return any((Path(export_dir) / name).is_file() for name in names)
 
@@ -97,7 +97,7 @@ def _assets(meta: Any, folder: Path, scope: str | None) -> dict[str, str]:
 
 
 def initialize_all() -> Operation:
-    """An operation that initializes all variables and tables."""
+    """An operation that initializes all variables and tables. Raises nothing."""
     variables = global_variables_initializer(), local_variables_initializer()
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     name = "init_all_tables"

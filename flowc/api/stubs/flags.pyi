@@ -29,6 +29,7 @@ __all__ = [
     "set_default",
     "validator",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -297,7 +298,7 @@ def DEFINE_string(name: Any, default: Any, help: Any, flag_values: Any = ..., re
     """Registers a flag whose value can be any string."""
 from absl.flags._exceptions import DuplicateFlagError as DuplicateFlagError
 from absl.flags._exceptions import Error as Error
-def FLAGS(argv: Any, known_only: bool = False) -> Any:
+def FLAGS(argv: Any, known_only: builtins.bool = False) -> Any:
     """Registry of :class:`~absl.flags.Flag` objects.
     
     A :class:`FlagValues` can then scan command line arguments, passing flag

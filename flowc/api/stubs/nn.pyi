@@ -99,6 +99,7 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+import builtins
 from typing import Any
 from flowc.graph import Operation, Tensor
 from flowc.graph.indexed_slices import IndexedSlices
@@ -207,7 +208,7 @@ def sigmoid(x: Any, name: str | None = None) -> Tensor:
     
     Takes `(x, name=None)`. Raises `TypeError` for other dtypes."""
 def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
-    """`x * sigmoid(beta * x)`."""
+    """`x * sigmoid(beta * x)`. Floats of any shape. Raises `TypeError` for other dtypes."""
 def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
     """exp(x) divided by its sum along `axis` (the last), in the shape and dtype of the logits. Raises `TypeError` for dtypes other than floats, `ValueError` for a scalar and an axis out of range."""
 def softplus(features: Any, name: str | None = None) -> Tensor:
