@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +28,13 @@ from flowc.codegen.link import elf
 from flowc.codegen.link.archive import archive_of
 from flowc.codegen.link.linker import Linker, find_linker, link
 from flowc.codegen.link.symbols import with_more_names
-from flowc.codegen.link.weights_file import OWN_DIGITS, SUFFIX, WeightsFile
+from flowc.codegen.link.weights_file import (
+    HEADER_BYTES,
+    OWN_DIGITS,
+    SUFFIX,
+    WeightsFile,
+    sum_of_words,
+)
 from flowc.codegen.llvm.compile import Processor
 from flowc.errors import UnsupportedError, UsageError
 from flowc.files.safe_write import (
@@ -309,4 +315,6 @@ def _write_weights_file(program: CompiledProgram, size: int, path: Path) -> Weig
         file.write(known.header())
         file.flush()
         os.fsync(file.fileno())
-    return known
+    if known.is_mapped:
+        return known
+    return replace(known, total=sum_of_words(path.read_bytes()[HEADER_BYTES:]))

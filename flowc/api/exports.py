@@ -399,12 +399,13 @@ _NAMESPACES: dict[str, Mapping[str, str]] = {
     },
     "app": {"flowc.api.framework.app": "flags run"},
     "flags": {
-        "absl.flags": """FLAGS DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_flag
+        "flowc.api.framework.flag_values": "FLAGS",
+        "absl.flags": """DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_flag
             DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi_float DEFINE_multi_integer
             DEFINE_multi_string DEFINE_spaceseplist DEFINE_string DuplicateFlagError Error Flag
             FlagValues IllegalFlagValueError UnparsedFlagAccessError UnrecognizedFlagError
             ValidationError declare_key_flag mark_flag_as_required mark_flags_as_required
-            register_validator set_default validator"""
+            register_validator set_default validator""",
     },
     "gfile": {
         "flowc.api.framework.gfile": """Copy DeleteRecursively Exists FastGFile=GFile GFile Glob

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flowc.extract.interface import Interface
     from flowc.graph import Graph
 
 Place = tuple[str | None, str | None, str | None, bool]
+VALUE_SHOWN = 40  # characters
 
 
 def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
@@ -21,6 +23,12 @@ def load_model(path: str, place: Place, allow: Sequence[str] = ()) -> Graph:
     return load_graph(path, checkpoint, tags, signature, allow=allow, allow_links=allow_links)
 
 
+def shown_value(value: Any) -> str:
+    """A constant as `--set` takes it, shortened where it is long."""
+    text = json.dumps(value.tolist(), default=str)
+    return text if len(text) <= VALUE_SHOWN else f"{text[:VALUE_SHOWN]}..."
+
+
 def what_was_chosen(interface: Interface) -> list[str]:
     """A line each for feeds and fetches that the user did not name."""
     lines = []
@@ -30,7 +38,11 @@ def what_was_chosen(interface: Interface) -> list[str]:
     if interface.feeds_from != "given":
         names = ", ".join(f"{f.name}={f.type}" for f in interface.feeds if f.value is None)
         lines.append(f"feeds, from the {interface.feeds_from}: {names or 'none'}")
-    constants = [f.name for f in interface.feeds if f.value is not None]
+    fixed = {f.name: f.value for f in interface.feeds if f.value is not None}
+    constants = [name for name in fixed if name not in interface.defaults]
     if constants:
         lines.append(f"constants: {', '.join(constants)}")
+    if interface.defaults:
+        texts = [f"{name}={shown_value(fixed[name])}" for name in interface.defaults]
+        lines.append(f"constants, by their defaults: {', '.join(texts)}")
     return lines

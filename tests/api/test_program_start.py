@@ -45,6 +45,25 @@ def test_a_program_reads_its_flags_and_exits_with_what_main_returns(tmp_path: Pa
     assert wrong.returncode == 1 and "flag --steps=x" in wrong.stderr
 
 
+READ_AT_ONCE = """
+import flowc as tf
+
+tf.app.flags.DEFINE_integer("steps", 10, "how many")
+print(tf.app.flags.FLAGS.steps, tf.flags.FLAGS.steps)
+tf.flags.FLAGS.steps = 3
+print(tf.flags.FLAGS.steps, "steps" in tf.flags.FLAGS)
+"""
+
+
+def test_flags_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    """Without `tf.app.run`, at the top of a module."""
+    path = tmp_path / "program.py"
+    path.write_text(READ_AT_ONCE)
+    command = [sys.executable, str(path), "--steps=7"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert found.stdout == "7 7\n3 True\n", found.stderr
+
+
 def test_files_are_written_and_read(tmp_path: Path) -> None:
     path = tmp_path / "a" / "x"
     tf.gfile.MakeDirs(path.parent)

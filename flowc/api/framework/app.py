@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from absl import app, flags
+from absl import app
+
+from flowc.api.framework import flag_values as flags
 
 
 def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:

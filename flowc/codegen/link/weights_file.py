@@ -5,7 +5,8 @@ open it when the library is loaded. Library and file take their places together:
 has, the file has a name of its own, where the library looks first. Invariant: a file is used only
 if its header, which holds the blob's size and SHA-256, is byte for byte the one the library was
 built with. Up to `MOST_READ` bytes are read into memory, where nothing that happens to the file
-matters; larger files are mapped, which processes share, and looked at again before each run.
+matters, and checked by a sum of their words; larger files are mapped, which processes share, and
+their header is looked at again before each run.
 
 Header, little endian: magic `FLOWCWTS`, u32 format 1, u32 0, u64 blob bytes, 32 bytes SHA-256 of
 the blob, 8 zero bytes. The blob starts at byte 64 of the file.
@@ -19,6 +20,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from flowc.files.plain_file import MOST_READ
@@ -47,10 +49,11 @@ _PRIVATE, _ANONYMOUS = mmap.MAP_PRIVATE, mmap.MAP_ANONYMOUS
 
 @dataclass(frozen=True, slots=True)
 class WeightsFile:
-    """What a library knows of its side file."""
+    """What a library knows of its side file. `total`: `sum_of_words` of a blob that is read."""
 
     size: int
     sha256: bytes
+    total: int = 0
 
     @property
     def file_bytes(self) -> int:
@@ -68,6 +71,16 @@ class WeightsFile:
 
     def header(self) -> bytes:
         return struct.pack("<8sIIQ32s8x", b"FLOWCWTS", 1, 0, self.size, self.sha256)
+
+
+def sum_of_words(blob: bytes) -> int:
+    """The sum of all 64-bit words, and of the bytes behind the last one, each times an odd number
+    of its own (1, 3, 5, ...), in 64 bits: no single bit changes without it."""
+    words = np.frombuffer(blob, "<u8", len(blob) // 8)
+    rest = np.frombuffer(blob, np.uint8, offset=words.nbytes).astype(np.uint64)
+    values = np.concatenate([words, rest])
+    weights = np.arange(1, 2 * len(values), 2, dtype=np.uint64)
+    return int((values * weights).sum(dtype=np.uint64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +161,29 @@ def _emit_map(
                 w.call("munmap", place, size)
             refuse_if(w.compare("<=", got, i64(0)), "cannot be read")
             at.set(w.b.add(at.get(), got))
+        total = _emit_sum_of_words(w, w.element(place, i64(HEADER_BYTES // 8)), file.size)
+        is_damaged = w.compare("!=", total, i64(file.total - (file.total >> 63 << 64)))
+        with w.when(is_damaged):
+            w.call("munmap", place, size)
+        refuse_if(is_damaged, "is damaged: its weights are not those of the build")
         w.call("close", fd)
     w.b.store(w.element(place, i64(HEADER_BYTES // 8)), address)
     w.give(i32(1))
+
+
+def _emit_sum_of_words(w: FunctionWriter, blob: Any, size: int) -> Any:
+    """`sum_of_words` of a blob in memory."""
+    words, total = size // 8, w.variable(i64(0))
+
+    def add(value: Any, place: Any) -> None:
+        odd = w.b.add(w.b.mul(place, i64(2)), i64(1))
+        total.set(w.b.add(total.get(), w.b.mul(value, odd)))
+
+    with w.count(i64(words)) as i:
+        add(w.load(blob, i), i)
+    for at in range(words * 8, size):
+        add(w.b.zext(w.load(blob, i64(at), I8), I64), i64(words + at - words * 8))
+    return total.get()
 
 
 def _emit_open(
